@@ -47,6 +47,26 @@ int MPIX_Boxes_even(int rank, int size, int max, MPIX_Box boxes[], void *state);
 /* parts[axes]: how often it cuts along each; rank is ((i0 * parts[1]) + i1) * parts[2] + i2. */
 void MPIX_Boxes_even_parts(const MPIX_Box *domain, int size, int parts[MPIX_BOX_AXES]);
 
+/* A grid of processes over the domain: one box for each rank, for programs with other cuts than
+ * MPIX_Boxes_even. */
+typedef struct MPIX_Grid {
+    int axes;
+    MPIX_Box domain;
+    int parts[MPIX_BOX_AXES];   /* processes along each axis; 0: as MPI_Dims_create chooses */
+    int remainder_first;        /* 1: the first parts have one cell more; 0: part i begins at floor(i n / parts) */
+    int first_fastest;          /* 1: ranks run along the first axis fastest; 0: along the last one (MPI_Cart) */
+    int periodic[MPIX_BOX_AXES];        /* for MPIX_Boxes_grid_neighbour */
+} MPIX_Grid;
+
+/* A function of boxes for a grid, which is `state` (const MPIX_Grid *).  An error where `parts` does not divide the
+ * number of processes. */
+int MPIX_Boxes_grid(int rank, int size, int max, MPIX_Box boxes[], void *state);
+/* Processes along each axis, and where a rank is among them.  0, or -1 for an error. */
+int MPIX_Boxes_grid_place(const MPIX_Grid *grid, int rank, int size, int parts[MPIX_BOX_AXES],
+                          int place[MPIX_BOX_AXES]);
+/* The rank that is `steps` further along an axis; MPI_PROC_NULL: none. */
+int MPIX_Boxes_grid_neighbour(const MPIX_Grid *grid, int rank, int size, int axis, int steps);
+
 typedef struct MPIX_Field {
     const char *name;
     MPI_Datatype element;
@@ -72,6 +92,11 @@ int MPIX_Adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *box
  * these fields.  The window, parts[], memory and element types stay as they are until then. */
 int MPIX_Adapt_boxes_start(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *state,
                            int count, const MPIX_Field fields[], MPIX_Adapt_motion *motion);
+
+/* Registers fields for MPIX_Adapt_window, moved as by MPIX_Adapt_boxes_move.  fields[] is copied; what they point to,
+ * and `state`, stay valid as long as `data`. */
+int MPIX_Adapt_data_boxes(MPIX_Adapt_data data, int axes, MPIX_Boxes *boxes, void *state, int count,
+                          const MPIX_Field fields[]);
 
 #ifdef __cplusplus
 }

@@ -351,6 +351,7 @@ module adapt_data
   public :: adapt_place, adapt_rank
   public :: adapt_window_probe, adapt_window_open, adapt_window_close, adapt_message
   public :: adapt_share, adapt_sums, adapt_file
+  public :: adapt_world, adapt_in_window, adapt_moves, adapt_after
 
   ! adapt_box(low, high): as many numbers in both as there are axes, one to three.
   interface adapt_box
@@ -390,6 +391,18 @@ module adapt_data
       integer(c_int64_t) :: low(most), high(most)
       type(c_ptr), value :: state
     end function
+  end interface
+
+  abstract interface
+    ! What is moved in a window.
+    subroutine adapt_moves(window)
+      import adapt_window
+      type(adapt_window), intent(inout) :: window
+    end subroutine
+    ! What follows from rank and size, in the new world.
+    subroutine adapt_after(new_rank, new_size)
+      integer, intent(in) :: new_rank, new_size
+    end subroutine
   end interface
 
   interface
@@ -788,6 +801,35 @@ contains
     window%all = shown%all
     if (present(ierror)) ierror = code
   end subroutine adapt_window_close
+
+  ! A window in one call: opened, moves(window) called, closed, and after(new_rank, new_size) called when
+  ! MPI_COMM_WORLD is the new world.  status as in adapt_window_open.  Leaving processes end here.
+  subroutine adapt_in_window(status, moves, after, ierror)
+    integer, intent(in) :: status
+    procedure(adapt_moves) :: moves
+    procedure(adapt_after), optional :: after
+    integer, optional, intent(out) :: ierror
+    type(adapt_window) :: window
+    integer :: code
+
+    call adapt_window_open(status, window, code)
+    if (code == 0) call moves(window)
+    if (code == 0) call adapt_window_close(window, code)
+    if (code == 0 .and. present(after) .and. window%new_rank >= 0) call after(window%new_rank, window%new_size)
+    if (present(ierror)) ierror = code
+  end subroutine adapt_in_window
+
+  ! The line for the main loop: a probe and, where it says so, such a window.  Whether the world has changed.
+  logical function adapt_world(moves, after, ierror)
+    procedure(adapt_moves) :: moves
+    procedure(adapt_after), optional :: after
+    integer, optional, intent(out) :: ierror
+    integer :: status
+
+    if (present(ierror)) ierror = 0
+    adapt_world = adapt_window_probe(status)
+    if (adapt_world) call adapt_in_window(status, moves, after, ierror)
+  end function adapt_world
 
   ! What the last call that failed in this process has to say.
   subroutine adapt_message(text)

@@ -73,6 +73,28 @@ int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array);
 /* start and wait of all arrays. */
 int MPIX_Adapt_data_move(MPIX_Adapt_data data, const epop_window_t *window);
 
+/* ---- a window in one call -------------------------------------------------------------------- */
+
+/* After the window, when MPI_COMM_WORLD is the new world, on all of its processes: for what follows from rank and
+ * size.  Also on a process that has left and comes back (MPIR_CVAR_ADAPT_LEAVERS_RETURN), with new_rank -1.
+ * Returns 0; anything else is the result of the call. */
+typedef int MPIX_Adapt_after(int new_rank, int new_size, void *state);
+
+/* Opens the window, moves everything that is registered with `data`, closes it and calls `after` (may be NULL).
+ * The order is: shared variables, arrays, boxes (MPIX_Adapt_data_boxes), items (MPIX_Adapt_data_items), then
+ * functions (MPIX_Adapt_data_call), each in the order of registration.  status: that of the probe, or of
+ * MPI_Init_adapt on a joining process.  Leaving processes end here.  An error that is found before the first
+ * of them moves has no other effect than the window's being open; after a later one what came before has moved. */
+int MPIX_Adapt_window(MPIX_Adapt_data data, int status, MPIX_Adapt_after *after, void *state);
+/* The line for the main loop: a probe and, where it says so, that window.  1: the world has changed; 0: it has not;
+ * negative: an error, of which MPIX_Adapt_data_message or the error handler has told. */
+int MPIX_Adapt(MPIX_Adapt_data data, MPIX_Adapt_after *after, void *state);
+
+/* A function of the program that is called in each window of MPIX_Adapt_window on all processes, for what is moved
+ * otherwise (MPIX_Adapt_sums, MPIX_Adapt_file, messages).  0, or an error. */
+typedef int MPIX_Adapt_call(const epop_window_t *window, void *state);
+int MPIX_Adapt_data_call(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call, void *state);
+
 /* How many elements of this process' would stay with it, be sent, and be received, if the array were
  * moved in this window.  Collective, and with errors, as MPIX_Adapt_data_start; nothing moves. */
 int MPIX_Adapt_data_volume(MPIX_Adapt_data data, int array, const epop_window_t *window,

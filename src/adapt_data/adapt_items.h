@@ -22,7 +22,7 @@ extern "C" {
 /* Items are stored in one array of structs or in several arrays, one after the other by their extents.
  * A joining process has the same columns with any base. */
 typedef struct MPIX_Column {
-    void *base;
+    void *base;                 /* without `append`: the address of the array's pointer */
     MPI_Datatype element;       /* its true bounds lie within its extent */
 } MPIX_Column;
 
@@ -34,6 +34,9 @@ typedef int MPIX_Append(int64_t count, const MPIX_Column columns[], void *state)
  * if that is another one.  What stays is moved to the front of its arrays, in its order, and *count is
  * how many that are; then what has come is appended, in an order that depends on nothing but who has
  * sent what.  Meanwhile there is memory for what leaves, and for 8 messages in each direction.
+ * append NULL: the library appends what has come itself.  base of each column is then the address of the
+ * pointer to an array that malloc has given (or NULL), which realloc makes longer or shorter; *count is all that
+ * the process has afterwards.
  * MPI_ERR_ARG: a destination is no new rank, or columns differ; nothing has moved. */
 int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int destination[],
                           int columns, const MPIX_Column column[], MPIX_Append *append, void *state);
@@ -43,6 +46,28 @@ int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int
 int MPIX_Adapt_items_start(const epop_window_t *window, int64_t *count, const int destination[],
                            int columns, const MPIX_Column column[], MPIX_Append *append, void *state,
                            MPIX_Adapt_motion *motion);
+
+/* Registers items for MPIX_Adapt_window.  owner: the new rank of item i.  *count and the pointers are as with append
+ * NULL.  column[] is copied. */
+typedef int MPIX_Item_owner(int64_t i, int new_size, void *state);
+int MPIX_Adapt_data_items(MPIX_Adapt_data data, const char *name, int64_t *count, int columns,
+                          const MPIX_Column column[], MPIX_Item_owner *owner, void *state);
+
+/* Items in any container (list, tree, cells): functions in place of arrays.  An item is packed into `bytes` bytes.
+ * All items are packed, the container is cleared, and what stays or comes is put into it. */
+typedef struct MPIX_Item_functions {
+    int64_t bytes;
+    int64_t (*count) (void *state);
+    int (*pack) (int64_t i, void *item, void *state);   /* 0 <= i < count, in this order; 0, or an error */
+    int (*owner) (const void *item, int new_size, void *state);
+    int (*clear) (void *state); /* all items go; 0, or an error */
+    int (*put) (const void *item, void *state); /* 0, or an error */
+    void *state;
+} MPIX_Item_functions;
+
+int MPIX_Adapt_items_exchange(const epop_window_t *window, const MPIX_Item_functions *functions);
+/* Registers them for MPIX_Adapt_window. */
+int MPIX_Adapt_data_container(MPIX_Adapt_data data, const char *name, const MPIX_Item_functions *functions);
 
 /* ---- files ------------------------------------------------------------------------------------ */
 

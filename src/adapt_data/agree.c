@@ -54,7 +54,7 @@ static bool is_joining(const struct call *call)
 
 static bool is_concerned(const struct call *call, int array)
 {
-    return array >= call->first && array < call->end && !call->data->arrays[array]->is_started;
+    return array >= call->first && array < call->end && adapt_array_is_meant(call->data, array);
 }
 
 static bool has_places(const struct adapt_array *array)

@@ -76,6 +76,76 @@ int MPIX_Boxes_even(int rank, int size, int max, MPIX_Box boxes[], void *state)
     return 1;
 }
 
+/* ---- grids ------------------------------------------------------------------------------------ */
+
+int MPIX_Boxes_grid_place(const MPIX_Grid *grid, int rank, int size, int parts[MPIX_BOX_AXES],
+                          int place[MPIX_BOX_AXES])
+{
+    int product = 1, rest = rank;
+
+    if (grid->axes < 1 || grid->axes > BOX_AXES || rank < 0 || rank >= size)
+        return -1;
+    for (int axis = 0; axis < BOX_AXES; axis++) {
+        parts[axis] = axis < grid->axes ? grid->parts[axis] : 1;
+        place[axis] = 0;
+        if (parts[axis] < 0)
+            return -1;
+        product *= parts[axis] > 0 ? parts[axis] : 1;
+    }
+    if (size % product != 0)
+        return -1;
+    if (MPI_Dims_create(size, grid->axes, parts) != MPI_SUCCESS)
+        return -1;
+    for (int k = 0; k < grid->axes; k++) {
+        const int axis = grid->first_fastest ? k : grid->axes - 1 - k;
+        place[axis] = rest % parts[axis];
+        rest /= parts[axis];
+    }
+    return rest == 0 ? 0 : -1;
+}
+
+/* Where part `place` of `parts` begins. */
+static int64_t begin_in(const MPIX_Grid *grid, int axis, int parts, int place)
+{
+    const int64_t cells = grid->domain.high[axis] - grid->domain.low[axis], rest = cells % parts;
+
+    return grid->domain.low[axis] + (!grid->remainder_first ? adapt_block_begin(cells, parts, place) :
+                                     place * (cells / parts) + (place < rest ? place : rest));
+}
+
+int MPIX_Boxes_grid(int rank, int size, int max, MPIX_Box boxes[], void *state)
+{
+    const MPIX_Grid *grid = state;
+    int parts[BOX_AXES], place[BOX_AXES];
+
+    if (MPIX_Boxes_grid_place(grid, rank, size, parts, place))
+        return -1;
+    for (int axis = 0; max > 0 && axis < BOX_AXES; axis++) {
+        boxes[0].low[axis] = axis < grid->axes ? begin_in(grid, axis, parts[axis], place[axis]) : 0;
+        boxes[0].high[axis] = axis < grid->axes ? begin_in(grid, axis, parts[axis], place[axis] + 1) : 1;
+    }
+    return 1;
+}
+
+int MPIX_Boxes_grid_neighbour(const MPIX_Grid *grid, int rank, int size, int axis, int steps)
+{
+    int parts[BOX_AXES], place[BOX_AXES], found = 0;
+
+    if (axis < 0 || axis >= grid->axes || MPIX_Boxes_grid_place(grid, rank, size, parts, place))
+        return MPI_PROC_NULL;
+    int64_t at = (int64_t) place[axis] + steps;
+    if (!grid->periodic[axis] && (at < 0 || at >= parts[axis]))
+        return MPI_PROC_NULL;
+    place[axis] = (int) ((at % parts[axis] + parts[axis]) % parts[axis]);
+    for (int k = 0; k < grid->axes; k++) {
+        const int of = grid->first_fastest ? grid->axes - 1 - k : k;
+        found = found * parts[of] + place[of];
+    }
+    return found;
+}
+
+/* ---- fields ----------------------------------------------------------------------------------- */
+
 int64_t MPIX_Field_extents(const MPIX_Field *field, const MPIX_Box *box,
                            int64_t extents[MPIX_BOX_AXES])
 {
@@ -651,4 +721,49 @@ int MPIX_Adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *box
 
     int code = start_or_refuse(&described, boxes, state, &motion);
     return code ? code : MPIX_Adapt_motion_wait(&motion);
+}
+
+/* ---- registered fields ------------------------------------------------------------------------ */
+
+struct registered {
+    struct adapt_part part;
+    int axes, count;
+    MPIX_Boxes *boxes;
+    void *state;
+    MPIX_Field *fields;
+};
+
+static int move_registered(struct adapt_part *part, const epop_window_t *window)
+{
+    struct registered *it = (struct registered *) part;
+
+    return MPIX_Adapt_boxes_move(window, it->axes, it->boxes, it->state, it->count, it->fields);
+}
+
+static void release_registered(struct adapt_part *part)
+{
+    free(((struct registered *) part)->fields);
+    free(part);
+}
+
+int MPIX_Adapt_data_boxes(MPIX_Adapt_data data, int axes, MPIX_Boxes *boxes, void *state, int count,
+                          const MPIX_Field fields[])
+{
+    static const char function[] = "MPIX_Adapt_data_boxes";
+
+    if (!boxes || count < 1 || !fields || axes < 1 || axes > BOX_AXES)
+        return adapt_fail(MPI_ERR_ARG, "%s: boxes or fields is NULL, there is no field, or the number of axes"
+                          " is not 1, 2 or 3", function);
+    struct registered *made = calloc(1, sizeof(*made));
+    MPIX_Field *copies = malloc((size_t) count * sizeof(*copies));
+    if (!made || !copies) {
+        free(made);
+        free(copies);
+        return adapt_data_take(data, NULL, "", function);
+    }
+    memcpy(copies, fields, (size_t) count * sizeof(*copies));
+    *made = (struct registered) {.part = {.kind = ADAPT_PART_BOXES,.move = move_registered,.release =
+            release_registered},.axes = axes,.count = count,.boxes = boxes,.state = state,.fields = copies
+    };
+    return adapt_data_take(data, &made->part, fields[0].name, function);
 }

@@ -67,10 +67,42 @@ int MPIX_Adapt_data_free(MPIX_Adapt_data *data)
         return wrong("MPIX_Adapt_data_free", "an array has been started and not waited for");
     for (int k = 0; k < (*data)->count; k++)
         forget((*data)->arrays[k]);
+    for (struct adapt_part * part = (*data)->parts, *next; part; part = next) {
+        next = part->next;
+        part->release(part);
+    }
     free((*data)->arrays);
     free(*data);
     *data = NULL;
     return MPI_SUCCESS;
+}
+
+int adapt_data_take(MPIX_Adapt_data data, struct adapt_part *part, const char *name,
+                    const char *function)
+{
+    struct adapt_part **end = data ? &data->parts : NULL;
+
+    if (part && data && name && data->started == 0) {
+        snprintf(part->name, sizeof(part->name), "%s", name);
+        part->next = NULL;
+        while (*end)
+            end = &(*end)->next;
+        *end = part;
+        return MPI_SUCCESS;
+    }
+    const bool has_memory = part;
+    if (part)
+        part->release(part);
+    return !data || !name ? wrong(function, "data or name is NULL") : !has_memory ?
+        adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory", function) :
+        wrong(function, "not while arrays are moved");
+}
+
+void adapt_data_free_types(MPIX_Adapt_data data)
+{
+    for (int k = 0; k < data->count; k++)
+        if (data->arrays[k]->element.type != MPI_DATATYPE_NULL)
+            MPI_Type_free(&data->arrays[k]->element.type);
 }
 
 static const char *is_layout(const MPIX_Adapt_layout *layout)
@@ -269,7 +301,7 @@ static int start(MPIX_Adapt_data data, const epop_window_t *window, int array, b
     const char *why = find_range(data, window, array, &first, &end);
     int code = adapt_agree(data, window, first, end, ADAPT_CALL_ARRAYS, why, function);
     for (int k = first; k < end; k++) {
-        if (data->arrays[k]->is_started)
+        if (!adapt_array_is_meant(data, k))
             continue;
         if (!code)
             code = begin(data, k, owe);

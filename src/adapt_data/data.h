@@ -31,15 +31,47 @@ struct adapt_array {
     struct adapt_debt debt;
 };
 
+/* What is registered beside arrays, for MPIX_Adapt_window. */
+enum adapt_part_kind { ADAPT_PART_BOXES, ADAPT_PART_ITEMS, ADAPT_PART_CALL, ADAPT_PART_KINDS };
+
+struct adapt_part {
+    enum adapt_part_kind kind;
+    char name[81];
+    int (*move) (struct adapt_part * part, const epop_window_t * window);
+    void (*release) (struct adapt_part * part); /* frees it */
+    struct adapt_part *next;
+};
+
+/* Which arrays are meant by "all" at present. */
+enum adapt_meant { ADAPT_MEANT_ALL, ADAPT_MEANT_SHARED, ADAPT_MEANT_OTHERS };
+
 struct MPIX_Adapt_data_s {
+    enum adapt_meant meant;
     struct adapt_array **arrays;
     int count, started;
+    struct adapt_part *parts;   /* in the order of registration */
     struct adapt_channel *channel;      /* of the window, while something is started */
 };
+
+/* Not started, and meant. */
+static inline bool adapt_array_is_meant(const struct MPIX_Adapt_data_s *data, int k)
+{
+    const bool is_shared = data->arrays[k]->layout.kind == ADAPT_LAYOUT_SHARED;
+
+    return !data->arrays[k]->is_started && (data->meant == ADAPT_MEANT_ALL ||
+                                            is_shared == (data->meant == ADAPT_MEANT_SHARED));
+}
 
 /* The memory of an array's parts. */
 void *adapt_array_grow(const struct adapt_array *array, int64_t count);
 void adapt_array_release(const struct adapt_array *array, void *part);
+
+/* Takes `part`, the first member of what its owner has allocated (NULL: no memory).  MPI_ERR_ARG, MPI_ERR_NO_MEM:
+ * it is released. */
+int adapt_data_take(MPIX_Adapt_data data, struct adapt_part *part, const char *name,
+                    const char *function);
+/* The arrays' datatypes, of a process that leaves: MPI ends before the program can free them. */
+void adapt_data_free_types(MPIX_Adapt_data data);
 
 /* ---- agree.c: the collective first part of start ---------------------------------------------- */
 

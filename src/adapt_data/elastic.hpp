@@ -313,15 +313,20 @@ inline bool probe(status *found)
 
 /* while (condition()) body(), with a probe after each body: all processes must come to the same
  * number of them.  In a window it calls moves(window) on all processes; those that join begin with
- * that.  Returns false on a process that has left, if MPI lets it come back. */
-template <class Condition, class Body, class Moves>
-bool loop(const environment &mpi, Condition &&condition, Body &&body, Moves &&moves)
+ * that.  Then it calls after(rank, size) on all processes of the new world, which is MPI_COMM_WORLD by
+ * then: for communicators, neighbours and what else follows from rank and size.  In `moves` MPI_COMM_WORLD
+ * is the old world.  Returns false on a process that has left, if MPI lets it come back. */
+template <class Condition, class Body, class Moves, class After>
+bool loop(const environment &mpi, Condition &&condition, Body &&body, Moves &&moves, After &&after)
 {
     auto adapt = [&](status how) {
         window open(how);
         moves(open);
         open.close();
-        return how != status::leaving;
+        if (how == status::leaving)
+            return false;
+        after(open.new_rank(), open.new_size());
+        return true;
     };
     status how = status::joining;
 
@@ -332,6 +337,27 @@ bool loop(const environment &mpi, Condition &&condition, Body &&body, Moves &&mo
         if (probe(&how) && !adapt(how))
             return false;
     }
+    return true;
+}
+template <class Condition, class Body, class Moves>
+bool loop(const environment &mpi, Condition &&condition, Body &&body, Moves &&moves)
+{
+    return loop(mpi, condition, body, moves, [](int, int) {});
+}
+
+/* For a loop of the program's own: a probe and, where it says so, a window with moves(window), then after(rank, size).
+ * True: the world has changed.  A joining process calls it before the loop. */
+template <class Moves, class After> bool adapt(Moves &&moves, After &&after)
+{
+    status how = status::staying;
+
+    if (!probe(&how))
+        return false;
+    window open(how);
+    moves(open);
+    open.close();
+    if (how != status::leaving)
+        after(open.new_rank(), open.new_size());
     return true;
 }
 

@@ -32,8 +32,10 @@ struct call {
     int columns;
     const MPIX_Column *column;
     MPIX_Column *copies;        /* that columns are, once there is room */
-    MPIX_Append *append;
+    MPIX_Append *append;        /* NULL until its memory is there: the library's own */
     void *state;
+    int64_t *count;             /* the program's */
+    void ***arrays;             /* [columns] append NULL: the program's pointers */
 
     int processes, process;     /* ranks in motion.all */
     struct adapt_roles roles;
@@ -45,10 +47,11 @@ struct call {
     MPI_Aint *true_lb, *true_extent;    /* [columns] of an element: what is copied */
     char **leaving;             /* [columns] what leaves, by process */
     struct message_list send, receive;
+    char error[120];
     char **arriving;            /* [receive.count * columns] */
 };
 
-static const char *check(const struct call *call, int64_t count, const int destination[])
+static const char *check(struct call *call, int64_t count, const int destination[])
 {
     MPI_Aint lb, extent, true_lb, true_extent;
 
@@ -57,7 +60,12 @@ static const char *check(const struct call *call, int64_t count, const int desti
     if (count > 0 && !destination)
         return adapt_misfit("destination is NULL");
     for (int c = 0; c < call->columns; c++) {
-        if (call->column[c].element == MPI_DATATYPE_NULL || (count > 0 && !call->column[c].base))
+        const void *base = call->column[c].base;
+        if (!call->append && base)
+            base = count > 0 ? *(void *const *) base : base;
+        else if (!call->append)
+            return "base of a column is NULL: without append it is the address of the array's pointer";
+        if (call->column[c].element == MPI_DATATYPE_NULL || (count > 0 && !base))
             return "base or element of a column is NULL";
         MPI_Type_get_extent(call->column[c].element, &lb, &extent);
         MPI_Type_get_true_extent(call->column[c].element, &true_lb, &true_extent);
@@ -65,8 +73,11 @@ static const char *check(const struct call *call, int64_t count, const int desti
             return "an element reaches beyond its extent";
     }
     for (int64_t i = 0; i < count; i++)
-        if (destination[i] < 0 || destination[i] >= call->window->new_size)
-            return "a destination is no rank of the new world";
+        if (destination[i] < 0 || destination[i] >= call->window->new_size) {
+            snprintf(call->error, sizeof(call->error), "the destination of item %lld is %d, no rank of the"
+                     " new world of %d", (long long) i, destination[i], call->window->new_size);
+            return call->error;
+        }
     return NULL;
 }
 
@@ -93,6 +104,36 @@ static int agree(struct call *call, const char *error)
     return MPI_SUCCESS;
 }
 
+/* ---- without append --------------------------------------------------------------------------- */
+
+/* Behind what the program's arrays hold. */
+static int append_to_arrays(int64_t count, const MPIX_Column columns[], void *state)
+{
+    struct call *call = state;
+
+    for (int c = 0; c < call->columns; c++) {
+        const size_t extent = (size_t) call->extent[c];
+        void *longer = realloc(*call->arrays[c], (size_t) (*call->count + count) * extent + 1);
+        if (!longer)
+            return 1;
+        *call->arrays[c] = longer;
+        memcpy((char *) longer + (size_t) *call->count * extent, columns[c].base, (size_t) count * extent);
+    }
+    *call->count += count;
+    return 0;
+}
+
+/* The copies of the columns have the arrays as base, as with append. */
+static void take_arrays(struct call *call)
+{
+    for (int c = 0; c < call->columns; c++) {
+        call->arrays[c] = call->copies[c].base;
+        call->copies[c].base = *call->arrays[c];
+    }
+    call->append = append_to_arrays;
+    call->state = call;
+}
+
 /* ---- packing ---------------------------------------------------------------------------------- */
 
 static const char *make_room(struct call *call, int64_t count, const int destination[])
@@ -106,11 +147,14 @@ static const char *make_room(struct call *call, int64_t count, const int destina
     call->true_extent = adapt_room(call->columns, sizeof(MPI_Aint));
     call->leaving = adapt_room(call->columns, sizeof(char *));
     call->copies = adapt_room(call->columns, sizeof(*call->copies));
+    call->arrays = adapt_room(call->columns, sizeof(*call->arrays));
     if (!call->sent || !call->received || !call->extent || !call->true_lb || !call->true_extent || !call->leaving ||
         !call->copies)
         return ADAPT_NO_MEMORY;
     memcpy(call->copies, call->column, (size_t) call->columns * sizeof(*call->copies));
     call->column = call->copies;        /* the program's own may be gone when it waits */
+    if (!call->append)
+        take_arrays(call);
     for (int64_t i = 0; i < count; i++) {
         const int to = call->process_of_new[destination[i]];
         call->sent[to] += to != call->process;
@@ -324,6 +368,7 @@ static void clear(struct call *call)
     free(call->receive.messages);
     free(call->process_of_new);
     free(call->copies);
+    free(call->arrays);
 }
 
 static int finish(struct MPIX_Adapt_motion_s *motion, int code)
@@ -336,8 +381,8 @@ static const char *check_call(const struct call *call, const int64_t *count)
 {
     if (!call->window || !call->window->new_rank_of)
         return "the window is NULL or not open (MPIX_Adapt_window_open)";
-    if (!count || !call->column || !call->append)
-        return "count, column or append is NULL";
+    if (!count || !call->column)
+        return "count or column is NULL";
     if (*count < 0 || call->columns < 1)
         return "the number of items is negative, or that of columns not positive";
     return NULL;
@@ -351,6 +396,7 @@ static int start(struct call *call, const struct call *described, int64_t *count
 
     *here = *described;
     here->motion.finish = finish;
+    here->count = count;
     int code = adapt_channel_open(here->window, &here->motion.channel);
     if (code)
         return adapt_channel_failed(code, here->function, error);
@@ -367,12 +413,13 @@ static int start(struct call *call, const struct call *described, int64_t *count
     return code;
 }
 
+/* error: what is wrong already, or NULL. */
 static int start_or_refuse(const struct call *described, int64_t *count, const int destination[],
-                           MPIX_Adapt_motion *motion)
+                           MPIX_Adapt_motion *motion, const char *error)
 {
     struct call *call = malloc(sizeof(*call));
 
-    int code = start(call, described, count, destination, motion ? NULL : "motion is NULL");
+    int code = start(call, described, count, destination, motion ? error : "motion is NULL");
     if (motion)
         *motion = code ? NULL : &call->motion;
     if (code)
@@ -388,8 +435,17 @@ int MPIX_Adapt_items_start(const epop_window_t *window, int64_t *count, const in
         .columns = columns,.column = column,.append = append,.state = state
     };
 
-    int code = start_or_refuse(&described, count, destination, motion);
+    int code = start_or_refuse(&described, count, destination, motion, NULL);
     return code ? code : adapt_channel_owe((*motion)->channel, &(*motion)->debt, "items", "");
+}
+
+static int move(const struct call *described, int64_t *count, const int destination[],
+                const char *error)
+{
+    MPIX_Adapt_motion motion;
+
+    int code = start_or_refuse(described, count, destination, &motion, error);
+    return code ? code : MPIX_Adapt_motion_wait(&motion);
 }
 
 int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int destination[],
@@ -398,8 +454,167 @@ int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int
     const struct call described = {.function = "MPIX_Adapt_items_move",.window = window,
         .columns = columns,.column = column,.append = append,.state = state
     };
-    MPIX_Adapt_motion motion;
 
-    int code = start_or_refuse(&described, count, destination, &motion);
-    return code ? code : MPIX_Adapt_motion_wait(&motion);
+    return move(&described, count, destination, NULL);
+}
+
+/* ---- items in a container --------------------------------------------------------------------- */
+
+/* What an exchange holds while it moves. */
+struct packed {
+    int64_t count;
+    char *items;                /* [count] of functions->bytes */
+    int *destination;
+};
+
+static const char *pack_all(const MPIX_Item_functions *functions, int new_size, struct packed *packed)
+{
+    packed->count = functions->count(functions->state);
+    if (packed->count < 0) {
+        packed->count = 0;
+        return "count has failed";
+    }
+    if (functions->bytes < 1 || packed->count > INT64_MAX / functions->bytes - 1)
+        return "an item has less than 1 byte, or there are too many";
+    packed->items = adapt_room(packed->count, (size_t) functions->bytes);
+    packed->destination = adapt_room(packed->count, sizeof(int));
+    if (!packed->items || !packed->destination)
+        return ADAPT_NO_MEMORY;
+    for (int64_t i = 0; i < packed->count; i++) {
+        char *item = packed->items + i * functions->bytes;
+        if (functions->pack(i, item, functions->state))
+            return "pack has failed";
+        packed->destination[i] = functions->owner(item, new_size, functions->state);
+    }
+    return NULL;
+}
+
+static int put_all(const MPIX_Item_functions *functions, const struct packed *packed, const char *function)
+{
+    int failed = functions->clear(functions->state);
+
+    for (int64_t i = 0; !failed && i < packed->count; i++)
+        failed = functions->put(packed->items + i * functions->bytes, functions->state);
+    return failed ? adapt_fail(MPI_ERR_OTHER, "%s: clear or put has failed; items are lost", function) :
+        MPI_SUCCESS;
+}
+
+int MPIX_Adapt_items_exchange(const epop_window_t *window, const MPIX_Item_functions *functions)
+{
+    static const char function[] = "MPIX_Adapt_items_exchange";
+    struct packed packed = { 0 };
+    MPIX_Column column = {.base = &packed.items,.element = MPI_BYTE };
+    const struct call described = {.function = function,.window = window,.columns = 1,.column = &column };
+    const char *error = NULL;
+
+    if (!window || !window->new_rank_of)
+        error = "the window is NULL or not open (MPIX_Adapt_window_open)";
+    else if (!functions || !functions->count || !functions->pack || !functions->owner ||
+             !functions->clear || !functions->put)
+        error = "functions, or one of them, is NULL";
+    else if (window->old_rank >= 0)
+        error = pack_all(functions, window->new_size, &packed);
+    int code = functions && functions->bytes > 0 ?
+        MPI_Type_contiguous_c(functions->bytes, MPI_BYTE, &column.element) : MPI_SUCCESS;
+    if (!code)
+        code = move(&described, &packed.count, packed.destination, error);
+    if (!code)
+        code = put_all(functions, &packed, function);
+    if (column.element != MPI_BYTE)
+        MPI_Type_free(&column.element);
+    free(packed.items);
+    free(packed.destination);
+    return code;
+}
+
+/* ---- registered items ------------------------------------------------------------------------- */
+
+struct registered {
+    struct adapt_part part;
+    int64_t *count;
+    int columns;
+    MPIX_Column *column;        /* with datatypes of their own */
+    MPIX_Item_owner *owner;
+    void *state;
+    MPIX_Item_functions functions;      /* of a container */
+};
+
+static int move_registered(struct adapt_part *part, const epop_window_t *window)
+{
+    const struct registered *it = (struct registered *) part;
+    const struct call described = {.function = "MPIX_Adapt_window",.window = window,.columns = it->columns,
+        .column = it->column
+    };
+    const int64_t count = window->old_rank < 0 ? 0 : *it->count;
+
+    int *destination = adapt_room(count, sizeof(int));
+    for (int64_t i = 0; destination && i < count; i++)
+        destination[i] = it->owner(i, window->new_size, it->state);
+    int code = move(&described, it->count, destination, destination ? NULL : ADAPT_NO_MEMORY);
+    free(destination);
+    return code;
+}
+
+static int move_container(struct adapt_part *part, const epop_window_t *window)
+{
+    return MPIX_Adapt_items_exchange(window, &((struct registered *) part)->functions);
+}
+
+static void release_registered(struct adapt_part *part)
+{
+    struct registered *it = (struct registered *) part;
+
+    for (int c = 0; it->column && c < it->columns; c++)
+        if (it->column[c].element != MPI_DATATYPE_NULL)
+            MPI_Type_free(&it->column[c].element);
+    free(it->column);
+    free(it);
+}
+
+int MPIX_Adapt_data_items(MPIX_Adapt_data data, const char *name, int64_t *count, int columns,
+                          const MPIX_Column column[], MPIX_Item_owner *owner, void *state)
+{
+    static const char function[] = "MPIX_Adapt_data_items";
+    int code = MPI_SUCCESS;
+
+    if (!count || columns < 1 || !column || !owner)
+        return adapt_fail(MPI_ERR_ARG, "%s: count, column or owner is NULL, or there is no column", function);
+    struct registered *made = calloc(1, sizeof(*made));
+    if (made)
+        made->column = calloc((size_t) columns, sizeof(*made->column));
+    if (!made || !made->column) {
+        free(made);
+        return adapt_data_take(data, NULL, "", function);
+    }
+    made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_registered,.release =
+            release_registered};
+    made->count = count;
+    made->columns = columns;
+    made->owner = owner;
+    made->state = state;
+    for (int c = 0; c < columns; c++) {
+        made->column[c] = (MPIX_Column) {column[c].base, MPI_DATATYPE_NULL};
+        if (!code && column[c].element != MPI_DATATYPE_NULL)
+            code = MPI_Type_dup(column[c].element, &made->column[c].element);
+    }
+    if (code) {
+        release_registered(&made->part);
+        return code;
+    }
+    return adapt_data_take(data, &made->part, name, function);
+}
+
+int MPIX_Adapt_data_container(MPIX_Adapt_data data, const char *name, const MPIX_Item_functions *functions)
+{
+    static const char function[] = "MPIX_Adapt_data_container";
+
+    if (!functions)
+        return adapt_fail(MPI_ERR_ARG, "%s: functions is NULL", function);
+    struct registered *made = calloc(1, sizeof(*made));
+    if (made) {
+        made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_container,.release =
+                release_registered};
+        made->functions = *functions;
+    }
+    return adapt_data_take(data, made ? &made->part : NULL, name, function);
 }

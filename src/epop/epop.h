@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /* Changes with the structures below.  The driver refuses archives with another number. */
-#define EPOP_ABI 1
+#define EPOP_ABI 2
 extern const int epop_archive_abi __attribute__ ((weak, visibility("default")));
 const int epop_archive_abi = EPOP_ABI;
 
@@ -71,6 +71,9 @@ typedef struct {
     const char *name;           /* NULL: that of the archive */
     /* May be NULL: called on a leaving process after the window if MPIR_CVAR_ADAPT_LEAVERS_RETURN=1. */
     int (*leave) (void *data);
+    /* May be NULL: called after each window on all processes of the new world, before anything else of the program:
+     * for communicators, neighbours and what else follows from rank and size (of MPI_COMM_WORLD). */
+    int (*after) (void *data, int new_rank, int new_size);
 } program_t;
 
 /* Gives *program `count` elements; all fields of it and of them are 0 otherwise.  *program is NULL

@@ -145,6 +145,14 @@ template <class State> class program {
         leave_ = [=](State &s) { return detail::guarded<int>("leave", [&] { return last(s); }); };
     }
 
+    // After each window, on all processes of the new world: what follows from rank and size.  settle(state, rank, size)
+    template <class F> void after(F settle)
+    {
+        after_ = [=](State &s, int rank, int size) {
+            return detail::guarded<int>("after", [&] { return settle(s, rank, size); });
+        };
+    }
+
     program() { append(EPOP_INIT, "init"); }
     program(const program &) = delete;
 
@@ -158,7 +166,7 @@ template <class State> class program {
         for (std::size_t at = 0; at < elements_.size(); at++)
             c_elements_.push_back(described_element(elements_[at], at));
         c_program_ = {this, static_cast<int>(c_elements_.size()), c_elements_.data(), name,
-                      leave_ ? &call_leave : nullptr};
+                      leave_ ? &call_leave : nullptr, after_ ? &call_after : nullptr};
         instance() = this;
         return &c_program_;
     }
@@ -221,6 +229,7 @@ template <class State> class program {
         *data = instance();
         return at(0).init(args{argn, argc}, state());
     }
+    static int call_after(void *, int rank, int size) { return instance()->after_(state(), rank, size); }
     static int call_leave(void *) { return instance()->leave_(state()); }
     template <std::size_t PC> struct calls {
         static int execute(void *) { return at(PC).execute(state()); }
@@ -256,6 +265,7 @@ template <class State> class program {
 
     std::deque<element_of_state> elements_;
     std::function<int(State &)> leave_;
+    std::function<int(State &, int, int)> after_;
     std::function<int(State &, const window &)> move_all_;
     std::unique_ptr<State> state_ = std::make_unique<State>();
     std::vector<program_element_t> c_elements_;

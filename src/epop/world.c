@@ -209,6 +209,15 @@ static epop_outcome_t fail_window(epop_fault_t * fault, int pc, const char *what
     return EPOP_FAILED;
 }
 
+/* The world is the new one. */
+static epop_outcome_t call_after(epop_world_t * world, const epop_window_t * window, epop_fault_t * fault)
+{
+    const program_t *program = world->program;
+    int value = program->after ? program->after(program->data, window->new_rank, window->new_size) : 0;
+
+    return value ? epop_function_failed(fault, window->pc, "after", value) : EPOP_GOES_ON;
+}
+
 /* The program's part, and commit.  What the window has allocated is free by then: leaving processes
  * end in commit (W5). */
 static epop_outcome_t move_and_commit(epop_world_t * world, epop_window_t * window,
@@ -235,7 +244,7 @@ static epop_outcome_t move_and_commit(epop_world_t * world, epop_window_t * wind
             return epop_function_failed(fault, window->pc, "phase_adapt", value);
     }
     return wrong ? fail_window(fault, window->pc, wrong) :
-        window->status == MPI_ADAPT_STATUS_LEAVING ? EPOP_LEFT : EPOP_GOES_ON;
+        window->status == MPI_ADAPT_STATUS_LEAVING ? EPOP_LEFT : call_after(world, window, fault);
 }
 
 static epop_outcome_t window_at(epop_world_t * world, epop_place_t * where, epop_fault_t * fault)

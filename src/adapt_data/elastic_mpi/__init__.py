@@ -340,6 +340,21 @@ class window:  # noqa: N801 (used as a function)
             raise SystemExit(0)
 
 
+def adapt(moves: Callable[[Window], None], after: Callable[[int, int], None] | None = None) -> bool:
+    """The line for the main loop: a probe and, where it says so, a window with moves(window).
+
+    Then after(rank, size) is called, in the new world: for communicators, neighbours and what else follows from them.  True: the
+    world has changed.  A joining process calls it before the loop.
+    """
+    if _status is None and not probe():
+        return False
+    with window() as opened:
+        moves(opened)
+    if after is not None:
+        after(opened.new_rank, opened.new_size)
+    return True
+
+
 # ---- layouts ----------------------------------------------------------------------------------
 
 _SPLIT = ctypes.CFUNCTYPE(

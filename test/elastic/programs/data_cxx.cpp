@@ -239,6 +239,7 @@ int main(int argc, char **argv)
     elastic::environment mpi(argc, argv);
     const int epochs = argc > 1 ? std::atoi(argv[1]) : 1;
     State state;
+    int settled = 0;
     bool was_in_window = false;
 
     if (!mpi.joining())
@@ -261,8 +262,13 @@ int main(int argc, char **argv)
             CHECK(!window.leaving() || (state.field.empty() && state.rows.empty()));
             was_in_window = true;
             state.epoch++;
+        },
+        [&](int rank, int size) {       /* the world is the new one: collective calls are allowed */
+            MPI_Barrier(MPI_COMM_WORLD);
+            CHECK(rank == elastic::rank() && size == elastic::size());
+            settled++;
         });
-    CHECK(is_here);
+    CHECK(is_here && settled > 0);
     state.check(elastic::rank(), elastic::size());
     if (elastic::rank() == 0)
         std::printf("PASS epoch=%d size=%d\n", state.epoch, elastic::size());

@@ -34,7 +34,7 @@ program elastic
   call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
   call try_boxes()
   if (status == MPI_ADAPT_STATUS_JOINING) then
-    call adapt(status)
+    call adapt_in_window(status, moves, after)
   else
     call MPI_Comm_rank(MPI_COMM_WORLD, rank)
     shared = settings(0, 0.125_real64, 'words')
@@ -46,8 +46,7 @@ program elastic
   do while (shared%step < epochs)
     call check(MPI_Wtime() - last < 90d0, 'no adaptation')
     call MPI_Barrier(MPI_COMM_WORLD)
-    if (.not. adapt_window_probe(status)) cycle
-    call adapt(status)
+    if (.not. adapt_world(moves, after)) cycle
     last = MPI_Wtime()
   end do
   call look_around()
@@ -74,13 +73,9 @@ contains
     call MPI_Comm_size(MPI_COMM_WORLD, nprocs)
   end subroutine look_around
 
-  subroutine adapt(status)
-    integer, intent(in) :: status
-    type(adapt_window) :: window
-    real(real64) :: sums(2)
-    logical :: is_open
+  subroutine moves(window)
+    type(adapt_window), intent(inout) :: window
 
-    call adapt_window_open(status, window)
     call try_errors(window)
     call adapt_share(window, shared)
     call adapt_share(window, table)
@@ -88,9 +83,15 @@ contains
     call adapt_sums(window, counted)
     call adapt_file(window, 0, log_unit)
     shared%step = shared%step + 1
-    call adapt_window_close(window)
+  end subroutine moves
+
+  subroutine after(new_rank, new_size)
+    integer, intent(in) :: new_rank, new_size
+    real(real64) :: sums(2)
+    logical :: is_open
 
     call look_around()
+    call check(rank == new_rank .and. nprocs == new_size, 'after has the new rank and size')
     call check(shared%tolerance == 0.125_real64 .and. shared%word == 'words' .and. flag, 'variables')
     call check(all(table == reshape([1, 2, 3, 4, 5, 6], [2, 3])), 'table')
     if (rank == nprocs - 1) counted = counted + [1, 10]
@@ -101,7 +102,7 @@ contains
     call check(is_open .eqv. rank == 0, 'who has the file')
     call check(rank == 0 .or. log_unit == -1, 'a unit of a process without the file')
     if (rank == 0) write (log_unit, '(a,i0)') 'step ', shared%step
-  end subroutine adapt
+  end subroutine after
 
   ! As many numbers as there are axes; the others are [0, 1).
   subroutine try_boxes()

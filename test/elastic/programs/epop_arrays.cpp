@@ -22,7 +22,7 @@ struct State {
     std::vector<long> field;
     std::vector<long> index;    /* of each element of field, moved with it */
     long step = 0, size = 0, worlds = 0;        /* the size is that of the world in which this was written */
-    int epochs = 0;
+    int epochs = 0, settled = 0;
 };
 
 void set_up(epop::args a, State &s)
@@ -79,6 +79,15 @@ int advance(State &s)
 EPOP_PROGRAM(State, p)
 {
     p.init(set_up);
+    p.after([](State &s, int rank, int size) {  /* the world is the new one: collective calls are allowed */
+        int its_rank, its_size;
+        MPI_Comm_rank(MPI_COMM_WORLD, &its_rank);
+        MPI_Comm_size(MPI_COMM_WORLD, &its_size);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank != its_rank || size != its_size)
+            throw std::runtime_error("after is called with another world");
+        s.settled++;
+    });
     p.arrays([](State &s, elastic::data &d) {
         d.add("field", s.field, s.cells);
         d.add("index", s.index, s.cells);
@@ -92,6 +101,8 @@ EPOP_PROGRAM(State, p)
     p.rigid("last", [](State &s) {
         int rank, size;
         check(s);
+        if (s.settled < 1)      /* the last window was everybody's */
+            throw std::runtime_error("after was not called");
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         MPI_Comm_size(MPI_COMM_WORLD, &size);
         if (rank == 0)

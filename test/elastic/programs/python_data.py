@@ -192,7 +192,11 @@ def expect_error(word, call, *words):
 
 
 def adapt(data, parts, logs, epoch):
-    with elastic.window() as w:
+    """The next epoch, or None: there was no window."""
+    leaves = settled = False
+
+    def moves(w):
+        nonlocal epoch, leaves
         assert w.new_size == w.staying + w.joining and len(w.new_rank_of) == w.old_size
         assert (w.old_rank < 0) == (w.status == elastic.JOINING)
         epoch, text = w.share([epoch, "x" * 5000])
@@ -214,6 +218,14 @@ def adapt(data, parts, logs, epoch):
             parts.windows[0] += 1
         leaves = w.status == elastic.LEAVING
         assert not leaves or len(data["block"]) == 0
+
+    def after(rank, size):
+        nonlocal settled
+        settled = (rank, size) == (elastic.rank(), elastic.size())
+
+    if not elastic.adapt(moves, after):
+        return None
+    assert settled, "after was not called with the new rank and size"
     assert not leaves, "a leaving process goes on"
     check(data)
     parts.check()
@@ -241,8 +253,9 @@ def main():
     while epoch < epochs:
         assert time.monotonic() < deadline, "no adaptation"
         elastic.barrier()
-        if elastic.probe():
-            epoch = adapt(data, parts, logs, epoch)
+        found = adapt(data, parts, logs, epoch)
+        if found is not None:
+            epoch = found
             deadline = time.monotonic() + 90
     if elastic.rank() == 0:
         print(f"PASS epoch={epoch} size={elastic.size()}{'' if numpy else ' without NumPy'}")

@@ -1,0 +1,131 @@
+/*
+ * A window in one call (adapt_data.h): opened, everything that is registered moved in one order, closed, and the
+ * program's function called in the new world.
+ */
+
+#include "data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "exchange.h"
+#include "failure.h"
+
+static const char FUNCTION[] = "MPIX_Adapt_window";
+
+/* ---- functions of the program ----------------------------------------------------------------- */
+
+struct registered {
+    struct adapt_part part;
+    MPIX_Adapt_call *call;
+    void *state;
+};
+
+static int call_registered(struct adapt_part *part, const epop_window_t *window)
+{
+    const struct registered *it = (struct registered *) part;
+
+    return it->call(window, it->state);
+}
+
+static void release_registered(struct adapt_part *part)
+{
+    free(part);
+}
+
+int MPIX_Adapt_data_call(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call, void *state)
+{
+    static const char function[] = "MPIX_Adapt_data_call";
+
+    if (!call)
+        return adapt_fail(MPI_ERR_ARG, "%s: call is NULL", function);
+    struct registered *made = calloc(1, sizeof(*made));
+    if (made)
+        *made = (struct registered) {.part = {.kind = ADAPT_PART_CALL,.move = call_registered,.release =
+                release_registered},.call = call,.state = state
+        };
+    return adapt_data_take(data, made ? &made->part : NULL, name, function);
+}
+
+/* ---- the window ------------------------------------------------------------------------------- */
+
+/* Old and joining processes have registered the same beside arrays, which are compared when they move. */
+static int agree(MPIX_Adapt_data data, const epop_window_t *window)
+{
+    int counts[ADAPT_PART_KINDS] = { 0 };
+    struct adapt_channel *channel;
+    struct adapt_agreed agreed;
+    struct adapt_proposal mine = {.kind = ADAPT_CALL_WINDOW,.function = FUNCTION,.chunk =
+            adapt_exchange_chunk()
+    };
+    char text[AGREEMENT_TEXT];
+
+    for (const struct adapt_part * part = data->parts; part; part = part->next) {
+        counts[part->kind]++;
+        mine.terms = adapt_mix_text(adapt_mix(mine.terms, part->kind), part->name);
+    }
+    int code = adapt_channel_open(window, &channel);
+    if (!code)
+        code = adapt_agree_on_call(channel, &mine, &agreed);
+    if (code || !agreed.terms_differ)
+        return code;
+    snprintf(text, sizeof(text), "%d of boxes (MPIX_Adapt_data_boxes), %d of items, %d functions, the first"
+             " is '%.80s',", counts[ADAPT_PART_BOXES], counts[ADAPT_PART_ITEMS], counts[ADAPT_PART_CALL],
+             data->parts ? data->parts->name : "");
+    return adapt_refuse_difference(channel, FUNCTION, "what is registered beside arrays", text);
+}
+
+static int move_arrays(MPIX_Adapt_data data, const epop_window_t *window, enum adapt_meant meant)
+{
+    data->meant = meant;
+    int code = MPIX_Adapt_data_move(data, window);
+    data->meant = ADAPT_MEANT_ALL;
+    return code;
+}
+
+static int move_all(MPIX_Adapt_data data, const epop_window_t *window)
+{
+    int code = agree(data, window);
+
+    /* what shared variables hold may be needed by the functions of layouts and boxes */
+    if (!code)
+        code = move_arrays(data, window, ADAPT_MEANT_SHARED);
+    if (!code)
+        code = move_arrays(data, window, ADAPT_MEANT_OTHERS);
+    for (int kind = 0; kind < ADAPT_PART_KINDS; kind++)
+        for (struct adapt_part * part = data->parts; !code && part; part = part->next)
+            if ((int) part->kind == kind)
+                code = part->move(part, window);
+    return code;
+}
+
+static int open_and_move(MPIX_Adapt_data data, int status, epop_window_t *window)
+{
+    int code = MPIX_Adapt_window_open(status, window, NULL);
+
+    if (!code)
+        code = move_all(data, window);
+    if (!code && status == MPI_ADAPT_STATUS_LEAVING)
+        adapt_data_free_types(data);
+    return code ? code : MPIX_Adapt_window_close(window, NULL);
+}
+
+int MPIX_Adapt_window(MPIX_Adapt_data data, int status, MPIX_Adapt_after *after, void *state)
+{
+    epop_window_t window;
+
+    if (!data)
+        return adapt_fail(MPI_ERR_ARG, "%s: data is NULL", FUNCTION);
+    const char *former = adapt_call_as(adapt_called(FUNCTION));
+    int code = open_and_move(data, status, &window);
+    (void) adapt_call_as(former);
+    return code || !after ? code : after(window.new_rank, window.new_size, state);
+}
+
+int MPIX_Adapt(MPIX_Adapt_data data, MPIX_Adapt_after *after, void *state)
+{
+    int status;
+
+    if (!MPIX_Adapt_window_probe(&status))
+        return 0;
+    return MPIX_Adapt_window(data, status, after, state) ? -1 : 1;
+}
