@@ -84,8 +84,8 @@ int64_t MPIX_Field_extents(const MPIX_Field *field, const MPIX_Box *box,
                            int64_t extents[MPIX_BOX_AXES]);
 
 /* Moves fields[count].  Collective over all processes of the window.  parts[] are the new boxes then;
- * the old ones are released, or are the new ones where nothing has changed for this process.  What
- * MPIX_Adapt_data_start says of errors is true here, too. */
+ * the old ones are released, or are the new ones where nothing has changed for this process.  Errors are
+ * those of MPIX_Adapt_data_start. */
 int MPIX_Adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *state,
                           int count, const MPIX_Field fields[]);
 /* The same in two steps: between start and MPIX_Adapt_motion_wait the program may compute on anything but

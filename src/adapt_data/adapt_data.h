@@ -47,7 +47,7 @@ typedef struct MPIX_Adapt_memory {
 #define MPIX_ALL_ARRAYS (-1)
 
 int MPIX_Adapt_data_create(MPIX_Adapt_data *data);
-/* The parts stay the program's. */
+/* The parts stay the program's: the set is freed, not the arrays. */
 int MPIX_Adapt_data_free(MPIX_Adapt_data *data);
 
 /* *base: this process' part, its elements by increasing number without gaps, as `memory` (NULL:
@@ -70,7 +70,7 @@ int MPIX_Adapt_data_start(MPIX_Adapt_data data, const epop_window_t *window, int
 /* Makes progress.  *done: the array could be waited for without waiting. */
 int MPIX_Adapt_data_test(MPIX_Adapt_data data, int array, int *done);
 int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array);
-/* start and wait of all arrays. */
+/* MPIX_Adapt_data_start and MPIX_Adapt_data_wait of all arrays. */
 int MPIX_Adapt_data_move(MPIX_Adapt_data data, const epop_window_t *window);
 
 /* ---- a window in one call -------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ typedef int MPIX_Adapt_after(int new_rank, int new_size, void *state);
  * of them moves has no other effect than the window's being open; after a later one what came before has moved. */
 int MPIX_Adapt_window(MPIX_Adapt_data data, int status, MPIX_Adapt_after *after, void *state);
 /* The line for the main loop: a probe and, where it says so, that window.  1: the world has changed; 0: it has not;
- * negative: an error, of which MPIX_Adapt_data_message or the error handler has told. */
+ * negative: an error (MPIX_Adapt_data_message has its text). */
 int MPIX_Adapt(MPIX_Adapt_data data, MPIX_Adapt_after *after, void *state);
 
 /* A function of the program that is called in each window of MPIX_Adapt_window on all processes, for what is moved

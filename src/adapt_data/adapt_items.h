@@ -31,8 +31,8 @@ typedef struct MPIX_Column {
 typedef int MPIX_Append(int64_t count, const MPIX_Column columns[], void *state);
 
 /* Sends item i of this process' *count to the process with the new rank destination[i], once, and only
- * if that is another one.  What stays is moved to the front of its arrays, in its order, and *count is
- * how many that are; then what has come is appended, in an order that depends on nothing but who has
+ * if that is another one.  Items that stay are moved to the front of their arrays, in their order, and *count is
+ * how many that are; then received items are appended, in an order that depends on nothing but who has
  * sent what.  Meanwhile there is memory for what leaves, and for 8 messages in each direction.
  * append NULL: the library appends what has come itself.  base of each column is then the address of the
  * pointer to an array that malloc has given (or NULL), which realloc makes longer or shorter; *count is all that
@@ -71,11 +71,11 @@ int MPIX_Adapt_data_container(MPIX_Adapt_data data, const char *name, const MPIX
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
-/* If the one old process with *file != NULL leaves it closes the file, and the process of new rank
- * `heir` opens it and goes on where the other one has stopped.  All others have NULL there.  path: the
- * name for the heir, told by whoever has the file.  MPI_ERR_IO: it cannot be closed or opened, on all
- * processes; MPI_ERR_ARG: several processes have one.  *file is NULL then where it is closed. */
-int MPIX_Adapt_file(const epop_window_t *window, int heir, const char *path, FILE **file);
+/* If the one old process with *file != NULL leaves, it closes the file, and the process of new rank
+ * `successor` opens it and continues where the other one has stopped.  All others have NULL there.  path: the
+ * name for the successor, given by the process with the file.  MPI_ERR_IO: it cannot be closed or opened, on
+ * all processes; MPI_ERR_ARG: several processes have one.  *file is NULL then where it is closed. */
+int MPIX_Adapt_file(const epop_window_t *window, int successor, const char *path, FILE **file);
 
 /* ---- shared variables ------------------------------------------------------------------------- */
 
@@ -85,8 +85,8 @@ int MPIX_Adapt_share(const epop_window_t *window, void *address, int64_t bytes);
 
 /* ---- sums ------------------------------------------------------------------------------------- */
 
-/* values[count] are parts of sums over all processes (timers, counters).  What leaving processes have
- * is added to new rank 0's; joining ones begin with 0: the sums stay what they were. */
+/* values[count] are parts of sums over all processes (timers, counters).  The values of leaving processes
+ * are added to new rank 0's; joining ones begin with 0: the sums stay what they were. */
 int MPIX_Adapt_sums(const epop_window_t *window, int count, double values[]);
 
 #ifdef __cplusplus

@@ -27,7 +27,7 @@ typedef struct epop_window {
 
 /* Fills `window` from what MPI_Comm_adapt_begin has returned; old is MPI_COMM_WORLD, status that of
  * the probe or of MPI_Init_adapt.  Collective over old.  MPI_ERR_ARG if the communicators are not
- * those of a window.  MPIX_Adapt_window_clear gives back its memory; the window is not usable then. */
+ * those of a window.  MPIX_Adapt_window_clear releases its memory; the window is not usable then. */
 int MPIX_Adapt_window_fill(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh, int status,
                            epop_window_t *window);
 void MPIX_Adapt_window_clear(epop_window_t *window);
@@ -48,8 +48,7 @@ int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all);
  * it can be called again; else window is cleared and *all (all may be NULL) freed. */
 int MPIX_Adapt_window_close(epop_window_t *window, MPI_Comm *all);
 
-/* What the last function of adapt_window.h or adapt_data.h that failed in this process has to say;
- * valid until another one fails. */
+/* The text of the last error of a function of this library in this process; valid until the next error. */
 const char *MPIX_Adapt_data_message(void);
 
 /* For bindings of other languages.  agree: before a message of their own to all processes of the window, all
