@@ -97,8 +97,13 @@ static int has_lost_members(const MPIR_Group * group, bool * lost)
     MPIR_CHKLMEM_DECL(1);
 
     MPIR_CHKLMEM_MALLOC(places, int *, group->size * sizeof(int), mpi_errno, "places", MPL_MEM_OTHER);
-    for (int i = 0; i < group->size; i++)
+    for (int i = 0; i < group->size; i++) {
+        /* one that nobody reaches any more has no place */
+        *lost = group->lrank_to_lpid[i].lpid >= MPID_SESSION_PLACES;
+        if (*lost)
+            goto fn_exit;
         places[i] = (int) group->lrank_to_lpid[i].lpid;
+    }
     mpi_errno = MPIR_Session_have_ended(places, group->size, lost);
     MPIR_ERR_CHECK(mpi_errno);
 

@@ -171,6 +171,25 @@ static int range_table(int first, int size, MPIDI_rank_map_t * map)
     return mpi_errno;
 }
 
+/* Now, while all members have an index: later, those who have left could not be told apart. */
+static int keep_groups(MPIR_Comm * parent)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Group *group;
+
+    mpi_errno = MPIR_Comm_group_impl(parent, &group);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Group_release(group);
+    mpi_errno = MPIR_Comm_remote_group_impl(parent, &group);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Group_release(group);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPID_Adapt_make_parent(unsigned epoch, int created, MPIR_Comm ** parent)
 {
     int mpi_errno = MPI_SUCCESS, previous = MPIR_Process.size - created;
@@ -184,6 +203,8 @@ int MPID_Adapt_make_parent(unsigned epoch, int created, MPIR_Comm ** parent)
                           MPIR_Process.rank - previous, map, local_map, "MPI_COMM_PARENT", parent);
     MPIR_ERR_CHECK(mpi_errno);
     (*parent)->adapt.lineage = MPIR_ADAPT_LINEAGE_SELF;
+    mpi_errno = keep_groups(*parent);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

@@ -18,7 +18,7 @@ static void renumber_map(MPIDI_rank_map_t * map, const struct MPIDI_Adapt_new_in
         case MPIDI_RANK_MAP_MLUT:
             for (int i = 0; i < map->size; i++) {
                 if (map->irreg.mlut.gpid[i].avtid == 0)
-                    map->irreg.mlut.gpid[i].lpid = r->new_index[map->irreg.mlut.gpid[i].lpid];
+                    map->irreg.mlut.gpid[i].lpid = renumbered(map->irreg.mlut.gpid[i].lpid, r);
             }
             break;
         case MPIDI_RANK_MAP_LUT:
@@ -85,9 +85,17 @@ static void renumber_comm(MPIR_Comm * comm, void *context)
         renumber_comm(comm->local_comm, context);
 }
 
-/* Groups outlive the world they were taken from; processes that departed get numbers that no process
- * has, so that such a group translates and compares as it should. */
+/* ---- groups outlive the world that they were taken from ------------------------------------------------- */
+
+/* Numbers that no table of addresses has, for processes without one. */
 #define DEPARTED_AVTID 0x7ffffffeu
+#define DISCONNECTED_AVTID 0x7ffffffdu
+
+static void group_changed(MPIR_Group * group)
+{
+    group->idx_of_first_lpid = -1;
+    group->is_local_dense_monotonic = FALSE;
+}
 
 static void renumber_group(MPIR_Group * group, void *context)
 {
@@ -104,8 +112,41 @@ static void renumber_group(MPIR_Group * group, void *context)
             group->lrank_to_lpid[i].lpid = MPIDIU_GPID_CREATE(DEPARTED_AVTID,
                                                               MPIDI_Adapt_plan_members(r->plan)[lpid].uid);
     }
-    group->idx_of_first_lpid = -1;
-    group->is_local_dense_monotonic = FALSE;
+    group_changed(group);
+}
+
+/* A table, and the number that its first process gets. */
+struct freed_table {
+    int avtid;
+    uint64_t first;
+};
+
+static void disconnect_group(MPIR_Group * group, void *context)
+{
+    const struct freed_table *freed = context;
+    bool changed = false;
+
+    for (int i = 0; i < group->size; i++) {
+        uint64_t gpid = group->lrank_to_lpid[i].lpid;
+        if (MPIDIU_GPID_GET_AVTID(gpid) == (uint64_t) freed->avtid) {
+            group->lrank_to_lpid[i].lpid =
+                MPIDIU_GPID_CREATE(DISCONNECTED_AVTID, freed->first + MPIDIU_GPID_GET_LPID(gpid));
+            changed = true;
+        }
+    }
+    if (changed)
+        group_changed(group);
+}
+
+void MPIDI_Adapt_table_freed(int avtid, int size)
+{
+    static uint64_t disconnected;       /* processes until now */
+    struct freed_table freed = { avtid, disconnected };
+
+    if (avtid == 0)
+        return;
+    disconnected += (uint64_t) size;
+    MPIR_Adapt_foreach_group(disconnect_group, &freed);
 }
 
 /* Windows on a communicator that numbered the table directly remember that in a flag. */

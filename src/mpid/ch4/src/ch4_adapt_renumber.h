@@ -1,6 +1,10 @@
 /*
  * When the table of addresses changes, its indices do: the maps of all communicators, the groups and the windows of
- * this process are rewritten.  No state.
+ * this process are rewritten.
+ *
+ * A group names a process by the table of addresses and the index that it has there.  Both are used again after the
+ * process has left the world, or was disconnected.  Its identity is exchanged then, in all groups of this process, for
+ * one that no other process ever has.  No state but a counter for these; inside the library's critical section.
  */
 
 #ifndef CH4_ADAPT_RENUMBER_H_INCLUDED
@@ -25,5 +29,7 @@ typedef struct {
 int MPIDI_Adapt_reserve_renumbering(MPIDI_Adapt_renumbering_t * all);
 /* All communicators (world only if given), groups and windows of this process. */
 void MPIDI_Adapt_renumber(MPIDI_Adapt_renumbering_t * all, MPIR_Comm * world);
+/* A table of addresses is about to be freed: its processes are disconnected, in all groups. */
+void MPIDI_Adapt_table_freed(int avtid, int size);
 
 #endif /* CH4_ADAPT_RENUMBER_H_INCLUDED */
