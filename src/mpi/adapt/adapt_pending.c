@@ -6,8 +6,8 @@
 #define PENDING_GRACE_SECONDS 0.1
 
 struct pending {
-    char text[256];             /* the first that was found */
-    int count;
+    char text[256];             /* of the one that the application knows best */
+    int count, rank;            /* rank: of that one */
 };
 
 static const char *request_kind(const MPIR_Request * req)
@@ -59,11 +59,22 @@ static void describe_request(MPIR_Request * req, char *text, int size)
              tag_text);
 }
 
+/* MPIR_Request_is_active says so of every request that is no persistent or partitioned one of two processes. */
+static bool is_active(MPIR_Request * req)
+{
+    if (req->kind == MPIR_REQUEST_KIND__PREQUEST_COLL)
+        return req->u.persist_coll.real_request != NULL;
+    return MPIR_Request_is_active(req);
+}
+
 static bool is_pending(MPIR_Request * req)
 {
     if (!req->comm || !MPIR_Adapt_ends(req->comm))
         return false;
-    return req->kind == MPIR_REQUEST_KIND__MPROBE || !MPIR_Request_is_complete(req);
+    if (req->kind == MPIR_REQUEST_KIND__MPROBE)
+        return true;
+    /* the counter of a persistent collective operation that was never started has its first value */
+    return is_active(req) && !MPIR_Request_is_complete(req);
 }
 
 /* The request that carries out a started persistent one. */
@@ -74,6 +85,14 @@ static MPIR_Request *carrier_of(MPIR_Request * req)
     return MPIR_Request_is_persistent(req) ? req->u.persist.real_request : NULL;
 }
 
+/* Where several requests are involved in an operation, that with the greatest is the application's own. */
+static int own_rank(MPIR_Request * req)
+{
+    if (MPIR_Request_is_persistent(req) || MPIR_Request_is_partitioned(req))
+        return 2;
+    return req->kind == MPIR_REQUEST_KIND__COLL || req->kind == MPIR_REQUEST_KIND__GREQUEST;
+}
+
 static void add_pending_request(void *object, void *context)
 {
     MPIR_Request *req = object;
@@ -81,11 +100,11 @@ static void add_pending_request(void *object, void *context)
 
     if (!is_pending(req))
         return;
-    /* what is told is the application's own request where several are involved */
-    bool outer = MPIR_Request_is_persistent(req) || MPIR_Request_is_partitioned(req) ||
-        req->kind == MPIR_REQUEST_KIND__COLL || req->kind == MPIR_REQUEST_KIND__GREQUEST;
-    if (pending->count == 0 || outer)
+    int rank = own_rank(req);
+    if (pending->count == 0 || (rank > 0 && rank >= pending->rank)) {
         describe_request(req, pending->text, sizeof(pending->text));
+        pending->rank = rank;
+    }
     pending->count++;
 }
 
@@ -136,7 +155,7 @@ static void poll_request(void *object, void *unused)
 
 static void find_pending(struct pending *pending)
 {
-    pending->count = 0;
+    pending->count = pending->rank = 0;
     MPIR_Adapt_foreach_request(poll_request, NULL);
     MPIR_Adapt_foreach_request(add_pending_request, pending);
     if (pending->count > 0)

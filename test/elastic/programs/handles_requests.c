@@ -1,14 +1,16 @@
 /*
  * C6 and C4 for requests.  Not pending, so that the commit succeeds: inactive persistent requests of
- * all kinds, requests that are complete but not yet waited for.  Afterwards the former cannot be started
- * (MPI_ERR_REQUEST, the message names the adaptation), both can be completed and freed.  Requests on
- * MPI_COMM_SELF go on, even a receive that is pending over the commit.
+ * all kinds, which were started or never were, requests that are complete but not yet waited for.
+ * Afterwards the former cannot be started (MPI_ERR_REQUEST, the message names the adaptation), both
+ * can be completed and freed.  Requests on MPI_COMM_SELF go on, even a receive that is pending over the commit.
  * Pending, each reported by kind, communicator, and what is known of peer and tag: see reports().
  */
 
 #include "elastic_test.h"
 
-enum { SEND, RECV, BARRIER, ALLREDUCE, PARTITIONED, N_PERSISTENT };
+enum { SEND, RECV, BARRIER, ALLREDUCE, PARTITIONED, N_STARTED = PARTITIONED,
+    IDLE_SEND, IDLE_RECV, IDLE_BARRIER, IDLE_BCAST, IDLE_PARTITIONED, N_PERSISTENT
+};
 static MPI_Request persistent[N_PERSISTENT], done, self_recv, self_persistent;
 static int out = 7, in, self_in, self_again, sum;
 static double part[4];
@@ -16,7 +18,7 @@ static double part[4];
 static void make(void)
 {
     int right = (et.rank + 1) % et.size, left = (et.rank + et.size - 1) % et.size;
-    MPI_Status statuses[N_PERSISTENT];
+    MPI_Status statuses[N_STARTED];
 
     ET_MPI(MPI_Send_init(&out, 1, MPI_INT, right, 3, MPI_COMM_WORLD, &persistent[SEND]));
     ET_MPI(MPI_Recv_init(&in, 1, MPI_INT, left, 3, MPI_COMM_WORLD, &persistent[RECV]));
@@ -25,9 +27,22 @@ static void make(void)
                               &persistent[ALLREDUCE]));
     ET_MPI(MPI_Psend_init(part, 1, 4, MPI_DOUBLE, right, 4, MPI_COMM_WORLD, MPI_INFO_NULL,
                           &persistent[PARTITIONED]));
-    ET_MPI(MPI_Startall(ALLREDUCE + 1, persistent));
-    ET_MPI(MPI_Waitall(ALLREDUCE + 1, persistent, statuses));
+    ET_MPI(MPI_Startall(N_STARTED, persistent));
+    ET_MPI(MPI_Waitall(N_STARTED, persistent, statuses));
     ET_CHECK(in == 7 && sum == 7 * et.size, "persistent operations give %d and %d", in, sum);
+}
+
+/* Never started. */
+static void make_idle(void)
+{
+    int right = (et.rank + 1) % et.size, left = (et.rank + et.size - 1) % et.size;
+
+    ET_MPI(MPI_Ssend_init(&out, 1, MPI_INT, right, 6, MPI_COMM_WORLD, &persistent[IDLE_SEND]));
+    ET_MPI(MPI_Recv_init(&in, 1, MPI_INT, left, 6, MPI_COMM_WORLD, &persistent[IDLE_RECV]));
+    ET_MPI(MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &persistent[IDLE_BARRIER]));
+    ET_MPI(MPI_Bcast_init(&sum, 1, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &persistent[IDLE_BCAST]));
+    ET_MPI(MPI_Precv_init(part, 1, 4, MPI_DOUBLE, left, 7, MPI_COMM_WORLD, MPI_INFO_NULL,
+                          &persistent[IDLE_PARTITIONED]));
 }
 
 static void make_on_self(void)
@@ -55,6 +70,26 @@ static void reports(MPI_Request * request, const char *const *words)
     }
 }
 
+/* A persistent collective operation that is not complete before the first process starts it, after the others. */
+static void report_collective(void)
+{
+    const char *const started[] = { "started persistent collective", "MPI_COMM_WORLD", NULL };
+    MPI_Request request;
+
+    if (et.size == 1)
+        return;
+    ET_MPI(MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+    if (et.rank == 0) {
+        ET_ERROR(MPI_Comm_adapt_commit(), MPI_ERR_PENDING, NULL);
+        ET_MPI(MPI_Start(&request));
+    } else {
+        ET_MPI(MPI_Start(&request));
+        reports(NULL, started);
+    }
+    ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Request_free(&request));
+}
+
 /* All processes do the same, so that no one goes on into the commit. */
 static void pending_in_turn(void)
 {
@@ -72,6 +107,7 @@ static void pending_in_turn(void)
     ET_MPI(MPI_Irecv(&got, 1, MPI_INT, (et.rank + 1) % et.size, 77, MPI_COMM_WORLD, &request));
     reports(&request, receive);
 
+    report_collective();
     ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
     ET_MPI(MPI_Comm_set_name(copy, "named"));
     ET_MPI(MPI_Recv_init(&got, 1, MPI_INT, 0, 78, copy, &request));
@@ -142,6 +178,7 @@ static void after(void)
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
     in = self_in = self_again = 0;
     make();
+    make_idle();
     make_on_self();
 }
 
@@ -159,8 +196,10 @@ int main(int argc, char **argv)
     et_init(&argc, &argv);
     for (int i = 0; i < N_PERSISTENT; i++)
         persistent[i] = MPI_REQUEST_NULL;
-    if (et.status == MPI_ADAPT_STATUS_NEW)
+    if (et.status == MPI_ADAPT_STATUS_NEW) {
         make();
+        make_idle();
+    }
     make_on_self();
     et.window = window;
     et.after = after;
