@@ -140,15 +140,18 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
 
 static bool daemon_knows_rigid;
 
-/* A rigid program: the resource manager learns of it, nothing else happens. */
+/* A rigid program: the resource manager learns of it, nothing else happens.  Threads with sessions of their own, which
+ * MPI_Init does not keep out of the library, do not see the board meanwhile. */
 static void tell_rigid(void)
 {
     if (!getenv(PMI_ADAPT_ENV))
         return;
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPIR_Adapt_board_open();
     if (MPIR_Adapt_board_is_ours())
         daemon_knows_rigid = !MPIR_Adapt_tell_daemon("cmd=adapt_init mode=rigid");
     MPIR_Adapt_board_close();
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 bool MPIR_Adapt_daemon_knows_rigid(void)

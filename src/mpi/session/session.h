@@ -45,8 +45,12 @@ bool MPIR_Session_park(void);
 bool MPIR_Session_keep_pmi(void);
 /* MPI_ERR_OTHER after it was closed: no session can be opened any more. */
 int MPIR_Session_check_over(void);
-/* MPI_COMM_WORLD's tables and shared memory, by whoever needs them first: collective over the launch. */
+/* MPI_COMM_WORLD's tables and shared memory, by whoever needs them first: collective over the launch.  Holds
+ * MPIR_init_lock and the critical section, which are left while others are awaited. */
 int MPIR_Session_join_world(void);
+/* By the device, when the world's communication works: until all have left the start, as far as it goes over the
+ * network. */
+int MPIR_Session_leave_start(void);
 int MPIR_Session_join_world_at_init(void);
 /* MPI_Init has made, and MPI_Finalize has ended, the world model. */
 int MPIR_Session_world_opened(void);
@@ -388,8 +392,13 @@ int MPIR_File_open_from_group_impl(MPIR_Group * group, const char *stringtag, co
 
 /* For what it sends itself, by a window for one. */
 int MPIR_Session_meet_oneself(void);
-/* Makes this process and the members of a group known to each other: they call it, too. */
-int MPIR_Session_meet(const MPIR_Group * group);
+/* Makes this process and the members of a group known to each other: they call it, too.  `all_met` false: the world is
+ * being made meanwhile, where all know each other, and is to be awaited. */
+int MPIR_Session_meet(const MPIR_Group * group, bool * all_met);
+/* True from the moment when all processes have come to make the world, unless that fails. */
+void MPIR_Session_stop_meetings(bool stopped);
+/* By the device, when all have stopped: those who have met by half, as both see it, have not. */
+int MPIR_Session_end_meetings(void);
 /* Whether it takes the step manager to do so: a member was not started with the launch. */
 bool MPIR_Session_is_apart(const MPIR_Group * group);
 /* The addresses of others that end what is told of a set.  SI8 */

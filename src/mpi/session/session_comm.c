@@ -71,29 +71,42 @@ static int make_apart(MPIR_Group * group, const char *stringtag, int first_round
     goto fn_exit;
 }
 
+/* Its group is looked at by those who make a communicator of a part of it. */
+static int take_parent(MPIR_Comm ** parent)
+{
+    int mpi_errno = MPID_Session_parent(parent);
+    MPIR_Group *all;
+
+    if (!mpi_errno && !(*parent)->local_group) {
+        mpi_errno = MPIR_Comm_group_impl(*parent, &all);
+        if (!mpi_errno)
+            MPIR_Group_release(all);
+    }
+    return mpi_errno;
+}
+
 /* The communicator under which the members of the group, all of which call this, can talk. */
 static int parent_of(const MPIR_Group * group, MPIR_Comm ** parent)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIR_Group *all;
+    bool all_met = false;
 
     lock_init();
     if (is_everybody(group))
         mpi_errno = MPIR_Session_join_world();
     MPL_initlock_unlock(&MPIR_init_lock);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_meet(group);
-    MPIR_ERR_CHECK(mpi_errno);
-    lock_init();
-    mpi_errno = MPID_Session_parent(parent);
-    /* its group is looked at by those who make a communicator of a part of it */
-    if (!mpi_errno && !(*parent)->local_group) {
-        mpi_errno = MPIR_Comm_group_impl(*parent, &all);
-        if (!mpi_errno)
-            MPIR_Group_release(all);
+    *parent = NULL;
+    while (!*parent) {
+        mpi_errno = MPIR_Session_meet(group, &all_met);
+        MPIR_ERR_CHECK(mpi_errno);
+        /* the thread that makes the world has this lock meanwhile */
+        lock_init();
+        if (all_met || MPIR_Process.comm_world)
+            mpi_errno = take_parent(parent);
+        MPL_initlock_unlock(&MPIR_init_lock);
+        MPIR_ERR_CHECK(mpi_errno);
     }
-    MPL_initlock_unlock(&MPIR_init_lock);
-    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

@@ -33,6 +33,7 @@ int PMIU_Adapt_lookup(const char *name, char *value);
 
 static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
 static bool address_published;
+static bool stopped;            /* the world is being made: see MPIR_Session_stop_meetings */
 static unsigned char *met;      /* for each rank: it knows us, and we know it */
 
 static int publish(const char *name, const char *value)
@@ -50,19 +51,31 @@ static int publish(const char *name, const char *value)
     goto fn_exit;
 }
 
-/* Until the process with this rank, of this group, has published it; meanwhile others may need this one's progress. */
+static bool look_up(const char *name, char value[MPI_MAX_PORT_NAME])
+{
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    int missing = PMIU_Adapt_lookup(name, value);
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    return !missing;
+}
+
+static bool is_stopped(void)
+{
+    MPL_initlock_lock(&lock);
+    bool is = stopped;
+    MPL_initlock_unlock(&lock);
+    return is;
+}
+
+/* Until the process with this rank, of this group, has published it, or meetings are stopped; meanwhile others may need
+ * this one's progress. */
 static int await(const MPIR_Group * group, int rank, const char *name, char value[MPI_MAX_PORT_NAME])
 {
     int mpi_errno = MPI_SUCCESS, pause_us = FIRST_PAUSE_US;
     struct MPIR_Session_watch watch = { 0 };
     bool ended;
 
-    for (;;) {
-        MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-        int missing = PMIU_Adapt_lookup(name, value);
-        MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-        if (!missing)
-            break;
+    while (!is_stopped() && !look_up(name, value)) {
         mpi_errno = MPID_Progress_test(NULL);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Session_watch(&watch, &rank, 1, group, &ended);
@@ -194,7 +207,7 @@ static int learn(const MPIR_Group * group, int rank)
     mpi_errno = await(group, rank, name, text);
     MPIR_ERR_CHECK(mpi_errno);
     MPL_initlock_lock(&lock);
-    if (!MPID_Session_knows(rank)) {
+    if (!stopped && !MPID_Session_knows(rank)) {
         mpi_errno = take_in(rank, text);
         if (!mpi_errno) {
             known_name(name, rank, MPIR_Process.rank);
@@ -210,6 +223,13 @@ static int learn(const MPIR_Group * group, int rank)
     goto fn_exit;
 }
 
+/* Under the lock. */
+static void have_met(int rank)
+{
+    MPID_Lanes_settle(rank);
+    met[rank] = 1;
+}
+
 static int await_known(const MPIR_Group * group, int rank)
 {
     char name[NAME_BYTES], text[MPI_MAX_PORT_NAME];
@@ -218,42 +238,90 @@ static int await_known(const MPIR_Group * group, int rank)
     int mpi_errno = await(group, rank, name, text);
     if (!mpi_errno) {
         MPL_initlock_lock(&lock);
-        MPID_Lanes_settle(rank);
-        met[rank] = 1;
+        if (!stopped)
+            have_met(rank);
         MPL_initlock_unlock(&lock);
     }
     return mpi_errno;
 }
 
-int MPIR_Session_meet(const MPIR_Group * group)
+static int begin_to_meet(void)
+{
+    MPL_initlock_lock(&lock);
+    int mpi_errno = stopped ? MPI_SUCCESS : publish_address();
+    MPL_initlock_unlock(&lock);
+    return mpi_errno;
+}
+
+int MPIR_Session_meet(const MPIR_Group * group, bool * all_met)
 {
     int mpi_errno = MPI_SUCCESS;
 
     /* everybody knows everybody in a world */
+    *all_met = true;
     if (MPIR_Process.comm_world)
         goto fn_exit;
     for (int i = 0; i < group->size; i++)
         MPIR_ERR_CHKANDJUMP(group->lrank_to_lpid[i].lpid >= MPIR_Process.size, mpi_errno,
                             MPI_ERR_GROUP, "**sessiongroup");
-    MPL_initlock_lock(&lock);
-    mpi_errno = publish_address();
-    MPL_initlock_unlock(&lock);
+    mpi_errno = begin_to_meet();
     MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < group->size; i++) {
+    for (int i = 0; i < group->size && !is_stopped(); i++) {
         int rank = (int) group->lrank_to_lpid[i].lpid;
         mpi_errno = met[rank] ? MPI_SUCCESS : learn(group, rank);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    for (int i = 0; i < group->size; i++) {
+    for (int i = 0; i < group->size && !is_stopped(); i++) {
         int rank = (int) group->lrank_to_lpid[i].lpid;
         mpi_errno = met[rank] ? MPI_SUCCESS : await_known(group, rank);
         MPIR_ERR_CHECK(mpi_errno);
     }
+    for (int i = 0; i < group->size; i++)
+        *all_met = *all_met && met && met[group->lrank_to_lpid[i].lpid];
 
   fn_exit:
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* ---- meetings and a world that is made meanwhile ----------------------------------------------------------------- */
+
+/* Those who have met, as both see it, go on over the network, and the others share memory in the world: both of a pair
+ * have to decide alike.  So when all have come to make the world, they stop to take in addresses.  Then, when all have
+ * stopped, a pair has met if each has published that it knows the other one. */
+void MPIR_Session_stop_meetings(bool is_stop)
+{
+    MPL_initlock_lock(&lock);
+    stopped = is_stop;
+    MPL_initlock_unlock(&lock);
+}
+
+/* Under the lock. */
+static int end_meeting(int rank)
+{
+    char name[NAME_BYTES], text[MPI_MAX_PORT_NAME];
+
+    known_name(name, MPIR_Process.rank, rank);
+    if (look_up(name, text)) {
+        have_met(rank);
+        return MPI_SUCCESS;
+    }
+    MPID_Lanes_settle(rank);    /* it has claimed none: ours is given back */
+    return MPID_Session_take_in(rank, NULL);
+}
+
+int MPIR_Session_end_meetings(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPL_initlock_lock(&lock);
+    for (int rank = 0; address_published && rank < MPIR_Process.size && !mpi_errno; rank++) {
+        if (!met[rank] && MPID_Session_knows(rank))
+            mpi_errno = end_meeting(rank);
+    }
+    MPL_initlock_unlock(&lock);
+    return mpi_errno;
 }
 
 /* ---- processes of different start groups ------------------------------------------------------------------------ */

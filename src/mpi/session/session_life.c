@@ -21,11 +21,13 @@
 #include "pmi.h"
 
 /* src/pmi/simple/simple_pmi_adapt.h */
-int PMIU_Adapt_barrier(int (*idle) (void));
+int PMIU_Adapt_barrier_enter(void);
+int PMIU_Adapt_barrier_test(bool * is_over);
 int PMIU_Adapt_keep(void);
 bool PMIU_Adapt_has_manager(void);
 
 #define HIDDEN (1 << 24)        /* more references than there can be */
+#define WORLD_PAUSE_US 100
 
 static bool used;               /* a session was opened in this process */
 static bool parked;
@@ -187,32 +189,39 @@ int MPIR_Session_check_over(void)
     goto fn_exit;
 }
 
-static struct MPIR_Session_watch watch;
-
-/* Not 0: a process has ended, so that the barrier will not. */
-static int make_progress(void)
+/* Whether a process has ended, so that the barrier will not. */
+static int look_after_others(struct MPIR_Session_watch *watch, bool * ended)
 {
-    bool ended = false;
-
-    MPID_Progress_test(NULL);
+    *ended = false;
     /* mpiexec ends all that join if one of them ends */
-    if (MPIR_Adapt.join_epoch > 0)
-        return 0;
-    return MPIR_Session_watch(&watch, NULL, MPIR_Process.size, NULL, &ended) != MPI_SUCCESS || ended;
+    return MPIR_Adapt.join_epoch > 0 ? MPI_SUCCESS : MPIR_Session_watch(watch, NULL, MPIR_Process.size, NULL, ended);
 }
 
-/* A process that opened a session first has not passed the barrier that MPI_Init begins with.  Who waits here goes on
- * sending what others still wait for. */
-static int barrier(void)
+/* The connection to the process manager has one owner at a time, for one question and its answer: while others are
+ * awaited here, other threads use it, and lead on what others wait for. */
+static int pass_barrier(struct MPIR_Session_watch *watch)
 {
     int mpi_errno = MPI_SUCCESS;
+    bool is_over = false, ended = false;
 
-    watch = (struct MPIR_Session_watch) { 0 };
-    /* what the watch asks through: to open it takes answers, among which the barrier's end may come */
-    if (MPIR_Session_has_daemon())
-        MPIR_Adapt_board_answered();
-    int failed = PMIU_Adapt_barrier(make_progress);
-    MPIR_ERR_CHKANDJUMP(failed > 0, mpi_errno, MPI_ERR_PROC_ABORTED, "**sessionmemberended");
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    int failed = PMIU_Adapt_barrier_enter();
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    while (!failed) {
+        MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+        failed = PMIU_Adapt_barrier_test(&is_over);
+        MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+        if (is_over)
+            break;
+        mpi_errno = MPID_Progress_test(NULL);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (watch)
+            mpi_errno = look_after_others(watch, &ended);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_ERR_CHKANDJUMP(ended, mpi_errno, MPI_ERR_PROC_ABORTED, "**sessionmemberended");
+        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        MPL_sched_yield();
+    }
     MPIR_ERR_CHKANDJUMP(failed, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
 
   fn_exit:
@@ -221,17 +230,67 @@ static int barrier(void)
     goto fn_exit;
 }
 
+/* A process that opened a session first has not passed the barrier that MPI_Init begins with.  Who waits here goes on
+ * sending what others still wait for. */
+static int barrier(void)
+{
+    struct MPIR_Session_watch watch = { 0 };
+
+    /* what the watch asks through: to open it takes answers, among which the barrier's end may come */
+    if (MPIR_Session_has_daemon())
+        MPIR_Adapt_board_answered();
+    return pass_barrier(&watch);
+}
+
+/* The last messages of making the world may need this process' progress before they arrive, and it may call nothing
+ * that makes any for long: MPI_Probe_adapt does not.  On one host there are none. */
+int MPIR_Session_leave_start(void)
+{
+    return MPIR_Process.num_nodes > 1 ? pass_barrier(NULL) : MPI_SUCCESS;
+}
+
+static bool world_coming;       /* a thread is in MPIR_Session_join_world */
+
+/* MPIR_init_lock and the critical section, which are taken in this order, are left while others are awaited. */
+static int await_everybody(void)
+{
+    MPL_initlock_unlock(&MPIR_init_lock);
+    int mpi_errno = barrier();
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPL_initlock_lock(&MPIR_init_lock);
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return mpi_errno;
+}
+
+/* Another thread brings it, or fails to. */
+static void await_world(void)
+{
+    while (world_coming) {
+        MPL_initlock_unlock(&MPIR_init_lock);
+        MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        usleep(WORLD_PAUSE_US);
+        MPL_initlock_lock(&MPIR_init_lock);
+        MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    }
+}
+
 int MPIR_Session_join_world(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
+    await_world();
     if (MPIR_Process.comm_world)
         goto fn_exit;
-    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-    mpi_errno = barrier();
-    if (!mpi_errno)
+    world_coming = true;
+    mpi_errno = await_everybody();
+    if (!mpi_errno) {
+        /* all have come, so that the world will be there: nobody needs to meet anybody any more */
+        MPIR_Session_stop_meetings(true);
         mpi_errno = MPIR_init_comm_world();
-    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+        if (mpi_errno)
+            MPIR_Session_stop_meetings(false);
+    }
+    world_coming = false;
     MPIR_ERR_CHECK(mpi_errno);
     show_world(world_open);
 

@@ -33,16 +33,15 @@ int PMIU_Adapt_send(const char *line, int length)
 
 /* A barrier that this process is in: it has begun, and its end has come. */
 static bool in_barrier, barrier_is_over;
+static const char barrier_end[] = "cmd=barrier_out";
 
 /* The next line but that end.  0, or -1. */
 static int read_answer(char answer[PMIU_MAXLINE])
 {
-    static const char end[] = "cmd=barrier_out";
-
     for (;;) {
         if (PMIU_readline(PMI_fd, answer, PMIU_MAXLINE) <= 0)
             return -1;
-        if (!in_barrier || strncmp(answer, end, sizeof(end) - 1))
+        if (!in_barrier || strncmp(answer, barrier_end, sizeof(barrier_end) - 1))
             return 0;
         barrier_is_over = true;
     }
@@ -56,33 +55,37 @@ int PMIU_Adapt_ask(const char *line, int length, char answer[PMIU_MAXLINE])
     return PMIU_Adapt_send(line, length) ? -1 : read_answer(answer);
 }
 
-/* PMI_Barrier that calls idle() again and again while it waits, which may ask (PMIU_Adapt_ask).  Returns 0; -1 if the
- * connection is broken; 1 if idle() returned another number than 0, and the next call waits on for the same barrier. */
-int PMIU_Adapt_barrier(int (*idle) (void));
+/* PMI_Barrier in two parts, between which the caller may ask (PMIU_Adapt_ask), look names up and publish them: enter
+ * says that this process has come, unless it has said so and not seen the end since; test looks, without waiting,
+ * whether all have.  Both return 0; -1 if the connection is broken. */
+int PMIU_Adapt_barrier_enter(void);
+int PMIU_Adapt_barrier_test(bool * is_over);
 
-int PMIU_Adapt_barrier(int (*idle) (void))
+int PMIU_Adapt_barrier_enter(void)
 {
-    static const char command[] = "cmd=barrier_in\n", end[] = "cmd=barrier_out";
+    static const char command[] = "cmd=barrier_in\n";
+
+    if (in_barrier || PMI_initialized <= SINGLETON_INIT_BUT_NO_PM)
+        return 0;
+    if (PMIU_Adapt_send(command, sizeof(command) - 1))
+        return -1;
+    barrier_is_over = false;
+    in_barrier = true;
+    return 0;
+}
+
+int PMIU_Adapt_barrier_test(bool * is_over)
+{
     struct pollfd answer = {.fd = PMI_fd,.events = POLLIN };
     char line[PMIU_MAXLINE];
 
-    if (PMI_initialized <= SINGLETON_INIT_BUT_NO_PM)
-        return 0;
-    if (!in_barrier && PMIU_Adapt_send(command, sizeof(command) - 1))
-        return -1;
-    barrier_is_over = barrier_is_over && in_barrier;
-    in_barrier = true;
-    while (!barrier_is_over) {
-        if (poll(&answer, 1, 0) == 0) {
-            if (idle())
-                return 1;
-            continue;
-        }
-        if (PMIU_readline(PMI_fd, line, sizeof(line)) <= 0 || strncmp(line, end, sizeof(end) - 1))
+    if (in_barrier && !barrier_is_over && poll(&answer, 1, 0) != 0) {
+        if (PMIU_readline(PMI_fd, line, sizeof(line)) <= 0 || strncmp(line, barrier_end, sizeof(barrier_end) - 1))
             return -1;
         barrier_is_over = true;
     }
-    in_barrier = false;
+    *is_over = !in_barrier || barrier_is_over;
+    in_barrier = in_barrier && !*is_over;
     return 0;
 }
 
@@ -107,29 +110,45 @@ int PMIU_Adapt_keep(void)
     return 0;
 }
 
-/* PMI_Publish_name and PMI_Lookup_name, also with process managers that answer info=ok in place of rc=0, as PMI's first
- * implementations did (Slurm's plugin pmi2).  value has room for MPI_MAX_PORT_NAME characters.  Returns 0, or -1. */
+/* PMI_Publish_name and PMI_Lookup_name, also while this process is in a barrier, and with process managers that answer
+ * info=ok in place of rc=0, as PMI's first implementations did (Slurm's plugin pmi2).  value has room for
+ * MPI_MAX_PORT_NAME characters.  Returns 0, or -1. */
 int PMIU_Adapt_publish(const char *name, const char *value);
 int PMIU_Adapt_lookup(const char *name, char *value);
 
-static bool is_info_ok(void)
+/* Sends the line and reads the answer, in which values may be looked for then: whether it says that all is well. */
+static bool ask_for_name(const char *line, int length, const char *expected)
 {
-    char info[PMIU_MAXLINE] = "";
+    char answer[PMIU_MAXLINE], text[PMIU_MAXLINE] = "";
 
-    PMIU_getval("info", info, sizeof(info));
-    return !strcmp(info, "ok");
+    if (PMI_initialized <= SINGLETON_INIT_BUT_NO_PM || length >= PMIU_MAXLINE ||
+        PMIU_Adapt_ask(line, length, answer) || PMIU_parse_keyvals(answer) < 0)
+        return false;
+    PMIU_getval("cmd", text, sizeof(text));
+    if (strcmp(text, expected))
+        return false;
+    PMIU_getval("rc", text, sizeof(text));
+    if (!strcmp(text, "0"))
+        return true;
+    text[0] = 0;
+    PMIU_getval("info", text, sizeof(text));
+    return !strcmp(text, "ok");
 }
 
 int PMIU_Adapt_publish(const char *name, const char *value)
 {
-    return PMI_Publish_name(name, value) == PMI_SUCCESS || is_info_ok()? 0 : -1;
+    char line[PMIU_MAXLINE];
+    int length = snprintf(line, sizeof(line), "cmd=publish_name service=%s port=%s\n", name, value);
+
+    return ask_for_name(line, length, "publish_result") ? 0 : -1;
 }
 
 int PMIU_Adapt_lookup(const char *name, char *value)
 {
-    if (PMI_Lookup_name(name, value) == PMI_SUCCESS)
-        return 0;
-    return is_info_ok() && PMIU_getval("port", value, MPI_MAX_PORT_NAME) ? 0 : -1;
+    char line[PMIU_MAXLINE];
+    int length = snprintf(line, sizeof(line), "cmd=lookup_name service=%s\n", name);
+
+    return ask_for_name(line, length, "lookup_result") && PMIU_getval("port", value, MPI_MAX_PORT_NAME) ? 0 : -1;
 }
 
 #endif /* SIMPLE_PMI_ADAPT_H_INCLUDED */

@@ -49,11 +49,26 @@ static size_t decode(const char *text, unsigned char *name)
     return length / 2;
 }
 
+/* The world's addresses come later. */
+static void forget(int place)
+{
+    known[place] = 0;
+#ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
+    MPIDIU_get_av(0, place).is_local =
+        MPIR_Process.node_map[place] == MPIR_Process.node_map[MPIR_Process.rank];
+#endif
+}
+
 int MPIDI_OFI_session_take_in(int place, const char *text)
 {
     int mpi_errno = MPI_SUCCESS;
     unsigned char name[FI_NAME_MAX];
     size_t own_length = 0;
+
+    if (!text) {
+        forget(place);
+        goto fn_exit;
+    }
 
     if (!known) {
         known = MPL_calloc(MPL_MAX(MPIR_Process.size, MPID_SESSION_PLACES), 1, MPL_MEM_ADDRESS);
