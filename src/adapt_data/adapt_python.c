@@ -35,6 +35,21 @@ void adapt_python_statuses(int statuses[3])
     statuses[2] = MPI_ADAPT_STATUS_LEAVING;
 }
 
+/* [0] MPI_ERR_ARG, [1] MPI_ERR_IO, [2] MPI_ERR_NO_MEM, [3] MPI_ERR_OTHER: of the library's own messages */
+void adapt_python_classes(int classes[4])
+{
+    classes[0] = MPI_ERR_ARG;
+    classes[1] = MPI_ERR_IO;
+    classes[2] = MPI_ERR_NO_MEM;
+    classes[3] = MPI_ERR_OTHER;
+}
+
+/* For libraries whose MPI defines it in a header (adapt_stub.h). */
+int adapt_python_sizes(const char *rule)
+{
+    return MPIX_Adapt_sizes(rule);
+}
+
 int adapt_python_probe(int *pending, int *status)
 {
     int code = MPI_Probe_adapt(pending, status, NULL);

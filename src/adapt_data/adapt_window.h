@@ -7,6 +7,9 @@
 
 #include <mpi.h>
 #include <stdint.h>
+#ifndef MPI_ADAPT_TRUE          /* another MPI: the world never changes */
+#include "adapt_stub.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -88,9 +88,10 @@ int adapt_channel_tag(struct adapt_channel *channel)
 static int tell_debt(struct adapt_channel *channel)
 {
     const struct adapt_debt *debt = channel->owed;
-    char text[MPI_MAX_OBJECT_NAME];
+    char text[MPI_MAX_OBJECT_NAME + 100];
 
     snprintf(text, sizeof(text), "%s '%.80s' (not waited for)", debt->kind, debt->name);
+    text[MPI_MAX_OBJECT_NAME - 1] = '\0';       /* of another MPI it may be shorter */
     return MPI_Comm_set_name(channel->all, text);
 }
 

@@ -23,7 +23,10 @@ static bool will_end(void)
 
     if (MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler) != MPI_SUCCESS)
         return true;
-    bool fatal = handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_ABORT;
+    bool fatal = handler == MPI_ERRORS_ARE_FATAL;
+#ifdef MPI_ERRORS_ABORT         /* MPI 4 */
+    fatal = fatal || handler == MPI_ERRORS_ABORT;
+#endif
     if (handler != MPI_ERRHANDLER_NULL)
         MPI_Errhandler_free(&handler);
     return fatal;

@@ -3,7 +3,7 @@
 #include "progress.h"
 
 #include <mpi.h>
-#ifdef MPI_ADAPT_TRUE
+#if defined(MPI_ADAPT_TRUE) && !defined(ADAPT_IS_STUB)
 
 #include <mpi_epop.h>
 #include <stdlib.h>

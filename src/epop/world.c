@@ -120,7 +120,7 @@ static void mark(void *state, epop_place_t where)
     epop_progress_mark(where);
 }
 
-#ifdef MPI_ADAPT_TRUE
+#if defined(MPI_ADAPT_TRUE) && !defined(ADAPT_IS_STUB)
 
 /* The number of the adaptation that the probe has announced. */
 static int epoch_of(MPI_Info info)

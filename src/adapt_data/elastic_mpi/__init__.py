@@ -46,8 +46,9 @@ _library = ctypes.CDLL(str(Path(__file__).resolve().parent / "_adapt_data.so"))
 _library.MPIX_Adapt_data_message.restype = ctypes.c_char_p
 _library.MPIX_Adapt_data_call_as.restype = ctypes.c_char_p
 
-_ERR_ARG, _ERR_IO, _ERR_NO_MEM = 12, 32, 34  # of MPICH's ABI: those of which the library has a message
-_ERR_OTHER = 15
+_classes = (ctypes.c_int * 4)()
+_library.adapt_python_classes(_classes)
+_ERR_ARG, _ERR_IO, _ERR_NO_MEM, _ERR_OTHER = _classes  # of these the library has a message
 ALL_ARRAYS = -1
 
 
@@ -183,7 +184,7 @@ def size() -> int:
 
 def sizes(rule: str) -> None:
     """Which numbers of processes the program can use, as "square" or "1,2-64&multiple:2"; after init()."""
-    _check(_library.MPIX_Adapt_sizes(rule.encode()))
+    _check(_library.adapt_python_sizes(rule.encode()))
 
 
 def barrier() -> None:

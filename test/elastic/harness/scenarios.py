@@ -1377,6 +1377,46 @@ def epop_stock(run: TestRun) -> None:
     run.check(job.lines == [f"PASS {run.test.processes} 10"], f"it says {job.lines}")
 
 
+@scenario
+def data_stub(run: TestRun) -> None:
+    """Programs without #ifdef, in C and Fortran, and the library compiled with Debian's MPI: the world never changes, and
+    they print the same."""
+    try:
+        packages = debian_packages(["libmpich12", "libmpich-dev", "mpich"], "4.0.2")
+    except AptError as error:
+        raise Skip(str(error)) from error
+    top = run.folder / "debian"
+    for package in packages:
+        subprocess.run(["dpkg", "-x", str(package), str(top)], check=True)
+    libraries = next(top.glob("usr/lib/*-linux-gnu"))
+    include = top / "usr" / "include" / libraries.name / "mpich"
+    modules = next(libraries.glob("fortran/gfortran-mod-*/mpich"))
+    link = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--allow-shlib-undefined"]
+    library = run.folder / "library"
+    words = [f"BUILD={library}", "CC=gcc", "CFLAGS=-O1", "FC=gfortran", "RIGID=1", f"MPI_INCLUDE={include}"]
+    made = run.start(["make", "-s", "-f", str(SOURCES / "adapt_data" / "Makefile"), *words])
+    run.check(made.wait() == 0 and not made.err, f"the library does not compile: {made.err}")
+    before, _ = _converted(run, 0)
+    headers = [f"-I{folder}" for folder in (include, SOURCES / "adapt_data")]
+    source = Path(__file__).resolve().parents[1] / "programs" / "data_stub.f90"
+    in_c, in_fortran = run.work / "stub_c", run.work / "stub_fortran"
+    strict = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", *headers, str(run.work / "after.c")]
+    compiled = run.start(["gcc", *strict, "-o", str(in_c), f"-L{library}", "-ladapt_data", *link, "-lmpich"])
+    run.check(compiled.wait() == 0, f"the program in C does not compile: {compiled.err}")
+    strict = [f"-I{modules}", f"-I{library}", f"-J{run.work}", str(source)]
+    compiled = run.start(["gfortran", *strict, "-o", str(in_fortran), f"-L{library}", "-ladapt_data", *link, "-lmpichfort", "-lmpich"])
+    run.check(compiled.wait() == 0, f"the program in Fortran does not compile: {compiled.err}")
+    mpiexec = str(top / "usr" / "bin" / "mpiexec.hydra")
+    if run.start([str(in_c), "1"]).wait() == 127:
+        # What Debian's library needs is not here.  Ours has its names; what was compiled for Debian's calls nothing else.
+        run.environment["LD_LIBRARY_PATH"] = str(run.setting.prefix / "lib")
+        mpiexec = str(run.setting.prefix / "bin" / "mpiexec")
+    for stub, ours, amount in ((in_c, before, "50"), (in_fortran, Path(run.program()), "10")):
+        lines = [run.mpiexec([], [amount], 2, str(ours)), run.start([mpiexec, "-n", "2", str(stub), amount])]
+        run.check(all(job.wait() == 0 for job in lines), f"{stub.name}: exit codes {[job.process.returncode for job in lines]}")
+        run.check(lines[0].lines == lines[1].lines and len(lines[0].lines) == 1, f"{stub.name}: {lines[1].lines}, not {lines[0].lines}")
+
+
 def _epop(run: TestRun, *words: str) -> Job:
     job = run.start([str(run.setting.prefix / "bin" / "epop"), *words])
     job.wait()
