@@ -1,7 +1,7 @@
 /*
  * Names of the MPI Sessions working group for programs whose processes come and go: the proposal of 2022, and the
  * interface "v2a" that was made of it, as inline code over MPIX_Session_*.  No library is needed.
- * doc/user/sessions.md has what is behind each name.  SC4, SC5, SC6.
+ * doc/user/set-changes.md has what is behind each name.  SC4, SC5, SC6.
  *
  * Included after mpi.h, or by mpi.h itself with -DMPIX_DYN_NAMES.  Routines without a session use the oldest one of the
  * process.  Texts and names have room for MPI_MAX_PSET_NAME_LEN characters.  A file that includes mpidynres.h, too,

@@ -1,6 +1,6 @@
 /*
  * The interface of libmpidynres, for programs that were written for it: its names, arguments and values, as inline
- * code over MPI Sessions and MPIX_Session_*.  No library is needed.  doc/user/sessions.md has what is behind each
+ * code over MPI Sessions and MPIX_Session_*.  No library is needed.  doc/user/set-changes.md has what is behind each
  * name.  SC1.
  *
  * Included after or instead of mpi.h.  It gives names of MPI 4.0 the meaning that they have there: MPI_Session is a
