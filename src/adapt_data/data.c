@@ -40,6 +40,63 @@ static int wrong(const char *function, const char *what)
     return adapt_fail(MPI_ERR_ARG, "%s: %s", function, what);
 }
 
+/* ---- sets ------------------------------------------------------------------------------------- */
+
+static struct MPIX_Adapt_data_s *all_sets;
+
+static void release_parts(MPIX_Adapt_data data)
+{
+    for (struct adapt_part * part = data->parts, *next; part; part = next) {
+        next = part->next;
+        part->release(part);
+    }
+    data->parts = NULL;
+}
+
+/* Called in MPI_Finalize: datatypes of sets that the program does not free are not left behind. */
+static int free_at_end(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void) comm;
+    (void) key;
+    (void) value;
+    (void) state;
+    for (struct MPIX_Adapt_data_s * data = all_sets; data; data = data->next) {
+        adapt_data_free_types(data);
+        release_parts(data);
+    }
+    return MPI_SUCCESS;
+}
+
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF first. */
+static void watch_end(void)
+{
+    static int key = MPI_KEYVAL_INVALID;
+    int is_up = 0, has_ended = 0;
+
+    MPI_Initialized(&is_up);
+    MPI_Finalized(&has_ended);
+    if (key == MPI_KEYVAL_INVALID && is_up && !has_ended &&
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_at_end, &key, NULL) == MPI_SUCCESS)
+        MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+}
+
+static void insert_set(MPIX_Adapt_data data)
+{
+    watch_end();
+    data->next = all_sets;
+    all_sets = data;
+}
+
+static void remove_set(const struct MPIX_Adapt_data_s *data)
+{
+    struct MPIX_Adapt_data_s **link = &all_sets;
+
+    while (*link && *link != data)
+        link = &(*link)->next;
+    if (*link)
+        *link = data->next;
+}
+
 int MPIX_Adapt_data_create(MPIX_Adapt_data *data)
 {
     if (!data)
@@ -47,6 +104,7 @@ int MPIX_Adapt_data_create(MPIX_Adapt_data *data)
     *data = calloc(1, sizeof(**data));
     if (!*data)
         return adapt_fail(MPI_ERR_NO_MEM, "MPIX_Adapt_data_create: there is no memory");
+    insert_set(*data);
     return MPI_SUCCESS;
 }
 
@@ -67,10 +125,8 @@ int MPIX_Adapt_data_free(MPIX_Adapt_data *data)
         return wrong("MPIX_Adapt_data_free", "an array has been started and not waited for");
     for (int k = 0; k < (*data)->count; k++)
         forget((*data)->arrays[k]);
-    for (struct adapt_part * part = (*data)->parts, *next; part; part = next) {
-        next = part->next;
-        part->release(part);
-    }
+    release_parts(*data);
+    remove_set(*data);
     free((*data)->arrays);
     free(*data);
     *data = NULL;

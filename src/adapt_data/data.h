@@ -50,6 +50,7 @@ struct MPIX_Adapt_data_s {
     struct adapt_array **arrays;
     int count, started;
     struct adapt_part *parts;   /* in the order of registration */
+    struct MPIX_Adapt_data_s *next;     /* in the list of all sets */
     struct adapt_channel *channel;      /* of the window, while something is started */
 };
 

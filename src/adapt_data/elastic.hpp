@@ -197,7 +197,13 @@ template <class T> class owned_type {
         check(code);
         check(MPI_Type_commit(&type_));
     }
-    ~owned_type() { MPI_Type_free(&type_); }
+    ~owned_type()
+    {
+        int is_finalized = 0;
+        MPI_Finalized(&is_finalized);
+        if (!is_finalized)
+            MPI_Type_free(&type_);
+    }
     owned_type(const owned_type &) = delete;
     owned_type &operator=(const owned_type &) = delete;
     MPI_Datatype get() const { return type_; }

@@ -947,6 +947,7 @@ def converted(run: TestRun, number: str) -> None:
         elastic = run.mpiexec(options, [str(amount)], 2, str(after))
         run.check(elastic.wait() == 0, f"after: exit code {elastic.process.returncode}")
         run.check(elastic.lines == rigid.lines and len(rigid.lines) == 1, f"{elastic.lines}, not {rigid.lines}")
+        run.check("yaksa" not in str(elastic.err), f"datatypes are left behind: {elastic.err}")
         if [event["event"] for event in run.events()].count("committed") == 4:
             return
     run.fail("the adaptations were not all committed")
@@ -963,6 +964,7 @@ def data_page(run: TestRun) -> None:
     run.check(run.start(words).wait() == 0, "the page's program does not compile")
     job = run.mpiexec([], [], 2, str(program))
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    run.check("yaksa" not in str(job.err), f"datatypes are left behind: {job.err}")
 
 
 # ---- Python --------------------------------------------------------------------------------------
@@ -1451,7 +1453,7 @@ def epop_archives(run: TestRun) -> None:
         ("undefined", "undefined symbol: nowhere"),
         ("empty", "it has no function get_program"),
         ("headless", "was not compiled with epop.h"),
-        ("old", "epop.h of version 77, and this driver is of version 1"),
+        ("old", "epop.h of version 77, and this driver is of version 2"),
         ("null", "get_program has given NULL"),
     ):
         job = _epop(run, name)
