@@ -1,10 +1,11 @@
 /*
  * MPIX_Comm_modify: an adaptation that the program itself asks for, in rigid programs too (DM1-DM6).
  *
- * The call is the agreement: first all learn from each other whether all can; then rank 0 wishes for the size
- * (adapt_wish.c), and all sleep on their boards until the plan is there and agreed on, without a look at the number of
- * a probe; then each goes through begin and commit.  What comes to nothing is known to rank 0, which tells the others.
- * Created processes do the same inside MPI_Init, as far as they take part in it.  doc/developer/comm-modify.md.
+ * The call is the agreement: first all learn from each other whether all can; then rank 0 wishes
+ * for the size (adapt_wish.c), and all sleep on their boards until the plan is there and agreed on,
+ * without a look at the number of a probe; then each goes through begin and commit.  What comes to
+ * nothing is known to rank 0, which tells the others.  Created processes do the same inside
+ * MPI_Init, as far as they take part in it.  doc/developer/decisions/comm-modify.md.
  *
  * No state but MPIR_Adapt's; inside the library's critical section.
  */

@@ -1,6 +1,6 @@
 /*
  * MPI_Probe_adapt.  The common case is a store, a fence and a load; everything else is in
- * wait_for_decision.  The order matters (doc/developer/agreement.md): the count is visible to the daemon
+ * wait_for_decision.  The order matters (doc/developer/decisions/agreement.md): the count is visible to the daemon
  * before gate and limit are read, and the daemon shuts these before it reads the counts, so that either
  * the process sees them shut or the daemon sees the count.  SPEC P1-P7.
  */

@@ -1,7 +1,8 @@
 /*
- * Texts that the primary process of a set gives to all its members, agreed on as a probe.  A call that delivers nothing
- * is a store, a fence and a load on the board (pmi_adapt_set.h, doc/developer/agreement.md); the step manager is asked
- * when a set is called for the first time, when a text is given, and in front of a gate.  SB1, SB2.
+ * Texts that the primary process of a set gives to all its members, agreed on as a probe.  A call that delivers
+ * nothing is a store, a fence and a load on the board (pmi_adapt_set.h, doc/developer/decisions/agreement.md); the
+ * step manager is asked when a set is called for the first time, when a text is given, and in front of a gate.  SB1,
+ * SB2.
  *
  * Owned by whichever thread holds the library's critical section, which questions give up: `busy` keeps others from a
  * part meanwhile.

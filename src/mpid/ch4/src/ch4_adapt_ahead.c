@@ -8,7 +8,7 @@
  *
  * Owner of the addresses of those who left with the last commit: they are removed here, because
  * libfabric may still have been sending the last messages to them.
- * SPEC P7, W5, C9; doc/developer/world.md.
+ * SPEC P7, W5, C9; doc/developer/decisions/world.md.
  */
 
 #include "mpidimpl.h"

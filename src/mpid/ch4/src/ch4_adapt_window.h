@@ -1,7 +1,7 @@
 /*
  * The way into the window (MPID_Adapt_prepare, _join, _begin, mpir_adapt.h): tables and maps of the union, the move to
  * the host's new segment, the communicators.  Everything but the local barriers of begin is local work
- * (doc/developer/world.md).  State: the window of this process.  SPEC W1-W7.
+ * (doc/developer/decisions/world.md).  State: the window of this process.  SPEC W1-W7.
  */
 
 #ifndef CH4_ADAPT_WINDOW_H_INCLUDED

@@ -1,8 +1,8 @@
 /*
  * Texts that the first process of a set gives to all its members (MPIX_Session_bcast_pset_info): agreed on as a probe
- * (doc/developer/agreement.md), in the number of the call that nobody has come to yet.  Members count their calls on
- * the boards and look at a gate there; who is stopped by it asks here.  Calls of processes and counts of daemons in,
- * answers and orders to daemons out.  SB1, SB2.
+ * (doc/developer/decisions/agreement.md), in the number of the call that nobody has come to yet.  Members count their
+ * calls on the boards and look at a gate there; who is stopped by it asks here.  Calls of processes and counts of
+ * daemons in, answers and orders to daemons out.  SB1, SB2.
  *
  * Owned by Sets, which knows names; here a set is called by what is constant in it.  A process takes part with one of
  * its places on the board.  One text is under way in a set, one may wait behind it.

@@ -12,7 +12,7 @@
  * HYD_ADAPT_RELAYED) or over a connection between daemons: the key, then relays one way, answers and reports the
  * other.  Daemons listen when mpiexec tells them to (HYD_ADAPT_LISTEN: key, then text of a port range,
  * may be empty), and tell the port (HYD_ADAPT_LISTENS: u16; 0: they cannot).  The bytes are the machine's own, but
- * addresses and ports are in network order.  doc/developer/proxy-tree.md.
+ * addresses and ports are in network order.  doc/developer/decisions/proxy-tree.md.
  */
 
 #ifndef WIRE_TREE_H_INCLUDED
