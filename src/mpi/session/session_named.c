@@ -229,8 +229,11 @@ int MPIR_Session_pset_move_impl(MPIR_Session * session, const char *from, const 
 {
     int mpi_errno = MPIR_Session_check(session);
     struct MPIR_Session_call call;
+    struct MPIR_Session_set set;
 
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP1(MPIR_Session_find_predefined(from, &set), mpi_errno, MPI_ERR_ARG, "**psetcall",
+                         "**psetcall %s", "sets mpi://... cannot be moved");
     MPIR_Session_call_begin(&call, PMI_SET_MOVE);
     MPIR_Session_call_text(&call, from);
     MPIR_Session_call_text(&call, to);

@@ -5,6 +5,8 @@
 
 #include "session.h"
 
+#define REASON_KEY "mpix_reason"
+
 /* Of REPLACE: removed, added, new. */
 #define NAMES_MAX 3
 
@@ -98,6 +100,7 @@ static int write_query(struct MPIR_Session_call *call, const char *coll_pset, co
 struct done {
     int op, n;
     char names[NAMES_MAX][MPI_MAX_PSET_NAME_LEN];
+    char why_not[MPI_MAX_INFO_VAL];     /* why there is no operation */
 };
 
 static int read_done(struct MPIR_Session_answer *answer, struct done *done)
@@ -110,6 +113,7 @@ static int read_done(struct MPIR_Session_answer *answer, struct done *done)
     done->n = (int) n;
     for (int i = 0; i < done->n; i++)
         MPIR_Session_answer_text(answer, done->names[i], MPI_MAX_PSET_NAME_LEN - 1);
+    MPIR_Session_answer_text(answer, done->why_not, sizeof(done->why_not) - 1);
     MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
 
   fn_exit:
@@ -154,6 +158,29 @@ static void give(const struct done *done, char output[][MPI_MAX_PSET_NAME_LEN], 
     *noutput = done->n;
 }
 
+/* In the caller's info: why nothing was granted.  One of an earlier call goes. */
+static int give_reason(const struct done *done, MPIR_Info * info)
+{
+    char value[MPI_MAX_INFO_VAL + 1];
+    int mpi_errno = MPI_SUCCESS, is_there = 0;
+
+    if (!info)
+        goto fn_exit;
+    if (done->why_not[0])
+        mpi_errno = MPIR_Info_set_impl(info, REASON_KEY, done->why_not);
+    else
+        mpi_errno = MPIR_Info_get_impl(info, REASON_KEY, MPI_MAX_INFO_VAL, value, &is_there);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (is_there)
+        mpi_errno = MPIR_Info_delete_impl(info, REASON_KEY);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIR_Session_request_op(int op, const char *const input[], int ninput, MPIR_Info * info,
                             char output[][MPI_MAX_PSET_NAME_LEN], int *noutput)
 {
@@ -166,6 +193,8 @@ int MPIR_Session_request_op(int op, const char *const input[], int ninput, MPIR_
         mpi_errno = write_request(&call, op, input, ninput, info);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = ask(&call, &done);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = give_reason(&done, info);
         MPIR_ERR_CHECK(mpi_errno);
     }
     give(&done, output, noutput);

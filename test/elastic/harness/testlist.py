@@ -8,7 +8,8 @@
 not report JOINED and LEFT), `events=WORDS` (how the adaptations end, in order, from the adapt
 log), `file=NAME[:TEXT]` (put into the working directory), `env=NAME:VALUE`, `tool=NAME` (a
 profiling tool of programs/ that is loaded before MPI; `around`: between the two libraries for tools that
-know no adaptations), `driver=OPTIONS` (of epop, for programs that are archives), `scenario=NAME[:ARGUMENTS]` (a function of scenarios.py drives the test).
+know no adaptations), `network` (the test runs a second time, as NAME_network, with MPIR_CVAR_NOLOCAL=1: the
+processes of a host send to each other over the network), `driver=OPTIONS` (of epop, for programs that are archives), `scenario=NAME[:ARGUMENTS]` (a function of scenarios.py drives the test).
 In options and arguments {epochs}, {seed}, {draw:LENGTH:LOW:HIGH} (a drawn schedule) and
 {repeat:COUNT:ENTRY} (the same entry again and again) are replaced.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import schedule
@@ -83,6 +84,7 @@ class Test:
     environment: dict[str, str] = field(default_factory=dict)
     tool: str = ""
     around: bool = False
+    network: bool = False
     driver: list[str] = field(default_factory=list)
     scenario: str = ""
     changes: list[schedule.Change] = field(default_factory=list)
@@ -118,6 +120,8 @@ def _limit(test: Test, word: str) -> None:
         test.tool = value
     elif key == "around":
         test.around = True
+    elif key == "network":
+        test.network = True
     elif key == "driver":
         test.driver = value.split()
     elif key == "scenario":
@@ -168,6 +172,12 @@ def _parse_line(line: str, seed: int) -> Test:
     return test
 
 
+def _over_network(test: Test) -> Test:
+    """The same test, whose processes share no memory."""
+    environment = {**test.environment, "MPIR_CVAR_NOLOCAL": "1"}
+    return replace(test, name=f"{test.name}_network", environment=environment)
+
+
 def read(path: Path, seed: int) -> list[Test]:
     """All tests, in the order of the list."""
     tests: list[Test] = []
@@ -177,12 +187,13 @@ def read(path: Path, seed: int) -> list[Test]:
             continue
         try:
             test = _parse_line(line, seed)
-            if test.name in names:
-                raise ListError(f"a second test {test.name}")
+            made = [test, _over_network(test)] if test.network else [test]
+            if twice := names & {one.name for one in made}:
+                raise ListError(f"a second test {twice.pop()}")
         except (ListError, ValueError, IndexError, KeyError) as error:
             raise ListError(f"{path.name}, line {number}: {error}") from error
-        names.add(test.name)
-        tests.append(test)
+        names.update(one.name for one in made)
+        tests += made
     return tests
 
 

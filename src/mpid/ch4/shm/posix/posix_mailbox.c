@@ -203,14 +203,19 @@ static size_t head_bytes(void)
     return whole_pages(sizeof(struct mailbox_head));
 }
 
+/* Of who is claiming a slot: no process has this nonce. */
+#define CLAIMING UINT64_MAX
+
+/* The owner looks for the nonce, and decides at once when it is there: what it decides must not be written over. */
 static bool claim_slot(struct mailbox_head *head, uint64_t slots, size_t * slot)
 {
     for (*slot = 0; *slot < slots; ++*slot) {
         uint64_t nobody = 0;
-        if (__atomic_compare_exchange_n(&head->claims[*slot], &nobody, own.head->nonce, false, __ATOMIC_ACQ_REL,
+        if (__atomic_compare_exchange_n(&head->claims[*slot], &nobody, CLAIMING, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
-            __atomic_store_n(&head->decisions[*slot], NOT_DECIDED, __ATOMIC_RELEASE);
             __atomic_store_n(&head->claimers[*slot], (uint32_t) getpid(), __ATOMIC_RELEASE);
+            __atomic_store_n(&head->decisions[*slot], NOT_DECIDED, __ATOMIC_RELEASE);
+            __atomic_store_n(&head->claims[*slot], own.head->nonce, __ATOMIC_RELEASE);
             return true;
         }
     }

@@ -260,6 +260,9 @@ bool Step::tell_change(const Process &process, const SetMembers &delta)
                 a.awaited.insert(member->uid);
         }
     }
+    if (told_ && (told_->complete || told_->lost))
+        late_.insert_or_assign(told_->uid, *told_);
+    late_.erase(process.uid);
     told_ = ToldChange{a.tag, process.uid};
     sets_.tell(process.uid);
     log_sets();
@@ -315,6 +318,20 @@ ToldChange Step::take_told()
     return *std::exchange(told_, std::nullopt);
 }
 
+/* What this process was told last, under this tag, and has not answered.  SR9: another one may be told the next change
+ * before. */
+std::optional<ToldChange> Step::take_told_of(uint32_t uid, uint32_t tag)
+{
+    if (told_ && told_->uid == uid && told_->tag == tag)
+        return take_told();
+    auto late = late_.find(uid);
+    if (late == late_.end() || late->second.tag != tag)
+        return std::nullopt;
+    ToldChange told = late->second;
+    late_.erase(late);
+    return told;
+}
+
 /* ---- the answer of the process that was told ---------------------------------------------------------------- */
 
 /* A removal may be complete before it is accepted (SR9), and an addition may have failed (SF2). */
@@ -322,13 +339,13 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
 {
     if (std::string error = cannot_be_dynamic(); !error.empty())
         return error;
-    if (!told_ || told_->tag != call.tag || told_->uid != process.uid)
+    auto told = take_told_of(process.uid, call.tag);
+    if (!told)
         return tag_is_wrong(call.tag);
-    ToldChange told = take_told();
-    if (told.lost)
+    if (told->lost)
         return SetAnswer::error(PMI_SET_LOST, "processes that were to join have ended");
-    log("accepted", {{"uid", process.uid}, {"tag", told.tag}});
-    if (!told.complete) {
+    log("accepted", {{"uid", process.uid}, {"tag", told->tag}});
+    if (!told->complete) {
         adaptation_->keys = call.keys;
         taken();
     }
@@ -340,6 +357,7 @@ void Step::taken()
 {
     Adaptation &a = *adaptation_;
     a.agreed_ms = now_ms_;
+    sets_.delta_accepted();
     plan_behind();
     if (a.behind_at_ms >= 0 && a.change.joining == 0 && a.deadline_unix_ms > unix_now_ms())
         a.behind_at_ms = static_cast<int64_t>(a.deadline_unix_ms) - unix_ms_at_zero_;
@@ -350,12 +368,16 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
 {
     if (std::string error = cannot_be_dynamic(); !error.empty())
         return error;
-    if (!told_ || told_->tag != call.tag || told_->uid != process.uid || told_->complete)
+    auto told = take_told_of(process.uid, call.tag);
+    if (!told)
         return tag_is_wrong(call.tag);
-    ToldChange told = take_told();
-    if (told.lost)
+    if (told->complete) {       /* it can be accepted only */
+        late_.insert_or_assign(process.uid, *told);
+        return tag_is_wrong(call.tag);
+    }
+    if (told->lost)
         return SetAnswer().bytes();
-    log("declined", {{"uid", process.uid}, {"tag", told.tag}});
+    log("declined", {{"uid", process.uid}, {"tag", told->tag}});
     tell_sets(sets_.free_delta());
     raise(AdaptEvent::DECLINE, "declined");
     return SetAnswer().bytes();
@@ -445,7 +467,7 @@ void Step::offer_removal()
     world_.commit({{}, a.change.joining, 0}, a.group);
     a.added = std::exchange(a.change.joining, 0);
     log("added", {{"size", world_.size()}});
-    sets_.delta_over();
+    tell_sets(sets_.delta_over());
     sets_.tell(UINT32_MAX);
     std::erase_if(a.chosen, [&](uint32_t uid) { return !find_member(uid); });
     a.tag = ++last_tag_;
@@ -512,7 +534,7 @@ void Step::end_set_change()
         told_->complete = a.state == AdaptState::COMMITTED;
         told_->lost = !told_->complete;
     }
-    sets_.delta_over();
+    tell_sets(sets_.delta_over());
     sets_.tell(UINT32_MAX);
     bool removed = a.state != AdaptState::COMMITTED && a.first_uid != 0;
     for (int i = 0; removed && i < a.change.joining; i++)
@@ -590,6 +612,7 @@ void Step::set_member_over(const Process &process, bool by_itself, const std::st
         left_at_ms_ = now_ms_ + LEFT_MS;
     if (adaptation_ && adaptation_->change.joining == 0)
         leaving_over(process, cause);
+    late_.erase(process.uid);
     if (!told_ || told_->uid != process.uid)
         return;
     take_told();

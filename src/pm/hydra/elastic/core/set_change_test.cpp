@@ -777,6 +777,23 @@ TEST_F(SetChangeTest, SO8_a_delta_is_not_freed_before_its_change_is_complete)
     EXPECT_EQ(code(1), 0u);
 }
 
+TEST_F(SetChangeTest, SO8_a_delta_that_was_accepted_is_freed_when_its_change_is_complete)
+{
+    add();
+    resize(3);
+    call(0, all);
+    call(0, AcceptChange{2, {}});
+    call(1, FreeSet{"mpix://rc/2"});
+    EXPECT_EQ(code(1), 0u);
+    call(0, FreeSet{"mpix://rc/2"});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_UNKNOWN});
+    EXPECT_EQ(state_of("mpix://rc/2"), "running 3-4");
+    glue.exited(1, 0, 0);
+    glue.exited(1, 0, 1);
+    EXPECT_EQ(glue.count_events("committed"), 2);
+    EXPECT_EQ(state_of("mpix://rc/2"), "none");
+}
+
 TEST_F(SetChangeTest, SR4_a_removal_takes_the_last_of_the_bound_set)
 {
     add();
@@ -865,6 +882,27 @@ TEST_F(SetChangeTest, SR9_who_was_told_may_be_slower_than_who_leaves)
     EXPECT_EQ(code(0), 0u);
     call(0, AcceptChange{1, {}});
     EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
+}
+
+TEST_F(SetChangeTest, SR9_who_was_told_may_accept_when_another_was_told_the_next_change)
+{
+    call(0, BecomeDynamic{});
+    resize(2);
+    call(0, all);
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(glue.count_events("committed"), 1);
+    resize(1);
+    call(1, all);
+    call(1, AcceptChange{1, {}});
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_WRONG}) << "it was told another one";
+    call(0, DeclineChange{1});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
+    call(0, AcceptChange{1, {}});
+    EXPECT_EQ(code(0), 0u);
+    call(0, AcceptChange{1, {}});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
+    call(1, DeclineChange{2});
+    EXPECT_EQ(code(1), 0u);
 }
 
 TEST_F(SetChangeTest, SR9_who_was_told_may_leave_without_accepting)
@@ -1377,6 +1415,15 @@ class SetRequestTest : public SetChangeTest {
         }
         return text;
     }
+    /* Why there was none. */
+    std::string why_not(uint32_t uid)
+    {
+        std::string answer = answer_to(uid);
+        size_t at = 12;
+        for (uint32_t i = number_at(answer, 8); i > 0; i--)
+            at += 4 + number_at(answer, at);
+        return answer.substr(at + 4, number_at(answer, at));
+    }
     void query(uint32_t uid, const std::string &name = "mpix://WORLD/0")
     {
         call(uid, QueryOp{{"mpi://WORLD", list({0, 1, 2})}, name});
@@ -1462,6 +1509,30 @@ TEST_F(SetRequestTest, SC6_replace_removes_when_those_that_were_added_are_there)
     EXPECT_EQ(glue.status().at("size"), 4);
 }
 
+TEST_F(SetRequestTest, SC6_replace_is_refused_before_it_begins)
+{
+    call(0, MakeSets{PMI_SET_OP_UNION, "", {}, {{"", list({0, 1})}}});
+    ask(0, PMI_SET_OP_REPLACE, 2, 3, "mpix://op/0.1");
+    EXPECT_EQ(done(0), "0");
+    EXPECT_EQ(why_not(0), "the set has 2 processes that run, fewer than the 3 that are to leave");
+    EXPECT_EQ(glue.count_events("requested"), 0);
+}
+
+TEST_F(SetRequestTest, SC6_replace_tells_what_was_added_if_the_removal_cannot_be)
+{
+    call(0, MakeSets{PMI_SET_OP_UNION, "", {}, {{"", list({1, 2})}}});
+    ask(0, PMI_SET_OP_REPLACE, 2, 2, "mpix://op/0.1");
+    place_joiners(1);
+    glue.exited(0, 1, 2);       /* of whom two were to leave */
+    enter(3);
+    enter(4);
+    EXPECT_EQ(done(0), "3 ,mpix://rc/1,mpix://op/0.2");
+    EXPECT_EQ(state_of("mpix://rc/1"), "running 3-4");
+    for (uint32_t uid : {0, 1})
+        call(uid, QueryOp{{"mpi://WORLD", list({0, 1})}, "mpix://op/0.1"});
+    EXPECT_EQ(done(1), "3 ,mpix://rc/1,mpix://op/0.2");
+}
+
 TEST_F(SetRequestTest, SC6_not_outside_of_the_range)
 {
     const std::tuple<pmi_set_op, uint32_t, uint32_t> asked[] = {{PMI_SET_OP_ADD, 3, 0},
@@ -1472,7 +1543,10 @@ TEST_F(SetRequestTest, SC6_not_outside_of_the_range)
     for (auto [op, add, remove] : asked) {
         ask(0, op, add, remove);
         EXPECT_EQ(done(0), "0") << op;
+        EXPECT_NE(why_not(0), "") << op;
     }
+    ask(0, PMI_SET_OP_ADD, 3, 0);
+    EXPECT_EQ(why_not(0), "6 processes are outside of --adapt-range 1:5");
     EXPECT_EQ(glue.count_events("requested"), 0);
 }
 
@@ -1481,6 +1555,7 @@ TEST_F(SetRequestTest, SC6_what_fails_is_not_granted)
     ask(0, PMI_SET_OP_ADD, 2, 0);
     ask(1, PMI_SET_OP_SUB, 0, 1);
     EXPECT_EQ(done(1), "0") << "one waits at a time";
+    EXPECT_EQ(why_not(1), "another process waits for the answer to its request");
     glue.place(1, {"b", "b"});
     glue.exited(1, 0, 0, 1);
     EXPECT_EQ(done(0), "0");

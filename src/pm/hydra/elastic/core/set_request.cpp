@@ -17,13 +17,14 @@ namespace elastic {
 
 namespace {
 
-std::string answer_of(const Sets::OpenOp &op)
+/* Behind the names: why there is no operation. */
+std::string answer_of(const Sets::OpenOp &op, const std::string &why_not = "")
 {
     SetAnswer answer;
     answer.number(op.op).number(op.names.size());
     for (const std::string &name : op.names)
         answer.text(name);
-    return answer.bytes();
+    return answer.text(why_not).bytes();
 }
 
 /* The processes of the program wait for the answer.  A manager that has processes to give says so at once; one that has
@@ -56,7 +57,9 @@ std::optional<std::string> Step::answer_change(Process &, const SetCaller &calle
     if (mode_ != InitMode::SETS)
         become_dynamic();
     if (set_request_ || ending_)
-        return answer_of({});
+        return answer_of({}, ending_ ? "the job ends" : "another process waits for the answer to its request");
+    if (std::string why = why_not_removed(call); !why.empty())
+        return answer_of({}, why);
     set_request_.emplace();
     set_request_->caller = caller;
     set_request_->call = call;
@@ -127,26 +130,57 @@ std::string Step::result_of(uint32_t uid, pmi_set_op op, const std::string &boun
 
 /* ---- the request that waits --------------------------------------------------------------------------------- */
 
+/* Known before anything is made for it: members that run leave. */
+std::string Step::why_not_removed(const RequestOp &call)
+{
+    std::string error;
+    auto bound = sets_.look_up({call.bound, {}}, error);
+    auto runs = [&](const Process *process) { return bound->contains(process->uid) && !process->ended; };
+    auto running = bound ? std::ranges::count_if(world_.members(), runs) : 0;
+    if (adds(call.op) || call.op == PMI_SET_OP_MALLEABLE || call.remove <= static_cast<uint64_t>(running))
+        return "";
+    return "the set has " + std::to_string(running) + " processes that run, fewer than the " +
+           std::to_string(call.remove) + " that are to leave";
+}
+
+/* The user is told once that an option is missing: a program that asks for changes counts on it. */
+std::string Step::why_out_of_range(const std::vector<int> &sizes)
+{
+    const auto &range = offers_.range();
+    if (!range && !std::exchange(range_missed_, true))
+        effects_.tell_user(effects_.context, "the program asks for other numbers of processes, which are granted "
+                                             "within --adapt-range MIN:MAX only");
+    if (!range)
+        return "mpiexec was started without --adapt-range";
+    for (int size : sizes) {
+        if (size < range->min || size > range->max)
+            return std::to_string(size) + " processes are outside of --adapt-range " + std::to_string(range->min) +
+                   ":" + std::to_string(range->max);
+    }
+    return "";
+}
+
 /* What was made for it, and is not taken, is not made any more. */
-void Step::end_set_request(const Sets::OpenOp &op)
+void Step::end_set_request(const Sets::OpenOp &op, const std::string &why_not)
 {
     SetRequest ended = *std::exchange(set_request_, std::nullopt);
     log_sets();
-    tell_sets({{ended.caller, answer_of(op)}});
+    tell_sets({{ended.caller, answer_of(op, why_not)}});
     drop_set_request(ended, "the program has got another answer");
 }
 
-/* It comes to nothing, but for the addition of a REPLACE, if that is there. */
-void Step::give_up_set_request()
+/* It comes to nothing, but for the addition of a REPLACE, if that is there: it is before the removal begins. */
+void Step::give_up_set_request(const std::string &why)
 {
     const SetRequest &request = *set_request_;
-    bool was_added = request.added && last_end_.request == request.request && last_end_.state == AdaptState::COMMITTED;
+    bool was_added = request.added && (request.removing || (last_end_.request == request.request &&
+                                                            last_end_.state == AdaptState::COMMITTED));
     Sets::OpenOp done;
     if (was_added && !ending_) {
         done = {PMI_SET_OP_REPLACE, replaced(request.caller.uid, request, "")};
         sets_.open_op(request.call.bound, done);
     }
-    end_set_request(done);
+    end_set_request(done, why);
 }
 
 void Step::drop_set_request(const SetRequest &request, const char *why)
@@ -162,11 +196,11 @@ void Step::drop_set_request(const SetRequest &request, const char *why)
 void Step::consider_set_request()
 {
     if (set_request_ && (ending_ || over_))
-        return end_set_request({});
+        return end_set_request({}, "the job ends");
     if (set_request_ && !adaptation_ && !is_for_set_request())
         begin_set_request();
     if (set_request_ && !adaptation_ && !managed_)
-        return end_set_request({});     /* the launch was refused */
+        return end_set_request({}, last_end_.reason);   /* the launch was refused */
     if (set_request_ && is_on_offer())
         take_for_set_request();
 }
@@ -176,8 +210,10 @@ void Step::begin_set_request()
 {
     bool was_added = last_end_.request == set_request_->request && last_end_.state == AdaptState::COMMITTED;
     bool goes_on = set_request_->added ? was_added && !set_request_->removing : !set_request_->asked;
-    if (!goes_on || set_request_->call.op == PMI_SET_OP_MALLEABLE)
-        return give_up_set_request();
+    if (set_request_->call.op == PMI_SET_OP_MALLEABLE)
+        return give_up_set_request("nobody offers a change");
+    if (!goes_on)
+        return give_up_set_request(last_end_.reason);
     set_request_->asked = true;
     set_request_->removing = set_request_->added.has_value() || set_request_->call.add == 0;
     drop_ended();
@@ -194,11 +230,12 @@ void Step::start_set_request()
     std::vector<int> sizes = {set_request_->removing ? size - remove : size + add};
     if (!set_request_->removing)
         sizes.push_back(size + add - remove);
-    const auto &range = offers_.range();
-    bool allowed = range && std::ranges::all_of(sizes, [&](int n) { return range->min <= n && n <= range->max; });
+    std::string why = why_out_of_range(sizes);
+    if (why.empty())
+        why = why_no_room(*std::ranges::max_element(sizes));
     auto change = resolve({sizes.front(), {}, {}});
-    if (!allowed || !change || !why_no_room(*std::ranges::max_element(sizes)).empty())
-        return give_up_set_request();
+    if (!change || !why.empty())
+        return give_up_set_request(why.empty() ? "there would be as many processes as before" : why);
     Adaptation &a = accept(Source::WISH, "the program's request", {sizes.front(), {}, {}}, change.value());
     set_request_->request = a.request;
     begin();
@@ -213,8 +250,10 @@ void Step::wish_for_set_request()
     int size = world_.size(), add = static_cast<int>(request.call.add), remove = static_cast<int>(request.call.remove);
     int wanted = request.removing ? size - remove : size + add;
     bool too_often = !request.added && !wish_rate_.allows(now_ms_);
-    if (wanted < 1 || wanted == size || too_often)
-        return give_up_set_request();
+    if (wanted < 1 || wanted == size)
+        return give_up_set_request("there would be " + std::to_string(wanted) + " processes");
+    if (too_often)
+        return give_up_set_request("the program asks too often: the next request counts after a pause");
     Wish wish;
     wish.size = wanted;
     wish.size_min = replaces ? wanted : std::min(wanted, size + 1);
@@ -240,7 +279,8 @@ void Step::take_for_set_request()
     const Process *asker = find_member(request.caller.uid);
     std::string delta = fits && asker ? take_offer(*asker, request.call.bound) : "";
     if (delta.empty())
-        return give_up_set_request();
+        return give_up_set_request(fits ? "the change that is offered is not of this set"
+                                        : "another change is offered, which is to be accepted or declined before");
     if (op == PMI_SET_OP_REPLACE && offer_adds) {
         request.request = adaptation_->request;
         request.added = delta;

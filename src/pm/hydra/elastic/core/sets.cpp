@@ -242,18 +242,32 @@ std::string Sets::add_delta(uint32_t tag, pmi_set_op kind, SetMembers members)
     std::string name = set.name;
     insert(std::move(set));
     open_delta_ = last_id_;
+    delta_state_ = DeltaState::OFFERED;
     return name;
 }
 
-std::vector<Sets::Reply> Sets::free_delta()
+std::vector<Sets::Reply> Sets::erase_delta(const char *why)
 {
     std::vector<Reply> replies;
     auto delta = std::ranges::find_if(sets_, [&](const auto &entry) { return entry.second->id == open_delta_; });
     open_delta_ = 0;
     if (delta != sets_.end())
-        erase(std::string(delta->first), "declined");
+        erase(std::string(delta->first), why);
     look_again(replies);
     return replies;
+}
+
+std::vector<Sets::Reply> Sets::free_delta()
+{
+    return erase_delta("declined");
+}
+
+std::vector<Sets::Reply> Sets::delta_over()
+{
+    if (open_delta_ != 0 && delta_state_ == DeltaState::FREED)
+        return erase_delta("freed");
+    open_delta_ = 0;
+    return {};
 }
 
 std::optional<SetMembers> Sets::look_up(const SetOperand &operand, std::string &error)
@@ -591,9 +605,14 @@ std::optional<std::string> Sets::answer(const Caller &, const FreeSet &call)
         return wrong(call.name + " cannot be freed");
     if (!set)
         return unknown(call.name);
+    if (set->id == open_delta_ && delta_state_ == DeltaState::FREED)
+        return unknown(call.name);
+    if (set->id == open_delta_ && delta_state_ == DeltaState::OFFERED)
+        return wrong(call.name + " belongs to a change that is under way, and not accepted yet");
     if (set->id == open_delta_)
-        return wrong(call.name + " belongs to a change that is under way");
-    erase(set->name, "freed");
+        delta_state_ = DeltaState::FREED;
+    else
+        erase(set->name, "freed");
     return SetAnswer().bytes();
 }
 

@@ -76,7 +76,9 @@ class Sets {
     bool tells_of_accept(Bytes call);
     /* The delta of the change with this tag; "": there is no room.  It cannot be freed before its change is over. */
     std::string add_delta(uint32_t tag, pmi_set_op kind, SetMembers members);
-    void delta_over() { open_delta_ = 0; }
+    /* It is accepted: who frees it now need not wait until it is over, when it is freed. */
+    void delta_accepted() { delta_state_ = DeltaState::ACCEPTED; }
+    std::vector<Reply> delta_over();
     /* Of a change that was declined; answers to those who waited. */
     std::vector<Reply> free_delta();
     /* The answer if there is no room for one more set. */
@@ -208,6 +210,7 @@ class Sets {
     std::optional<std::string> answer(const Caller &caller, const ListSets &call);
     std::optional<std::string> answer(const Caller &caller, const MoveSet &call);
     std::optional<std::string> answer(const Caller &caller, const FreeSet &call);
+    std::vector<Reply> erase_delta(const char *why);
     std::optional<std::string> answer(const Caller &caller, const PutData &call);
     std::optional<std::string> answer(const Caller &caller, const GetData &call);
     std::optional<std::string> answer(const Caller &caller, const JoinBcast &call);
@@ -256,6 +259,7 @@ class Sets {
     Uids ended_, proposed_, starting_;  /* in one of them at most */
     uint32_t told_ = UINT32_MAX;        /* of those that are proposed */
     uint64_t open_delta_ = 0;   /* id of a set, 0: none */
+    enum class DeltaState { OFFERED, ACCEPTED, FREED } delta_state_ = DeltaState::OFFERED;
     Rounds rounds_;
     std::map<std::string, std::map<uint32_t, uint32_t>> looks_;         /* by who takes part: of each uid so far */
     std::deque<std::unique_ptr<Set>> worlds_;

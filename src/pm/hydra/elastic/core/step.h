@@ -361,6 +361,7 @@ class Step {
     bool tell_change(const Process &process, const SetMembers &delta);
     std::string answer_told(const SetCaller &caller);
     ToldChange take_told();
+    std::optional<ToldChange> take_told_of(uint32_t uid, uint32_t tag);
     void tell_stays(const SetCaller &caller);
     void taken();
     SetMembers who_can_be_introduced() const;
@@ -385,8 +386,10 @@ class Step {
     std::string take_offer(const Process &process, const std::string &bound);
     std::string result_of(uint32_t uid, pmi_set_op op, const std::string &bound, const std::string &delta);
     bool is_for_set_request() const { return set_request_ && wish_ && set_request_->wish == wish_->number; }
-    void end_set_request(const Sets::OpenOp &op);
-    void give_up_set_request();
+    void end_set_request(const Sets::OpenOp &op, const std::string &why_not = "");
+    void give_up_set_request(const std::string &why);
+    std::string why_not_removed(const RequestOp &call);
+    std::string why_out_of_range(const std::vector<int> &sizes);
     void drop_set_request(const SetRequest &request, const char *why);
     void consider_set_request();
     void begin_set_request();
@@ -485,6 +488,8 @@ class Step {
     std::optional<StateLog> state_log_;
     int64_t left_at_ms_ = -1;   /* when who has ended is to be out of the world; -1: nobody has */
     std::optional<ToldChange> told_;    /* the last one that was told, until it is accepted or declined */
+    bool range_missed_ = false; /* the user knows that --adapt-range is missing */
+    std::map<uint32_t, ToldChange> late_;       /* by uid: what was over before its answer, if another was told since */
     uint32_t last_tag_ = 0;     /* of a change through process sets */
     LastEnd last_end_;
     std::set<int> killed_groups_;

@@ -80,7 +80,7 @@ void Step::end_wish(WishEnd end, const std::string &reason)
     tell_wish_end(holders, end, reason);
     bool goes_on = end == WishEnd::GRANTED && set_request_ && set_request_->added && !set_request_->removing;
     if (of_set_request && !goes_on)
-        give_up_set_request();
+        give_up_set_request("the resource manager has not granted it" + (reason.empty() ? "" : ": " + reason));
 }
 
 /* ---- what processes say ----------------------------------------------------------------------------- */
