@@ -1,0 +1,2 @@
+/* The example itself. */
+#include "../../../examples/sessions/native_loop.c"
