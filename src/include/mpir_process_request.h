@@ -16,6 +16,13 @@ static inline struct MPIR_Process_request *MPIR_Process_request_of(const MPIR_Re
     return unlikely(MPIR_Process_requests > 0) ? MPIR_Process_request_find(handle) : NULL;
 }
 
+/* The communicator whose error handler has errors in the completion of this request; NULL, for a process request: as in
+ * all other calls about it, which have no communicator. */
+static inline MPIR_Comm *MPIR_Request_error_comm(const MPIR_Request * handle)
+{
+    return MPIR_Process_request_of(handle) ? NULL : handle->comm;
+}
+
 int MPIR_Process_request_start(struct MPIR_Process_request *request);
 /* Of these and other kinds, in order. */
 int MPIR_Process_requests_start(int n, MPIR_Request * handles[]);

@@ -20,7 +20,9 @@ extern int MPL_shm_nameless;
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <stdint.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Opens a regular file for reading and writing if it is the one with this device and inode; else -1 and
@@ -50,6 +52,19 @@ static inline int MPL_shm_open_identified(const char *path, unsigned long long d
 }
 
 #ifdef MPL_USE_MMAP_SHM
+
+/* Whether the file system of a new segment has space for it.  Nothing is reserved, because pages belong to the
+ * memory of the process that touches them first; without this the first touch would be SIGBUS. */
+static inline int MPLI_shm_has_space(int fd, intptr_t bytes)
+{
+    struct statvfs fs;
+
+    if (fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 || (uintmax_t) fs.f_bavail * fs.f_frsize >= (uintmax_t) bytes)
+        return 1;
+    fprintf(stderr, "shared memory: a segment needs %jd KiB, and /dev/shm has %ju KiB left: enlarge it "
+            "(in a container: --shm-size)\n", (intmax_t) bytes / 1024, (uintmax_t) fs.f_bavail * fs.f_frsize / 1024);
+    return 0;
+}
 
 /* In the flags of the creator's handle. */
 #define MPLI_SHM_FLAG_NAMELESS 0x10000

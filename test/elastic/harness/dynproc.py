@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import resource
 import signal
 import socket
@@ -290,6 +291,7 @@ def dyn_no_mpiexec(run: TestRun) -> None:
         run.check(job.wait() == 0, f"exit code {job.process.returncode}: {job.err}")
         run.check(len(job.lines) == 1 and job.lines[0].startswith("PASS dyn_wrong"), f"{job.lines}")
         run.check(how in job.err and "mpiexec -n 1" in job.err, f"says {job.err}")
+        run.check(not re.search(r"^(mpiexec:|\[mpiexec)", job.err, re.MULTILINE), f"mpiexec says {job.err}")
         (folder / "mpiexec").unlink(missing_ok=True)
         if how == "none on PATH":
             (folder / "mpiexec").write_text("#!/bin/sh\nexit 3\n")

@@ -105,6 +105,28 @@ def rigid_job(run: TestRun) -> None:
     run.check(f"PASS rigid size={run.test.processes}" in job.lines, "no PASS line")
 
 
+LATE_SSH = """#!/bin/sh
+# plays ssh: [options] host command...; the host `late` starts its proxy when the job has become dynamic
+while :; do case "$1" in -*) shift ;; *) break ;; esac; done
+host=$1; shift
+[ "$host" = late ] && until grep -q '"event":"adaptive"' {log}; do sleep 0.05; done
+unset HYDI_CONTROL_FD
+eval exec "$@"
+"""
+
+
+@scenario
+def late_proxy(run: TestRun) -> None:
+    """SC2, SW1: the job changes through process sets before the last proxy of the launch has connected."""
+    launcher = run.work / "ssh"
+    launcher.write_text(LATE_SSH.format(log=run.log_path), encoding="utf-8")
+    launcher.chmod(0o755)
+    hosts = ["-launcher", "ssh", "-launcher-exec", str(launcher), "-hosts", "n1,late", "-ppn", "1"]
+    job = run.mpiexec([*hosts, *run.test.options, "--adapt-log", str(run.log_path)])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}: {job.err}")
+    run.check('"event":"committed"' in run.log_path.read_text(encoding="utf-8"), "no change is committed")
+
+
 # ---- under tools ----------------------------------------------------------------------------------
 
 
@@ -140,6 +162,27 @@ def heard_again(run: TestRun, times: str) -> None:
         job = run.mpiexec()
         checks.exit_code(run, job)
         checks.patterns(run, job.err, run.test.errors, "standard error")
+
+
+@scenario
+def no_shared_memory(run: TestRun) -> None:
+    """/dev/shm is too small for the segments of a node: MPI_Init says so, and nobody dies of SIGBUS."""
+    small = 'mount -t tmpfs -o size=16k tmpfs /dev/shm && exec "$@"'
+    words = ["unshare", "-rm", "/bin/sh", "-c", small, "sh", str(run.setting.prefix / "bin" / "mpiexec")]
+    job = run.start([*words, "-n", str(run.test.processes), run.program()])
+    code = job.wait()
+    run.check(code not in (0, signal.SIGBUS, 128 + signal.SIGBUS), f"exit code {code}")
+    checks.patterns(run, job.err, [r"^shared memory: a segment needs \d+ KiB, and /dev/shm has \d+ KiB left"], "error")
+
+
+@scenario
+def closed_descriptors(run: TestRun) -> None:
+    """A wrapper closes what the program inherits: the error names the descriptor."""
+    closes = "import os, sys; os.closerange(3, 256); os.execv(sys.argv[1], sys.argv[1:])"
+    job = run.mpiexec(program=sys.executable, arguments=["-c", closes, run.program()])
+    code = job.wait()
+    run.check(code != 0, f"exit code {code}")
+    checks.patterns(run, job.err, [r"^MPI_Init: descriptor \d+, the connection to mpiexec \(PMI_FD\)"], "error")
 
 
 # ---- profiling tools -----------------------------------------------------------------------------

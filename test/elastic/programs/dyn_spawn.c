@@ -1,6 +1,7 @@
 /* DS1-DS4: MPIX_Spawn, and programs that cannot be started, with --missing 1 by MPI_Comm_spawn as well, and with
  * --elsewhere HOST HERE-ALONE on another host, where this path leads to no program; with --silent 1 children call no
- * MPI until the spawn has returned; with --dies SIGNAL a child dies. */
+ * MPI until the spawn has returned; with --dies SIGNAL a child dies; with --early 1 programs end before MPI_Init,
+ * and with --exits CODE a child ends after it. */
 
 #include "elastic_test.h"
 #include <signal.h>
@@ -20,6 +21,15 @@ static int child(MPI_Comm parent, int argc, char **argv)
         et_await_file("returned");
         if (et.rank == 1)
             raise(atoi(argv[2]));
+        for (;;)
+            pause();
+    }
+    if (argc == 3 && !strcmp(argv[1], "--exiting")) {
+        et_world_changed();
+        if (et.rank == 1) {
+            et_await_file("returned");
+            _exit(atoi(argv[2]));
+        }
         for (;;)
             pause();
     }
@@ -113,6 +123,58 @@ static void dies(const char *number)
     }
     for (;;)
         pause();
+}
+
+/* DS4: a child ends without MPI_Finalize, which the parent waits for in a receive. */
+static void exits(const char *code)
+{
+    char *arguments[] = { "--exiting", (char *) code, NULL };
+    MPI_Comm inter;
+    int value;
+
+    ET_MPI(MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
+    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    if (et.rank == 0) {
+        et_say("SPAWNED");
+        et_make_file("returned");
+    }
+    ET_MPI(MPI_Recv(&value, 1, MPI_INT, 1, 0, inter, MPI_STATUS_IGNORE));
+}
+
+/* The spawn of `n` commands of one process each fails, and each error code is set. */
+static void fails(int n, char *commands[], char **argvs[], int root)
+{
+    int counts[2] = { 1, 1 }, errors[2] = { -1, -1 };
+    MPI_Info infos[2] = { MPI_INFO_NULL, MPI_INFO_NULL };
+    MPI_Comm inter = MPI_COMM_WORLD;
+
+    ET_ERROR(MPI_Comm_spawn_multiple(n, commands, argvs, counts, infos, root, MPI_COMM_WORLD, &inter, errors),
+             MPI_ERR_SPAWN, NULL);
+    ET_CHECK(inter == MPI_COMM_NULL, "there is a communicator");
+    for (int i = 0; i < n; i++)
+        ET_CHECK(errors[i] == MPI_ERR_SPAWN, "%s: the error code of process %d is %d", commands[0], i, errors[i]);
+}
+
+/* Programs that end before MPI_Init; the other process of the last cases waits for them in MPI_Init. */
+static void early(void)
+{
+    char *arguments[] = { "--child", "two words", "", NULL };
+    char *exit_127[] = { "-c", "exit 127", NULL }, *exit_0[] = { "-c", "exec >&- 2>&-; exit 0", NULL };
+    char *killed[] = { "-c", "kill -KILL $$", NULL };
+    char *shell[] = { "/bin/sh", program }, *missing[] = { "./no-such-program", program };
+    char **first[] = { exit_127, arguments }, **second[] = { exit_0, arguments }, **third[] = { killed, arguments };
+    MPI_Comm inter;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, "/bin/true", MPI_ARGV_NULL, 0, &inter), MPI_ERR_SPAWN, NULL);
+    for (int n = 1; n <= 2; n++) {
+        fails(n, shell, first, 0);
+        fails(n, shell, second, et.size - 1);
+        fails(n, shell, third, 0);
+        fails(n, missing, first, 0);
+    }
+    ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, program, arguments, 0, &inter));
+    use(inter, 2);
 }
 
 static void bad(void)
@@ -223,6 +285,10 @@ int main(int argc, char **argv)
         missing();
     } else if (et_number(argc, argv, "silent", 0)) {
         silent();
+    } else if (et_number(argc, argv, "early", 0)) {
+        early();
+    } else if (et_number(argc, argv, "exits", -1) >= 0) {
+        exits(et_argument(argc, argv, "exits", ""));
     } else if (et_number(argc, argv, "dies", 0)) {
         dies(et_argument(argc, argv, "dies", ""));
     } else {

@@ -2,6 +2,7 @@
  * Exit codes after an adaptation: the process --who (old: rank 0 of the launch; joined: the last
  * rank) ends with --code, after MPI_Finalize (--how finalize), without it (exit), by MPI_Abort
  * (abort), by one on a communicator with a name (abort_named) or by a signal (kill).
+ * With --rigid 1 the program calls MPI_Init alone.
  */
 
 #include "elastic_test.h"
@@ -13,8 +14,14 @@ int main(int argc, char **argv)
     const char *how = et_argument(argc, argv, "how", "finalize");
     int code = (int) et_number(argc, argv, "code", 7), mine;
 
-    et_init(&argc, &argv);
-    et_loop();
+    if (et_number(argc, argv, "rigid", 0)) {
+        ET_MPI(MPI_Init(&argc, &argv));
+        et_options(&argc, &argv);
+        et_world_changed();
+    } else {
+        et_init(&argc, &argv);
+        et_loop();
+    }
     mine = et.rank == (strcmp(who, "joined") == 0 ? et.size - 1 : 0);
     et_exercise(MPI_COMM_WORLD, "the last world");
     if (et.rank == 0)

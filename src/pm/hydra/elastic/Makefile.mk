@@ -92,6 +92,7 @@ noinst_HEADERS += \
     elastic/core/step_core.h        \
     elastic/core/wish.h             \
     elastic/core/world.h            \
+    elastic/mpiexec/arguments.h     \
     elastic/mpiexec/capacity.h      \
     elastic/mpiexec/connections.h   \
     elastic/mpiexec/core.h          \
@@ -104,6 +105,7 @@ noinst_HEADERS += \
     elastic/mpiexec/launch.h        \
     elastic/mpiexec/launcher_ends.h \
     elastic/mpiexec/launchers.h     \
+    elastic/mpiexec/lines.h         \
     elastic/mpiexec/names.h         \
     elastic/mpiexec/nodes.h         \
     elastic/mpiexec/psets.h         \
@@ -165,6 +167,7 @@ noinst_HEADERS += \
     elastic/wire/send_queue.h       \
     elastic/wire/sessions.h         \
     elastic/wire/silence.h          \
+    elastic/wire/spawn.h            \
     elastic/wire/step_socket.h      \
     elastic/wire/tree.h             \
     elastic/wire/task.h             \
@@ -195,8 +198,10 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/launch.c    \
     elastic/mpiexec/launcher_ends.c \
     elastic/mpiexec/launchers.c \
+    elastic/mpiexec/lines.c     \
     elastic/mpiexec/names.c     \
     elastic/mpiexec/nodes.c     \
+    elastic/mpiexec/arguments.c \
     elastic/mpiexec/options.c   \
     elastic/mpiexec/psets.c     \
     elastic/mpiexec/output.c    \

@@ -173,10 +173,12 @@ void HYD_step_proxy_up(struct HYD_proxy *proxy)
     }
     if (HYD_step_told_to_end())
         HYD_step_send_signal(proxy, HYD_step_told_to_end());
-    if (g && g->removed)
+    if (g ? g->removed : HYD_step.ending)
         HYD_step_send_signal(proxy, SIGKILL);
-    else if (g)
+    else if (g) {
+        HYD_step_relay_connected(&g->proxies[proxy->proxy_id]);
         HYD_step_relay_prepare();
+    }
     if (g && g->is_outpost)
         HYD_core_defer_up(g);
 }

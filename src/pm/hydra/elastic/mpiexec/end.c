@@ -11,6 +11,7 @@
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
 #include "end.h"
+#include "lines.h"
 
 #define AT_ONCE_MS 2000         /* for daemons to kill their processes, and for launchers to notice */
 #define LOOK_EVERY_US 10000
@@ -52,6 +53,7 @@ void HYD_step_end_at_once(void)
         usleep(LOOK_EVERY_US);
     }
     signal_launchers(SIGKILL);
+    HYD_lines_finish();
     exit(1);
 }
 

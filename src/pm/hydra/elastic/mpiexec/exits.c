@@ -48,12 +48,9 @@ int HYD_step_end_job(void)
         struct HYD_step_group *g = HYD_step_find_group(pg->pgid);
         if (g && !g->removed)
             g->removed = HYD_STEP_JOB_ENDS;     /* also those that come up later */
-        for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
-            if (!g)
-                HYD_step_cleanup_proxy(p);
-            else if (!HYD_step_is_awaited(p))
+        for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+            if (!HYD_step_is_awaited(p))
                 HYD_step_send_signal(p, SIGKILL);
-        }
     }
     return 1;
 }
@@ -182,6 +179,12 @@ static void note_spawned_death(const struct HYD_proxy *proxy)
     }
 }
 
+void HYD_step_spawned_died_of(int wait_status)
+{
+    if (!spawned_death)
+        spawned_death = wait_status;
+}
+
 int HYD_step_spawned_died(void)
 {
     return spawned_death != 0;
@@ -240,6 +243,21 @@ void HYD_step_launch_failed(const struct HYD_proxy *proxy)
                  "being asked, and is this installation there?  The job ends", proxy->node->hostname,
                  HYDT_bsci_info.launcher);
     end_job_now(text);
+}
+
+/* Of a growth or a spawn it is told only: that daemon's end is what fails them. */
+void HYD_step_cannot_start(const struct HYD_proxy *proxy, const char *why, size_t bytes)
+{
+    char text[1024];
+
+    if (HYD_step.ending)
+        return;
+    MPL_snprintf(text, sizeof(text), "host %s: %.*s%s", proxy->node->hostname, (int) (bytes < 512 ? bytes : 512), why,
+                 proxy->pg->pgid == 0 ? ".  The job ends" : "");
+    if (proxy->pg->pgid == 0)
+        end_job_now(text);
+    else
+        HYD_step_tell_user(text);
 }
 
 int HYD_step_counted_processes(const struct HYD_proxy *proxy)

@@ -22,7 +22,11 @@ void HYD_step_end_job_soon(void);
 void HYD_step_end_due(int64_t now_ms);
 /* The node daemon of a host of the job's own launch could not be started: the job ends. */
 void HYD_step_launch_failed(const struct HYD_proxy *proxy);
-/* Whether the job ends because a spawned process was killed. */
+/* A spawned process has ended in a way that ends the job, with this wait status; the first counts. */
+void HYD_step_spawned_died_of(int wait_status);
+/* The daemon of this host has said why it cannot start its processes (HYD_ADAPT_CANNOT). */
+void HYD_step_cannot_start(const struct HYD_proxy *proxy, const char *why, size_t bytes);
+/* Whether the job ends because of a spawned process. */
 int HYD_step_spawned_died(void);
 /* After HYD_step_exit_status. */
 void HYD_step_free_exits(void);

@@ -9,6 +9,7 @@
 #include "exits.h"
 #include "groups.h"
 #include "launchers.h"
+#include "lines.h"
 #include "names.h"
 #include "output.h"
 #include "performance.h"
@@ -144,6 +145,10 @@ void HYD_step_start(void)
 
     HYD_step.zero_us = HYD_monotonic_us();
 
+    /* what is started does not need the pipe of the signal handler */
+    for (int i = 0; i < 2; i++)
+        if (HYDU_sock_cloexec(HYD_server_info.cmd_pipe[i]) != HYD_SUCCESS)
+            exit(1);
     /* of the node daemon above us, if this job runs in a process of another one */
     unsetenv("HYDI_CONTROL_FD");
     if (HYD_secret_make(HYDT_bsci_info.launcher) != HYD_SUCCESS)
@@ -172,6 +177,7 @@ void HYD_step_finish(void)
 {
     char summary[1024];
 
+    HYD_lines_finish();
     HYD_step_socket_close();
     HYD_step_performance_close();
     HYD_names_end();

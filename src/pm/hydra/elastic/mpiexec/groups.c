@@ -4,11 +4,15 @@
 #include "groups.h"
 #include "connections.h"
 #include "pmiserv_utils.h"
+#include "relay.h"
+#include "spawned.h"
 
 static void free_record(struct HYD_step_group *g)
 {
-    for (int i = 0; g->proxies && i < g->proxy_count; i++)
+    for (int i = 0; g->proxies && i < g->proxy_count; i++) {
+        HYD_step_relay_drop(&g->proxies[i]);
         MPL_free(g->proxies[i].ranks);
+    }
     MPL_free(g->processes);
     MPL_free(g->proxies);
     MPL_free(g);
@@ -159,17 +163,17 @@ void HYD_step_reap(struct HYD_pg *current)
 {
     struct HYD_pg *before = &HYD_server_info.pg_list, *pg;
 
-    if (!HYD_step.core)
-        return;
     /* The last one stays, so that no later group gets its number. */
     while ((pg = before->next) && pg->next) {
-        struct HYD_step_group *g = pg == current ? NULL : HYD_step_find_group(pg->pgid);
-        if (!g || !finished(pg, g)) {
+        struct HYD_step_group *g = HYD_step_find_group(pg->pgid);
+        if (pg == current || !(g ? finished(pg, g) : HYD_spawned_is_over(pg))) {
             before = pg;
             continue;
         }
-        HYD_step_stop_listening(g);
-        HYD_step_free_group(g);
+        if (g) {
+            HYD_step_stop_listening(g);
+            HYD_step_free_group(g);
+        }
         before->next = pg->next;
         pg->next = NULL;
         for (struct HYD_pg * p = &HYD_server_info.pg_list; p; p = p->next)

@@ -6,6 +6,9 @@
  * everybody directly would have taken, and a second: two hosts that cannot reach each other need longer
  * to find out, and the program may stand still.  Daemons of hosts that another one could not reach are
  * not put into the tree again.
+ *
+ * A proxy that has not connected yet gets its commands when it has: the core counts on its replies, because its
+ * processes are part of the job from the launch on.
  */
 
 #include "state.h"
@@ -15,6 +18,14 @@
 #include <sys/random.h>
 #include "wire/tree.h"
 #include "wire/channel.h"
+
+/* A command for a proxy that has not connected. */
+struct HYD_step_deferred {
+    enum step_command command;
+    uint32_t epoch, sequence;
+    struct HYD_block *payload;
+    struct HYD_step_deferred *next;
+};
 
 #define PATIENCE_MS 1000
 #define BYTES_PER_MS 1000000    /* what mpiexec sends directly, about */
@@ -106,6 +117,60 @@ static void send_command(const struct HYD_step_proxy *p, uint32_t command, uint3
     else
         send_parts(p, message, NULL, 0, payload);
 }
+
+/* ---- proxies that have not connected ----------------------------------------------------------- */
+
+static int is_expected(const struct HYD_step_proxy *p)
+{
+    return !p->up && !p->ended && p->proxy->control_fd != HYD_FD_CLOSED;
+}
+
+static void defer(struct HYD_step_proxy *p, enum step_command command, uint32_t epoch, struct HYD_block *payload)
+{
+    struct HYD_step_deferred **end = &p->deferred, *d = MPL_malloc(sizeof(*d), MPL_MEM_PM);
+
+    if (!d) {
+        HYDU_error_printf("no memory for a command to a proxy that has not connected\n");
+        return;
+    }
+    *d = (struct HYD_step_deferred) {.command = command,.epoch = epoch,.sequence = ++p->sequence,.payload = payload };
+    payload->users++;
+    while (*end)
+        end = &(*end)->next;
+    *end = d;
+}
+
+static struct HYD_step_deferred *take_deferred(struct HYD_step_proxy *p)
+{
+    struct HYD_step_deferred *d = p->deferred;
+
+    if (d)
+        p->deferred = d->next;
+    return d;
+}
+
+void HYD_step_relay_connected(struct HYD_step_proxy *p)
+{
+    struct HYD_step_deferred *d;
+
+    while ((d = take_deferred(p)) != NULL) {
+        send_command(p, d->command, d->epoch, d->sequence, d->payload);
+        HYD_block_drop(d->payload);
+        MPL_free(d);
+    }
+}
+
+void HYD_step_relay_drop(struct HYD_step_proxy *p)
+{
+    struct HYD_step_deferred *d;
+
+    while ((d = take_deferred(p)) != NULL) {
+        HYD_block_drop(d->payload);
+        MPL_free(d);
+    }
+}
+
+/* ---- to members of a relay --------------------------------------------------------------------- */
 
 static void send_to_members(const struct relay *relay, uint32_t first, uint32_t n)
 {
@@ -300,6 +365,8 @@ void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_com
     }
     for (int i = 0; i < n; i++) {
         struct HYD_step_proxy *p = find_proxy(to[i].group, to[i].proxy);
+        if (p && is_expected(p))
+            defer(p, command, epoch, block);
         if (!p || !connected(p))
             continue;
         uint32_t sequence = ++p->sequence;

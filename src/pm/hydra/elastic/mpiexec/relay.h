@@ -16,6 +16,9 @@ struct HYD_step_daemon {        /* a node daemon, by group and number in it */
 };
 void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_command command,
                           uint32_t epoch, const void *payload, size_t bytes);
+/* The proxy has connected: it gets the commands that were sent before; or they are not needed any more. */
+void HYD_step_relay_connected(struct HYD_step_proxy *proxy);
+void HYD_step_relay_drop(struct HYD_step_proxy *proxy);
 /* Asks daemons for ports, if there are enough of them for a tree. */
 void HYD_step_relay_prepare(void);
 /* A message of mpiexec itself. */

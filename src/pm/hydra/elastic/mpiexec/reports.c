@@ -8,6 +8,7 @@
 #include "output.h"
 #include "relay.h"
 #include "socket.h"
+#include "spawned.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
 #include "reports.h"
@@ -241,6 +242,14 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
     }
     if (message.kind == HYD_ADAPT_INPUT_TAKEN) {
         HYD_step_input_taken(proxy, buf + sizeof(message), (size_t) message.bytes);
+        goto fn_exit;
+    }
+    if (message.kind == HYD_ADAPT_CANNOT) {
+        HYD_step_cannot_start(proxy, buf + sizeof(message), (size_t) message.bytes);
+        goto fn_exit;
+    }
+    if (message.kind == HYD_ADAPT_SPAWN_BEGAN || message.kind == HYD_ADAPT_SPAWN_ENDED) {
+        HYD_spawned_message(proxy, message.kind, buf + sizeof(message), (size_t) message.bytes);
         goto fn_exit;
     }
     if (!HYD_step.core)

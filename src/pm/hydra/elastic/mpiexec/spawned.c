@@ -8,7 +8,14 @@
 #include "bsci.h"
 #include "bscu.h"
 #include "connections.h"
+#include "core.h"
+#include "end.h"
+#include "exits.h"
+#include "pmiserv.h"
 #include "pmiserv_pmi.h"
+#include "pmiserv_utils.h"
+#include "wire/kinds.h"
+#include "wire/spawn.h"
 
 struct launcher {
     pid_t pid;                  /* -1: it has ended */
@@ -17,9 +24,10 @@ struct launcher {
 
 struct spawn {
     struct HYD_pg *pg;
-    int fd, pid, group, proxy;  /* who is to be answered */
+    int fd, pid, group, proxy;  /* of the process that has called MPI_Comm_spawn */
     HYD_spawned_reply reply;    /* NULL: that has been done */
     int failed;
+    int began;                  /* daemons whose processes have all called MPI_Init */
     int clock;                  /* a timer, until all daemons have connected; -1: there is no limit */
     int is_late;                /* it has expired once */
     struct launcher *launchers; /* one for each daemon, in their order, or fewer */
@@ -76,12 +84,11 @@ static void answer_if_over(struct spawn *s)
 }
 
 /* Daemons that have not connected yet are told when they do. */
-static void fail(struct spawn *s, const struct HYD_proxy *culprit)
+static void fail(struct spawn *s, const struct HYD_proxy *culprit, const char *why)
 {
     if (!s->failed && !HYD_step.ending) {
-        char text[512];
-        MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: not all processes could be started there",
-                     culprit->node->hostname);
+        char text[1024];
+        MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s", culprit->node->hostname, why);
         HYD_step_tell_user(text);
     }
     for (const struct HYD_proxy * p = s->failed ? NULL : s->pg->proxy_list; p; p = p->next)
@@ -89,6 +96,61 @@ static void fail(struct spawn *s, const struct HYD_proxy *culprit)
             HYD_step_send_signal(p, SIGKILL);
     s->failed = 1;
     answer_if_over(s);
+}
+
+static void not_started(struct spawn *s, const struct HYD_proxy *culprit)
+{
+    fail(s, culprit, "not all processes could be started there");
+}
+
+/* ---- processes that end too early ------------------------------------------------------------------------------ */
+
+static const char *program_of(const struct HYD_proxy *proxy, int index)
+{
+    const struct HYD_exec *exec = proxy->exec_list;
+
+    for (; exec && index >= exec->proc_count; exec = exec->next)
+        index -= exec->proc_count;
+    return exec && exec->exec[0] ? exec->exec[0] : "a process";
+}
+
+static void describe_end(char *text, size_t bytes, int wait_status)
+{
+    if (WIFSIGNALED(wait_status))
+        MPL_snprintf(text, bytes, "was ended by signal %d (%s)", WTERMSIG(wait_status),
+                     strsignal(WTERMSIG(wait_status)));
+    else
+        MPL_snprintf(text, bytes, "ended with exit code %d", WEXITSTATUS(wait_status));
+}
+
+static void ended_before_init(struct spawn *s, const struct HYD_proxy *proxy, int index, int wait_status)
+{
+    char end[128], text[768];
+
+    describe_end(end, sizeof(end), wait_status);
+    MPL_snprintf(text, sizeof(text), "%s %s before it called MPI_Init%s", program_of(proxy, index), end,
+                 WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127 ?
+                 ": are the libraries that it needs on that host?" : "");
+    fail(s, proxy, text);
+}
+
+/* The exit code of a process that was ended by a signal comes with those of its proxy (exits.c). */
+static void ended_after_init(const struct HYD_proxy *proxy, const struct HYD_spawn_end *end)
+{
+    char how[128], text[1024];
+
+    if (!HYD_server_info.user_global.auto_cleanup || WIFSIGNALED((int) end->wait_status) || HYD_step.ending ||
+        HYD_step_told_to_end())
+        return;
+    describe_end(how, sizeof(how), (int) end->wait_status);
+    MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s (rank %u of the spawned processes) %s after "
+                 "MPI_Init, without MPI_Finalize.  The job ends", proxy->node->hostname,
+                 program_of(proxy, (int) end->index), end->rank, how);
+    HYD_step_tell_user(text);
+    HYD_step_spawned_died_of(end->wait_status ? (int) end->wait_status : W_EXITCODE(1, 0));
+    if (!HYD_step.core)
+        HYD_core_create();      /* which ends the job in order */
+    HYD_step_end_job();
 }
 
 /* ---- launchers ------------------------------------------------------------------------------------------------- */
@@ -130,7 +192,7 @@ static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
     if (proxy && proxy->control_fd == HYD_FD_UNSET && known && info.si_status != 0) {
         proxy->control_fd = HYD_FD_CLOSED;
         HYD_step_cleanup_proxy(proxy);
-        fail(s, proxy);
+        not_started(s, proxy);
     }
     return HYD_SUCCESS;
 }
@@ -213,7 +275,7 @@ static HYD_status late_cb(int fd, HYD_event_t events, void *userp)
         HYD_step_close_fd(&s->clock);
     s->is_late = 1;
     if (missing)
-        fail(s, missing);
+        not_started(s, missing);
     return HYD_SUCCESS;
 }
 
@@ -272,17 +334,35 @@ HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid, H
     goto fn_exit;
 }
 
-void HYD_spawned_started(const struct HYD_proxy *proxy)
+static void one_began(const struct HYD_proxy *proxy)
 {
     struct spawn *s = spawn_of(proxy->pg);
 
     if (!s || s->failed)
         return;
-    for (const struct HYD_proxy * p = proxy->pg->proxy_list; p; p = p->next)
-        if (!p->pid)
-            return;
+    s->began++;
+    if (s->began < proxy->pg->proxy_count)
+        return;
     answer(s, 0);
     free_spawn(s);
+}
+
+void HYD_spawned_message(struct HYD_proxy *proxy, uint32_t kind, const char *payload, size_t bytes)
+{
+    struct spawn *s = spawn_of(proxy->pg);
+    struct HYD_spawn_end end;
+
+    if (kind == HYD_ADAPT_SPAWN_BEGAN) {
+        one_began(proxy);
+        return;
+    }
+    if (bytes != sizeof(end))
+        return;
+    memcpy(&end, payload, sizeof(end));
+    if (end.begun && !s)
+        ended_after_init(proxy, &end);
+    else if (s && !s->failed)
+        ended_before_init(s, proxy, (int) end.index, (int) end.wait_status);
 }
 
 void HYD_spawned_up(const struct HYD_proxy *proxy)
@@ -297,8 +377,10 @@ int HYD_spawned_ended(struct HYD_proxy *proxy)
 {
     struct spawn *s = spawn_of(proxy->pg);
 
-    if (!s || !s->failed)
+    if (!s)
         return 0;
+    if (!s->failed)
+        ended_before_init(s, proxy, 0, proxy->exit_status[0]);
     answer_if_over(s);
     return 1;
 }
@@ -307,11 +389,19 @@ int HYD_spawned_lost(struct HYD_proxy *proxy)
 {
     struct spawn *s = spawn_of(proxy->pg);
 
-    if (!s || (!s->failed && proxy->pid))
+    if (!s)
         return 0;
     HYD_step_cleanup_proxy(proxy);
-    fail(s, proxy);
+    not_started(s, proxy);
     return 1;
+}
+
+int HYD_spawned_is_over(const struct HYD_pg *pg)
+{
+    for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+        if (p->control_fd != HYD_FD_CLOSED)
+            return 0;
+    return spawn_of(pg) == NULL;
 }
 
 void HYD_spawned_free(void)

@@ -1,9 +1,9 @@
 /*
- * Processes that MPI_Comm_spawn starts, until it is certain that they have been started (DS4).  Stock answers when
- * their node daemons are on their way, and ends the job if one of these fails.  Here the answer waits until each daemon
- * has told that its processes have been executed (PID_LIST).  If one of them, or its launcher, ends before, or does
- * not come within MPIEXEC_ADAPT_LAUNCH, the spawn has failed: what has been started for it is killed, and when nothing
- * is left of it that is the answer.  The job goes on.
+ * Processes that MPI_Comm_spawn starts, until it is certain that they run (DS4).  Stock answers when their node daemons
+ * are on their way, and ends the job if one of these fails.  Here the answer waits until each daemon has reported that
+ * all of its processes have called MPI_Init.  The spawn has failed if one of them, or a launcher, ends before, or if a
+ * daemon does not connect within MPIEXEC_ADAPT_LAUNCH: mpiexec then kills the others, and answers when none is left.
+ * The job goes on.  A process that ends later without MPI_Finalize ends the job, with its exit code.
  *
  * A list of such groups; those that have failed stay in it until the end, so that their exit codes are nobody's.
  */
@@ -19,12 +19,16 @@ typedef HYD_status(*HYD_spawned_reply) (int fd, int pid, const char *line);
  * answer by `reply`. */
 HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid, HYD_spawned_reply reply);
 
-/* A daemon has told that its processes run; has connected; has ended, or its connection is broken.  Any group's. */
-void HYD_spawned_started(const struct HYD_proxy *proxy);
+/* HYD_ADAPT_SPAWN_BEGAN or HYD_ADAPT_SPAWN_ENDED of wire/kinds.h has come from this proxy. */
+void HYD_spawned_message(struct HYD_proxy *proxy, uint32_t kind, const char *payload, size_t bytes);
+
+/* A daemon has connected; has ended, or its connection is broken.  Any group's. */
 void HYD_spawned_up(const struct HYD_proxy *proxy);
 /* Whether that is the matter of a spawn that has failed (0: of the job). */
 int HYD_spawned_ended(struct HYD_proxy *proxy);
 int HYD_spawned_lost(struct HYD_proxy *proxy);
+/* Whether nothing of this group of MPI_Comm_spawn is left. */
+int HYD_spawned_is_over(const struct HYD_pg *pg);
 /* Whether this launcher's exit code says nothing of the job. */
 int HYD_spawned_excuses(pid_t pid);
 void HYD_spawned_free(void);

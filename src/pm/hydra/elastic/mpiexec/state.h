@@ -34,6 +34,7 @@ struct HYD_step_proxy {
     int up;                     /* it has been told what to start; nothing of ours may come before that */
     int given_up;               /* did not come up in time */
     uint32_t sequence;          /* of the last command to it */
+    struct HYD_step_deferred *deferred; /* commands to it from before it has connected (relay.c) */
     uint32_t frozen_sequence;   /* of the last STEP_FREEZE that it has answered */
     uint32_t reported;          /* highest number of those of its reports that go up the tree, */
     uint64_t reported_before;   /* and which of the last ones have come: bit i is number reported - i */

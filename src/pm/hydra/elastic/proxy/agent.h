@@ -58,6 +58,11 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status);
 void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status);
 /* Whether it has called MPI_Init_adapt, or is started to join. */
 int HYD_pmcd_pmip_adapt_is_adaptive(int process_id);
+/* The processes cannot be started: says why to mpiexec, ends those that were, and the proxy. */
+void HYD_pmcd_pmip_cannot(const char *format, ...) __attribute__ ((noreturn, format(printf, 1, 2)));
+/* Whether the processes started next have only the variables that are given for them (-genvnone, -genvlist, ...). */
+void HYD_pmcd_pmip_choose_env(const char *prop);
+
 /* Some watched process still runs although its output is closed. */
 int HYD_pmcd_pmip_adapt_busy(void);
 

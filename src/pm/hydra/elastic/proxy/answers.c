@@ -5,6 +5,7 @@
 #include "agent.h"
 #include "answers.h"
 #include "demux.h"
+#include "spawned.h"
 
 struct waiting {
     int fd;
@@ -114,6 +115,7 @@ HYD_status HYD_answers_close(int fd)
 {
     struct waiting *w = *place_of(fd);
 
+    HYD_spawned_closed(fd);
     if (!w) {
         close(fd);
         return HYD_SUCCESS;

@@ -9,6 +9,7 @@
 #include "exits.h"
 #include "reports.h"
 #include "sets.h"
+#include "spawned.h"
 #include "tasks.h"
 #include "upward.h"
 #include "stdin.h"
@@ -175,6 +176,7 @@ void HYD_pmcd_pmip_adapt_signalled(int signum)
 
 void HYD_pmcd_pmip_adapt_lost(int process_id)
 {
+    HYD_spawned_lost(process_id);
     if (!HYD_agent.processes)
         return;
     (void) HYD_committed_look();
@@ -206,7 +208,7 @@ static int awaits_decision(void)
 
 int HYD_pmcd_pmip_adapt_busy(void)
 {
-    if (HYD_tasks_live())
+    if (HYD_tasks_live() || HYD_spawned_busy())
         return 1;
     for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++)
         if (HYD_agent.processes[i].undecided && !killing)
@@ -301,8 +303,10 @@ static void note_exit(int process_id, int wait_status)
     HYD_stdin_ended(process_id);
     HYD_sets_ended(process_id);
     HYD_bcasts_ended(process_id);
-    if (!watched && !broke_off)
+    if (!watched && !broke_off) {
+        adjust_exit_status(process_id, wait_status);
         return;
+    }
     if (p->let_go)
         soften_exit_status(process_id);
     else if (WIFSIGNALED(wait_status) && !killing && !HYD_exits_ask(process_id)) {
@@ -335,6 +339,7 @@ static void note_exit(int process_id, int wait_status)
 
 void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
 {
+    HYD_spawned_exited(process_id, wait_status);
     if (!HYD_agent.processes || HYD_agent.processes[process_id].ended)
         return;
     note_exit(process_id, wait_status);

@@ -11,6 +11,7 @@
 #include "pmi_line.h"
 #include "reports.h"
 #include "sets.h"
+#include "spawned.h"
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
 #include "wire/silence.h"
@@ -206,6 +207,7 @@ static HYD_status tell_starts(uint64_t number)
 
 void HYD_pmcd_pmip_adapt_began(int process_id)
 {
+    HYD_spawned_began(process_id);
     if (process_id < 0 || !HYD_agent.processes || HYD_agent.processes[process_id].begun)
         return;
     HYD_agent.processes[process_id].begun = 1;

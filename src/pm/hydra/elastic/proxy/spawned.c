@@ -3,8 +3,23 @@
 #include "spawned.h"
 #include "pmip.h"
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include "agent.h"
+#include "demux.h"
+#include "reports.h"
+#include "wire/kinds.h"
+#include "wire/spawn.h"
 
 extern int HYDU_child_error_fd;        /* launch.c */
+
+static struct child {
+    int watch_fd;               /* pidfd, -1: it has ended */
+    int begun, closed;          /* its PMI connection: is used; has been closed */
+    int exited, wait_status;    /* it has been waited for */
+} *children = NULL;             /* by process_id; NULL: the proxy is not of MPI_Comm_spawn */
+static int culprit = -1;        /* the first that ended too early */
 
 static int reader = -1;         /* of what processes say that cannot be executed; closed by each execution */
 
@@ -26,14 +41,141 @@ HYD_status HYD_spawned_start(void)
     goto fn_exit;
 }
 
-void HYD_spawned_check(void)
+/* ---- MPI_Init and the ends ------------------------------------------------------------------------------------- */
+
+void HYD_spawned_began(int process_id)
+{
+    if (!children || process_id < 0 || children[process_id].begun)
+        return;
+    children[process_id].begun = 1;
+    for (int i = 0; i < HYD_pmcd_pmip.local.proxy_process_count; i++)
+        if (!children[i].begun)
+            return;
+    HYD_reports_send(HYD_ADAPT_SPAWN_BEGAN, 0, 0, NULL, 0);     /* if mpiexec is lost, the main loop finds out */
+}
+
+void HYD_spawned_lost(int process_id)
+{
+    if (children && culprit < 0)
+        culprit = process_id;
+}
+
+void HYD_spawned_closed(int fd)
+{
+    for (int i = 0; children && i < HYD_pmcd_pmip.local.proxy_process_count; i++)
+        if (HYD_pmcd_pmip.downstream.pmi_fd[i] == fd)
+            children[i].closed = 1;
+}
+
+void HYD_spawned_exited(int process_id, int wait_status)
+{
+    if (!children)
+        return;
+    children[process_id].exited = 1;
+    children[process_id].wait_status = wait_status;
+}
+
+int HYD_spawned_busy(void)
+{
+    for (int i = 0; children && i < HYD_pmcd_pmip.local.proxy_process_count; i++)
+        if (children[i].watch_fd >= 0)
+            return 1;
+    return 0;
+}
+
+/* What the process has written before it ended, and the end of its connection. */
+static HYD_status read_rest(int process_id)
+{
+    HYD_status status = HYD_SUCCESS;
+    int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
+    struct pollfd there = {.fd = fd,.events = POLLIN };
+
+    while (status == HYD_SUCCESS && fd >= 0 && !children[process_id].closed && poll(&there, 1, 0) > 0)
+        status = HYD_pmcd_pmip_adapt_read_pmi(fd);
+    return status;
+}
+
+static void report_end(int process_id, int wait_status)
+{
+    struct HYD_spawn_end end = {.index = (uint32_t) process_id,.wait_status = (uint32_t) wait_status,
+        .rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
+        .begun = (uint32_t) children[process_id].begun
+    };
+
+    HYD_reports_send(HYD_ADAPT_SPAWN_ENDED, 0, 0, &end, sizeof(end));
+}
+
+/* The main loop waits for the process once it is awake, or has done so. */
+static int status_of(int process_id)
+{
+    siginfo_t info = {.si_status = SIGKILL };
+
+    if (children[process_id].exited)
+        return children[process_id].wait_status;
+    (void) waitid(P_PID, (id_t) HYD_pmcd_pmip.downstream.pid[process_id], &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : info.si_status;
+}
+
+static HYD_status ended_cb(int fd, HYD_event_t events, void *userp)
+{
+    int i = (int) (size_t) userp, wait_status = status_of(i);
+    HYD_status status = HYD_SUCCESS;
+
+    status = read_rest(i);
+    HYDU_ERR_POP(status, "unable to read from a process that has ended\n");
+    /* A child of the process may have kept its connection. */
+    if (!children[i].begun || !children[i].closed)
+        HYD_spawned_lost(i);
+    if (culprit == i)
+        report_end(i, wait_status);
+    if (culprit == i && (!children[i].begun || HYD_pmcd_pmip.user_global.auto_cleanup))
+        HYD_pmcd_pmip_send_signal(SIGKILL);
+    children[i].watch_fd = -1;
+    status = HYDT_dmx_deregister_fd(fd);
+    HYDU_ERR_POP(status, "unable to deregister fd\n");
+    close(fd);
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status watch(void)
+{
+    int n = HYD_pmcd_pmip.local.proxy_process_count;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_MALLOC_OR_JUMP(children, struct child *, (size_t) n * sizeof(*children), status);
+    for (int i = 0; i < n; i++)
+        children[i] = (struct child) {.watch_fd = -1 };
+    for (int i = 0; i < n; i++) {
+        struct child *child = &children[i];
+        child->watch_fd = (int) syscall(SYS_pidfd_open, HYD_pmcd_pmip.downstream.pid[i], 0);
+        if (child->watch_fd < 0)
+            continue;           /* an old kernel: mpiexec learns of it when all have ended */
+        status = HYDU_sock_cloexec(child->watch_fd);
+        HYDU_ERR_POP(status, "unable to set a descriptor to close on exec\n");
+        status = HYDT_dmx_register_fd(1, &child->watch_fd, HYD_POLLIN, (void *) (size_t) i, ended_cb);
+        HYDU_ERR_POP(status, "unable to register fd\n");
+    }
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- executions ------------------------------------------------------------------------------------------------ */
+
+HYD_status HYD_spawned_check(void)
 {
     char text[1024];
     ssize_t n;
     int failed = 0;
 
     if (reader < 0)
-        return;
+        return HYD_SUCCESS;
     close(HYDU_child_error_fd);
     HYDU_child_error_fd = -1;
     while ((n = read(reader, text, sizeof(text) - 1)) > 0 || (n < 0 && errno == EINTR)) {
@@ -46,7 +188,7 @@ void HYD_spawned_check(void)
     close(reader);
     reader = -1;
     if (!failed)
-        return;
+        return watch();
     HYD_pmcd_pmip_send_signal(SIGKILL);
     fflush(stderr);
     exit(0);

@@ -1,6 +1,11 @@
 /*
- * A node daemon of MPI_Comm_spawn: whether all of its processes have been executed (DS4).  If one has not, it kills the
- * others, says why on its standard error, and ends before it has told mpiexec of any (mpiexec/spawned.h).
+ * The proxy of processes that MPI_Comm_spawn starts (DS4).  If one of them cannot be executed, the proxy kills the
+ * others, writes the reason to its standard error, and ends before it has reported any to mpiexec
+ * (mpiexec/spawned.h).  Later it reports to mpiexec that all of them have called MPI_Init; and the first of them that
+ * ends before MPI_Init, or after it without MPI_Finalize, with its exit code.
+ *
+ * State: what is known of each process, owned by spawned.c; used from the event loop only.  For other proxies all
+ * functions do nothing.
  */
 
 #ifndef PROXY_SPAWNED_H_INCLUDED
@@ -10,6 +15,16 @@
 
 /* Before they are started, and after. */
 HYD_status HYD_spawned_start(void);
-void HYD_spawned_check(void);
+HYD_status HYD_spawned_check(void);
+
+/* Bytes have come on the PMI connection of this process; the connection was closed by its end; the proxy closes this
+ * connection, for whatever reason. */
+void HYD_spawned_began(int process_id);
+void HYD_spawned_lost(int process_id);
+void HYD_spawned_closed(int fd);
+/* A process has been waited for. */
+void HYD_spawned_exited(int process_id, int wait_status);
+/* Whether a process is running, or its end has not been seen, although its output may be closed. */
+int HYD_spawned_busy(void);
 
 #endif /* PROXY_SPAWNED_H_INCLUDED */

@@ -4,12 +4,16 @@
  */
 
 #include "state.h"
+#include <stdarg.h>
 #include "agent.h"
 #include "exits.h"
 #include "output.h"
+#include "reports.h"
 #include "spawned.h"
 #include "stdin.h"
 #include "tasks.h"
+#include "wire/children.h"
+#include "wire/kinds.h"
 #include "wire/sessions.h"
 #include "wire/silence.h"
 
@@ -61,6 +65,9 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     HYD_pmcd_pmip_output_first();
     status = HYD_spawned_start();
     HYDU_ERR_POP(status, "unable to prepare for processes that cannot be executed\n");
+    /* mpiexec must see our end even if a process of ours outlives us. */
+    status = HYDU_sock_cloexec(HYD_pmcd_pmip.upstream.control);
+    HYDU_ERR_POP(status, "unable to set the control connection to close on exec\n");
     bool may_adapt = HYD_pmcd_pmip.local.pgid == 0 || HYD_agent.join.given;
     if (!may_adapt && !HYD_tasks_are_world())
         goto fn_exit;
@@ -69,9 +76,6 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     /* Nobody is left behind if we are killed: a process that waits in begin would wait for ever. */
     HYDU_child_death_signal = SIGKILL;
 
-    /* mpiexec must see our end even if a process of ours outlives us. */
-    status = HYDU_sock_cloexec(HYD_pmcd_pmip.upstream.control);
-    HYDU_ERR_POP(status, "unable to set the control connection to close on exec\n");
     if (HYD_agent.join.given || HYD_tasks_are_world()) {
         HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
         status = HYD_pmcd_pmip_adapt_channel();
@@ -103,6 +107,28 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     goto fn_exit;
 }
 
+void HYD_pmcd_pmip_cannot(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (length >= (int) sizeof(text))
+        length = (int) sizeof(text) - 1;
+    /* if mpiexec is lost, nobody reads it */
+    (void) HYD_reports_send(HYD_ADAPT_CANNOT, 0, 0, text, (size_t) length);
+    HYD_pmcd_pmip_send_signal(SIGKILL);
+    exit(1);
+}
+
+/* A proxy that mpiexec has started by itself has mpiexec's variables; one of a launcher has those of its host. */
+void HYD_pmcd_pmip_choose_env(const char *prop)
+{
+    HYD_child_clears_env = prop && strcmp(prop, "all") && getenv("HYDI_CONTROL_FD");
+}
+
 /* 0: not known. */
 static unsigned long long pid_namespace(void)
 {
@@ -115,8 +141,10 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
 {
     char text[256];
 
-    if (HYD_agent.board.fd < 0 || HYD_tasks_are_world())
+    if (HYD_agent.board.fd < 0)
         return HYD_SUCCESS;
+    if (HYD_tasks_are_world())
+        return HYDU_sock_cloexec(HYD_agent.board.fd);   /* they have no board */
     if (process_id == 0)
         HYD_tasks_environment(*env);
     MPL_snprintf(text, sizeof(text),
@@ -130,13 +158,17 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
 
 HYD_status HYD_pmcd_pmip_adapt_started(void)
 {
-    HYD_spawned_check();
-    if (HYD_agent.board.fd < 0)
-        return HYD_SUCCESS;
+    HYD_status status = HYD_spawned_check();
+    if (status != HYD_SUCCESS || HYD_agent.board.fd < 0)
+        return status;
 
+    /* What is started from now on are tasks of the program. */
+    status = HYDU_sock_cloexec(HYD_agent.board.fd);
+    if (status != HYD_SUCCESS)
+        return status;
     HYD_stdin_started();
     if (HYD_tasks_are_world()) {
-        HYD_status status = HYD_tasks_adopt();
+        status = HYD_tasks_adopt();
         return status == HYD_SUCCESS ? HYD_exits_watch() : status;
     }
     /* A joining process that cannot even be executed must be noticed (E3).  For a launch, this

@@ -1,6 +1,10 @@
 /*
- * Children whose exit codes are not the job's.  Stock's wait for the job's end (bscu_wait.c) takes any child that ends
- * badly for a launcher of the job; the launcher of a growth that failed is not one.
+ * What holds for children beyond what Hydra knows.
+ *
+ * Their exit codes: stock's wait for the job's end (bscu_wait.c) takes any child that ends badly for a launcher of the
+ * job; the launcher of a growth that failed is not one.
+ *
+ * Their variables: with -genvnone and -genvlist a process has only those that are given for it (launch.c).
  */
 
 #ifndef CHILDREN_H_INCLUDED
@@ -10,5 +14,13 @@
 
 /* Whether the exit code of this child says nothing of the job; NULL: no child's does. */
 extern int (*HYD_excuses_child) (pid_t pid);
+
+/* Whether children started from now on do not inherit the caller's variables. */
+extern int HYD_child_clears_env;
+
+/* In the child, before its variables are set: returns the PATH in which its program is searched for, or NULL. */
+char *HYD_child_clear_env(void);
+/* Then, as execvp: in its own PATH, if it has one, else in the one above. */
+int HYD_child_execute(char **args, const char *path);
 
 #endif /* CHILDREN_H_INCLUDED */

@@ -100,7 +100,10 @@ enum HYD_adapt_kind {
     HYD_ADAPT_REPEAT,           /* down [] report directly once more what was reported since the last plan or release */
     HYD_ADAPT_INPUT_TAKEN,      /* up [u32 rank, u32 messages] so many messages of standard input have been passed on to
                                  * the process, or dropped (proxy/stdin.h) */
-    HYD_ADAPT_COUNTS_OUTPUT     /* up [] the daemon counts the output that it sends after this (proxy/output.h) */
+    HYD_ADAPT_COUNTS_OUTPUT,    /* up [] the daemon counts the output that it sends after this (proxy/output.h) */
+    HYD_ADAPT_CANNOT,           /* up [text] the daemon cannot start its processes, and ends: why */
+    HYD_ADAPT_SPAWN_BEGAN,      /* up [] all processes that MPI_Comm_spawn started here have called MPI_Init */
+    HYD_ADAPT_SPAWN_ENDED       /* up [struct HYD_spawn_end] the first of them has ended too early (wire/spawn.h) */
 };
 
 #endif /* WIRE_KINDS_H_INCLUDED */

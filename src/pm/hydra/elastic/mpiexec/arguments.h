@@ -1,0 +1,30 @@
+/*
+ * The command line of mpiexec, checked before Hydra parses it: an option whose argument is missing or malformed, and a
+ * command without a program, end mpiexec with exit code 1 and one line that names the option and what it needs.  Hydra
+ * takes many of them for something else (`-n 2x` for 2, `-ppn none` for 0) or dereferences what is not there.  And the
+ * configuration file, which Hydra reads as a host file.
+ *
+ * No state.
+ */
+
+#ifndef MPIEXEC_ARGUMENTS_H_INCLUDED
+#define MPIEXEC_ARGUMENTS_H_INCLUDED
+
+#include "hydra.h"
+
+/* The options at the beginning of these arguments, up to the first word that is none. */
+void HYD_arguments_check(char *const argv[]);
+/* Each command has a program, and no more arguments than Hydra has space for. */
+void HYD_arguments_check_programs(const struct HYD_exec *commands);
+/* Room for one more word of this command. */
+void HYD_arguments_check_room(const struct HYD_exec *command);
+
+/*
+ * Gives each word of a configuration file to `take`, with whether it begins a command (each line is one).  A line that
+ * begins with # is a comment, as is the rest of a line from a word on that begins with #; a \ at the end of a line
+ * continues it.
+ */
+typedef HYD_status(*HYD_arguments_word) (char *word, int newline, struct HYD_node ** unused);
+HYD_status HYD_arguments_read_config(const char *file, HYD_arguments_word take);
+
+#endif /* MPIEXEC_ARGUMENTS_H_INCLUDED */
