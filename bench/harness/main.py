@@ -33,6 +33,7 @@ def _model(bench: Bench) -> list[Case]:
 
 SECTIONS = (
     Section("stock", "against stock MPICH", ("stock",), worlds.against_stock),
+    Section("pack", "packing of derived datatypes", ("pack",), worlds.packing),
     Section("adapted", "adapted worlds", ("adapted",), worlds.adapted),
     Section("probe", "probe", ("probe", "probe_flat"), windows.probe),
     Section(

@@ -98,6 +98,19 @@ def starts_against_stock(bench: Bench) -> list[Case]:
     return cases
 
 
+def packing(bench: Bench) -> list[Case]:
+    """bench/pack.c: MPI_Pack and MPI_Unpack against stock.  (MPI_Accumulate on nested types descends by calls here, and is
+    slower where the innermost blocks are short: pack.c measures it, no bar limits it.)"""
+    def variant(mpi: Mpi) -> Variant:
+        return lambda: mpi.run(1, "pack", "pack", "unpack", deadline_s=120).samples()
+
+    rounds = Rounds.measure(
+        {"ours": variant(bench.ours), "stock": variant(bench.need_stock())},
+        bench.amount.pick(40, 120, 300), bench.progress, least=5,
+    )  # fmt: skip
+    return rounds.compare("pack", "ours", "stock")
+
+
 def adapted(bench: Bench) -> list[Case]:
     points = (*_points(bench), *WINDOWS)
     variants = {"launched": _variant(bench.ours, 2, points, arguments=("--adapt", 0))}
