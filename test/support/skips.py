@@ -10,11 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+
+def cgroup2_controllers() -> set[str] | None:
+    """The controllers of the cgroup v2 file system; None if none is mounted."""
+    for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines():
+        _, mount, kind, *_ = line.split()
+        if kind == "cgroup2":
+            return set((Path(mount) / "cgroup.controllers").read_text(encoding="utf-8").split())
+    return None
+
+
 CONDITIONS: dict[str, Callable[[], bool]] = {
     "always": lambda: True,
     "not-root": lambda: os.geteuid() != 0,
     "not-debian": lambda: shutil.which("dpkg-query") is None,
-    "no-fuse": lambda: not os.path.exists("/dev/fuse"),
+    "no-fuse": lambda: not os.access("/dev/fuse", os.R_OK | os.W_OK),
+    "no-cgroup2": lambda: cgroup2_controllers() is None,
+    "no-cgroup2-memory": lambda: "memory" not in (cgroup2_controllers() or set()),
 }
 
 

@@ -1,0 +1,26 @@
+"""The list of expected skips: what it allows, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.skips import ExpectedSkips, SkipListError
+
+
+def test_a_skip_is_allowed_for_its_reason_alone(tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_text("# comment\n\ntest/a.py::test_[[]x-* | always | no .* here\ntest/b.py::* | not-root | .\n", encoding="utf-8")
+    skips = ExpectedSkips.read(path)
+    assert skips.allow("test/a.py::test_[x-1]", "no file here")
+    assert not skips.allow("test/a.py::test_[x-1]", "another reason")
+    assert not skips.allow("test/a.py::test_[y-1]", "no file here")
+
+
+@pytest.mark.parametrize("line", ["a | b", "a | sometimes | c", "a"])
+def test_a_line_that_cannot_be_understood_is_an_error(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "list"
+    path.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(SkipListError):
+        ExpectedSkips.read(path)
