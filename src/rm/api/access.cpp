@@ -2,7 +2,6 @@
 
 #include "api/access.h"
 
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,9 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+
+#include "base/log.h"
+#include "base/user_directory.h"
 
 namespace elastic::rm {
 
@@ -29,24 +31,12 @@ bool same_secret(const std::string &x, const std::string &y)
 
 }  // namespace
 
-std::string user_name(uint32_t uid)
-{
-    const passwd *user = getpwuid(uid);
-    return user ? user->pw_name : std::to_string(uid);
-}
-
-std::optional<uint32_t> user_number(const std::string &name)
-{
-    const passwd *user = getpwnam(name.c_str());
-    return user ? std::optional<uint32_t>(user->pw_uid) : std::nullopt;
-}
-
-bool RateLimit::take(uint32_t uid, int64_t now_ms, int64_t &wait_ms)
+bool RateLimit::take(const std::string &who, int64_t now_ms, int64_t &wait_ms)
 {
     if (buckets_.size() > BUCKETS_MAX)
         std::erase_if(buckets_,
                       [&](const auto &entry) { return now_ms - entry.second.at_ms > 2000; });
-    auto [found, is_new] = buckets_.try_emplace(uid);
+    auto [found, is_new] = buckets_.try_emplace(who);
     Bucket &bucket = found->second;
     if (is_new)
         bucket.at_ms = now_ms;
@@ -64,36 +54,71 @@ bool RateLimit::take(uint32_t uid, int64_t now_ms, int64_t &wait_ms)
 
 Access::Access(const Settings &settings) : settings_(settings) {}
 
-Caller Access::of_uid(uint32_t uid) const
+Caller Access::of_user(uint32_t uid, const std::string &name) const
 {
-    Caller caller{uid, user_name(uid), uid == 0 || uid == geteuid()};
+    Caller caller{uid, name, uid == 0 || uid == geteuid()};
     const auto &names = settings_.administrators;
     caller.administrator = caller.administrator ||
         std::find(names.begin(), names.end(), caller.name) != names.end();
     return caller;
 }
 
-std::optional<Caller> Access::of_token(const std::string &authorization) const
+/* `seen_from` not empty: only among those that have been right from there. */
+Access::Token *Access::find_token(const std::string &given, const std::string &seen_from)
 {
-    constexpr const char *SCHEME = "Bearer ";
-    if (!authorization.starts_with(SCHEME))
-        return std::nullopt;
-    std::string given = authorization.substr(strlen(SCHEME));
-    const Token *match = nullptr;
-    for (const auto &[secret, token] : tokens_)
-        if (same_secret(secret, given))
+    Token *match = nullptr;
+    for (auto &[secret, token] : tokens_)
+        if ((seen_from.empty() || token.seen_from.contains(seen_from)) &&
+            same_secret(secret, given))
             match = &token;
-    auto uid = match ? user_number(match->user) : std::nullopt;
-    if (!uid)
-        return std::nullopt;
-    Caller caller = of_uid(*uid);
-    caller.administrator = match->administrator;        /* a token gives what it says, not more */
-    return caller;
+    return match;
 }
 
-Result<std::map<std::string, Access::Token>> Access::parse_tokens(const std::string &text) const
+void Access::note_wrong(WrongTokens &wrong, const std::string &address, int64_t now_ms)
 {
-    std::map<std::string, Token> tokens;
+    constexpr int64_t LOG_PAUSE_MS = 1000;
+    wrong.level_ms += WRONG_PAUSE_MS;
+    wrong.count++;
+    if (wrong.logged_ms && now_ms - wrong.logged_ms < LOG_PAUSE_MS)
+        return;
+    wrong.logged_ms = now_ms;
+    log_line(LogLevel::WARNING, "a wrong token", {{"address", address}, {"count", wrong.count}});
+}
+
+Access::TokenCheck Access::of_token(const std::string &authorization, const std::string &address,
+                                    int64_t now_ms)
+{
+    constexpr const char *SCHEME = "Bearer ";
+    constexpr size_t ADDRESSES_MAX = 1000;
+    if (authorization.empty())
+        return {};
+    if (wrong_.size() > ADDRESSES_MAX)
+        std::erase_if(wrong_, [&](const auto &entry) {
+            return now_ms - entry.second.at_ms > WRONG_AT_ONCE * WRONG_PAUSE_MS;
+        });
+    WrongTokens &wrong = wrong_[address];
+    wrong.level_ms = std::max<int64_t>(wrong.level_ms - (now_ms - wrong.at_ms), 0);
+    wrong.at_ms = now_ms;
+    int64_t wait_ms = wrong.level_ms - (WRONG_AT_ONCE - 1) * WRONG_PAUSE_MS;
+    std::string given =
+        authorization.starts_with(SCHEME) ? authorization.substr(strlen(SCHEME)) : "";
+    Token *match = find_token(given, wait_ms > 0 ? address : "");
+    if (!match && wait_ms > 0)
+        return {std::nullopt, wait_ms};
+    if (!match) {
+        note_wrong(wrong, address, now_ms);
+        return {};
+    }
+    if (match->seen_from.size() < ADDRESSES_MAX)
+        match->seen_from.insert(address);
+    Caller caller = of_user(match->uid, match->user);
+    caller.administrator = match->administrator;        /* a token gives what it says, not more */
+    return {caller, 0};
+}
+
+Result<Access::Tokens> Access::parse_tokens(const std::string &path, const std::string &text)
+{
+    Tokens tokens;
     std::istringstream lines(text);
     std::string line;
     for (int number = 1; std::getline(lines, line); number++) {
@@ -101,41 +126,36 @@ Result<std::map<std::string, Access::Token>> Access::parse_tokens(const std::str
         std::string secret, user, mark, more;
         if (!(words >> secret))
             continue;
-        std::string where = settings_.tokens_file + ":" + std::to_string(number) + ": ";
+        std::string where = path + ":" + std::to_string(number) + ": ";
         if (!(words >> user) || ((words >> mark) && mark != "admin") || (words >> more))
             return Error{where + "a line is: TOKEN USER, or TOKEN USER admin"};
         if (secret.size() < TOKEN_BYTES_MIN || secret.size() > TOKEN_BYTES_MAX)
             return Error{
                 where + "a token has 16 to 256 characters: make one with `openssl rand -hex 24`"};
-        if (!user_number(user))
+        auto uid = look_up_user_number(user);
+        if (!uid)
             return Error{where + "there is no user " + user};
-        tokens[secret] = Token{user, mark == "admin"};
+        tokens[secret] = Token{user, mark == "admin", *uid};
     }
     return tokens;
 }
 
-std::string Access::read_tokens()
+Result<Access::Tokens> Access::read_tokens(const std::string &path)
 {
-    const std::string &path = settings_.tokens_file;
     if (path.empty())
-        return "";
+        return Tokens();
     struct stat status = {};
     std::ifstream file(path);
     if (!file || stat(path.c_str(), &status) != 0)
-        return "cannot read the tokens " + path + ": " + strerror(errno);
+        return Error{"cannot read the tokens " + path + ": " + strerror(errno)};
     if (status.st_uid != geteuid() || (status.st_mode & 077) != 0)
-        return path +
-            " must belong to the user that runs elasticd and have mode 0600: others could read the "
-            "tokens";
+        return Error{path + " must belong to the user that runs elasticd and have mode 0600: "
+                            "others could read the tokens"};
     if (status.st_size > static_cast<off_t>(TOKENS_FILE_MAX))
-        return path + " is longer than 1 MiB";
+        return Error{path + " is longer than 1 MiB"};
     std::ostringstream text;
     text << file.rdbuf();
-    auto tokens = parse_tokens(text.str());
-    if (!tokens)
-        return tokens.error();
-    tokens_ = std::move(tokens.value());
-    return "";
+    return parse_tokens(path, text.str());
 }
 
 }  // namespace elastic::rm

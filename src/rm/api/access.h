@@ -1,6 +1,7 @@
 /*
  * Who asks, whether he may, and whether he asks too often.  Names come from the system's user
- * database; tokens from a file that is read at start and at SIGHUP.  One thread.
+ * database (base/user_directory.h); tokens from a file that is read at start and at SIGHUP, and
+ * belong to whoever has had the user's name then.  One thread.
  */
 
 #ifndef ELASTIC_RM_ACCESS_H_INCLUDED
@@ -8,6 +9,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "daemon/config.h"
@@ -21,12 +23,12 @@ struct Caller {
     bool administrator = false;
 };
 
-/* So many in a second, twice as many at once. */
+/* So many in a second of each user or address, twice as many at once. */
 class RateLimit {
   public:
     explicit RateLimit(int64_t per_second) : per_second_(static_cast<double>(per_second)) {}
     /* False: too many; `wait_ms` says when the next one fits. */
-    bool take(uint32_t uid, int64_t now_ms, int64_t &wait_ms);
+    bool take(const std::string &who, int64_t now_ms, int64_t &wait_ms);
 
   private:
     struct Bucket {
@@ -35,33 +37,50 @@ class RateLimit {
     };
     static constexpr size_t BUCKETS_MAX = 10000;
     double per_second_;
-    std::map<uint32_t, Bucket> buckets_;
+    std::map<std::string, Bucket> buckets_;
 };
 
 class Access {
   public:
     explicit Access(const Settings &settings);
 
-    /* Reads the tokens again.  Empty, or what is wrong; the former tokens stay then. */
-    std::string read_tokens();
-
-    Caller of_uid(uint32_t uid) const;
-    std::optional<Caller> of_token(const std::string &authorization) const;
-
-  private:
     struct Token {
         std::string user;
         bool administrator = false;
+        uint32_t uid = 0;
+        std::set<std::string> seen_from = {};   /* addresses from which it was right */
     };
-    Result<std::map<std::string, Token>> parse_tokens(const std::string &text) const;
+    using Tokens = std::map<std::string, Token>;        /* by the token */
+    /* May take long; any thread. */
+    static Result<Tokens> read_tokens(const std::string &path);
+    void set_tokens(Tokens tokens) { tokens_ = std::move(tokens); }
+
+    Caller of_user(uint32_t uid, const std::string &name) const;
+    /* Wrong ones are logged.  After WRONG_AT_ONCE of them from an address, tokens that have not
+     * been right from there before are looked at every WRONG_PAUSE_MS alone. */
+    static constexpr int WRONG_AT_ONCE = 20;
+    static constexpr int64_t WRONG_PAUSE_MS = 1000;
+    struct TokenCheck {
+        std::optional<Caller> caller;   /* by the user's name of when the tokens were read */
+        int64_t wait_ms = 0;            /* not 0: it was not looked at */
+    };
+    TokenCheck of_token(const std::string &authorization, const std::string &address,
+                        int64_t now_ms);
+
+  private:
+    struct WrongTokens {
+        int64_t level_ms = 0, at_ms = 0;        /* a bucket: WRONG_PAUSE_MS for each */
+        uint64_t count = 0;
+        int64_t logged_ms = 0;
+    };
+    Token *find_token(const std::string &given, const std::string &seen_from);
+    void note_wrong(WrongTokens &wrong, const std::string &address, int64_t now_ms);
+    static Result<Tokens> parse_tokens(const std::string &path, const std::string &text);
 
     const Settings &settings_;
-    std::map<std::string, Token> tokens_;       /* by the token */
+    Tokens tokens_;
+    std::map<std::string, WrongTokens> wrong_;  /* by the address */
 };
-
-/* "1000" where nobody has that number. */
-std::string user_name(uint32_t uid);
-std::optional<uint32_t> user_number(const std::string &name);
 
 }  // namespace elastic::rm
 

@@ -152,6 +152,16 @@ const std::vector<Api::Route> &Api::routes()
 
 void Api::handle(const HttpRequest &request, Responder responder)
 {
+    auto uid = request.peer_uid;
+    if (uid && !daemon_.users().known(*uid)) {
+        daemon_.users().find(*uid, UserDirectory::KNOWN_MS, [this, request, responder](
+                                                                const User &) {
+            handle(request, responder);
+        });
+        return;
+    }
+    if (uid)                    /* it is looked up again now and then */
+        daemon_.users().find(*uid, UserDirectory::KNOWN_MS, [](const User &) {});
     Call call{request, responder, {}, false, ""};
     answer_safely(responder, request.path, [&] {
         identify(call);
@@ -162,11 +172,13 @@ void Api::handle(const HttpRequest &request, Responder responder)
     });
 }
 
-std::optional<HttpResponse> Api::admit(const HttpRequest &request)
+std::optional<HttpResponse> Api::admit(HttpRequest &request)
 {
     Call call{request, Responder(), {}, false, ""};
     try {
         identify(call);
+        if (call.known)
+            request.user = call.caller.uid;
         check_rate(call);
         route_of(call);
         return std::nullopt;
@@ -190,24 +202,45 @@ void Api::answer_safely(const Responder &responder, const std::string &path,
 }
 
 /* One that has been answered by an error waits no longer. */
-void Api::wait(const Call &call, int64_t for_ms, Daemon::Waiter waiter)
+void Api::wait(const Responder &responder, int64_t for_ms, Daemon::Waiter waiter)
 {
-    daemon_.wait(for_ms,
-                 [this, responder = call.responder, path = call.request.path, waiter](bool late) {
-                     bool answered = true;
-                     answer_safely(responder, path, [&] { answered = waiter(late); });
-                     return answered;
-                 });
+    daemon_.wait(for_ms, [this, responder, waiter](bool late) {
+        bool answered = true;
+        answer_safely(responder, "", [&] { answered = waiter(late); });
+        return answered;
+    });
+}
+
+void Api::in_slices(const Responder &responder, std::function<bool()> step)
+{
+    daemon_.sliced_work().add([this, responder, step] {
+        bool more = false;
+        answer_safely(responder, "", [&] { more = step(); });
+        return more;
+    });
 }
 
 void Api::identify(Call &call)
 {
     if (call.request.peer_uid) {
-        call.caller = daemon_.access().of_uid(*call.request.peer_uid);
+        /* before Api::handle nobody asks for the name */
+        const User *user = daemon_.users().known(*call.request.peer_uid);
+        call.caller = daemon_.access().of_user(
+            *call.request.peer_uid, user ? user->name : std::to_string(*call.request.peer_uid));
         call.known = true;
-    } else if (auto caller = daemon_.access().of_token(call.request.authorization)) {
-        call.caller = *caller;
+        return;
+    }
+    auto check = daemon_.access().of_token(
+        call.request.authorization, call.request.address, monotonic_ms());
+    if (check.caller) {
+        call.caller = *check.caller;
         call.known = true;
+    } else if (check.wait_ms > 0) {
+        throw ApiError{429,
+                       "rate",
+                       "too many wrong tokens have come from your address: try again later",
+                       "",
+                       {{"Retry-After", std::to_string((check.wait_ms + 999) / 1000)}}};
     } else if (!call.request.authorization.empty()) {
         throw ApiError{401,
                        "token",
@@ -220,7 +253,8 @@ void Api::identify(Call &call)
 void Api::check_rate(const Call &call)
 {
     int64_t wait_ms = 0;
-    if (!rate_.take(call.known ? call.caller.uid : UINT32_MAX, monotonic_ms(), wait_ms))
+    std::string who = call.known ? std::to_string(call.caller.uid) : call.request.address;
+    if (!rate_.take(who, monotonic_ms(), wait_ms))
         throw ApiError{429, "rate", "too many requests in a second: slow down", "",
                        {{"Retry-After", std::to_string((wait_ms + 999) / 1000)}}};
 }
@@ -299,6 +333,12 @@ void Api::respond_json(const Responder &responder, const Json &json, int status)
                json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"});
 }
 
+void Api::respond_text(const Responder &responder, std::string json)
+{
+    daemon_.metrics().count_response(200);
+    responder({200, "application/json", std::move(json)});
+}
+
 HttpResponse Api::error_response(const ApiError &error)
 {
     Json json = {{"code", error.code}, {"message", error.message}};
@@ -357,6 +397,8 @@ Job Api::job_of(const Caller &caller, JobId id, const std::string &name, bool to
 
 void Api::ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done)
 {
+    if (!call.caller.administrator && !std::holds_alternative<Cancel>(content))
+        check_bytes(call.caller.uid, 0);
     daemon_.request(std::move(content), std::nullopt,
                     [this, responder = call.responder, done](const Answer *answer, bool) {
                         if (!answer)
@@ -381,6 +423,10 @@ void Api::submitted(const Responder &responder, const Answer *answer, bool is_ne
 
 void Api::change_job(Call &call, EventContent content, JobId id)
 {
+    /* It is known without the core, which would store what is asked for. */
+    const Job *known = daemon_.state().job(id);
+    if (!known || is_end(known->state))
+        throw ApiError{409, "state", "job " + std::to_string(id) + " has ended"};
     ask_core(call, std::move(content), [this, responder = call.responder, id](const Answer &) {
         const Job *job = daemon_.state().job(id);
         respond_json(responder, {{"job", job ? job_json(*job) : Json()}});
@@ -401,14 +447,14 @@ void Api::hold(Call &call)
 {
     BodyReader(call.request.body).finish();
     JobId id = job_of(call, true).id;
-    change_job(call, Hold{{daemon_.next_request_id(), id}}, id);
+    change_job(call, Hold{{daemon_.next_request_id(), id}, call.caller.administrator}, id);
 }
 
 void Api::release(Call &call)
 {
     BodyReader(call.request.body).finish();
     JobId id = job_of(call, true).id;
-    change_job(call, Release{{daemon_.next_request_id(), id}}, id);
+    change_job(call, Release{{daemon_.next_request_id(), id}, call.caller.administrator}, id);
 }
 
 void Api::resize(Call &call)

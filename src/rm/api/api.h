@@ -7,6 +7,8 @@
 #ifndef ELASTIC_RM_API_H_INCLUDED
 #define ELASTIC_RM_API_H_INCLUDED
 
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,13 +39,15 @@ const char *signal_name(int number);
 /* Of a job's wish, for submissions and updates. */
 constexpr int64_t PROCESSES_MAX = 1048576, CORES_MAX = 4096;
 constexpr size_t JOB_NAME_BYTES_MAX = 128;
+/* Of one page of a list; then its reader goes on with the next one. */
+constexpr size_t ANSWER_BYTES_MAX = 4 << 20;
 
 class Api {
   public:
     explicit Api(Daemon &daemon);
     /* Whether the body is worth reading: who asks, whether he asks too often, whether there is such
      * a thing. */
-    std::optional<HttpResponse> admit(const HttpRequest &request);
+    std::optional<HttpResponse> admit(HttpRequest &request);
     /* After admit(). */
     void handle(const HttpRequest &request, Responder responder);
 
@@ -68,7 +72,7 @@ class Api {
     void answer_safely(const Responder &responder, const std::string &path,
                        const std::function<void()> &task);
     /* For people who wait, see Daemon::wait; `waiter` may throw as a request may. */
-    void wait(const Call &call, int64_t for_ms, Daemon::Waiter waiter);
+    void wait(const Responder &responder, int64_t for_ms, Daemon::Waiter waiter);
     void identify(Call &call);
     void check_rate(const Call &call);
     /* The route of a request, after all that can be checked without its body; null: perhaps a file
@@ -78,6 +82,14 @@ class Api {
     void check_origin(const Call &call) const;
     void respond(const Call &call, HttpResponse response);
     void respond_json(const Responder &responder, const Json &json, int status = 200);
+    void respond_text(const Responder &responder, std::string json);
+    /* Computes it on the reader's thread, then answers on the loop.  Both may throw as a request
+     * may; `task` must not use what belongs to the loop. */
+    template <class Value>
+    void read(const Caller &caller, const Responder &responder,
+              std::function<Value(History &)> task, std::function<void(Value)> done);
+    /* Steps that may throw as a request may: then there are no more. */
+    void in_slices(const Responder &responder, std::function<bool()> step);
     void respond_error(const Responder &responder, const ApiError &error);
 
     void get_version(Call &call);
@@ -123,8 +135,12 @@ class Api {
     Json fair_share_json(uint32_t uid) const;
     void add_forecast(Json &json, const Job &job) const;
     void add_dependencies(const Call &call, BodyReader &body, JobSpec &spec);
-    Json job_json(const Job &job);
-    Json list_json(const Job &job);
+    /* `ran`: its Launch, if that is known already. */
+    Json job_json(const Job &job, const Json *ran = nullptr);
+    struct JobList;
+    bool find_jobs(const std::shared_ptr<JobList> &list);
+    void read_ended_jobs(const std::shared_ptr<JobList> &list);
+    bool write_jobs(const std::shared_ptr<JobList> &list);
     Json performance_json(const Job &job) const;
     Json phase_json(const Job &job) const;
     Json history_json(const Job &job) const;
@@ -148,11 +164,18 @@ class Api {
                   size_t columns);
     void send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms,
                        Timeline::Query query);
-    using WantedJob = std::function<bool(JobId id, uint32_t uid, int64_t submitted_ms)>;
-    void send_report(const Responder &responder, const WantedJob &wanted, bool by_user);
+    struct ReportQuery;
+    void send_report(const std::shared_ptr<ReportQuery> &query);
+    bool add_living_jobs(const std::shared_ptr<ReportQuery> &query);
+    void compute_report(const std::shared_ptr<ReportQuery> &query);
+    struct NodeList;
+    bool write_nodes(const std::shared_ptr<NodeList> &list);
     Json node_json(const Caller &caller, const Node &node, const UsersOfNode &users) const;
     Json node_json(const Caller &caller, const Node &node) const;
+    struct RecordsWanted;
     void send_records(Call &call, RecordQuery query);
+    void wait_for_records(const std::shared_ptr<RecordsWanted> &wanted);
+    void read_records(const std::shared_ptr<RecordsWanted> &wanted);
     void ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
     void change_job(Call &call, EventContent content, JobId job);
     void change_name(Call &call, EventContent content, JobId job);
@@ -160,15 +183,33 @@ class Api {
     int64_t read_time_limit(BodyReader &body, int64_t otherwise) const;
     int read_priority(BodyReader &body, const Caller &caller) const;
     void check_room(uint32_t uid, size_t bytes) const;
+    void check_bytes(uint32_t uid, size_t bytes) const;
     void submitted(const Responder &responder, const Answer *answer, bool is_new);
-    std::optional<uint32_t> owner_of(JobId job);
-    bool may_see_record(const Caller &caller, const Json &record);
-    std::vector<Job> ended_jobs(EndedQuery query, const Caller &caller);
 
     Daemon &daemon_;
     RateLimit rate_;
-    std::map<JobId, uint32_t> owners_;  /* of ended jobs, as asked for */
 };
+
+template <class Value>
+void Api::read(const Caller &caller, const Responder &responder,
+               std::function<Value(History &)> task, std::function<void(Value)> done)
+{
+    daemon_.read_history(
+        caller.uid, [this, responder, task, done](History &history) -> HistoryReader::Done {
+            try {
+                auto value = std::make_shared<Value>(task(history));
+                return [this, responder, done, value] {
+                    answer_safely(responder, "", [&] { done(std::move(*value)); });
+                };
+            } catch (const ApiError &error) {
+                return [this, responder, error] { respond_error(responder, error); };
+            } catch (const std::exception &exception) {
+                return [this, responder, what = std::string(exception.what())] {
+                    answer_safely(responder, "", [&] { throw std::runtime_error(what); });
+                };
+            }
+        });
+}
 
 }  // namespace elastic::rm
 

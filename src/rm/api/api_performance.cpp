@@ -138,7 +138,7 @@ void Api::get_loops(Call &call)
         job.broken.empty() && daemon_.sampler().is_on() && max_age_ms < AGE_MAX_MS && !is_fresh();
     if (can_wait)
         daemon_.sampler().ask_soon(job.id);
-    wait(call, can_wait ? WAIT_MS : 0,
+    wait(call.responder, can_wait ? WAIT_MS : 0,
          [this, responder = call.responder, job, is_fresh](bool late) {
              if (!late && !is_fresh())
                  return false;

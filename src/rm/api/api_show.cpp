@@ -225,7 +225,7 @@ std::string Api::reason_of(const Job &job) const
     return "step protocol broken: " + job.broken + (job.reason.empty() ? "" : "; " + job.reason);
 }
 
-Json Api::job_json(const Job &job)
+Json Api::job_json(const Job &job, const Json *ran)
 {
     bool ended = is_end(job.state);
     Json json = {
@@ -270,7 +270,9 @@ Json Api::job_json(const Job &job)
     if (job.last_change)
         json["last_change"]["at_ms"] = daemon_.shown_ms(job.last_change->at_ms);
     add_wish(json, job.spec);
-    if (auto launch = daemon_.launch(job.id))
+    if (auto known = ran ? parse<Launch>(*ran) : Result<Launch>(Error{""}))
+        add_launch(json, known.value(), job);
+    else if (auto launch = ran ? nullptr : daemon_.launch(job.id))
         add_launch(json, *launch, job);
     return json;
 }
@@ -350,70 +352,172 @@ void Api::add_forecast(Json &json, const Job &job) const
     json["helpers"] = helpers_json(daemon_.state(), job, daemon_.settings().private_jobs);
 }
 
-/* What a list tells of a job: all but its command, which may be long. */
-Json Api::list_json(const Job &job)
-{
-    Json json = job_json(job);
-    json.erase("command");
-    return json;
-}
+/* A list of jobs on its way: found in the state, then in the store, then written.  Bit by bit, so
+ * that a job may end meanwhile: it is then taken as the store has it. */
+struct Api::JobList {
+    UserSlots::Slot slot;
+    Responder responder;
+    Caller caller;
+    std::vector<std::string> states;
+    std::string user, name;
+    std::set<JobId> ids;
+    JobOrder order = JobOrder::ID;
+    EndedQuery past;
+    size_t limit = 0, skip = 0;
+    bool with_past = false;
 
-std::vector<Job> Api::ended_jobs(EndedQuery query, const Caller &caller)
-{
-    if (!caller.administrator && daemon_.settings().private_jobs)
-        query.uid = caller.uid;
-    std::vector<Job> jobs;
-    for (const Json &row : stored(daemon_.store().ended(query)))
-        if (auto job = parse<Job>(row))
-            jobs.push_back(std::move(job.value()));
-    return jobs;
-}
+    JobRange left;                      /* not looked at yet */
+    std::vector<JobId> found;           /* that have not ended, in order */
+    bool more_found = false;
+    EndedPage page;
+    std::unordered_map<JobId, const EndedJob *> ended;
+    std::vector<JobId> all;             /* of both */
+    size_t written = 0;
+    std::string text;
+};
 
 void Api::get_jobs(Call &call)
 {
     QueryReader query(call.request.query);
-    auto states = query.list("state");
-    check_states(states);
+    auto list = std::make_shared<JobList>();
+    list->responder = call.responder;
+    list->caller = call.caller;
+    list->states = query.list("state");
+    check_states(list->states);
     bool all = query.flag("all") ||
-        std::any_of(states.begin(), states.end(), [](const std::string &name) {
+        std::any_of(list->states.begin(), list->states.end(), [](const std::string &name) {
                    return name == "DONE" || name == "FAILED" || name == "CANCELLED" ||
                        name == "CD" || name == "F" || name == "CA";
                });
-    std::string user = query.text("user"), name = query.text("name"), order = query.text("order");
+    list->user = query.text("user");
+    list->name = query.text("name");
+    std::string order = query.text("order");
     auto ids = query.numbers("ids");
-    auto limit = static_cast<size_t>(query.number("limit", 1, LIMIT_MAX, LIMIT_DEFAULT));
-    EndedQuery past;
+    list->ids = {ids.begin(), ids.end()};
+    list->limit = static_cast<size_t>(query.number("limit", 1, LIMIT_MAX, LIMIT_DEFAULT));
+    list->skip = static_cast<size_t>(query.number("skip", 0, INT32_MAX, 0));
+    EndedQuery &past = list->past;
     past.after = static_cast<JobId>(query.number("after", 0, INT64_MAX, 0));
     past.before = static_cast<JobId>(query.number("before", 0, INT64_MAX, 0));
     query.finish();
     auto known_order = job_order(order);
     if (!known_order)
         throw ApiError{400, "field", "'order' must be id, -id or queue", "order"};
-    auto wanted = [&](const Job &job) {
-        return may_see(call.caller, job.spec.uid) && is_wanted_state(states, job.state) &&
-               (user.empty() || job.spec.user == user) && (name.empty() || job.spec.name == name) &&
-               job.id > past.after && (!past.before || job.id < past.before) &&
-               (ids.empty() || std::find(ids.begin(), ids.end(), job.id) != ids.end());
-    };
-    std::vector<Job> ended;
-    if (all || !ids.empty()) {
-        past.ids = ids;
-        past.newest_first = order == "-id";
-        past.limit = user.empty() && name.empty() && states.empty() ? limit + 1 : LIMIT_MAX;
-        ended = ended_jobs(past, call.caller);
+    list->order = *known_order;
+    if (list->skip && list->order != JobOrder::QUEUE)
+        throw ApiError{400, "field", "'skip' is for order=queue: give 'after' or 'before'", "skip"};
+    list->with_past = all || !ids.empty();
+    past.ids = ids;
+    past.newest_first = list->order == JobOrder::NEWEST;
+    past.limit = list->limit + 1;
+    if (!call.caller.administrator && daemon_.settings().private_jobs)
+        past.uid = call.caller.uid;
+    list->left = {past.after, past.before, ids};
+    daemon_.user_slots().take(call.caller.uid, [this, list](UserSlots::Slot slot) {
+        list->slot = std::move(slot);
+        in_slices(list->responder, [this, list] { return find_jobs(list); });
+    });
+}
+
+/* Some more of those that have not ended.  The queue has no place at which one could go on. */
+bool Api::find_jobs(const std::shared_ptr<JobList> &list)
+{
+    constexpr size_t LOOKED_AT = 500;
+    size_t looked_at = 0;
+    bool is_whole = list->order == JobOrder::QUEUE || !list->ids.empty(), is_end = true;
+    each_job(daemon_.state(), {}, list->order, list->left, [&](const Job &job) {
+        if (!is_whole && looked_at++ == LOOKED_AT) {
+            is_end = false;
+            return false;
+        }
+        (list->order == JobOrder::NEWEST ? list->left.before : list->left.after) = job.id;
+        if (!may_see(list->caller, job.spec.uid) || !is_wanted_state(list->states, job.state) ||
+            (!list->user.empty() && job.spec.user != list->user) ||
+            (!list->name.empty() && job.spec.name != list->name))
+            return true;
+        if (list->skip > 0) {
+            list->skip--;
+            return true;
+        }
+        list->more_found = list->found.size() == list->limit;
+        if (!list->more_found)
+            list->found.push_back(job.id);
+        return !list->more_found;
+    });
+    if (!is_end && !list->more_found)
+        return true;
+    if (list->with_past)
+        read_ended_jobs(list);
+    else {
+        list->all = list->found;
+        in_slices(list->responder, [this, list] { return write_jobs(list); });
     }
-    Json list = Json::array();
-    bool more = false;
-    each_job(daemon_.state(), ended, *known_order, {past.after, past.before, ids},
-             [&](const Job &job) {
-                 if (!wanted(job))
-                     return true;
-                 more = list.size() == limit;
-                 if (!more)
-                     list.push_back(list_json(job));
-                 return !more;
-             });
-    respond_json(call.responder, {{"jobs", std::move(list)}, {"more", more}});
+    return false;
+}
+
+/* Then puts them between those that have not ended, by their numbers; in the queue behind. */
+void Api::read_ended_jobs(const std::shared_ptr<JobList> &list)
+{
+    auto wanted = [list, private_jobs = daemon_.settings().private_jobs](const Job &job) {
+        return (list->caller.administrator || !private_jobs ||
+                job.spec.uid == list->caller.uid) &&
+               is_wanted_state(list->states, job.state) &&
+               (list->user.empty() || job.spec.user == list->user) &&
+               (list->name.empty() || job.spec.name == list->name);
+    };
+    read<EndedPage>(
+        list->caller, list->responder,
+        [list, wanted](History &history) { return stored(history.ended(list->past, wanted)); },
+        [this, list](EndedPage page) {
+            list->page = std::move(page);
+            std::vector<JobId> past;
+            for (const EndedJob &each : list->page.jobs) {
+                list->ended[each.job.id] = &each;
+                past.push_back(each.job.id);
+            }
+            bool newest = list->order == JobOrder::NEWEST;
+            auto comes_before = [newest](JobId x, JobId y) { return newest ? x > y : x < y; };
+            if (auto last = list->page.last; last && list->order != JobOrder::QUEUE) {
+                list->more_found = true;
+                std::erase_if(list->found, [&](JobId id) { return comes_before(*last, id); });
+            }
+            std::erase_if(list->found, [&](JobId id) { return list->ended.contains(id); });
+            if (list->order == JobOrder::QUEUE) {
+                list->all = list->found;
+                list->all.insert(list->all.end(), past.begin(), past.end());
+            } else {
+                std::ranges::merge(list->found, past, std::back_inserter(list->all), comes_before);
+            }
+            in_slices(list->responder, [this, list] { return write_jobs(list); });
+        });
+}
+
+/* What a list tells of a job: all but its command, which may be long. */
+bool Api::write_jobs(const std::shared_ptr<JobList> &list)
+{
+    bool is_last = list->all.empty();
+    if (!is_last) {
+        JobId id = list->all[list->written];
+        auto ended = list->ended.find(id);
+        const Job *job =
+            ended != list->ended.end() ? &ended->second->job : daemon_.state().job(id);
+        if (job) {
+            Json json = job_json(
+                *job, ended != list->ended.end() ? &ended->second->launch : nullptr);
+            json.erase("command");
+            list->text += (list->text.empty() ? "" : ",") +
+                json.dump(-1, ' ', false, Json::error_handler_t::replace);
+        }
+        list->written++;
+        is_last = list->written == list->limit || list->written == list->all.size() ||
+            list->text.size() > ANSWER_BYTES_MAX;
+    }
+    if (!is_last)
+        return true;
+    bool more = list->more_found || list->written < list->all.size();
+    respond_text(list->responder, "{\"jobs\":[" + list->text + "],\"more\":" +
+                                      (more ? "true" : "false") + "}\n");
+    return false;
 }
 
 void Api::get_job(Call &call)
@@ -425,7 +529,7 @@ void Api::get_job(Call &call)
     if (!until.empty() && until != "started" && until != "ended")
         throw ApiError{400, "field", "'until' must be started or ended", "until"};
     Job job = job_of(call, false);
-    wait(call, wait_ms, [this, responder = call.responder, job, until](bool late) {
+    wait(call.responder, wait_ms, [this, responder = call.responder, job, until](bool late) {
         const Job *now = daemon_.state().job(job.id);
         const Job &shown = now ? *now : job;
         bool reached = until.empty() || is_end(shown.state) ||
@@ -443,43 +547,30 @@ void Api::get_job(Call &call)
 void Api::get_script(Call &call)
 {
     QueryReader(call.request.query).finish();
-    Job job = job_of(call, true);
-    auto row = stored(daemon_.store().launch(job.id));
-    if (!row || row->script.empty())
-        throw ApiError{404, "not_found", "job " + std::to_string(job.id) + " is not a script"};
-    respond(call, {200, "text/plain; charset=utf-8", row->script});
+    JobId id = job_of(call, true).id;
+    read<std::string>(
+        call.caller, call.responder,
+        [id](History &history) {
+            auto row = stored(history.launch(id));
+            if (!row || row->script.empty())
+                throw ApiError{404, "not_found", "job " + std::to_string(id) + " is not a script"};
+            return std::move(row->script);
+        },
+        [this, responder = call.responder](std::string script) {
+            daemon_.metrics().count_response(200);
+            responder({200, "text/plain; charset=utf-8", std::move(script)});
+        });
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-std::optional<uint32_t> Api::owner_of(JobId id)
-{
-    constexpr size_t OWNERS_MAX = 10000;
-    if (const Job *job = daemon_.state().job(id))
-        return job->spec.uid;
-    auto known = owners_.find(id);
-    if (known != owners_.end())
-        return known->second;
-    EndedQuery query;
-    query.ids = {id};
-    auto rows = stored(daemon_.store().ended(query));
-    auto job = rows.empty() ? Result<Job>(Error{""}) : parse<Job>(rows[0]);
-    if (!job)
-        return std::nullopt;
-    if (owners_.size() >= OWNERS_MAX)
-        owners_.clear();
-    return owners_[id] = job.value().spec.uid;
-}
-
-bool Api::may_see_record(const Caller &caller, const Json &record)
-{
-    if (caller.administrator)
-        return true;
-    if (record["job"].is_null())
-        return !record["node"].is_null();
-    auto owner = owner_of(record["job"].get<JobId>());
-    return owner && may_see(caller, *owner);
-}
+struct Api::RecordsWanted {
+    Responder responder;
+    Caller caller;
+    RecordQuery query;
+    RecordView view;
+    int64_t until_ms = 0;               /* somebody waits for them */
+};
 
 void Api::send_records(Call &call, RecordQuery query)
 {
@@ -491,35 +582,53 @@ void Api::send_records(Call &call, RecordQuery query)
         query.job = static_cast<JobId>(reader.number("job", 0, INT64_MAX, 0));
     query.node = reader.text("node");
     reader.finish();
-    constexpr int BLOCKS_MAX = 10;      /* of others' records; then who asks goes on at `next` */
     auto last = static_cast<int64_t>(daemon_.state().records);
     query.since = static_cast<uint64_t>(std::max<int64_t>(since < 0 ? last + 1 + since : since, 1));
-    wait(call, wait_ms,
-         [this, responder = call.responder, caller = call.caller, query](bool late) mutable {
-             Json records = Json::array();
-             uint64_t next = query.since;
-             for (int block = 0; block < BLOCKS_MAX; block++) {
-                 auto rows = query.since > daemon_.state().records
-                     ? std::vector<Json>()
-                     : stored(daemon_.store().records(query));
-                 for (Json &row : rows) {
-                     next = row["seq"].get<uint64_t>() + 1;
-                     row["time_ms"] = daemon_.shown_ms(row["time_ms"].get<int64_t>());
-                     if (may_see_record(caller, row))
-                         records.push_back(std::move(row));
-                 }
-                 query.since = next;
-                 if (!records.empty() || rows.size() < query.limit)
-                     break;
-             }
-             if (records.empty() && !late && next > daemon_.state().records)
-                 return false;
-             respond_json(responder,
-                          {{"records", std::move(records)},
-                           {"next", next},
-                           {"oldest", stored(daemon_.store().oldest_record())}});
-             return true;
-         });
+    RecordView view;
+    if (!call.caller.administrator && daemon_.settings().private_jobs)
+        view.uid = call.caller.uid;
+    view.of_something = !call.caller.administrator;
+    auto wanted = std::make_shared<RecordsWanted>(
+        RecordsWanted{call.responder, call.caller, query, view, monotonic_ms() + wait_ms});
+    wait_for_records(wanted);
+}
+
+void Api::wait_for_records(const std::shared_ptr<RecordsWanted> &wanted)
+{
+    int64_t left_ms = std::max<int64_t>(wanted->until_ms - monotonic_ms(), 0);
+    wait(wanted->responder, left_ms, [this, wanted](bool late) {
+        if (wanted->query.since > daemon_.state().records && !late)
+            return false;
+        read_records(wanted);
+        return true;
+    });
+}
+
+void Api::read_records(const std::shared_ptr<RecordsWanted> &wanted)
+{
+    constexpr int64_t AGAIN_MS = 50;    /* others' records may be many */
+    struct Answer {
+        bool is_empty;
+        uint64_t next;
+        std::string text;
+    };
+    auto task = [wanted, last = daemon_.state().records,
+                 offset_ms = daemon_.shown_ms(0)](History &history) -> Answer {
+        RecordPage page = stored(history.records(wanted->query, wanted->view, last));
+        for (Json &row : page.rows)
+            row["time_ms"] = row["time_ms"].get<int64_t>() + offset_ms;
+        bool is_empty = page.rows.empty();
+        Json json = {
+            {"records", std::move(page.rows)}, {"next", page.next}, {"oldest", page.oldest}};
+        return {is_empty, page.next,
+                json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+    };
+    read<Answer>(wanted->caller, wanted->responder, task, [this, wanted](Answer answer) {
+        if (!answer.is_empty || monotonic_ms() >= wanted->until_ms)
+            return respond_text(wanted->responder, std::move(answer.text));
+        wanted->query.since = answer.next;
+        daemon_.loop().after(AGAIN_MS, [this, wanted] { wait_for_records(wanted); });
+    });
 }
 
 void Api::get_records(Call &call)
@@ -613,34 +722,69 @@ Api::NodeRange Api::read_range(QueryReader &query) const
     return range;
 }
 
+/* A list of nodes on its way. */
+struct Api::NodeList {
+    UserSlots::Slot slot;
+    Responder responder;
+    Caller caller;
+    std::vector<std::string> names;
+    int64_t cores = 0, used = 0;
+    bool more = false;
+    size_t written = 0;
+    std::string text;
+};
+
 void Api::get_nodes(Call &call)
 {
     QueryReader query(call.request.query);
     NodeRange range = read_range(query);
+    auto list = std::make_shared<NodeList>();
+    list->responder = call.responder;
+    list->caller = call.caller;
     auto states = query.list("state");
     auto limit = static_cast<size_t>(query.number("limit", 1, INT32_MAX, INT32_MAX));
     query.finish();
-    std::vector<const Node *> shown;
-    int64_t cores = 0, used = 0;
-    bool more = false;
     for (auto entry = range.begin; entry != range.end; ++entry) {
         const Node &node = entry->second;
-        cores += node.cores;
-        used += node.used;
+        list->cores += node.cores;
+        list->used += node.used;
         if (!states.empty() &&
             std::find(states.begin(), states.end(), state_of(node)) == states.end())
             continue;
-        if (shown.size() < limit)
-            shown.push_back(&node);
+        if (list->names.size() < limit)
+            list->names.push_back(node.name);
         else
-            more = true;
+            list->more = true;
     }
-    Json nodes = Json::array();
+    daemon_.user_slots().take(call.caller.uid, [this, list](UserSlots::Slot slot) {
+        list->slot = std::move(slot);
+        in_slices(list->responder, [this, list] { return write_nodes(list); });
+    });
+}
+
+/* Some more of them. */
+bool Api::write_nodes(const std::shared_ptr<NodeList> &list)
+{
+    constexpr size_t AT_ONCE = 50;
+    std::vector<const Node *> shown;
+    for (; list->written < list->names.size() && shown.size() < AT_ONCE; list->written++)
+        if (const Node *node = daemon_.state().node(list->names[list->written]))
+            shown.push_back(node);
     NodeUsers users = node_users(shown);
     for (size_t i = 0; i < shown.size(); i++)
-        nodes.push_back(node_json(call.caller, *shown[i], users[i]));
-    respond_json(call.responder, {{"nodes", std::move(nodes)}, {"more", more}, {"cores", cores},
-                                  {"cores_used", used}, {"backend", backend_json()}});
+        list->text += (list->text.empty() ? "" : ",") +
+            node_json(list->caller, *shown[i], users[i])
+                .dump(-1, ' ', false, Json::error_handler_t::replace);
+    bool is_full = list->text.size() > ANSWER_BYTES_MAX;
+    if (list->written < list->names.size() && !is_full)
+        return true;
+    Json rest = {{"more", list->more || list->written < list->names.size()},
+                 {"cores", list->cores},
+                 {"cores_used", list->used},
+                 {"backend", backend_json()}};
+    std::string end = rest.dump(-1, ' ', false, Json::error_handler_t::replace);
+    respond_text(list->responder, "{\"nodes\":[" + list->text + "]," + end.substr(1) + "\n");
+    return false;
 }
 
 void Api::get_node(Call &call)
@@ -673,6 +817,7 @@ void Api::get_version(Call &call)
                                   {"backend", settings.backend},
                                   {"started_ms", daemon_.started_ms()},
                                   {"now_ms", unix_ms()},
+                                  {"web_changes", settings.allow_web_changes},
                                   {"user", user}});
 }
 
@@ -785,7 +930,7 @@ void Api::send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t 
 void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms,
                         Timeline::Query query)
 {
-    Json segments = Json::array(), nodes = Json::array();
+    Json nodes = Json::array();
     bool all = range.begin == daemon_.state().nodes.begin() &&
         range.end == daemon_.state().nodes.end();
     bool is_first = query.before == INT64_MAX;
@@ -799,85 +944,168 @@ void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int
     query.from_ms = daemon_.core_ms(from_ms);
     query.to_ms = daemon_.core_ms(to_ms);
     query.nodes = all ? nullptr : &wanted;
-    Timeline::Found found = daemon_.timeline().between(query);
-    /* asked once for a job, not for each segment */
-    std::unordered_map<JobId, bool> may_see_job;
-    for (const Segment &segment : found.segments) {
+    auto found = std::make_shared<Timeline::Found>(daemon_.timeline().between(query));
+    auto names = std::make_shared<std::unordered_map<JobId, std::string>>();
+    for (Segment &segment : found->segments) {
+        auto [name, is_new] = names->try_emplace(segment.job);
         const Job *job = daemon_.state().job(segment.job);
-        auto [known, is_new] = may_see_job.try_emplace(segment.job);
-        if (is_new) {
-            auto owner = owner_of(segment.job);
-            known->second = owner && may_see(call.caller, *owner);
-        }
-        bool visible = known->second;
-        segments.push_back({{"job", visible ? Json(segment.job) : Json()},
-                            {"name", visible && job ? Json(job->spec.name) : Json()},
-                            {"node", segment.node}, {"cores", segment.cores},
-                            {"from_ms", daemon_.shown_ms(segment.from_ms)},
-                            {"to_ms", time_or_null(daemon_.shown_ms(segment.to_ms))}});
+        if (is_new && job)
+            name->second = job->spec.name;
+        if (job)
+            segment.uid = job->spec.uid;
     }
-    respond_json(call.responder,
-                 {{"from_ms", from_ms},
-                  {"to_ms", to_ms},
-                  {"nodes", std::move(nodes)},
-                  {"segments", std::move(segments)},
-                  {"next", found.older ? Json(found.segments.front().number) : Json()},
-                  {"more", found.older || found.forgotten}});
+    auto visible = [private_jobs = daemon_.settings().private_jobs, caller = call.caller,
+                    owners = std::unordered_map<JobId, std::optional<uint32_t>>()](
+                       History &history, const Segment &segment) mutable {
+        if (caller.administrator || !private_jobs)
+            return true;
+        if (segment.uid)
+            return *segment.uid == caller.uid;
+        auto [owner, is_new] = owners.try_emplace(segment.job);
+        if (is_new)
+            owner->second = stored(history.owner(segment.job));
+        return owner->second == caller.uid;
+    };
+    auto task = [found, names, visible, from_ms, to_ms, nodes = std::move(nodes),
+                 offset_ms = daemon_.shown_ms(0)](History &history) mutable {
+        Json segments = Json::array();
+        for (const Segment &segment : found->segments) {
+            bool shown = visible(history, segment);
+            std::string name = shown ? names->at(segment.job) : "";
+            segments.push_back(
+                {{"job", shown ? Json(segment.job) : Json()},
+                 {"name", text_or_null(name)},
+                 {"node", segment.node},
+                 {"cores", segment.cores},
+                 {"from_ms", segment.from_ms + offset_ms},
+                 {"to_ms", segment.to_ms == NEVER ? Json() : Json(segment.to_ms + offset_ms)}});
+        }
+        Json json = {{"from_ms", from_ms},
+                     {"to_ms", to_ms},
+                     {"nodes", std::move(nodes)},
+                     {"segments", std::move(segments)},
+                     {"next", found->older ? Json(found->segments.front().number) : Json()},
+                     {"more", found->older || found->forgotten}};
+        return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    };
+    read<std::string>(call.caller, call.responder, task,
+                      [this, responder = call.responder](std::string text) {
+                          respond_text(responder, std::move(text));
+                      });
 }
+
+/* A report on its way: the jobs that have not ended are looked at bit by bit, the others, and the
+ * sums, on the reader's thread. */
+struct Api::ReportQuery {
+    UserSlots::Slot slot;
+    Responder responder;
+    Caller caller;
+    int64_t from_ms = 0, to_ms = 0;
+    std::set<JobId> ids;
+    bool by_user = false, private_jobs = true;
+
+    JobId after = 0;                    /* those up to here have been looked at */
+    int64_t now_ms = 0, cores = 0;
+    std::vector<JobFacts> living;
+    EndedJobs::Facts ended;
+
+    bool wants(JobId id, uint32_t uid, int64_t submitted_ms) const
+    {
+        return (caller.administrator || !private_jobs || caller.uid == uid) &&
+               submitted_ms >= from_ms && submitted_ms <= to_ms &&
+               (ids.empty() || ids.contains(id));
+    }
+};
 
 /* After a restart it may take a moment until all that has ended is known again. */
 void Api::get_report(Call &call)
 {
     constexpr int64_t LOADING_MAX_MS = 60000;
-    QueryReader query(call.request.query);
-    int64_t from_ms = daemon_.core_ms(query.number("from_ms", 0, INT64_MAX / 2, 0));
-    int64_t to_ms = daemon_.core_ms(query.number("to_ms", 0, INT64_MAX / 2, INT64_MAX / 2));
-    auto numbers = query.numbers("ids");
-    std::string by = query.text("by");
-    query.finish();
+    QueryReader reader(call.request.query);
+    auto query = std::make_shared<ReportQuery>();
+    query->responder = call.responder;
+    query->caller = call.caller;
+    query->private_jobs = daemon_.settings().private_jobs;
+    query->from_ms = daemon_.core_ms(reader.number("from_ms", 0, INT64_MAX / 2, 0));
+    query->to_ms = daemon_.core_ms(reader.number("to_ms", 0, INT64_MAX / 2, INT64_MAX / 2));
+    auto numbers = reader.numbers("ids");
+    query->ids = {numbers.begin(), numbers.end()};
+    std::string by = reader.text("by");
+    reader.finish();
     if (!by.empty() && by != "user")
         throw ApiError{400, "field", "'by' must be user", "by"};
-    std::set<JobId> ids(numbers.begin(), numbers.end());
-    wait(call, LOADING_MAX_MS,
-         [this, responder = call.responder, caller = call.caller, from_ms, to_ms, ids,
-          by](bool late) {
-             if (!daemon_.ended_jobs().is_complete() && !late)
-                 return false;
-             auto wanted = [&](JobId id, uint32_t uid, int64_t submitted_ms) {
-                 return may_see(caller, uid) && submitted_ms >= from_ms && submitted_ms <= to_ms &&
-                        (ids.empty() || ids.contains(id));
-             };
-             send_report(responder, wanted, by == "user");
-             return true;
-         });
+    query->by_user = by == "user";
+    wait(call.responder, LOADING_MAX_MS, [this, query](bool late) {
+        if (!daemon_.ended_jobs().is_complete() && !late)
+            return false;
+        daemon_.user_slots().take(query->caller.uid, [this, query](UserSlots::Slot slot) {
+            query->slot = std::move(slot);
+            send_report(query);
+        });
+        return true;
+    });
 }
 
-void Api::send_report(const Responder &responder, const WantedJob &wanted, bool by_user)
+/* Who ends meanwhile is among the living, and not among those that had ended before. */
+void Api::send_report(const std::shared_ptr<ReportQuery> &query)
 {
-    int64_t now_ms = daemon_.now_ms();
+    query->now_ms = daemon_.now_ms();
+    query->cores = daemon_.state().indices().nodes.cores;
+    query->ended = daemon_.ended_jobs().facts();
+    in_slices(query->responder, [this, query] { return add_living_jobs(query); });
+}
+
+bool Api::add_living_jobs(const std::shared_ptr<ReportQuery> &query)
+{
+    constexpr int AT_ONCE = 500;
     const State &state = daemon_.state();
-    Report all(now_ms);
-    UserReports users(now_ms);
-    auto add = [&](const JobFacts &facts) {
-        all.add(facts);
-        if (by_user)
-            users.add(facts);
-    };
-    for (const JobFacts &facts : daemon_.ended_jobs().facts())
-        if (wanted(facts.id, facts.uid, facts.submitted_ms))
-            add(facts);
-    for (const auto &[id, job] : state.jobs) {
-        if (is_end(job.state) || !wanted(id, job.spec.uid, job.submitted_ms))
+    auto entry = state.jobs.lower_bound(query->after + 1);
+    for (int i = 0; i < AT_ONCE && entry != state.jobs.end(); i++, ++entry) {
+        const auto &[id, job] = *entry;
+        query->after = id;
+        bool had_ended = job.ended_ms != NEVER && job.ended_ms < query->now_ms;
+        if (had_ended || !query->wants(id, job.spec.uid, job.submitted_ms))
             continue;
         bool has_started = job.started_ms != NEVER;
-        add(facts_of(job, has_started ? daemon_.timeline().core_ms(id, now_ms) : 0));
+        query->living.push_back(
+            facts_of(job, has_started ? daemon_.timeline().core_ms(id, query->now_ms) : 0));
     }
-    int64_t cores = state.indices().nodes.cores;
-    Json report = all.json(cores);
-    report["metrics"] = report_metrics();
-    if (by_user)
-        report["users"] = users.json(cores);
-    respond_json(responder, report);
+    if (entry != state.jobs.end())
+        return true;
+    compute_report(query);
+    return false;
+}
+
+void Api::compute_report(const std::shared_ptr<ReportQuery> &query)
+{
+    auto task = [query](History &) {
+        Report all(query->now_ms);
+        UserReports users(query->now_ms);
+        std::unordered_set<JobId> living;
+        auto add = [&](const JobFacts &facts) {
+            all.add(facts);
+            if (query->by_user)
+                users.add(facts);
+        };
+        for (const JobFacts &facts : query->living) {
+            living.insert(facts.id);
+            add(facts);
+        }
+        query->ended.each([&](const JobFacts &facts) {
+            if (query->wants(facts.id, facts.uid, facts.submitted_ms) &&
+                !living.contains(facts.id))
+                add(facts);
+        });
+        Json report = all.json(query->cores);
+        report["metrics"] = report_metrics();
+        if (query->by_user)
+            report["users"] = users.json(query->cores);
+        return report.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    };
+    read<std::string>(query->caller, query->responder, task,
+                      [this, responder = query->responder](std::string text) {
+                          respond_text(responder, std::move(text));
+                      });
 }
 
 }  // namespace elastic::rm

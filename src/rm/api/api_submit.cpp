@@ -239,6 +239,14 @@ void Api::check_room(uint32_t uid, size_t bytes) const
                     " jobs that have not ended, and more are not allowed: submit again later",
             "",
             {{"Retry-After", "60"}}};
+    if (!daemon_.has_space())
+        throw ApiError{503,
+                       "storage",
+                       "the disk of elasticd's store is full: no jobs are accepted until there is "
+                       "space again; jobs that are there go on",
+                       "",
+                       {{"Retry-After", "60"}}};
+    check_bytes(uid, bytes);
     if (daemon_.quota().bytes_of(uid) + static_cast<int64_t>(bytes) > settings.bytes_per_user_max)
         throw ApiError{
             503,
@@ -250,13 +258,29 @@ void Api::check_room(uint32_t uid, size_t bytes) const
             {{"Retry-After", "60"}}};
 }
 
+/* Of all that is kept, ended jobs included; the oldest of these are being forgotten if it is too
+ * much. */
+void Api::check_bytes(uint32_t uid, size_t bytes) const
+{
+    int64_t most = daemon_.settings().bytes_per_user_max;
+    int64_t used = stored(daemon_.store().used_bytes(uid));
+    if (used + static_cast<int64_t>(bytes) <= most)
+        return;
+    throw ApiError{503,
+                   "full",
+                   "what is kept of your jobs would be more than " + std::to_string(most) +
+                       " bytes: the oldest that have ended are being forgotten; try again later",
+                   "",
+                   {{"Retry-After", "5"}}};
+}
+
 void Api::submit(Call &call)
 {
     auto begin = std::chrono::steady_clock::now();
     if (geteuid() != 0 && call.caller.uid != geteuid())
         throw ApiError{403, "forbidden",
-                       "this elasticd runs as " + user_name(geteuid()) +
-                           " and can run jobs of that user only: "
+                       "this elasticd runs as the user with the number " +
+                           std::to_string(geteuid()) + " and can run jobs of that user only: "
                            "start your own, or ask for one that runs as root"};
     Launch launch;
     std::string script, key;

@@ -14,9 +14,11 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <list>
 #include <set>
 
 #include "base/log.h"
+#include "core/fields.h"
 
 namespace elastic::rm {
 
@@ -29,6 +31,10 @@ constexpr size_t REFUSED_KEPT = 64;                     /* so that they can read
 constexpr int64_t REFUSED_KEPT_MS = 5000;
 constexpr size_t CONNECTION_MEMORY = 2 * HTTP_HEADER_MAX;
 constexpr int BACKLOG = 512;
+constexpr int64_t STRANGER_MAX_MS = 10000;      /* for the first request */
+constexpr size_t STRANGERS_MIN = 16;
+constexpr size_t ENDED_MAX = 512;               /* whose end libmicrohttpd has not noticed yet */
+constexpr size_t SEND_BLOCK = 32 << 10;
 
 }  // namespace
 
@@ -38,21 +44,23 @@ struct Responder::Exchange {
     HttpRequest request;
     std::optional<HttpResponse> response;
     size_t received = 0, reserved = 0;
+    size_t answer_bytes = 0;            /* that count as not sent yet */
     bool dispatched = false, suspended = false;
+};
+
+struct HttpConnection {
+    HttpServer::Impl *server = nullptr;
+    std::string peer;
+    std::string address;                /* over TCP: its class */
+    int fd = -1;
+    int64_t late_at_ms = 0;             /* then it is ended; 0: it waits for us */
+    bool is_stranger = false, is_ended = false;
 };
 
 struct HttpServer::Impl {
     using Exchange = Responder::Exchange;
 
-    /* Who connects: a user over the Unix socket, an address over TCP. */
-    struct Peer {
-        size_t connections = 0, body_bytes = 0;
-    };
-    struct Connection {
-        std::string peer;
-        int fd = -1;
-        int64_t late_at_ms = 0;         /* then it is ended; 0: it waits for us */
-    };
+    using Connection = HttpConnection;
 
     Loop &loop;
     Admit admit;
@@ -64,14 +72,15 @@ struct HttpServer::Impl {
     int epoll_fd = -1;
     Loop::TimerId timer = 0;
     std::set<std::shared_ptr<Exchange>> exchanges;
-    std::map<std::string, Peer> peers;
+    std::shared_ptr<HttpPeers> peers;
     std::set<Connection *> connections;
     std::deque<std::pair<Descriptor, int64_t>> refused;     /* until when it is kept */
     Loop::TimerId sweep_timer = 0, accept_timer = 0, refused_timer = 0;
 
-    Impl(Loop &loop_, Admit admit_, Handler handler_, const HttpLimits &limits_, bool is_unix_)
+    Impl(Loop &loop_, Admit admit_, Handler handler_, const HttpLimits &limits_, bool is_unix_,
+         std::shared_ptr<HttpPeers> peers_)
         : loop(loop_), admit(std::move(admit_)), handler(std::move(handler_)), limits(limits_),
-          is_unix(is_unix_)
+          is_unix(is_unix_), peers(std::move(peers_))
     {
     }
     ~Impl();
@@ -81,6 +90,9 @@ struct HttpServer::Impl {
     void refuse(Descriptor socket, int status, const char *message);
     void drop_refused();
     void opened(Connection *connection);
+    void add_stranger(const std::string &peer);
+    size_t strangers_max() const { return std::max(limits.connections / 4, STRANGERS_MIN); }
+    std::optional<HttpResponse> make_known(Connection &connection, uint32_t uid);
     void closed(Connection *connection);
     void sweep();
     void release(Exchange &exchange);
@@ -90,6 +102,30 @@ struct HttpServer::Impl {
     void begin(Exchange &exchange, const char *url, const char *method);
     MHD_Result finish(const std::shared_ptr<Exchange> &exchange);
     MHD_Result send(Exchange &exchange);
+};
+
+struct HttpPeers {
+    using Exchange = HttpServer::Impl::Exchange;
+
+    /* A user, or a class of addresses. */
+    struct Peer {
+        size_t connections = 0, body_bytes = 0, answer_bytes = 0;
+    };
+    std::map<std::string, Peer> peers;
+    std::list<HttpConnection *> strangers;      /* the oldest first */
+    size_t users = 0;                           /* connections of known ones */
+    std::list<Exchange *> answers;              /* that are not sent yet, the oldest first */
+    size_t answer_bytes = 0;
+
+    void join(HttpConnection &connection);
+    void leave(HttpConnection &connection);
+    void end(HttpConnection &connection);
+    bool end_stranger(const std::string &peer);
+    bool hold_answer(Exchange &exchange, size_t bytes);
+    void drop_answer(Exchange &exchange);
+    bool end_answer_of(const std::string &peer);
+    std::string largest_reader() const;
+    void forget_idle(std::string peer);
 };
 
 namespace {
@@ -111,19 +147,17 @@ std::optional<uint32_t> uid_of(int socket)
     return peer ? std::optional<uint32_t>(peer->uid) : std::nullopt;
 }
 
-/* Of IPv6 the network: a host has as many addresses in it as it likes. */
+std::string user_peer(uint32_t uid)
+{
+    return "uid " + std::to_string(uid);
+}
+
 std::string peer_of(int socket, const sockaddr_storage &address)
 {
-    if (address.ss_family == AF_INET)
-        return std::string(reinterpret_cast<const char *>(
-                               &reinterpret_cast<const sockaddr_in &>(address).sin_addr),
-                           4);
-    if (address.ss_family == AF_INET6)
-        return std::string(reinterpret_cast<const char *>(
-                               &reinterpret_cast<const sockaddr_in6 &>(address).sin6_addr),
-                           8);
+    if (address.ss_family == AF_INET || address.ss_family == AF_INET6)
+        return address_class(reinterpret_cast<const sockaddr *>(&address));
     auto uid = uid_of(socket);
-    return "uid " + std::to_string(uid ? *uid : UINT32_MAX);
+    return user_peer(uid ? *uid : UINT32_MAX);
 }
 
 Impl::Connection *connection_of(MHD_Connection *connection)
@@ -131,6 +165,12 @@ Impl::Connection *connection_of(MHD_Connection *connection)
     const MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? static_cast<Impl::Connection *>(info->socket_context) : nullptr;
+}
+
+/* Null: its client is gone. */
+HttpConnection *exchange_connection(const Impl::Exchange &exchange)
+{
+    return exchange.connection ? connection_of(exchange.connection) : nullptr;
 }
 
 void give_time(MHD_Connection *connection, int64_t for_ms)
@@ -184,6 +224,7 @@ void on_end(void *context, MHD_Connection *, void **request_context, MHD_Request
     if (!held)
         return;
     static_cast<Impl *>(context)->release(**held);
+    static_cast<Impl *>(context)->peers->drop_answer(**held);
     /* for the next request */
     give_time((*held)->connection, static_cast<Impl *>(context)->limits.receive_max_ms);
     (*held)->server = nullptr;
@@ -209,8 +250,15 @@ void on_connection(void *context, MHD_Connection *connection, void **socket_cont
                    : address->client_addr->sa_family == AF_INET ? sizeof(sockaddr_in)
                                                                 : sizeof(sa_family_t));
         int fd = info ? info->connect_fd : -1;
-        auto *entry = new Impl::Connection{
-            peer_of(fd, known), fd, monotonic_ms() + impl->limits.receive_max_ms};
+        int64_t max_ms = impl->limits.receive_max_ms;
+        auto *entry = new Impl::Connection;
+        entry->server = impl;
+        entry->fd = fd;
+        entry->peer = peer_of(fd, known);
+        entry->is_stranger = !impl->is_unix;
+        entry->address = entry->is_stranger ? entry->peer : "";
+        entry->late_at_ms =
+            monotonic_ms() + (entry->is_stranger ? std::min(max_ms, STRANGER_MAX_MS) : max_ms);
         *socket_context = entry;
         impl->opened(entry);
     } else if (*socket_context) {
@@ -259,7 +307,8 @@ std::string HttpServer::Impl::start(Descriptor socket)
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
         nullptr, nullptr, on_request, this, MHD_OPTION_EXTERNAL_LOGGER, on_log, nullptr,
         MHD_OPTION_CONNECTION_LIMIT,
-        static_cast<unsigned>(limits.connections + 2 * HTTP_ROOT_RESERVE),
+        static_cast<unsigned>(
+            limits.connections + strangers_max() + 2 * HTTP_ROOT_RESERVE + ENDED_MAX),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
         static_cast<unsigned>(std::max<int64_t>(limits.receive_max_ms / 1000, 1)),
         MHD_OPTION_NOTIFY_COMPLETED, on_end, this, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
@@ -306,13 +355,22 @@ void HttpServer::Impl::accept_some()
 
 void HttpServer::Impl::add(Descriptor socket, const sockaddr_storage &address, socklen_t length)
 {
-    bool is_root = is_unix && uid_of(socket.get()) == 0u;
-    auto peer = peers.find(peer_of(socket.get(), address));
-    if (peer != peers.end() && peer->second.connections >= limits.connections_of_peer)
+    std::string name = peer_of(socket.get(), address);
+    auto peer = peers->peers.find(name);
+    bool is_full =
+        peer != peers->peers.end() && peer->second.connections >= limits.connections_of_peer;
+    if (!is_unix) {
+        if (is_full)
+            peers->end_stranger(name);
+        else if (peers->strangers.size() >= strangers_max())
+            peers->end_stranger("");
+    } else if (is_full) {
         return refuse(std::move(socket), 429, "you have too many open connections: close some");
-    if (connections.size() >= limits.connections + (is_root ? HTTP_ROOT_RESERVE : 0))
+    } else if (peers->users >=
+               limits.connections + (uid_of(socket.get()) == 0u ? HTTP_ROOT_RESERVE : 0)) {
         return refuse(std::move(socket), 503,
                       "elasticd has too many open connections: try again in a moment");
+    }
     MHD_add_connection(daemon, socket.release(), reinterpret_cast<const sockaddr *>(&address),
                        length);
 }
@@ -351,17 +409,176 @@ void HttpServer::Impl::drop_refused()
 void HttpServer::Impl::opened(Connection *connection)
 {
     connections.insert(connection);
-    peers[connection->peer].connections++;
+    peers->join(*connection);
 }
 
 void HttpServer::Impl::closed(Connection *connection)
 {
-    auto peer = peers.find(connection->peer);
-    if (--peer->second.connections == 0)
-        peers.erase(peer);
+    peers->leave(*connection);
     connections.erase(connection);
     delete connection;
 }
+
+/* From now on it counts for its user. */
+std::optional<HttpResponse> HttpServer::Impl::make_known(Connection &connection, uint32_t uid)
+{
+    if (!connection.is_stranger)
+        return std::nullopt;
+    auto refusal = [](int status, const char *code, const char *message) {
+        Json error = {{"code", code}, {"message", message}};
+        return HttpResponse{status,
+                            "application/json",
+                            Json{{"error", error}}.dump() + "\n",
+                            {{"Retry-After", "1"}, {"Connection", "close"}}};
+    };
+    auto peer = peers->peers.find(user_peer(uid));
+    if (peer != peers->peers.end() && peer->second.connections >= limits.connections_of_peer)
+        return refusal(429, "rate", "you have too many open connections: close some");
+    if (peers->users >= limits.connections + (uid == 0 ? HTTP_ROOT_RESERVE : 0))
+        return refusal(
+            503, "full", "elasticd has too many open connections: try again in a moment");
+    peers->leave(connection);
+    connection.is_stranger = false;
+    connection.peer = user_peer(uid);
+    peers->join(connection);
+    return std::nullopt;
+}
+
+/* ---- peers ----------------------------------------------------------------------------------- */
+
+std::shared_ptr<HttpPeers> make_http_peers()
+{
+    return std::make_shared<HttpPeers>();
+}
+
+std::string address_class(const sockaddr *address)
+{
+    char text[INET6_ADDRSTRLEN] = "";
+    in_addr v4 = {};
+    if (address->sa_family == AF_INET6) {
+        const in6_addr &v6 = reinterpret_cast<const sockaddr_in6 *>(address)->sin6_addr;
+        if (IN6_IS_ADDR_LOOPBACK(&v6))
+            return "this machine";
+        if (!IN6_IS_ADDR_V4MAPPED(&v6)) {
+            in6_addr network = v6;
+            memset(&network.s6_addr[8], 0, 8);
+            inet_ntop(AF_INET6, &network, text, sizeof text);
+            return std::string(text) + "/64";
+        }
+        memcpy(&v4, &v6.s6_addr[12], sizeof v4);
+    } else {
+        v4 = reinterpret_cast<const sockaddr_in *>(address)->sin_addr;
+    }
+    if (ntohl(v4.s_addr) >> 24 == 127)
+        return "this machine";
+    return inet_ntop(AF_INET, &v4, text, sizeof text);
+}
+
+void HttpPeers::join(HttpConnection &connection)
+{
+    peers[connection.peer].connections++;
+    if (connection.is_stranger)
+        strangers.push_back(&connection);
+    else
+        users++;
+}
+
+void HttpPeers::leave(HttpConnection &connection)
+{
+    if (connection.is_ended)
+        return;
+    auto peer = peers.find(connection.peer);
+    peer->second.connections--;
+    forget_idle(connection.peer);
+    if (connection.is_stranger)
+        strangers.remove(&connection);
+    else
+        users--;
+}
+
+/* It does not count any more; libmicrohttpd notices it and does the rest. */
+void HttpPeers::end(HttpConnection &connection)
+{
+    leave(connection);
+    connection.is_ended = true;
+    shutdown(connection.fd, SHUT_RDWR);
+}
+
+/* The oldest one of this class of addresses, of any if it is empty. */
+bool HttpPeers::end_stranger(const std::string &peer)
+{
+    for (HttpConnection *each : strangers)
+        if (peer.empty() || each->peer == peer) {
+            end(*each);
+            return true;
+        }
+    return false;
+}
+
+/* False: there is no capacity for it. */
+bool HttpPeers::hold_answer(Exchange &exchange, size_t bytes)
+{
+    const HttpConnection *connection = exchange_connection(exchange);
+    if (bytes > HTTP_ANSWER_MAX || !connection)
+        return false;
+    while (peers[connection->peer].answer_bytes + bytes > HTTP_PEER_ANSWERS_MAX)
+        if (!end_answer_of(connection->peer))
+            return false;
+    while (answer_bytes + bytes > HTTP_ANSWERS_MAX)
+        if (!end_answer_of(largest_reader()))
+            return false;
+    exchange.answer_bytes = bytes;
+    peers[connection->peer].answer_bytes += bytes;
+    answer_bytes += bytes;
+    answers.push_back(&exchange);
+    return true;
+}
+
+void HttpPeers::drop_answer(Exchange &exchange)
+{
+    size_t bytes = std::exchange(exchange.answer_bytes, 0);
+    const HttpConnection *connection = exchange_connection(exchange);
+    if (bytes == 0 || !connection)
+        return;
+    answers.remove(&exchange);
+    answer_bytes -= bytes;
+    auto peer = peers.find(connection->peer);
+    peer->second.answer_bytes -= bytes;
+    forget_idle(connection->peer);
+}
+
+bool HttpPeers::end_answer_of(const std::string &peer)
+{
+    for (Exchange *each : answers) {
+        HttpConnection *connection = exchange_connection(*each);
+        if (!connection || connection->peer != peer)
+            continue;
+        log_line(LogLevel::WARNING, "a client does not read its answers and is disconnected",
+                 {{"client", peer}, {"bytes", each->answer_bytes}});
+        drop_answer(*each);
+        if (!connection->is_ended)
+            end(*connection);
+        return true;
+    }
+    return false;
+}
+
+void HttpPeers::forget_idle(std::string name)
+{
+    auto peer = peers.find(name);
+    if (peer != peers.end() && peer->second.connections + peer->second.body_bytes +
+                peer->second.answer_bytes == 0)
+        peers.erase(peer);
+}
+
+std::string HttpPeers::largest_reader() const
+{
+    auto largest = std::ranges::max_element(
+        peers, {}, [](const auto &entry) { return entry.second.answer_bytes; });
+    return largest == peers.end() ? "" : largest->first;
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
 
 /* Who is too slow finds the connection ended; libmicrohttpd notices it and does the rest. */
 void HttpServer::Impl::sweep()
@@ -408,6 +625,8 @@ void HttpServer::Impl::begin(Exchange &exchange, const char *url, const char *me
     request.authorization = header(exchange.connection, "Authorization");
     request.origin = header(exchange.connection, "Origin");
     request.host = header(exchange.connection, "Host");
+    if (const Connection *connection = connection_of(exchange.connection))
+        request.address = connection->address;
     const MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (auto peer = is_unix && info ? credentials_of(info->connect_fd) : std::nullopt) {
@@ -426,10 +645,12 @@ MHD_Result HttpServer::Impl::let_in(const std::shared_ptr<Exchange> &exchange)
     uint64_t bytes = strtoull(length.c_str(), nullptr, 10);
     /* Somewhat too much is read and thrown away, so that the client hears why it is refused. */
     exchange->request.too_large = bytes > 4 * HTTP_BODY_MAX;
-    exchange->response = admit(exchange->request);
     Connection *connection = connection_of(exchange->connection);
+    exchange->response = admit(exchange->request);
+    if (connection && exchange->request.user && !exchange->response)
+        exchange->response = make_known(*connection, *exchange->request.user);
     if (!exchange->response && connection) {
-        Peer &peer = peers[connection->peer];
+        HttpPeers::Peer &peer = peers->peers[connection->peer];
         exchange->reserved = is_chunked ? HTTP_BODY_MAX : std::min<uint64_t>(bytes, HTTP_BODY_MAX);
         peer.body_bytes += exchange->reserved;
         if (peer.body_bytes > HTTP_PEER_BODIES_MAX)
@@ -450,9 +671,11 @@ MHD_Result HttpServer::Impl::let_in(const std::shared_ptr<Exchange> &exchange)
 void HttpServer::Impl::release(Exchange &exchange)
 {
     Connection *connection = connection_of(exchange.connection);
-    auto peer = connection ? peers.find(connection->peer) : peers.end();
-    if (peer != peers.end())
+    auto peer = connection ? peers->peers.find(connection->peer) : peers->peers.end();
+    if (peer != peers->peers.end()) {
         peer->second.body_bytes -= std::exchange(exchange.reserved, 0);
+        peers->forget_idle(peer->first);
+    }
 }
 
 /* The request is complete, or the answer to it is there. */
@@ -476,10 +699,23 @@ MHD_Result HttpServer::Impl::send(Exchange &exchange)
 {
     const HttpResponse &answer = *exchange.response;
     give_time(exchange.connection, limits.send_max_ms);
-    MHD_Response *response = MHD_create_response_from_buffer(
-        answer.body.size(), const_cast<char *>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
-    if (!response)
+    if (!peers->hold_answer(exchange, answer.body.size()))
         return MHD_NO;
+    /* Its own copy is the only one. */
+    auto *body = new std::string(std::move(exchange.response->body));
+    auto read = [](void *context, uint64_t position, char *block, size_t bytes_max) -> ssize_t {
+        const auto &text = *static_cast<const std::string *>(context);
+        size_t bytes = std::min(bytes_max, text.size() - std::min<size_t>(position, text.size()));
+        memcpy(block, text.data() + position, bytes);
+        return bytes > 0 ? static_cast<ssize_t>(bytes) : MHD_CONTENT_READER_END_OF_STREAM;
+    };
+    auto free_body = [](void *context) { delete static_cast<std::string *>(context); };
+    MHD_Response *response =
+        MHD_create_response_from_callback(body->size(), SEND_BLOCK, read, body, free_body);
+    if (!response) {
+        delete body;
+        return MHD_NO;
+    }
     MHD_add_response_header(response, "Content-Type", answer.type.c_str());
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
@@ -508,9 +744,10 @@ HttpServer::~HttpServer() = default;
 
 Result<std::unique_ptr<HttpServer>>
 HttpServer::start(Loop &loop, Descriptor listening, bool is_unix, const HttpLimits &limits,
-                  Admit admit, Handler handler)
+                  std::shared_ptr<HttpPeers> peers, Admit admit, Handler handler)
 {
-    auto impl = std::make_unique<Impl>(loop, std::move(admit), std::move(handler), limits, is_unix);
+    auto impl = std::make_unique<Impl>(
+        loop, std::move(admit), std::move(handler), limits, is_unix, std::move(peers));
     std::string error = impl->start(std::move(listening));
     if (!error.empty())
         return Error{error};

@@ -10,14 +10,23 @@
  * complete, and may answer instead of the handler; then the rest is never read.
  *
  * Bounds: HTTP_BODY_MAX bytes of body, HTTP_PEER_BODIES_MAX of all bodies of a peer that are under
- * way, HTTP_HEADER_MAX of request line and headers; connections as given, of all and of each peer
- * (a user, or an address), from the moment of connecting; root has some more in reserve.  Times
- * (http.cpp) for a request to come in and for an answer to go out, however slow the client is.
- * Owner of the server and its connections; the listening descriptor is its own.  One thread.
+ * way, HTTP_HEADER_MAX of request line and headers; HTTP_ANSWER_MAX of an answer,
+ * HTTP_PEER_ANSWERS_MAX of all answers of a peer that are not sent yet, HTTP_ANSWERS_MAX of all.
+ * The connections with the oldest of these answers are ended when there are more bytes.
+ *
+ * Connections count for their user, of all and of each, over all servers (HttpPeers); root has some
+ * more in reserve.  Over TCP the user is known with the first request that is admitted; until then
+ * a connection is a stranger's, and counts for its class of addresses.  Strangers have capacity of
+ * their own, and never that of users: a new one ends the oldest.
+ *
+ * Times (http.cpp) for a request to come in and for an answer to go out, however slow the client
+ * is.  Owner of the server and its connections; the listening descriptor is its own.  One thread.
  */
 
 #ifndef ELASTIC_RM_HTTP_H_INCLUDED
 #define ELASTIC_RM_HTTP_H_INCLUDED
+
+#include <sys/socket.h>
 
 #include <functional>
 #include <map>
@@ -35,6 +44,9 @@ constexpr size_t HTTP_BODY_MAX = 6 * 1024 * 1024;
 constexpr size_t HTTP_PEER_BODIES_MAX = 32 * 1024 * 1024;
 constexpr size_t HTTP_HEADER_MAX = 32 * 1024;
 constexpr size_t HTTP_ROOT_RESERVE = 16;
+constexpr size_t HTTP_ANSWER_MAX = 16 * 1024 * 1024;
+constexpr size_t HTTP_PEER_ANSWERS_MAX = 32 * 1024 * 1024;
+constexpr size_t HTTP_ANSWERS_MAX = 256 * 1024 * 1024;
 
 struct HttpRequest {
     std::string method, path;           /* decoded, without the query */
@@ -43,6 +55,8 @@ struct HttpRequest {
     std::string authorization, origin, host;
     std::optional<uint32_t> peer_uid;   /* who is on the other side of a Unix socket, */
     int32_t peer_pid = 0;               /* and its process, as far as it can be seen from here */
+    std::string address;                /* over TCP: the class of addresses, for people */
+    std::optional<uint32_t> user;       /* who asks; `admit` says it */
     bool too_large = false;             /* the body was longer and is not here */
 };
 
@@ -61,6 +75,12 @@ struct HttpLimits {
 };
 
 class HttpServer;
+/* Of all servers together. */
+struct HttpPeers;
+std::shared_ptr<HttpPeers> make_http_peers();
+/* What counts as one: of IPv6 the network, of IPv4 the address, also if it is written as an IPv6
+ * one; of this machine all addresses. */
+std::string address_class(const sockaddr *address);
 
 class Responder {
   public:
@@ -78,11 +98,11 @@ class HttpServer {
   public:
     using Handler = std::function<void(const HttpRequest &, Responder)>;
     /* the body is not there yet */
-    using Admit = std::function<std::optional<HttpResponse>(const HttpRequest &)>;
+    using Admit = std::function<std::optional<HttpResponse>(HttpRequest &)>;
 
     static Result<std::unique_ptr<HttpServer>>
-    start(Loop &loop, Descriptor listening, bool is_unix, const HttpLimits &limits, Admit admit,
-          Handler handler);
+    start(Loop &loop, Descriptor listening, bool is_unix, const HttpLimits &limits,
+          std::shared_ptr<HttpPeers> peers, Admit admit, Handler handler);
     ~HttpServer();
     HttpServer(const HttpServer &) = delete;
     HttpServer &operator=(const HttpServer &) = delete;

@@ -58,6 +58,8 @@ inline constexpr MetricInfo COMMIT{
 inline constexpr MetricInfo TURN{
     "elasticd_turn_seconds", "histogram", nullptr,
     "Processor time of one turn of the loop, in which nobody else is served."};
+inline constexpr MetricInfo TURN_LONGEST{"elasticd_turn_longest_seconds", "gauge", nullptr,
+                                         "Processor time of the longest turn of this process."};
 inline constexpr MetricInfo SUBMIT{"elasticd_submit_seconds", "histogram", nullptr,
                                    "From a submission's arrival to its answer."};
 

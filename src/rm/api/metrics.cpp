@@ -120,6 +120,7 @@ std::string Metrics::text(const State &state, const Now &now) const
     single(out, metric::STORAGE_WORKS, now.storage_works ? 1 : 0);
     single(out, metric::CONNECTIONS, now.connections);
     single(out, metric::START_TIME, now.started_ms / 1000);
+    single(out, metric::TURN_LONGEST, turn_longest_s_);
     out << commit_.text(metric::COMMIT) << submit_.text(metric::SUBMIT) << turn_.text(metric::TURN);
     return out.str();
 }

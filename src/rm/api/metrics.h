@@ -6,6 +6,7 @@
 #ifndef ELASTIC_RM_METRICS_H_INCLUDED
 #define ELASTIC_RM_METRICS_H_INCLUDED
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -26,7 +27,11 @@ class Metrics {
     void count_redundant() { redundant_++; }
     void time_commit(double seconds) { commit_.add(seconds); }
     void time_submit(double seconds) { submit_.add(seconds); }
-    void time_turn(double seconds) { turn_.add(seconds); }
+    void time_turn(double seconds)
+    {
+        turn_.add(seconds);
+        turn_longest_s_ = std::max(turn_longest_s_, seconds);
+    }
 
     struct Now {                /* beside what is counted here */
         int64_t started_ms = 0;
@@ -51,6 +56,7 @@ class Metrics {
     uint64_t storage_errors_ = 0, redundant_ = 0;
     int64_t standstill_ms_ = 0;
     Histogram commit_, submit_, turn_;
+    double turn_longest_s_ = 0;
 };
 
 }  // namespace elastic::rm

@@ -68,11 +68,31 @@ JobFacts facts_of(const Job &job, int64_t core_ms)
 
 /* ---- the past -------------------------------------------------------------------------------- */
 
-void EndedJobs::load(const std::vector<Job> &jobs, const std::function<int64_t(JobId)> &core_ms)
+void EndedJobs::Facts::each(const std::function<void(const JobFacts &)> &look) const
 {
-    for (const Job &job : jobs)
-        if (!new_.contains(job.id))
-            facts_.push_back(facts_of(job, core_ms(job.id)));
+    for (const auto &chunk : chunks_)
+        for (const JobFacts &facts : *chunk)
+            if (facts.ended_ms >= from_ms_)
+                look(facts);
+}
+
+void EndedJobs::keep(JobFacts facts)
+{
+    newest_.push_back(std::move(facts));
+    if (newest_.size() < CHUNK)
+        return;
+    int64_t last_end_ms = std::ranges::max_element(newest_, {}, &JobFacts::ended_ms)->ended_ms;
+    chunks_.push_back({std::make_shared<std::vector<JobFacts>>(std::move(newest_)), last_end_ms});
+    newest_ = {};
+    if (chunks_.size() > CHUNKS_MAX)
+        chunks_.pop_front();
+}
+
+void EndedJobs::load(std::vector<JobFacts> jobs)
+{
+    for (JobFacts &facts : jobs)
+        if (!new_.contains(facts.id))
+            keep(std::move(facts));
 }
 
 void EndedJobs::loaded()
@@ -85,12 +105,24 @@ void EndedJobs::add(JobFacts facts)
 {
     if (!is_complete_)
         new_.insert(facts.id);
-    facts_.push_back(std::move(facts));
+    keep(std::move(facts));
 }
 
+/* A chunk goes as a whole; those of it that are to go before are no longer shown. */
 void EndedJobs::forget_before(int64_t time_ms)
 {
-    std::erase_if(facts_, [time_ms](const JobFacts &facts) { return facts.ended_ms < time_ms; });
+    from_ms_ = std::max(from_ms_, time_ms);
+    std::erase_if(chunks_, [this](const Chunk &chunk) { return chunk.last_end_ms < from_ms_; });
+}
+
+EndedJobs::Facts EndedJobs::facts() const
+{
+    Facts facts;
+    facts.from_ms_ = from_ms_;
+    for (const Chunk &chunk : chunks_)
+        facts.chunks_.push_back(chunk.facts);
+    facts.chunks_.push_back(std::make_shared<std::vector<JobFacts>>(newest_));
+    return facts;
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */

@@ -4,8 +4,10 @@
 #define ELASTIC_RM_REPORT_H_INCLUDED
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -26,20 +28,39 @@ struct JobFacts {
 };
 JobFacts facts_of(const Job &job, int64_t core_ms);
 
-/* The jobs that have ended, as far as they are kept.  Those of an earlier life are read in parts;
- * those of this one may come meanwhile. */
+/* The jobs that have ended, as far as they are kept, in no order.  Those of an earlier life are
+ * read in parts; those of this one may come meanwhile. */
 class EndedJobs {
   public:
-    /* `core_ms`: what a job of an earlier life has used. */
-    void load(const std::vector<Job> &jobs, const std::function<int64_t(JobId)> &core_ms);
+    /* What does not change any more, for another thread. */
+    class Facts {
+      public:
+        void each(const std::function<void(const JobFacts &)> &look) const;
+
+      private:
+        friend class EndedJobs;
+        std::vector<std::shared_ptr<const std::vector<JobFacts>>> chunks_;
+        int64_t from_ms_ = 0;
+    };
+
+    void load(std::vector<JobFacts> jobs);
     void loaded();
     bool is_complete() const { return is_complete_; }
     void add(JobFacts facts);
     void forget_before(int64_t time_ms);
-    const std::vector<JobFacts> &facts() const { return facts_; }
+    Facts facts() const;
 
   private:
-    std::vector<JobFacts> facts_;       /* in no order */
+    static constexpr size_t CHUNK = 1024, CHUNKS_MAX = 2000;        /* the oldest go first */
+    struct Chunk {
+        std::shared_ptr<const std::vector<JobFacts>> facts;
+        int64_t last_end_ms;
+    };
+    void keep(JobFacts facts);
+
+    std::deque<Chunk> chunks_;
+    std::vector<JobFacts> newest_;      /* not a chunk yet */
+    int64_t from_ms_ = 0;               /* who ended before is forgotten */
     std::unordered_set<JobId> new_;     /* while it is not complete */
     bool is_complete_ = false;
 };

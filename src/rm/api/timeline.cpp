@@ -38,25 +38,30 @@ void Timeline::hold(JobId job, Held &held, const Blocks &blocks, int64_t now_ms)
     for (const auto &[number, here] : cores) {
         auto [segment, is_new] = held.by_node.try_emplace(number);
         if (is_new)
-            segment->second = {++last_number_, job, here.first, here.second, now_ms, NEVER};
+            segment->second = {++last_number_, job,   here.first, here.second,
+                               now_ms,         NEVER, held.uid};
     }
 }
 
 Timeline::Held &Timeline::held_by(JobId job)
 {
     auto [held, is_new] = jobs_.try_emplace(job);
-    auto cores = cores_per_process_.extract(job);
-    if (is_new && !cores.empty())
-        held->second.cores_per_process = cores.mapped();
+    auto submitted = submitted_.extract(job);
+    if (is_new && !submitted.empty())
+        static_cast<Submitted &>(held->second) = submitted.mapped();
     return held->second;
 }
 
 void Timeline::add(const Record &record)
 {
     if (record.event == record::SUBMITTED) {
-        int cores = record.data.value("spec", Json::object()).value("cores_per_process", 1);
-        if (cores != 1)
-            cores_per_process_[record.job] = cores;
+        auto spec = record.data.find("spec");
+        if (spec == record.data.end())
+            return;
+        Submitted &submitted = submitted_[record.job];
+        submitted.cores_per_process = spec->value("cores_per_process", 1);
+        if (spec->contains("uid"))
+            submitted.uid = (*spec)["uid"].get<uint32_t>();
     } else if (record.event == record::PLACED || record.event == record::COMMITTED ||
                record.event == record::LEFT) {
         hold(record.job, held_by(record.job), record.blocks, record.time_ms);

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +26,7 @@ struct Segment {
     NodeName node;
     int cores = 0;
     int64_t from_ms = 0, to_ms = NEVER; /* NEVER: still so */
+    std::optional<uint32_t> uid = {};   /* the job's, as far as its submission was seen */
 };
 
 /* By NodeName::number: some value for some nodes. */
@@ -80,8 +82,11 @@ class Timeline {
     int64_t take_core_ms(JobId job);
 
   private:
-    struct Held {
+    struct Submitted {
         int cores_per_process = 1;
+        std::optional<uint32_t> uid;
+    };
+    struct Held : Submitted {
         std::map<uint32_t, Segment> by_node;    /* by NodeName::number */
         int64_t core_ms = 0;    /* of segments that have ended */
     };
@@ -91,8 +96,7 @@ class Timeline {
     template <class Visit> void each(Visit visit) const;
 
     std::map<JobId, Held> jobs_;        /* that hold cores, or have done so and have not ended */
-    /* of those that have held none yet; absent: 1 */
-    std::unordered_map<JobId, int> cores_per_process_;
+    std::unordered_map<JobId, Submitted> submitted_;    /* those that have held none yet */
     std::deque<Segment> ended_;
     std::unordered_map<JobId, int64_t> core_ms_of_ended_;
     int64_t dropped_until_ms_ = 0;

@@ -3,6 +3,7 @@
 #include "base/loop.h"
 
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -98,6 +99,29 @@ void Loop::cancel(TimerId id)
     auto [first, last] = due_.equal_range(found->second.at_ms);
     due_.erase(std::find_if(first, last, [&](const auto &entry) { return entry.second == id; }));
     timers_.erase(found);
+}
+
+void Loop::Posting::post() const
+{
+    uint64_t one = 1;
+    [[maybe_unused]] ssize_t bytes = write(event_->get(), &one, sizeof one);
+}
+
+/* Its descriptor lives as long as the loop. */
+Loop::Posting Loop::make_posting(Task posted)
+{
+    Posting posting;
+    posting.event_ = std::make_shared<Descriptor>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!posting.event_->is_open())
+        fail("eventfd");
+    watch(posting.event_->get(), EPOLLIN,
+          [event = posting.event_, posted = std::move(posted)](uint32_t) {
+              uint64_t count = 0;
+              while (read(event->get(), &count, sizeof count) > 0)
+                  ;
+              posted();
+          });
+    return posting;
 }
 
 void Loop::watch_signals(std::initializer_list<int> signals, std::function<void(int)> handler)

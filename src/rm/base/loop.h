@@ -44,6 +44,17 @@ class Loop {
     TimerId after(int64_t delay_ms, Task task);
     void cancel(TimerId id);
 
+    /* For another thread: post() makes the loop call back, in its own thread, once or more. */
+    class Posting {
+      public:
+        void post() const;
+
+      private:
+        friend class Loop;
+        std::shared_ptr<Descriptor> event_;
+    };
+    Posting make_posting(Task posted);
+
     /* The signals are blocked for the process and come here instead. */
     void watch_signals(std::initializer_list<int> signals, std::function<void(int)> handler);
     /* Calls back once when this child of ours has ended, with its status as of waitpid(2).  To be

@@ -75,16 +75,18 @@ int get_jobs(Looking &options, const std::string &order, std::vector<Json> &jobs
                                 {"ids", options.ids},
                                 {"all", options.all ? "true" : ""},
                                 {page, last},
+                                {"skip", order == "queue" && !jobs.empty()
+                                             ? std::to_string(jobs.size())
+                                             : ""},
                                 {"limit", std::to_string(std::min<size_t>(missing, LIST_MAX))}});
         if (int code = options.elasticd.get(path, answer))
             return code;
         for (const Json &job : list_of(answer, "jobs"))
             jobs.push_back(job);
-        bool more =
-            bool_or(answer, "more", false) && !list_of(answer, "jobs").empty() && order != "queue";
+        bool more = bool_or(answer, "more", false) && !list_of(answer, "jobs").empty();
         if (!more || (options.limit > 0 && jobs.size() >= static_cast<size_t>(options.limit)))
             return DONE;
-        last = text_of(jobs.back(), "id");
+        last = order == "queue" ? "" : text_of(jobs.back(), "id");
     }
 }
 
@@ -250,11 +252,31 @@ void add_history(CLI::App &app, int &code)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* All pages of the list of nodes: each but the first begins with the last node of the former. */
+int get_nodes(Elasticd &elasticd, Json &answer)
+{
+    if (int code = elasticd.get("/v1/nodes", answer))
+        return code;
+    Json nodes = list_of(answer, "nodes");
+    for (bool more = bool_or(answer, "more", false); more && !nodes.empty();) {
+        Json page;
+        std::string first = Elasticd::escaped(text_of(nodes.back(), "name"));
+        if (int code = elasticd.get("/v1/nodes?first=" + first, page))
+            return code;
+        const Json &found = list_of(page, "nodes");
+        for (size_t i = 1; i < found.size(); i++)
+            nodes.push_back(found[i]);
+        more = bool_or(page, "more", false) && found.size() > 1;
+    }
+    answer["nodes"] = std::move(nodes);
+    return DONE;
+}
+
 int run_nodes(Looking &options)
 {
     Json answer;
     Table table = node_table();
-    if (int code = options.elasticd.get("/v1/nodes", answer))
+    if (int code = get_nodes(options.elasticd, answer))
         return code;
     for (const std::string &name : options.names) {
         bool known = false;

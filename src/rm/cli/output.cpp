@@ -3,20 +3,47 @@
 #include "cli/output.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <ctime>
 #include <iostream>
 
 namespace elastic {
 
+namespace {
+
+/* Names and reasons are other people's, and a terminal obeys control characters: those of ASCII,
+ * and those of UTF-8 that begin with 0xc2.  They become what JSON writes for them. */
+std::string without_controls(const std::string &text, bool keep_lines)
+{
+    std::string clean;
+    for (size_t i = 0; i < text.size(); i++) {
+        auto byte = static_cast<unsigned char>(text[i]);
+        bool is_long = byte == 0xc2 && i + 1 < text.size() &&
+            static_cast<unsigned char>(text[i + 1]) < 0xa0;
+        bool is_kept = text[i] == '\t' || (keep_lines && text[i] == '\n');
+        if (!is_long && (is_kept || (byte >= 0x20 && byte != 0x7f))) {
+            clean += text[i];
+            continue;
+        }
+        char code[8];
+        snprintf(code, sizeof code, "\\u%04x",
+                 is_long ? static_cast<unsigned char>(text[++i]) : byte);
+        clean += code;
+    }
+    return clean;
+}
+
+}  // namespace
+
 int complain(ExitCode code, const std::string &message)
 {
-    std::cerr << "elastic: " << message << "\n";
+    std::cerr << "elastic: " << without_controls(message, true) << "\n";
     return code;
 }
 
 void print_line(const std::string &line)
 {
-    std::cout << line << std::endl;
+    std::cout << without_controls(line, false) << std::endl;
 }
 
 std::string text_of(const Json &object, const char *name)
@@ -79,13 +106,16 @@ const Json &object_of(const Json &object, const char *name)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+/* A column of its own for each. */
 std::string printable(const std::string &text)
 {
-    std::string clean = text;
-    for (char &character : clean) {
-        auto byte = static_cast<unsigned char>(character);
-        if (byte < 0x20 || byte == 0x7f)
-            character = '?';
+    std::string clean;
+    for (size_t i = 0; i < text.size(); i++) {
+        auto byte = static_cast<unsigned char>(text[i]);
+        bool is_long = byte == 0xc2 && i + 1 < text.size() &&
+            static_cast<unsigned char>(text[i + 1]) < 0xa0;
+        clean += is_long || byte < 0x20 || byte == 0x7f ? '?' : text[i];
+        i += is_long;
     }
     return clean;
 }

@@ -72,6 +72,7 @@ Actions Core::Impl::handle(const Event &event)
         return {};
     state.seq = event.seq;
     state.now_ms = std::max(state.now_ms, event.time_ms);
+    forget_finished();
     if (std::holds_alternative<Timer>(event.content))
         state.timer_ms = NEVER;
     due();
@@ -315,10 +316,14 @@ void Core::Impl::on(const Hold &event)
                       "job " + std::to_string(job->id) + " is " + to_string(job->state) +
                           "; only a waiting job can be held");
     answer(event.request, job->id);
-    if (job->held)
+    if (job->held && (job->held_by_administrator || !event.administrator))
         return;
-    update(*job, [&] { job->held = true; });
-    record(record::HELD, *job, Json::object());
+    update(*job, [&] {
+        job->held = true;
+        job->held_by_administrator = event.administrator;
+    });
+    record(record::HELD, *job,
+           event.administrator ? Json{{"by", "administrator"}} : Json::object());
 }
 
 void Core::Impl::on(const Release &event)
@@ -329,7 +334,11 @@ void Core::Impl::on(const Release &event)
     if (job->state != JobState::PENDING || !job->held)
         return refuse(event.request, AnswerCode::STATE,
                       "job " + std::to_string(job->id) + " is not on hold");
-    update(*job, [&] { job->held = false; });
+    if (job->held_by_administrator && !event.administrator)
+        return refuse(event.request, AnswerCode::STATE,
+                      "job " + std::to_string(job->id) +
+                          " is held by an administrator; only an administrator can release it");
+    update(*job, [&] { job->held = job->held_by_administrator = false; });
     record(record::RELEASED, *job, Json::object());
     answer(event.request, job->id);
 }

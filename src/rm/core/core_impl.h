@@ -131,6 +131,7 @@ class Core::Impl {
     void down(Node &node, const std::string &reason);
     void count_as_given(const Node &node);
     void forget_removed_nodes();
+    void note_start_fault(const std::string &node, const std::string &reason);
     bool can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const;
 
     /* core_jobs.cpp */
@@ -163,6 +164,7 @@ class Core::Impl {
     void finish(Job &job);
     void wait_again(Job &job);
     void end(Job &job, JobEvent event);
+    void forget_finished();
     void adapt(Job &job, const Change &change, bool by_user);
     void commit(Job &job, const StepCommitted &event);
     void stop_believing(Job &job, const std::string &reason);

@@ -207,6 +207,12 @@ void Core::Impl::end(Job &job, JobEvent event)
                 {"step", job.step}};
     });
     state.finished.push_back(job.id);
+}
+
+/* Before an event, so that the records of a job that has ended by the last one find it, however
+ * many have ended with it. */
+void Core::Impl::forget_finished()
+{
     while (state.finished.size() > static_cast<size_t>(state.config.finished_max)) {
         JobId oldest = state.finished.front();
         state.finished.pop_front();

@@ -79,9 +79,14 @@ void Core::Impl::on(const NodeRemoved &event)
     auto found = state.nodes.find(event.node);
     if (found == state.nodes.end() || found->second.removed)
         return;
-    if (found->second.up)
-        down(found->second, "removed");
-    update(found->second, [&] { found->second.removed = true; });
+    Node &node = found->second;
+    if (node.up && node.used > 0) {     /* its jobs go on, and leave it when they can */
+        count_as_given(node);
+        update(node, [&] { node.trouble = "it is no longer in the configuration"; });
+    } else if (node.up) {
+        down(node, "removed");
+    }
+    update(node, [&] { node.removed = true; });
     record(record::NODE_REMOVED, 0, event.node, Json::object());
 }
 
@@ -110,6 +115,28 @@ void Core::Impl::down(Node &node, const std::string &reason)
         else if (job.adaptation && on_it(job.adaptation->joining))
             withdraw(state.jobs.change(id));
     }
+}
+
+/* A fault of the node would make an end of the whole queue, one job after the other. */
+void Core::Impl::note_start_fault(const std::string &name, const std::string &reason)
+{
+    constexpr size_t FAULTS_MAX = 3;
+    constexpr int64_t WITHIN_MS = 60000;
+    auto found = state.nodes.find(name);
+    if (found == state.nodes.end())
+        return;
+    Node &node = found->second;
+    std::erase_if(node.start_faults_ms,
+                  [this](int64_t at_ms) { return state.now_ms - at_ms >= WITHIN_MS; });
+    node.start_faults_ms.push_back(state.now_ms);
+    if (node.draining || node.start_faults_ms.size() < FAULTS_MAX)
+        return;
+    node.start_faults_ms.clear();
+    update(node, [&] {
+        node.draining = true;
+        node.reason = "3 steps could not be started on it within a minute: " + reason;
+    });
+    record(record::NODE_DRAINING, 0, node.name, {{"reason", node.reason}});
 }
 
 void Core::Impl::forget_removed_nodes()

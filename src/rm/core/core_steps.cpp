@@ -102,6 +102,15 @@ void Core::Impl::on(const StepStartFailed &event)
         return;
     if (job->state != JobState::STARTING && job->state != JobState::COMPLETING)
         return unexpected("step_start_failed of a step that runs", job->id);
+    /* Nodes that a back end gives are not ours to drain. */
+    bool is_fault_of_node = event.node_fault && !state.config.asynchronous_nodes &&
+        job->state == JobState::STARTING && !job->blocks.empty();
+    if (is_fault_of_node) {
+        NodeName node = (*job->blocks.begin()).node;
+        over(*job, JobState::PENDING,
+             "the step could not be started on node " + node + ": " + event.reason);
+        return note_start_fault(node, event.reason);
+    }
     if (job->state == JobState::STARTING)
         job->start_failures++;
     bool again = job->start_failures < state.config.start_attempts_max;

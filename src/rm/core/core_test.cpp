@@ -219,10 +219,39 @@ TEST(CoreTest, jobs_are_limited)
     driver.end(first);
     EXPECT_EQ(driver.submit(rigid(1)), 3u);
     driver.end(second);
+    EXPECT_TRUE(driver.core.state().job(first)) << "until the next event";
+    driver.wait(1);
     EXPECT_TRUE(driver.last<ForgetJob>());
     EXPECT_FALSE(driver.core.state().job(first));
     driver.send(StepEnded{first, 1, 0, ""});    /* repeated, of a job that is forgotten */
     EXPECT_EQ(driver.core.state().unexpected, 0u);
+}
+
+TEST(CoreTest, jobs_that_end_by_one_event_are_known_until_the_next)
+{
+    constexpr size_t DEPENDENT = 5;
+    Config config = CoreDriver::config_of(PolicyKind::FCFS);
+    config.finished_max = 2;
+    CoreDriver driver(config);
+    driver.send(NodeUp{"n0", 1});
+    JobId first = driver.submit(rigid(1));
+    driver.run(first);
+    JobSpec after = rigid(1);
+    after.dependencies = {{DependencyKind::AFTER_OK, first}};
+    for (size_t i = 0; i < DEPENDENT; i++)
+        driver.submit(after);
+    driver.end(first, 1);
+    size_t ended = 0;
+    for (const Action &action : driver.actions) {
+        auto record = std::get_if<Record>(&action);
+        if (!record || record->event != record::ENDED)
+            continue;
+        ended++;
+        EXPECT_TRUE(driver.core.state().job(record->job)) << record->job << " is not known";
+    }
+    EXPECT_EQ(ended, DEPENDENT + 1) << "the dependent ones are cancelled with it";
+    driver.wait(1);
+    EXPECT_EQ(driver.core.state().jobs.size(), 2u);
 }
 
 /* CoreDriver compares the indices with those of a new core after each event. */
@@ -363,6 +392,87 @@ TEST(CoreTest, a_start_that_nobody_answers_is_sent_again_with_the_same_key)
     EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
     driver.send(StepLost{id, 1, "never seen"});
     EXPECT_EQ(driver.job(id).state, JobState::FAILED);
+}
+
+/* Whatever is to be run there would not start. */
+TEST(CoreTest, a_node_that_starts_nothing_is_drained_and_its_jobs_wait)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    std::vector<JobId> jobs;
+    for (int i = 0; i < 4; i++)
+        jobs.push_back(driver.submit(rigid(4)));
+    for (int i = 0; i < 3; i++) {
+        JobId on_it = 0;
+        for (JobId id : jobs)
+            if (driver.job(id).state == JobState::STARTING && driver.job(id).blocks ==
+                    Blocks{{"n0", 4}})
+                on_it = id;
+        ASSERT_NE(on_it, 0u) << i;
+        driver.send(StepStartFailed{on_it, driver.job(on_it).step, "no descriptor", true});
+        EXPECT_EQ(driver.job(on_it).state, JobState::PENDING);
+        EXPECT_EQ(driver.job(on_it).start_failures, 0);
+        const Record *requeued = driver.recorded(record::REQUEUED);
+        ASSERT_TRUE(requeued);
+        EXPECT_EQ(requeued->data["reason"],
+                  "the step could not be started on node n0: no descriptor");
+    }
+    EXPECT_TRUE(driver.node("n0").draining);
+    EXPECT_EQ(driver.node("n0").reason,
+              "3 steps could not be started on it within a minute: no descriptor");
+    EXPECT_TRUE(driver.recorded(record::NODE_DRAINING));
+    EXPECT_FALSE(driver.node("n1").draining);
+    driver.wait(3600000);
+    for (JobId id : jobs)
+        EXPECT_NE(driver.job(id).state, JobState::FAILED) << id;
+}
+
+TEST(CoreTest, faults_of_a_node_that_are_far_apart_drain_nothing)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId id = driver.submit(rigid(4));
+    for (int i = 0; i < 6; i++) {
+        ASSERT_EQ(driver.job(id).state, JobState::STARTING) << i;
+        driver.send(StepStartFailed{id, driver.job(id).step, "no descriptor", true});
+        driver.wait(40000);
+    }
+    EXPECT_FALSE(driver.node("n0").draining);
+}
+
+TEST(CoreTest, jobs_on_a_node_that_is_taken_out_go_on)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobId running = driver.submit(rigid(4));
+    driver.run(running);
+    std::string name = (*driver.job(running).blocks.begin()).node;
+    driver.send(NodeRemoved{name});
+    EXPECT_TRUE(driver.recorded(record::NODE_REMOVED));
+    EXPECT_EQ(driver.job(running).state, JobState::RUNNING);
+    JobId other = driver.submit(rigid(4)), waits = driver.submit(rigid(4));
+    EXPECT_EQ(driver.job(other).state, JobState::STARTING);
+    EXPECT_EQ(driver.job(waits).state, JobState::PENDING) << "nothing is booked on it";
+    driver.end(running);
+    EXPECT_FALSE(driver.core.state().node(name));
+    driver.send(NodeUp{name, 4});
+    EXPECT_EQ(driver.job(waits).state, JobState::STARTING) << "it is back";
+}
+
+TEST(CoreTest, a_hold_of_an_administrator_is_released_by_one)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 1);
+    driver.submit(rigid(1));
+    JobId id = driver.submit(rigid(1));
+    driver.send(Hold{{"own", id}});
+    driver.send(Hold{{"administrator", id}, true});
+    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(id)), "held by an administrator");
+    driver.send(Hold{{"again", id}});
+    driver.send(Release{{"own", id}});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::STATE);
+    EXPECT_TRUE(driver.job(id).held);
+    driver.send(Release{{"administrator", id}, true});
+    EXPECT_FALSE(driver.job(id).held);
+    driver.send(Hold{{"own", id}});
+    driver.send(Release{{"own", id}});
+    EXPECT_FALSE(driver.job(id).held) << "one's own hold";
 }
 
 /* ---- nodes ------------------------------------------------------------ */

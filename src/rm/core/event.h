@@ -47,11 +47,16 @@ struct JobRequest {
 struct Cancel : JobRequest {
     static constexpr const char *NAME = "cancel";
 };
-struct Hold : JobRequest {      /* only a waiting job */
+/* Only a waiting job.  A hold of an administrator is released by an administrator alone. */
+struct Hold : JobRequest {
     static constexpr const char *NAME = "hold";
+    bool administrator = false;
+    ELASTIC_FIELDS(request, job, administrator)
 };
 struct Release : JobRequest {
     static constexpr const char *NAME = "release";
+    bool administrator = false;
+    ELASTIC_FIELDS(request, job, administrator)
 };
 
 /* Accepted or refused by the Answer; an accepted one ends in one Record committed, withdrawn or
@@ -142,7 +147,8 @@ struct NodeDown {
     ELASTIC_FIELDS(node, reason, cores)
 };
 
-struct NodeRemoved {            /* as down, and forgotten once nothing is booked on it */
+/* Nothing more is booked on it; it is forgotten once nothing is booked on it. */
+struct NodeRemoved {
     static constexpr const char *NAME = "node_removed";
     std::string node;
     ELASTIC_FIELDS(node)
@@ -275,7 +281,8 @@ struct StepStartFailed {                /* nothing runs and nothing is left of t
     JobId job = 0;
     uint32_t step = 0;
     std::string reason;
-    ELASTIC_FIELDS(job, step, reason)
+    bool node_fault = false;            /* the fault of its node, whatever is to be run there */
+    ELASTIC_FIELDS(job, step, reason, node_fault)
 };
 
 /* ResizeStep `request` was accepted, as the step's own `step_request`. */

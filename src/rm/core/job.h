@@ -336,6 +336,7 @@ struct Job {
     JobSpec spec;
     JobState state = JobState::PENDING;
     bool held = false;
+    bool held_by_administrator = false;
     bool deferred = false;      /* PENDING: its time to begin has not come */
     /* PENDING: of spec.dependencies, those that are not fulfilled */
     std::vector<Dependency> waits_for;
@@ -396,7 +397,8 @@ struct Job {
     mutable std::optional<SizeWorth> worth;
 
     int size() const { return blocks.processes(); }
-    ELASTIC_FIELDS(id, request, spec, state, held, deferred, waits_for, eligible_ms, acquiring,
+    ELASTIC_FIELDS(id, request, spec, state, held, held_by_administrator, deferred, waits_for,
+                   eligible_ms, acquiring,
                    reason, verdict, releasing, step, started_name, limit_changed, mode, broken,
                    epoch, performance, blocks, adaptation, departures, last_change, set_changes,
                    submitted_ms, started_ms, ended_ms, exit_code, requests, committed, withdrawn,

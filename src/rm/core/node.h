@@ -23,6 +23,7 @@ struct Node {
     std::string reason;         /* why it is not up, or draining */
     /* the back end does not trust it at present, and why: as if draining */
     std::string trouble;
+    std::vector<int64_t> start_faults_ms;       /* of late: it has kept a step from starting */
 
     NodeState state() const
     {
@@ -35,7 +36,7 @@ struct Node {
     int free() const { return state() == NodeState::UP ? cores - used : 0; }
     /* For people. */
     const std::string &why() const { return trouble.empty() ? reason : trouble; }
-    ELASTIC_FIELDS(name, cores, used, up, draining, removed, reason, trouble)
+    ELASTIC_FIELDS(name, cores, used, up, draining, removed, reason, trouble, start_faults_ms)
 };
 
 }  // namespace elastic::rm

@@ -10,7 +10,7 @@ namespace elastic::rm::record {
 
 /* jobs */
 constexpr const char *SUBMITTED = "submitted";  /* spec */
-constexpr const char *HELD = "held";
+constexpr const char *HELD = "held";            /* by: administrator, if it was one */
 constexpr const char *RELEASED = "released";
 /* what has changed: name, time_limit_ms, priority, minimum, ... */
 constexpr const char *UPDATED = "updated";

@@ -663,7 +663,7 @@ void State::count(const Node &node, int sign)
 std::string why_waiting(const State &state, const Job &job)
 {
     if (job.held)
-        return "held";
+        return job.held_by_administrator ? "held by an administrator" : "held";
     if (!job.waits_for.empty()) {
         const Dependency &first = job.waits_for.front();
         std::string what = first.kind == DependencyKind::AFTER      ? "starts"

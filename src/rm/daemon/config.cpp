@@ -268,8 +268,8 @@ const std::vector<Setting> &table()
         {"limits", "answer_time", &Settings::answer_time_ms,
          "How long a client may take to read an answer.", 1000, HOUR_MS, true},
         {"limits", "bytes_per_user", &Settings::bytes_per_user_max,
-         "Scripts, environments and commands of one user's jobs that have not ended, together, in "
-         "bytes.",
+         "What is kept of one user's jobs (scripts, environments, commands, records), together, in "
+         "bytes. From three quarters on the oldest ended jobs of the user are forgotten.",
          65536, int64_t{1} << 40},
         {"limits", "rate_per_s", &Settings::rate_per_s,
          "Requests of one user in a second; twice as many in a burst.", 1, 1000000},
@@ -277,6 +277,13 @@ const std::vector<Setting> &table()
          "Ended jobs that are kept in memory; older ones are in the store alone.", 10, 100000},
         {"history", "keep", &Settings::history_keep_ms, "Ended jobs and records in the store.",
          HOUR_MS, 100 * YEAR_MS, true},
+        {"history", "bytes", &Settings::history_bytes_max,
+         "What is kept in the store, in bytes; beyond it the oldest history is forgotten.",
+         int64_t{16} << 20, int64_t{1} << 50},
+        {"history", "disk_reserve", &Settings::disk_reserve_bytes,
+         "Bytes of the store's disk that are kept for ends of jobs and decisions when it is full; "
+         "no jobs are accepted then. 0: none.",
+         0, int64_t{1} << 40},
         {"history", "snapshot_events", &Settings::snapshot_events,
          "So many events between two snapshots: fewer make a restart faster, and the daemon "
          "slower.",
@@ -614,6 +621,8 @@ Settings default_settings()
     s.connections_max = 512;
     s.connections_per_user_max = 64;
     s.bytes_per_user_max = int64_t{256} << 20;
+    s.history_bytes_max = int64_t{8} << 30;
+    s.disk_reserve_bytes = int64_t{64} << 20;
     s.rate_per_s = 1000;
     s.finished_in_memory = core.finished_max;
     s.history_keep_ms = 90 * 24 * HOUR_MS;

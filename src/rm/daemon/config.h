@@ -30,6 +30,7 @@ struct Settings {
     std::string state_dir;
     std::string control_groups;
     bool end_unknown_steps = false;     /* of the command line alone */
+    int64_t files_soft = 0;             /* descriptors that jobs may open; 0: as elasticd */
     std::string log_level;
 
     std::string socket;
@@ -77,7 +78,7 @@ struct Settings {
     int64_t fair_share_ms = 0, fair_share_half_life_ms = 0, running_per_user_max = 0,
             cores_per_user_max = 0;
     int64_t jobs_max = 0, jobs_per_user_max = 0, connections_max = 0, connections_per_user_max = 0;
-    int64_t bytes_per_user_max = 0;
+    int64_t bytes_per_user_max = 0, history_bytes_max = 0, disk_reserve_bytes = 0;
     int64_t rate_per_s = 0;
     int64_t finished_in_memory = 0, history_keep_ms = 0, snapshot_events = 0;
 

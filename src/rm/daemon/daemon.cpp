@@ -20,9 +20,10 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t FORGET_MS = 3600 * 1000, FORGET_MORE_MS = 20;
+constexpr int64_t FORGET_MS = 3600 * 1000, FORGET_MORE_MS = 20, FORGET_BEYOND_MS = 1000;
 constexpr double LONG_TURN_MS = 40;             /* of processor time */
-constexpr size_t LOAD_JOBS = 200;               /* ended ones, at once */
+constexpr size_t LOAD_JOBS = 500;               /* ended ones, at once */
+constexpr uint32_t NOBODY = UINT32_MAX;         /* elasticd's own reading */
 constexpr int64_t LOAD_AGAIN_MS = 1000;
 constexpr size_t KEPT_COMMAND_MAX = 4096;       /* a longer one is read when it is asked for */
 
@@ -53,7 +54,7 @@ Daemon::Daemon(const Settings &settings, Store store, Recovered recovered)
       access_(settings_), timeline_(std::move(recovered.timeline)),
       quota_(std::move(recovered.quota)),
       journal_({loop_, core_, clock_, metrics_}, std::move(store), recovered.snapshot_seq,
-               settings_.snapshot_events,
+               settings_.snapshot_events, settings_.disk_reserve_bytes,
                [this](const Event &event, Journal::Entry &entry) { handle(event, entry); }),
       lifetime_(loop_, settings_,
                 {[this] { return unfinished_jobs(); }, [this] { return !waiting_.empty(); },
@@ -62,7 +63,9 @@ Daemon::Daemon(const Settings &settings, Store store, Recovered recovered)
       sampler_(loop_, settings_.monitor_interval_ms,
                [this](JobId id, uint32_t step, int64_t write_ms) {
                    return steps_->ask_performance(id, step, write_ms);
-               })
+               }),
+      user_slots_(loop_), sliced_work_(loop_), users_(loop_),
+      reader_(loop_)
 {
     started_ms_ = unix_ms();
     /* Unlike those of an earlier life. */
@@ -72,6 +75,8 @@ Daemon::Daemon(const Settings &settings, Store store, Recovered recovered)
 Daemon::~Daemon()
 {
     servers_.clear();           /* they call the interface */
+    if (tokens_thread_.joinable())
+        tokens_thread_.join();
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const Settings &settings)
@@ -79,7 +84,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Settings &settings)
     auto store = Store::open(settings.state_dir);
     if (!store)
         return Error{store.error()};
-    auto recovered = recover(store.value());
+    auto recovered = recover(store.value(), true);
     if (!recovered)
         return Error{recovered.error()};
     std::unique_ptr<Daemon> daemon(
@@ -100,7 +105,12 @@ std::string Daemon::start_parts()
     });
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);    /* a limit is an error like a full disk */
-    std::string error = access_.read_tokens();
+    auto tokens = Access::read_tokens(settings_.tokens_file);
+    if (!tokens)
+        return tokens.error();
+    access_.set_tokens(std::move(tokens.value()));
+    users_.start();
+    std::string error = reader_.start(settings_.state_dir);
     if (!error.empty())
         return error;
     auto backend = make_backend(settings_, loop_);
@@ -115,7 +125,7 @@ std::string Daemon::start_parts()
     steps_ = std::make_unique<Steps>(
         loop_,
         StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0,
-                    settings_.end_unknown_steps, group.value()},
+                    settings_.end_unknown_steps, group.value(), settings_.files_soft},
         [this](EventContent content) { return tell_of_step(std::move(content)); },
         [this](JobId id) { return state().job(id); },
         [this](JobId id, uint32_t step, const PerformanceAnswer &answer) {
@@ -196,15 +206,16 @@ std::string Daemon::listen()
     auto handler = [this](const HttpRequest &request, Responder responder) {
         api_->handle(request, std::move(responder));
     };
-    auto admit = [this](const HttpRequest &request) { return api_->admit(request); };
+    auto admit = [this](HttpRequest &request) { return api_->admit(request); };
+    auto peers = make_http_peers();
     HttpLimits limits{static_cast<size_t>(settings_.connections_max),
                       static_cast<size_t>(settings_.connections_per_user_max),
                       settings_.request_time_ms, settings_.answer_time_ms};
     auto add = [&](Result<Descriptor> listening, bool is_unix) -> std::string {
         if (!listening)
             return listening.error();
-        auto server =
-            HttpServer::start(loop_, std::move(listening.value()), is_unix, limits, admit, handler);
+        auto server = HttpServer::start(
+            loop_, std::move(listening.value()), is_unix, limits, peers, admit, handler);
         if (!server)
             return server.error();
         servers_.push_back(std::move(server.value()));
@@ -229,6 +240,7 @@ void Daemon::run()
               {"seq", state().seq}});
     lifetime_.begin();
     forget_old();
+    forget_beyond();
     load_ended_jobs(0);
     loop_.run([this] { end_of_turn(); }, [this](double seconds) { turned(seconds); });
     lifetime_.stopping();
@@ -248,27 +260,52 @@ void Daemon::forget_old()
     loop_.after(more ? FORGET_MORE_MS : FORGET_MS, [this] { forget_old(); });
 }
 
+/* A quarter of what a user may have stays for what is to come. */
+void Daemon::forget_beyond()
+{
+    bool more = journal_.error().empty() &&
+        journal_.forget_beyond(
+            settings_.bytes_per_user_max / 4 * 3, settings_.history_bytes_max);
+    loop_.after(more ? FORGET_MORE_MS : FORGET_BEYOND_MS, [this] { forget_beyond(); });
+}
+
+void Daemon::read_history(uint32_t uid, HistoryReader::Task task)
+{
+    journal_.store();           /* what follows from former events is written */
+    reader_.add(uid, std::move(task));
+}
+
 /* Those of earlier lives, in parts. */
 void Daemon::load_ended_jobs(JobId after)
 {
     EndedQuery query;
     query.after = after;
     query.limit = LOAD_JOBS;
-    auto rows = store().ended(query);
-    if (!rows)
-        log_line(LogLevel::WARNING, rows.error());
-    std::vector<Job> jobs;
-    for (const Json &row : rows ? rows.value() : std::vector<Json>()) {
-        after = row.value("id", after);
-        if (auto job = parse<Job>(row))
-            jobs.push_back(std::move(job.value()));
-    }
-    ended_jobs_.load(jobs, [this](JobId id) { return timeline_.take_core_ms(id); });
-    if (rows && rows.value().size() < LOAD_JOBS) {
+    query.with_launch = false;
+    read_history(NOBODY, [this, query](History &history) -> HistoryReader::Done {
+        auto page = history.ended(query, [](const Job &) { return true; });
+        std::string error = page ? "" : page.error();
+        auto facts = std::make_shared<std::vector<JobFacts>>();
+        for (const EndedJob &each : page ? page.value().jobs : std::vector<EndedJob>())
+            facts->push_back(facts_of(each.job, 0));
+        auto last = page ? page.value().last : std::optional<JobId>(query.after);
+        return [this, facts, last, error] { loaded_ended_jobs(std::move(*facts), last, error); };
+    });
+}
+
+void Daemon::loaded_ended_jobs(std::vector<JobFacts> jobs, std::optional<JobId> last,
+                               const std::string &error)
+{
+    if (!error.empty())
+        log_line(LogLevel::WARNING, error);
+    for (JobFacts &facts : jobs)
+        facts.core_ms = timeline_.take_core_ms(facts.id);
+    ended_jobs_.load(std::move(jobs));
+    if (!last) {
         ended_jobs_.loaded();
         waiting_.wake();
     } else {
-        loop_.after(rows ? 0 : LOAD_AGAIN_MS, [this, after] { load_ended_jobs(after); });
+        loop_.after(error.empty() ? 0 : LOAD_AGAIN_MS, [this, last] { load_ended_jobs(*last); });
     }
 }
 
@@ -286,12 +323,28 @@ void Daemon::on_signal(int number)
     if (number == SIGCHLD) {
         loop_.reap_children();
     } else if (number == SIGHUP) {
-        std::string error = access_.read_tokens();
-        log_line(error.empty() ? LogLevel::INFO : LogLevel::ERROR,
-                 error.empty() ? "tokens read again" : error);
+        read_tokens_again();
     } else {
         loop_.stop();
     }
+}
+
+/* On a thread, since the names in them are looked up. */
+void Daemon::read_tokens_again()
+{
+    if (tokens_thread_.joinable())
+        tokens_thread_.join();
+    auto read = std::make_shared<Result<Access::Tokens>>(Error{""});
+    auto posting = loop_.make_posting([this, read] {
+        log_line(*read ? LogLevel::INFO : LogLevel::ERROR,
+                 *read ? "tokens read again" : read->error());
+        if (*read)
+            access_.set_tokens(read->value());
+    });
+    tokens_thread_ = std::thread([read, posting, path = settings_.tokens_file] {
+        *read = Access::read_tokens(path);
+        posting.post();
+    });
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -445,20 +498,35 @@ void Daemon::perform(const SignalStep &signal)
     steps_->signal(signal.job, signal.step, signal.signal, kill_after_ms);
 }
 
-/* While the store cannot be read nothing is told: the core asks again. */
+/* The user's groups are those of now. */
 void Daemon::perform(const StartStep &start)
+{
+    const Job *job = state().job(start.job);
+    if (!job || !starting_.insert({start.job, start.step}).second)
+        return;
+    users_.find(job->spec.uid, UserDirectory::FRESH_MS, [this, start](const User &user) {
+        starting_.erase({start.job, start.step});
+        const Job *now = state().job(start.job);
+        if (now && is_placed(now->state) && now->step == start.step)
+            start_step(start, user);
+    });
+}
+
+/* While the store cannot be read nothing is told: the core asks again. */
+void Daemon::start_step(const StartStep &start, const User &user)
 {
     auto row = store().launch(start.job);
     if (row)
         steps_->start(start.job, start.step, [&](const std::string &folder) {
-            return make_program(start, row.value(), folder);
+            return make_program(start, row.value(), folder, user);
         });
     else
         log_line(LogLevel::ERROR, row.error(), {{"job", start.job}});
 }
 
 Result<Steps::Program> Daemon::make_program(
-    const StartStep &start, const std::optional<LaunchRow> &row, const std::string &folder)
+    const StartStep &start, const std::optional<LaunchRow> &row, const std::string &folder,
+    const User &user)
 {
     const Job *job = state().job(start.job);
     auto launch = row ? parse<Launch>(row->body)
@@ -475,7 +543,7 @@ Result<Steps::Program> Daemon::make_program(
         const Job *placed = confinement_ ? state().job(id) : nullptr;
         return placed ? confinement_->apply(id, booked_cores(state(), *placed), group) : "";
     };
-    return Steps::Program{make_step(launch.value(), *job, start, place), row->script,
+    return Steps::Program{make_step(launch.value(), *job, start, place), user, row->script,
                           format_host_lines(start.blocks), confine_step};
 }
 

@@ -19,7 +19,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <thread>
 
 #include "api/access.h"
 #include "api/http.h"
@@ -28,11 +30,15 @@
 #include "api/timeline.h"
 #include "backend/backend.h"
 #include "base/loop.h"
+#include "base/user_directory.h"
 #include "core/core.h"
 #include "daemon/config.h"
+#include "daemon/history_reader.h"
 #include "daemon/journal.h"
 #include "daemon/lifetime.h"
 #include "daemon/recovery.h"
+#include "daemon/sliced_work.h"
+#include "daemon/user_slots.h"
 #include "daemon/waiting_requests.h"
 #include "step/confinement.h"
 #include "step/launch_quota.h"
@@ -65,9 +71,15 @@ class Daemon {
     Sampler &sampler() { return sampler_; }
     Backend &backend() { return *backend_; }
     Access &access() { return access_; }
+    UserDirectory &users() { return users_; }
     Metrics &metrics() { return metrics_; }
     /* With all that has happened in it. */
     Store &store() { return journal_.store(); }
+    /* With all that has happened in it, on the reader's thread. */
+    void read_history(uint32_t uid, HistoryReader::Task task);
+    SlicedWork &sliced_work() { return sliced_work_; }
+    UserSlots &user_slots() { return user_slots_; }
+    Loop &loop() { return loop_; }
     /* Without its environment; null: unknown. */
     std::shared_ptr<const Launch> launch(JobId job);
     /* What it will be asked for, without reading it again. */
@@ -81,7 +93,8 @@ class Daemon {
         return core_ms == NEVER ? NEVER : core_ms + clock_.offset_ms();
     }
     int64_t core_ms(int64_t shown_ms) const { return shown_ms - clock_.offset_ms(); }
-    bool storage_works() const { return journal_.error().empty(); }
+    bool storage_works() const { return journal_.error().empty() && journal_.has_space(); }
+    bool has_space() const { return journal_.has_space(); }
     size_t connections() const;
 
   private:
@@ -92,8 +105,12 @@ class Daemon {
     void confine(JobId job);
     void configure();
     void on_signal(int number);
+    void read_tokens_again();
     void forget_old();
+    void forget_beyond();
     void load_ended_jobs(JobId after);
+    void loaded_ended_jobs(std::vector<JobFacts> jobs, std::optional<JobId> last,
+                           const std::string &error);
     void cancel_all();
     size_t unfinished_jobs() const { return state().jobs.size() - state().finished.size(); }
 
@@ -136,13 +153,18 @@ class Daemon {
     {
         steps_->limit(limit.job, limit.step, limit.time_limit_ms);
     }
-    void perform(const QueryStep &query) { steps_->query(query.job, query.step); }
+    void perform(const QueryStep &query)
+    {
+        if (!starting_.contains({query.job, query.step}))
+            steps_->query(query.job, query.step);
+    }
     void perform(const AcquireNodes &acquire) { backend_->acquire(acquire); }
     void perform(const ReleaseNodes &release) { backend_->release(release); }
     void perform(const SetTimer &timer);
     void perform(const ForgetJob &forget) { launches_.erase(forget.job); }
     Result<Steps::Program> make_program(const StartStep &start, const std::optional<LaunchRow> &row,
-                                        const std::string &folder);
+                                        const std::string &folder, const User &user);
+    void start_step(const StartStep &start, const User &user);
 
     Settings settings_;
     Loop loop_;
@@ -163,8 +185,14 @@ class Daemon {
     std::string control_groups_;                /* above those of the steps; empty: none */
     std::unique_ptr<Api> api_;
     std::vector<std::unique_ptr<HttpServer>> servers_;
+    UserSlots user_slots_;
+    SlicedWork sliced_work_;
+    UserDirectory users_;
+    HistoryReader reader_;
+    std::thread tokens_thread_;         /* reads them; ends by itself */
 
     std::map<JobId, std::shared_ptr<const Launch>> launches_;
+    std::set<std::pair<JobId, uint32_t>> starting_;     /* steps whose user is looked up */
     Loop::TimerId core_timer_ = 0;
     uint64_t woken_seq_ = 0;
     int64_t started_ms_ = 0;

@@ -4,7 +4,10 @@
  * 1 cannot start (the message says why); 2 wrong usage.
  */
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -15,6 +18,7 @@
 #include "base/crash_note.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/recovery.h"
 #include "store/replay.h"
 
 namespace elastic::rm {
@@ -122,12 +126,24 @@ Result<Settings> gather(const Options &options)
     return checked;
 }
 
+/* As many as the hard limit permits, for connections of users and steps.  What it was before: jobs
+ * get that. */
+int64_t raise_descriptor_limit()
+{
+    rlimit limit = {};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    auto before = static_cast<int64_t>(limit.rlim_cur);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return before;
+}
+
 int check_config(const Settings &settings)
 {
-    Access access(settings);
-    std::string error = access.read_tokens();
-    if (!error.empty())
-        return complain(error);
+    auto tokens = Access::read_tokens(settings.tokens_file);
+    if (!tokens)
+        return complain(tokens.error());
     for (const std::string &program : {settings.mpiexec, settings.stepd})
         if (::access(program.c_str(), X_OK) != 0)
             return complain(program +
@@ -152,9 +168,23 @@ int run_replay(const Settings &settings)
     return 0;
 }
 
+/* In a child, since the event may be one that ends whoever handles it. */
+bool is_event_to_blame(Store &store, uint64_t seq)
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(is_to_blame(store, seq) ? 0 : 1);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return !WIFEXITED(status) || WEXITSTATUS(status) == 0;
+}
+
 int run_quarantine(const Settings &settings, uint64_t seq)
 {
     auto store = Store::open(settings.state_dir);
+    if (store && !is_event_to_blame(store.value(), seq))
+        return complain("event " + std::to_string(seq) +
+                        " is not what keeps elasticd from starting: nothing was changed");
     std::string error = store ? store.value().quarantine(seq) : store.error();
     if (!error.empty())
         return complain(error);
@@ -220,6 +250,7 @@ int run(int argc, char **argv)
     if (options.quarantine)
         return run_quarantine(settings.value(), options.quarantine);
     settings.value().end_unknown_steps = options.end_unknown;
+    settings.value().files_soft = raise_descriptor_limit();
     watch_crashes();
     set_log_level(parse_log_level(settings.value().log_level).value_or(LogLevel::INFO));
     std::string error = make_nested_folders(settings.value());

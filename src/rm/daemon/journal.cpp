@@ -16,10 +16,13 @@ namespace {
 /* derived rows wait so long for an event to go with */
 constexpr int64_t FLUSH_MS = 200;
 constexpr int64_t RETRY_MS = 1000;
+constexpr int64_t RESERVE_MS = 2000;        /* between two tries to fill it */
 constexpr size_t EVENTS_PER_COMMIT = 300;
 /* of processor time: others are served in between */
 constexpr double TURN_MS = 8;
-constexpr int64_t FORGET_ROWS = 1000;        /* of each kind, at once */
+constexpr int64_t FORGET_ROWS = 200;         /* of each kind, at once */
+constexpr int64_t UNUSED_BYTES = 1 << 20;    /* of the file, that stay for what comes next */
+constexpr int64_t PAGES_RETURNED = 64;       /* at once */
 constexpr int64_t SNAPSHOT_PAUSE_MS = 20;       /* between two parts of one */
 /* people's, that wait; beyond it they are refused */
 constexpr size_t REQUESTS_MAX = 10000;
@@ -27,10 +30,13 @@ constexpr size_t REQUESTS_MAX = 10000;
 }  // namespace
 
 Journal::Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events,
-                 Handle handle)
+                 int64_t reserve_bytes, Handle handle)
     : parts_(parts), store_(std::move(store)), handle_(std::move(handle)),
-      snapshot_(parts.core, snapshot_seq, static_cast<uint64_t>(snapshot_events))
+      snapshot_(parts.core, snapshot_seq, static_cast<uint64_t>(snapshot_events)),
+      reserve_(store_.folder(), reserve_bytes)
 {
+    if (!has_space())
+        reserve_timer_ = parts_.loop.after(RESERVE_MS, [this] { fill_reserve(); });
 }
 
 /* ---- what comes in --------------------------------------------------------------------------- */
@@ -50,7 +56,8 @@ void Journal::tell_first(Configure configure)
 
 void Journal::request(Entry entry)
 {
-    if (requests_waiting_ >= REQUESTS_MAX) {
+    bool is_refused = !has_space() && std::holds_alternative<Submit>(entry.content);
+    if (requests_waiting_ >= REQUESTS_MAX || is_refused) {
         entry.done(nullptr, false);
         return;
     }
@@ -124,9 +131,26 @@ std::string Journal::write(const Batch &batch)
 {
     auto begin = std::chrono::steady_clock::now();
     std::string error = batch.empty() ? "" : store_.write(batch);
+    if (!error.empty() && store_.is_full() && reserve_.is_filled()) {
+        reserve_.release();
+        log_line(LogLevel::ERROR, "the disk of the store is full: no jobs are accepted now",
+                 {{"error", error}, {"advice", "free some space on that file system"}});
+        if (!reserve_timer_)
+            reserve_timer_ = parts_.loop.after(RESERVE_MS, [this] { fill_reserve(); });
+        error = store_.write(batch);
+    }
     std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     parts_.metrics.time_commit(taken.count());
     return error;
+}
+
+void Journal::fill_reserve()
+{
+    reserve_timer_ = 0;
+    if (reserve_.fill())
+        log_line(LogLevel::INFO, "there is space on the disk of the store: jobs are accepted");
+    else
+        reserve_timer_ = parts_.loop.after(RESERVE_MS, [this] { fill_reserve(); });
 }
 
 /* At least one, and others for about so long: then everybody else has a turn. */
@@ -193,7 +217,7 @@ void Journal::write_derived()
 {
     if (derived_.empty())
         return;
-    std::string error = store_.write(derived_);
+    std::string error = write(derived_);
     if (error.empty())
         derived_ = {};
     else
@@ -247,6 +271,27 @@ bool Journal::forget_before(int64_t time_ms)
     if (!more)
         log_line(LogLevel::WARNING, more.error());
     return more && more.value();
+}
+
+bool Journal::forget_beyond(int64_t user_bytes_max, int64_t bytes_max)
+{
+    bool more = false;
+    auto users = store_.users_above(user_bytes_max);
+    for (uint32_t uid : users ? users.value() : std::vector<uint32_t>()) {
+        auto found = store_.forget_oldest_of(uid, FORGET_ROWS);
+        more = more || (found && found.value());
+    }
+    auto [used_bytes, unused_bytes] = store_.pages();
+    if (used_bytes > bytes_max) {
+        auto time_ms = store_.time_of_oldest(FORGET_ROWS);
+        bool is_old = time_ms && time_ms.value() && *time_ms.value() < now_ms();
+        more = (is_old && forget_before(*time_ms.value())) || more;
+    }
+    if (unused_bytes > UNUSED_BYTES) {
+        std::string error = store_.return_pages(PAGES_RETURNED);
+        more = more || error.empty();
+    }
+    return more;
 }
 
 }  // namespace elastic::rm

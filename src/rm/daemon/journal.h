@@ -7,7 +7,9 @@
  * then a snapshot shortens the way of a restart (snapshot_writer.h).
  *
  * If it cannot be written, people are told so and nothing has happened; what came from steps and
- * the back end is kept and tried again.
+ * the back end is kept and tried again.  Before that, a full disk costs the reserve
+ * (store/disk_reserve.h): until there is space for it again no job is accepted, and all else goes
+ * on.
  *
  * Owner of the store and of what waits for it.  On the daemon's loop.
  */
@@ -25,6 +27,7 @@
 #include "core/core.h"
 #include "core/steady_clock.h"
 #include "daemon/snapshot_writer.h"
+#include "store/disk_reserve.h"
 #include "store/store.h"
 
 namespace elastic::rm {
@@ -48,7 +51,7 @@ class Journal {
     using Handle = std::function<void(const Event &event, Entry &entry)>;
 
     Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events,
-            Handle handle);
+            int64_t reserve_bytes, Handle handle);
 
     void tell(EventContent content);
     /* Before everything else that has come in. */
@@ -66,14 +69,21 @@ class Journal {
     void close();
     /* A bounded part of what is older.  True: there is more. */
     bool forget_before(int64_t time_ms);
+    /* The same of what goes beyond the bounds: of ended jobs of users with more than
+     * `user_bytes_max`, then of the oldest history while the store has more than `bytes_max`; and of
+     * space of the file that is not used. */
+    bool forget_beyond(int64_t user_bytes_max, int64_t bytes_max);
 
     /* With all that has happened in it. */
     Store &store();
     const std::string &error() const { return error_; }     /* empty: the last write went well */
+    /* New jobs are accepted: the disk has space for what they will need. */
+    bool has_space() const { return reserve_.is_filled(); }
 
   private:
     size_t number(Batch &batch);
     std::string write(const Batch &batch);
+    void fill_reserve();
     void handle_some(double ms);
     void failed(const std::string &error);
     void try_again();
@@ -90,7 +100,9 @@ class Journal {
     size_t requests_waiting_ = 0;       /* in the inbox, of people */
     Batch derived_;
     SnapshotWriter snapshot_;
-    Loop::TimerId flush_timer_ = 0, retry_timer_ = 0, snapshot_timer_ = 0;
+    DiskReserve reserve_;
+    Loop::TimerId flush_timer_ = 0, retry_timer_ = 0, snapshot_timer_ = 0,
+                  reserve_timer_ = 0;
     std::string error_;
 };
 

@@ -86,13 +86,13 @@ TEST(RateLimitTest, AllowsABurstAndThenTheRate)
     RateLimit rate(10);
     int64_t wait_ms = 0;
     int taken = 0;
-    while (rate.take(1, 1000, wait_ms))
+    while (rate.take("1", 1000, wait_ms))
         taken++;
     EXPECT_EQ(taken, 20);
     EXPECT_GT(wait_ms, 0);
-    EXPECT_TRUE(rate.take(2, 1000, wait_ms)) << "others are not slowed down";
-    EXPECT_TRUE(rate.take(1, 1100 + 10, wait_ms));
-    EXPECT_FALSE(rate.take(1, 1100 + 10, wait_ms));
+    EXPECT_TRUE(rate.take("2", 1000, wait_ms)) << "others are not slowed down";
+    EXPECT_TRUE(rate.take("1", 1100 + 10, wait_ms));
+    EXPECT_FALSE(rate.take("1", 1100 + 10, wait_ms));
 }
 
 TEST(LogTest, ALineIsOneJsonObject)
@@ -251,13 +251,39 @@ TEST(ReportTest, WhatEndsWhileThePastIsReadCountsOnce)
     Job older;
     older.id = 3;
     older.ended_ms = 20;
-    ended.load({older, job}, [](JobId) { return 1; });
+    ended.load({facts_of(older, 1), facts_of(job, 1)});
     ended.loaded();
-    ASSERT_EQ(ended.facts().size(), 2u);
-    EXPECT_EQ(ended.facts()[0].core_ms + ended.facts()[1].core_ms, 11);
+    auto sums = [&ended] {
+        int64_t count = 0, core_ms = 0;
+        ended.facts().each([&](const JobFacts &facts) {
+            count++;
+            core_ms += facts.core_ms;
+        });
+        return std::pair(count, core_ms);
+    };
+    EXPECT_EQ(sums(), std::pair(int64_t{2}, int64_t{11}));
     ended.forget_before(30);
-    ASSERT_EQ(ended.facts().size(), 1u);
-    EXPECT_EQ(ended.facts()[0].id, 7u);
+    EXPECT_EQ(sums(), std::pair(int64_t{1}, int64_t{10}));
+}
+
+TEST(ReportTest, ManyEndedJobsAreForgottenInTheOrderOfTheirEnds)
+{
+    EndedJobs ended;
+    Job job;
+    for (job.id = 1; job.id <= 5000; job.id++) {
+        job.ended_ms = static_cast<int64_t>(job.id);
+        ended.add(facts_of(job, 1));
+    }
+    ended.forget_before(4001);
+    EndedJobs::Facts before = ended.facts();
+    ended.forget_before(6000);
+    int64_t count = 0;
+    before.each([&](const JobFacts &facts) {
+        EXPECT_GT(facts.id, 4000u);
+        count++;
+    });
+    EXPECT_EQ(count, 1000) << "what was taken stays as it was";
+    ended.facts().each([](const JobFacts &) { ADD_FAILURE(); });
 }
 
 }  // namespace

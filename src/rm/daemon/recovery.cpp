@@ -14,10 +14,12 @@ namespace {
 
 constexpr uint64_t TIMELINE_RECORDS = 200000;   /* the newest, that are read */
 constexpr size_t RECORDS_AT_ONCE = 10000;
+constexpr int REPAIRS_MAX = 1000;
 
 class Recovery {
   public:
-    explicit Recovery(Store &store) : store_(store) {}
+    Recovery(Store &store, bool repairs) : store_(store), repairs_(repairs) {}
+    uint64_t bad_seq() const { return bad_seq_; }
 
     /* Empty, or what is wrong. */
     std::string read();
@@ -28,12 +30,15 @@ class Recovery {
     std::string read_timeline();
     std::string from(const std::optional<Store::Snapshot> &snapshot);
     std::string replay(const Event &event);
+    std::string repair(const std::string &wrong);
     std::string read_quota();
     const State &state() const { return recovered_.core.state(); }
 
     Store &store_;
     Recovered recovered_;
     Batch derived_;
+    bool repairs_;
+    uint64_t bad_seq_ = 0;              /* the event that is to blame; 0: none */
     uint64_t last_record_ = 0;
 };
 
@@ -51,6 +56,12 @@ std::string Recovery::read()
         if (!snapshot)
             return snapshot.error();
         std::string wrong = from(snapshot.value());
+        for (int repaired = 0; !wrong.empty() && bad_seq_ && repairs_ && repaired < REPAIRS_MAX;
+             repaired++) {
+            if (std::string error = repair(wrong); !error.empty())
+                return error;
+            wrong = from(snapshot.value());
+        }
         if (wrong.empty()) {
             recovered_.clock.start(
                 mark.value(), state().now_ms, boot_id(), monotonic_ms(), unix_ms());
@@ -75,12 +86,22 @@ std::string Recovery::read_timeline()
         if (!records || records.value().empty())
             return records ? "" : records.error();
         for (const Json &row : records.value()) {
+            since = row["seq"].get<uint64_t>() + 1;
+            if (!row["data"].is_object()) {
+                log_line(LogLevel::ERROR, "a record of the store is damaged and left out",
+                         {{"record", row["seq"]}});
+                continue;
+            }
             Record record{row["seq"], row["time_ms"], row["event"],
                           row["job"].is_null() ? 0 : row["job"].get<JobId>(),
                           row["node"].is_null() ? "" : row["node"].get<std::string>(), row["data"]};
             record.find_list();
-            recovered_.timeline.add(record);
-            since = record.number + 1;
+            try {
+                recovered_.timeline.add(record);
+            } catch (const std::exception &exception) {
+                log_line(LogLevel::ERROR, "a record of the store is damaged and left out",
+                         {{"record", record.number}, {"error", exception.what()}});
+            }
         }
     }
 }
@@ -103,12 +124,29 @@ std::string Recovery::from(const std::optional<Store::Snapshot> &snapshot)
                 return "it should follow event " + std::to_string(state().seq) +
                     ": those between are missing";
             return replay(event);
-        });
+        }, &bad_seq_);
     if (!error.empty())
         return error;
     for (const Record &record : derived_.records)
         if (record.number > last_record_)
             recovered_.timeline.add(record);
+    return "";
+}
+
+std::string Recovery::repair(const std::string &wrong)
+{
+    auto lost = store_.submission(bad_seq_);
+    if (!lost)
+        return lost.error();
+    EventContent instead = Timer{};
+    if (lost.value())
+        instead = *lost.value();
+    if (std::string error = store_.quarantine(bad_seq_, instead); !error.empty())
+        return error;
+    log_line(LogLevel::ERROR, wrong + "; it is put into quarantine",
+             {{"seq", bad_seq_},
+              {"instead", lost.value() ? "the submission as its rows have it" : "nothing"},
+              {"advice", "look at the disk; what was there is in the table quarantined"}});
     return "";
 }
 
@@ -144,9 +182,15 @@ std::string Recovery::read_quota()
 
 }  // namespace
 
-Result<Recovered> recover(Store &store)
+bool is_to_blame(Store &store, uint64_t seq)
 {
-    Recovery recovery(store);
+    Recovery recovery(store, false);
+    return !recovery.read().empty() && recovery.bad_seq() == seq;
+}
+
+Result<Recovered> recover(Store &store, bool repairs)
+{
+    Recovery recovery(store, repairs);
     std::string error = recovery.read();
     if (!error.empty())
         return Error{

@@ -3,6 +3,8 @@
  * Their rows are derived and written again, their actions are not carried out.
  *
  * All of the store must be readable: steps that a recovered core does not know would be ended.
+ * Only a single event that is damaged, or that the core cannot bear, may be replaced: a submission
+ * by what its rows say of it, another one by nothing.
  */
 
 #ifndef ELASTIC_RM_RECOVERY_H_INCLUDED
@@ -24,8 +26,12 @@ struct Recovered {
     uint64_t snapshot_seq = 0;      /* the event of the snapshot; 0: none */
 };
 
-/* Or what is wrong with the store, and what can be done. */
-Result<Recovered> recover(Store &store);
+/* Or what is wrong with the store, and what can be done.  `repairs`: an event that cannot be used is
+ * put into quarantine, and reported. */
+Result<Recovered> recover(Store &store, bool repairs = false);
+
+/* Whether the store cannot be used because of this event. */
+bool is_to_blame(Store &store, uint64_t seq);
 
 }  // namespace elastic::rm
 

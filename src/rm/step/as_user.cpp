@@ -13,7 +13,7 @@ bool become_user(const StepSpec &spec)
 {
     if (geteuid() != 0 || spec.uid == 0)
         return true;
-    return initgroups(spec.user.c_str(), spec.gid) == 0 && setgid(spec.gid) == 0 &&
+    return setgroups(spec.groups.size(), spec.groups.data()) == 0 && setgid(spec.gid) == 0 &&
         setuid(spec.uid) == 0;
 }
 

@@ -18,6 +18,7 @@
 #ifndef ELASTIC_RM_STEP_SPEC_H_INCLUDED
 #define ELASTIC_RM_STEP_SPEC_H_INCLUDED
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct StepSpec {
     uint32_t step = 0;
     uint32_t uid = 0, gid = 0;
     std::string user;
+    std::vector<uint32_t> groups;               /* as they were when the step was started */
     /* [0]: the program, found by PATH of the environment */
     std::vector<std::string> arguments;
     std::vector<std::string> environment;       /* NAME=VALUE */
@@ -62,7 +64,7 @@ struct StepSpec {
     int warn_signal = 0;
     int64_t warn_before_ms = 0;
     std::string control_group;  /* that all its processes are in; empty: none */
-    ELASTIC_FIELDS(job, step, uid, gid, user, arguments, environment, directory, input, output,
+    ELASTIC_FIELDS(job, step, uid, gid, user, groups, arguments, environment, directory, input, output,
                    error, is_script, umask, limits, time_limit_ms, kill_grace_ms, warn_signal,
                    warn_before_ms, control_group)
 };
@@ -80,7 +82,9 @@ struct StepExitFile {
     int exit_code = 0;          /* 128 + number, if a signal ended it */
     std::string reason;
     bool signalled = false;     /* elastic-stepd had sent it a signal before */
-    ELASTIC_FIELDS(started, exit_code, reason, signalled)
+    bool node_fault = false;    /* not started, and whatever was to be run would not have been */
+    bool node_leaves = false;   /* elastic-stepd was told to end: the node is shut down in order */
+    ELASTIC_FIELDS(started, exit_code, reason, signalled, node_fault, node_leaves)
 };
 
 /* elastic-stepd's lines, on each connection and when something changes. */
@@ -124,9 +128,14 @@ struct StepdConnect {
     ELASTIC_FIELDS(connect)
 };
 
-/* Files in a folder.  Empty, or what went wrong. */
+struct FileOwner {
+    uint32_t uid = 0, gid = 0;
+};
+
+/* Files in a folder.  Empty, or what went wrong.  With an owner it is that user's from the moment
+ * on at which it has its name. */
 std::string write_file(const std::string &folder, const char *name, const std::string &text,
-                       unsigned mode = 0600);
+                       unsigned mode = 0600, std::optional<FileOwner> owner = std::nullopt);
 /* nullopt: it is not there; at most 64 MiB. */
 Result<std::optional<std::string>> read_file(const std::string &folder, const char *name);
 

@@ -4,7 +4,9 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <linux/close_range.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -91,6 +93,19 @@ void set_limits(const StepSpec &spec)
     }
 }
 
+/* Whatever elasticd's parent, elasticd or we have open: the program gets 0 to 2 alone. */
+void close_at_exec()
+{
+    if (close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
+        return;
+    /* Of a kernel before 5.11. */
+    rlimit limit = {};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    int end = static_cast<int>(std::min<rlim_t>(limit.rlim_max, 1 << 20));
+    for (int fd = STDERR_FILENO + 1; fd < end; fd++)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
 void reset_signals()
 {
     sigset_t none;
@@ -114,6 +129,7 @@ void reset_signals()
         give_up(report, "cannot enter the directory", spec.directory.c_str());
     umask(static_cast<mode_t>(spec.umask));
     open_files(report, spec);
+    close_at_exec();
     set_limits(spec);
     reset_signals();
     auto arguments = pointers_to(spec.arguments), environment = pointers_to(spec.environment);
@@ -301,13 +317,13 @@ int Stepd::run()
         if (number == SIGCHLD)
             reap();
         else
-            signal_step(SIGTERM);
+            node_leaves();
     });
     watch_listen();
     std::string error = start();
     if (!error.empty()) {
         program_ = 0;
-        finish({false, 127, error});
+        finish({false, 127, error, false, true});
     }
     if (!written_)
         loop_.run([] {});
@@ -475,6 +491,16 @@ void Stepd::signal_step(int number)
         kill(spec_.is_script ? -program_ : program_, number);
 }
 
+/* Nobody but the system ends elastic-stepd by a signal: at a reboot, or when its service is stopped.
+ * The job is not to blame, however its program takes it. */
+void Stepd::node_leaves()
+{
+    log_line(LogLevel::WARNING, "the node is shut down: the step is ended");
+    node_leaves_ = node_leaves_ || !ended_;
+    signal_step(SIGTERM);
+    kill_after(spec_.kill_grace_ms);
+}
+
 void Stepd::reap()
 {
     int status = 0;
@@ -491,7 +517,8 @@ void Stepd::reap()
         remove_control_group(spec_.control_group);
     bool of_its_own = reason_.empty() || exit_code_ != 0;
     if (launch_error_.empty())
-        finish({true, of_its_own ? exit_code_ : 128 + SIGTERM, reason_, signalled_});
+        finish({true, of_its_own ? exit_code_ : 128 + SIGTERM, reason_, signalled_, false,
+                node_leaves_});
     else
         finish({false, 127, launch_error_});
 }

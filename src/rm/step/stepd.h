@@ -68,6 +68,7 @@ class Stepd {
     bool has_rest() const;
     void finish(const StepExitFile &exit);
     void signal_step(int number);
+    void node_leaves();
 
     std::string folder_;
     StepSpec spec_;
@@ -90,6 +91,7 @@ class Stepd {
     std::string reason_;        /* why it was ended, if not by an order */
     int exit_code_ = 0;
     bool signalled_ = false;    /* while the program ran */
+    bool node_leaves_ = false;
 };
 
 }  // namespace elastic::rm

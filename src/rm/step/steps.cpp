@@ -3,11 +3,11 @@
 #include "step/steps.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -24,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char *FILES_LIMIT = "nofile";
 constexpr int64_t REST_LOOK_MS = 200;
 constexpr int64_t HEARD_LOOK_MS = 5, HEARD_MS = 2000;
 
@@ -63,7 +64,7 @@ std::optional<std::pair<JobId, uint32_t>> parse_key(const std::string &name)
 struct Steps::Step {
     Key key;
     std::string folder;
-    uint32_t uid = 0;
+    uint32_t uid = 0, gid = 0;
     bool started = false;
     std::unique_ptr<LineConnection> stepd;
     std::unique_ptr<StepLink> link;
@@ -165,17 +166,21 @@ void Steps::start(JobId job, uint32_t step, const Make &make)
     fresh->key = {job, step};
     fresh->folder = folder_of(fresh->key);
     Step &entry = *(steps_[fresh->key] = std::move(fresh));
-    std::string error = create(entry, make);
+    bool node_fault = false;
+    std::string error = create(entry, make, node_fault);
     if (!error.empty())
-        end(entry, StepStartFailed{job, step, error});
+        end(entry, StepStartFailed{job, step, error, node_fault});
 }
 
-std::string Steps::create(Step &step, const Make &make)
+/* `node_fault`: what is to be run is not to blame. */
+std::string Steps::create(Step &step, const Make &make, bool &node_fault)
 {
     remove_folder(step.folder);
+    node_fault = true;
     if (mkdir(step.folder.c_str(), config_.as_root ? 0711 : 0700) != 0)
         return "cannot make " + step.folder + ": " + strerror(errno);
     auto program = make(step.folder);
+    node_fault = static_cast<bool>(program);
     if (!program)
         return program.error();
     StepSpec &spec = program.value().spec;
@@ -189,22 +194,37 @@ std::string Steps::create(Step &step, const Make &make)
     }
     if (!error.empty())
         return error;
-    if (const passwd *user = getpwuid(spec.uid))
-        spec.gid = user->pw_gid;
-    else if (config_.as_root && spec.uid != 0)
+    const User &user = program.value().user;
+    node_fault = user.exists || !config_.as_root || spec.uid == 0;
+    if (!node_fault)
         return "there is no user with the number " + std::to_string(spec.uid) + " on this machine";
-    if (spec.is_script) {
-        error = write_file(step.folder, STEP_SCRIPT_FILE, program.value().script, 0500);
-        std::string script = step.folder + "/" + STEP_SCRIPT_FILE;
-        if (error.empty() && config_.as_root && chown(script.c_str(), spec.uid, spec.gid) != 0)
-            error = "cannot give " + script + " to its user: " + strerror(errno);
-    }
+    spec.user = user.name;
+    spec.gid = user.gid;
+    spec.groups = user.groups;
+    step.gid = user.gid;
+    auto names_files = [](const ProcessLimit &limit) { return limit.name == FILES_LIMIT; };
+    if (config_.files_soft > 0 && std::ranges::none_of(spec.limits, names_files))
+        spec.limits.push_back({FILES_LIMIT, config_.files_soft});
+    if (spec.is_script)
+        error = write_file(
+            step.folder, STEP_SCRIPT_FILE, program.value().script, 0500, owner_of_files(step));
     if (error.empty())
-        error = write_file(step.folder, STEP_HOSTS_FILE, program.value().hosts, 0644);
+        error = write_hosts(step, program.value().hosts);
     if (error.empty())
         error = write_file(step.folder, STEP_SPEC_FILE,
                            write(spec).dump(-1, ' ', false, Json::error_handler_t::replace));
     return error.empty() ? spawn(step) : error;
+}
+
+/* What the user's own processes read belongs to the user. */
+std::optional<FileOwner> Steps::owner_of_files(const Step &step) const
+{
+    return config_.as_root ? std::optional<FileOwner>({step.uid, step.gid}) : std::nullopt;
+}
+
+std::string Steps::write_hosts(const Step &step, const std::string &hosts) const
+{
+    return write_file(step.folder, STEP_HOSTS_FILE, hosts, 0600, owner_of_files(step));
 }
 
 /* elastic-stepd gets the listening socket, so that there is no moment at which it cannot be
@@ -238,9 +258,24 @@ std::string Steps::spawn(Step &step)
     if (code != 0)
         return "cannot run " + config_.stepd +
             " (job.stepd in the configuration): " + strerror(code);
-    return connect(step)
-        ? ""
-        : "cannot connect to elastic-stepd in " + step.folder + ": " + strerror(errno);
+    if (!connect(step))         /* it runs, and must not be left alone */
+        connect_later(step);
+    return "";
+}
+
+/* Until it is connected, or has gone: there may be no descriptor at present. */
+void Steps::connect_later(Step &step)
+{
+    constexpr int64_t AGAIN_MS = 200;
+    step.rest_timer = loop_.after(AGAIN_MS, [this, kept = &step] {
+        kept->rest_timer = 0;
+        if (connect(*kept))
+            return;
+        if (errno == ECONNREFUSED || errno == ENOENT)
+            stepd_gone(*kept);
+        else
+            connect_later(*kept);
+    });
 }
 
 bool Steps::connect(Step &step)
@@ -268,10 +303,17 @@ Steps::Step *Steps::find_or_adopt(JobId job, uint32_t number)
     fresh->key = key;
     fresh->folder = folder_of(key);
     fresh->uid = spec->uid;
+    fresh->gid = spec->gid;
     Step &step = *fresh;
     if (connect(step)) {
         steps_[key] = std::move(fresh);
         return &step;           /* elastic-stepd says the rest */
+    }
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS ||
+        errno == EAGAIN) {      /* that says nothing of it */
+        steps_[key] = std::move(fresh);
+        connect_later(step);
+        return &step;
     }
     bool tried = read_struct_file<StepStartedFile>(step.folder, STEP_STARTED_FILE).has_value() ||
                  read_struct_file<StepExitFile>(step.folder, STEP_EXIT_FILE).has_value();
@@ -386,6 +428,8 @@ void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset
     place.connected = std::move(connected);
     place.uid = step.uid;
     place.epoch_offset = epoch_offset;
+    if (const Job *job = job_of_(step.key.first))
+        place.processes_max = most_processes(job->spec);
     place.last_request = [this, id = step.key.first] {
         const Job *job = job_of_(id);
         return job ? job->requests : 0;
@@ -411,10 +455,12 @@ void Steps::stepd_gone(Step &step)
     auto exit = read_struct_file<StepExitFile>(step.folder, STEP_EXIT_FILE);
     if (!exit)
         lost(step);
+    else if (exit->node_leaves)
+        end(step, StepLost{job, number, "its node was shut down in order"});
     else if (exit->started)
         end(step, StepEnded{job, number, exit->exit_code, exit->reason, exit->signalled});
     else
-        end(step, StepStartFailed{job, number, exit->reason});
+        end(step, StepStartFailed{job, number, exit->reason, exit->node_fault});
 }
 
 /* elastic-stepd was killed: its program got SIGTERM, or is ended here. */
@@ -561,8 +607,7 @@ void Steps::set_hosts(const Job &job)
     Step *step = find(job.id, job.step);
     if (!step)
         return;
-    std::string error =
-        write_file(step->folder, STEP_HOSTS_FILE, format_host_lines(job.blocks), 0644);
+    std::string error = write_hosts(*step, format_host_lines(job.blocks));
     if (!error.empty())
         log_line(LogLevel::WARNING, error, {{"job", job.id}});
 }

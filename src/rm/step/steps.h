@@ -17,6 +17,7 @@
 #include <string>
 
 #include "base/loop.h"
+#include "base/user_directory.h"
 #include "core/action.h"
 #include "core/event.h"
 #include "core/state.h"
@@ -32,6 +33,8 @@ struct StepsConfig {
     bool as_root = false;       /* steps become their users */
     bool end_unknown = false;   /* what runs and is newer than the store */
     std::string control_group;  /* above those of the steps; empty: they have none */
+    /* descriptors that a program may open, if its user does not say; 0: as many as elasticd */
+    int64_t files_soft = 0;
 };
 
 class Steps {
@@ -55,6 +58,7 @@ class Steps {
      * yet. */
     struct Program {
         StepSpec spec;
+        User user;                      /* as it is now, with its groups */
         std::string script;
         std::string hosts;
         /* What its control group may use, before anything is in it.  Empty, or what is wrong; may
@@ -93,7 +97,10 @@ class Steps {
     Step *find_or_adopt(JobId job, uint32_t step);
     std::string folder_of(const Key &key) const;
     std::unique_ptr<Step> adopt(const Key &key);
-    std::string create(Step &step, const Make &make);
+    std::string create(Step &step, const Make &make, bool &node_fault);
+    void connect_later(Step &step);
+    std::optional<FileOwner> owner_of_files(const Step &step) const;
+    std::string write_hosts(const Step &step, const std::string &hosts) const;
     std::string spawn(Step &step);
     bool connect(Step &step);
     void stepd_line(Step &step, const Json &line);

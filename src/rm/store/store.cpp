@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "store/schema.h"
+#include "store/statement.h"
 
 namespace elastic::rm {
 
@@ -27,7 +28,9 @@ CREATE TABLE snapshot_part (seq INTEGER NOT NULL, number INTEGER NOT NULL, body 
 CREATE TABLE launch (seq INTEGER PRIMARY KEY, job INTEGER UNIQUE, uid INTEGER NOT NULL,
                      body TEXT NOT NULL, script TEXT NOT NULL);
 CREATE TABLE record (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, event TEXT NOT NULL,
-                     job INTEGER, node TEXT, data TEXT NOT NULL);
+                     job INTEGER, node TEXT, data TEXT NOT NULL, uid INTEGER);
+CREATE INDEX record_of_user ON record (uid, number) WHERE uid IS NOT NULL;
+CREATE INDEX record_without_job ON record (number) WHERE job IS NULL;
 CREATE INDEX record_of_job ON record (job, number) WHERE job IS NOT NULL;
 CREATE INDEX record_of_node ON record (node, number) WHERE node IS NOT NULL;
 CREATE TABLE ended (job INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ms INTEGER NOT NULL,
@@ -37,6 +40,38 @@ CREATE INDEX ended_by_submission ON ended (submitted_ms);
 CREATE INDEX ended_by_end ON ended (ended_ms);
 CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL,
                     clock_ms INTEGER NOT NULL);
+)";
+/* What each user's rows take, until they are gone: about, with what the file needs beside them. */
+constexpr const char *USED = R"(
+CREATE TABLE IF NOT EXISTS used (uid INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
+CREATE TRIGGER IF NOT EXISTS launch_comes AFTER INSERT ON launch BEGIN
+    INSERT INTO used VALUES (NEW.uid, length(CAST(NEW.body AS BLOB))
+            + length(CAST(NEW.script AS BLOB)))
+        ON CONFLICT (uid) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER IF NOT EXISTS launch_changes AFTER UPDATE OF body ON launch BEGIN
+    UPDATE used SET bytes = bytes + length(CAST(NEW.body AS BLOB)) - length(CAST(OLD.body AS BLOB))
+        WHERE uid = NEW.uid;
+END;
+CREATE TRIGGER IF NOT EXISTS launch_goes AFTER DELETE ON launch BEGIN
+    UPDATE used SET bytes = bytes - length(CAST(OLD.body AS BLOB))
+        - length(CAST(OLD.script AS BLOB))
+        WHERE uid = OLD.uid;
+END;
+CREATE TRIGGER IF NOT EXISTS record_comes AFTER INSERT ON record WHEN NEW.uid IS NOT NULL BEGIN
+    INSERT INTO used VALUES (NEW.uid, length(CAST(NEW.data AS BLOB)) + 400)
+        ON CONFLICT (uid) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER IF NOT EXISTS record_goes AFTER DELETE ON record WHEN OLD.uid IS NOT NULL BEGIN
+    UPDATE used SET bytes = bytes - length(CAST(OLD.data AS BLOB)) - 400 WHERE uid = OLD.uid;
+END;
+CREATE TRIGGER IF NOT EXISTS ended_comes AFTER INSERT ON ended BEGIN
+    INSERT INTO used VALUES (NEW.uid, length(CAST(NEW.body AS BLOB)) + 200)
+        ON CONFLICT (uid) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER IF NOT EXISTS ended_goes AFTER DELETE ON ended BEGIN
+    UPDATE used SET bytes = bytes - length(CAST(OLD.body AS BLOB)) - 200 WHERE uid = OLD.uid;
+END;
 )";
 /* Rows of version 1 have no sum, and are not checked. */
 constexpr const char *FROM_VERSION_1 = R"(
@@ -56,64 +91,31 @@ CREATE TABLE snapshot_part (seq INTEGER NOT NULL, number INTEGER NOT NULL, body 
 PRAGMA user_version = 3;
 COMMIT;
 )";
+/* Each record has its job's user from this version on. */
+constexpr const char *FROM_VERSION_3 = R"(
+BEGIN;
+ALTER TABLE record ADD COLUMN uid INTEGER;
+UPDATE record SET uid = (SELECT launch.uid FROM launch WHERE launch.job = record.job)
+    WHERE job IS NOT NULL;
+CREATE INDEX record_of_user ON record (uid, number) WHERE uid IS NOT NULL;
+CREATE INDEX record_without_job ON record (number) WHERE job IS NULL;
+PRAGMA user_version = 4;
+COMMIT;
+)";
+/* With the tables and triggers of USED, which have been made before. */
+constexpr const char *FROM_VERSION_4 = R"(
+BEGIN;
+DELETE FROM used;
+INSERT INTO used SELECT uid, sum(bytes) FROM (
+    SELECT uid, length(CAST(body AS BLOB)) + length(CAST(script AS BLOB)) AS bytes FROM launch
+    UNION ALL SELECT uid, length(CAST(data AS BLOB)) + 400 FROM record WHERE uid IS NOT NULL
+    UNION ALL SELECT uid, length(CAST(body AS BLOB)) + 200 FROM ended) GROUP BY uid;
+PRAGMA user_version = 5;
+COMMIT;
+)";
+constexpr const char *STEPS_OF_VERSIONS[] = {FROM_VERSION_1, FROM_VERSION_2, FROM_VERSION_3,
+                                             FROM_VERSION_4};
 constexpr int SNAPSHOTS_KEPT = 2;
-
-/* A prepared statement in use: bound in order, reset at the end. */
-class Statement {
-  public:
-    explicit Statement(sqlite3_stmt *statement) : statement_(statement) {}
-    ~Statement()
-    {
-        sqlite3_reset(statement_);
-        sqlite3_clear_bindings(statement_);
-    }
-    Statement(const Statement &) = delete;
-    Statement &operator=(const Statement &) = delete;
-
-    Statement &bind(int64_t value)
-    {
-        sqlite3_bind_int64(statement_, next_++, value);
-        return *this;
-    }
-    Statement &bind(const std::string &text)
-    {
-        sqlite3_bind_text64(statement_, next_++, text.data(), text.size(), SQLITE_TRANSIENT,
-                            SQLITE_UTF8);
-        return *this;
-    }
-    Statement &bind(const std::vector<uint8_t> &bytes)
-    {
-        sqlite3_bind_blob64(statement_, next_++, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
-        return *this;
-    }
-    Statement &bind_null()
-    {
-        sqlite3_bind_null(statement_, next_++);
-        return *this;
-    }
-    bool done() { return step() == SQLITE_DONE; }
-    bool row() { return step() == SQLITE_ROW; }
-    /* After row() was false: that was not the end. */
-    bool failed() const { return code_ != SQLITE_DONE && code_ != SQLITE_ROW; }
-    int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-    bool is_null(int column) const
-    {
-        return sqlite3_column_type(statement_, column) == SQLITE_NULL;
-    }
-    std::string text(int column) const
-    {
-        const void *data = sqlite3_column_blob(statement_, column);
-        return data ? std::string(static_cast<const char *>(data),
-                                  static_cast<size_t>(sqlite3_column_bytes(statement_, column)))
-                    : std::string();
-    }
-
-  private:
-    int step() { return code_ = statement_ ? sqlite3_step(statement_) : SQLITE_ERROR; }
-
-    sqlite3_stmt *statement_;
-    int next_ = 1, code_ = SQLITE_OK;
-};
 
 /* Fowler, Noll and Vo's, 32 bits: of a row's number and its body. */
 int64_t sum_of(uint64_t seq, std::string_view body)
@@ -209,6 +211,7 @@ std::string prepare_schema(sqlite3 *database, const std::string &file)
 {
     std::string error = execute(
         database,
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA recursive_triggers = ON;"
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;"
         "PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON;");
     if (!error.empty())
@@ -219,7 +222,7 @@ std::string prepare_schema(sqlite3 *database, const std::string &file)
     if (is_new) {
         error = execute(
             database,
-            "BEGIN;" + std::string(SCHEMA) +
+            "BEGIN;" + std::string(SCHEMA) + USED +
                 "PRAGMA application_id = " + std::to_string(STORE_APPLICATION_ID) +
                 "; PRAGMA user_version = " + std::to_string(STORE_VERSION) + "; COMMIT;");
         return error.empty() ? "" : "cannot make the store " + file + ": " + error;
@@ -232,12 +235,19 @@ std::string prepare_schema(sqlite3 *database, const std::string &file)
             "): start that one, or give another state_dir";
     if (version < 1)
         return "the store " + file + " has the unknown version " + std::to_string(version);
-    for (const char *step : {FROM_VERSION_1, FROM_VERSION_2}) {
-        bool is_done = version > (step == FROM_VERSION_1 ? 1 : 2);
-        if (!is_done && !(error = execute(database, step)).empty())
+    for (; version < STORE_VERSION; version++) {
+        if (version == STORE_VERSION - 1)
+            error = execute(database, USED);
+        if (error.empty())
+            error = execute(database, STEPS_OF_VERSIONS[version - 1]);
+        if (!error.empty())
             return "cannot bring the store " + file + " to version " +
                 std::to_string(STORE_VERSION) + ": " + error;
     }
+    constexpr int64_t INCREMENTAL = 2;
+    /* Of a former version: once.  Without it the file does not become smaller, no more. */
+    if (pragma(database, "auto_vacuum") != INCREMENTAL)
+        execute(database, "VACUUM");
     return "";
 }
 
@@ -329,7 +339,9 @@ std::string Store::write_rows(const Batch &batch)
             return problem("write");
     }
     for (const Record &record : batch.records) {
-        Statement row(prepare("INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?, ?, ?)"));
+        Statement row(
+            prepare("INSERT OR IGNORE INTO record VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
+                    "(SELECT uid FROM launch WHERE job = ?4))"));
         row.bind(static_cast<int64_t>(record.number)).bind(record.time_ms).bind(record.event);
         record.job ? row.bind(static_cast<int64_t>(record.job)) : row.bind_null();
         record.node.empty() ? row.bind_null() : row.bind(record.node);
@@ -403,6 +415,12 @@ std::string Store::write(const Batch &batch)
     if (!error.empty() && sqlite3_get_autocommit(database_) == 0)
         run("ROLLBACK");
     return error;
+}
+
+bool Store::is_full() const
+{
+    return sqlite3_errcode(database_) == SQLITE_FULL || sqlite3_system_errno(database_) == ENOSPC ||
+        sqlite3_system_errno(database_) == EDQUOT;
 }
 
 std::string Store::probe()
@@ -507,6 +525,80 @@ Result<bool> Store::forget_before(int64_t time_ms, int64_t rows_max)
     return Error{error};
 }
 
+Result<int64_t> Store::used_bytes(uint32_t uid)
+{
+    Statement row(prepare("SELECT coalesce(sum(bytes), 0) FROM used WHERE uid = ?"));
+    if (!row.bind(int64_t{uid}).row())
+        return Error{problem("read")};
+    return row.number(0);
+}
+
+Result<std::vector<uint32_t>> Store::users_above(int64_t bytes)
+{
+    Statement row(prepare("SELECT uid FROM used WHERE bytes > ?"));
+    row.bind(bytes);
+    std::vector<uint32_t> users;
+    while (row.row())
+        users.push_back(static_cast<uint32_t>(row.number(0)));
+    if (row.failed())
+        return Error{problem("read")};
+    return users;
+}
+
+/* Its records first: of a job that is still among the ended ones the next call takes the rest. */
+Result<bool> Store::forget_oldest_of(uint32_t uid, int64_t rows_max)
+{
+    if (std::string error = run("BEGIN IMMEDIATE"); !error.empty())
+        return Error{error};
+    bool found = false, done = true;
+    for (int64_t left = rows_max; done && left > 0;) {
+        Statement oldest(prepare("SELECT job FROM ended WHERE uid = ? ORDER BY job LIMIT 1"));
+        if (!oldest.bind(int64_t{uid}).row())
+            break;
+        found = true;
+        int64_t job = oldest.number(0);
+        Statement records(prepare("DELETE FROM record WHERE number IN "
+                                  "(SELECT number FROM record WHERE job = ? LIMIT ?)"));
+        done = records.bind(job).bind(left).done();
+        bool is_whole = sqlite3_changes(database_) < left;
+        left -= sqlite3_changes(database_) + 1;
+        for (const char *sql :
+             {"DELETE FROM launch WHERE job = ?", "DELETE FROM ended WHERE job = ?"}) {
+            Statement row(prepare(sql));
+            done = done && (!is_whole || row.bind(job).done());
+        }
+    }
+    if (done && run("COMMIT").empty())
+        return found;
+    std::string error = problem("write");
+    run("ROLLBACK");
+    return Error{error};
+}
+
+Result<std::optional<int64_t>> Store::time_of_oldest(int64_t events)
+{
+    Statement row(prepare("SELECT time_ms FROM event ORDER BY seq LIMIT 1 OFFSET ?"));
+    if (row.bind(events).row())
+        return std::optional<int64_t>(row.number(0));
+    return row.failed() ? Result<std::optional<int64_t>>(Error{problem("read")})
+                        : std::optional<int64_t>();
+}
+
+Store::Pages Store::pages()
+{
+    int64_t size = pragma(database_, "page_size"), unused = pragma(database_, "freelist_count");
+    return {(pragma(database_, "page_count") - unused) * size, unused * size};
+}
+
+std::string Store::return_pages(int64_t pages)
+{
+    if (std::string error = synchronise(false); !error.empty())
+        return error;
+    std::string error =
+        execute(database_, "PRAGMA incremental_vacuum(" + std::to_string(pages) + ")");
+    return error.empty() ? "" : problem("write");
+}
+
 Result<std::optional<Store::Snapshot>> Store::last_snapshot(uint64_t below)
 {
     Statement row(
@@ -555,8 +647,11 @@ Result<bool> Store::read_parts(uint64_t count, Snapshot &snapshot)
     return snapshot.parts.size() == count;
 }
 
-std::string Store::each_event(uint64_t seq, const std::function<std::string(const Event &)> &take)
+std::string Store::each_event(uint64_t seq, const std::function<std::string(const Event &)> &take,
+                              uint64_t *bad)
 {
+    uint64_t unused = 0, &blamed = bad ? *bad : unused;
+    blamed = 0;
     Statement row(prepare("SELECT seq, body, sum FROM event WHERE seq > ? ORDER BY seq"));
     row.bind(static_cast<int64_t>(seq));
     uint64_t before = 0;
@@ -567,7 +662,7 @@ std::string Store::each_event(uint64_t seq, const std::function<std::string(cons
         if (before && number != before + 1)
             return where + " follows event " + std::to_string(before) +
                 ": those between are missing";
-        before = number;
+        before = blamed = number;
         std::string body = row.text(1);
         Json json = Json::parse(body, nullptr, false);
         if (json.is_discarded() || (!row.is_null(2) && row.number(2) != sum_of(number, body)))
@@ -578,11 +673,34 @@ std::string Store::each_event(uint64_t seq, const std::function<std::string(cons
         std::string error = event ? take(event.value()) : event.error();
         if (!error.empty())
             return where + ": " + error;
+        blamed = 0;
     }
     return row.failed() ? problem("read") : "";
 }
 
-std::string Store::quarantine(uint64_t seq)
+/* Without it the jobs that came later would have other numbers. */
+Result<std::optional<Submit>> Store::submission(uint64_t seq)
+{
+    Statement row(prepare("SELECT launch.uid, record.data FROM launch LEFT JOIN record "
+                          "ON record.job = launch.job AND record.event = 'submitted' "
+                          "WHERE launch.seq = ? AND launch.job IS NOT NULL"));
+    row.bind(static_cast<int64_t>(seq));
+    if (!row.row())
+        return row.failed() ? Result<std::optional<Submit>>(Error{problem("read")})
+                            : std::optional<Submit>();
+    Json data = Json::parse(row.text(1), nullptr, false);
+    auto spec = parse<JobSpec>(data.is_object() ? data.value("spec", Json()) : Json());
+    Submit submit{"restored-" + std::to_string(seq), spec ? spec.value() : JobSpec()};
+    if (!spec) {                /* whoever owns it looks at it before it runs */
+        submit.spec.uid = static_cast<uint32_t>(row.number(0));
+        submit.spec.user = std::to_string(submit.spec.uid);
+        submit.spec.name = "damaged";
+        submit.spec.held = true;
+    }
+    return std::optional<Submit>(submit);
+}
+
+std::string Store::quarantine(uint64_t seq, const EventContent &instead)
 {
     std::string error = execute(database_,
                                 "CREATE TABLE IF NOT EXISTS quarantined "
@@ -592,7 +710,7 @@ std::string Store::quarantine(uint64_t seq)
     Statement old(prepare("SELECT time_ms FROM event WHERE seq = ?"));
     if (!old.bind(static_cast<int64_t>(seq)).row())
         return old.failed() ? problem("read") : "the store has no event " + std::to_string(seq);
-    std::string body = dump(to_json(Event{seq, old.number(0), Timer{}}));
+    std::string body = dump(to_json(Event{seq, old.number(0), instead}));
     error = run("BEGIN IMMEDIATE");
     for (const char *sql :
          {"INSERT INTO quarantined SELECT seq, time_ms, body, sum FROM event WHERE seq = ?1",

@@ -9,6 +9,7 @@
  *             when the job has ended
  *   record    the history for people, derived from the events
  *   ended     each ended job as it was last; derived
+ *   used      how many bytes the rows of each user take, until they are deleted; kept by triggers
  *   clock     what the time of the last event was by a clock that nobody can set
  *             (core/steady_clock.h)
  *
@@ -42,7 +43,9 @@ struct sqlite3_stmt;
 
 namespace elastic::rm {
 
-constexpr int STORE_VERSION = 3;        /* 2: sums of events and snapshots; 3: snapshots in parts */
+/* 2: sums of events and snapshots; 3: snapshots in parts; 4: records have their user; 5: what
+ * users' rows take */
+constexpr int STORE_VERSION = 5;
 
 struct LaunchRow {
     uint64_t seq = 0;           /* of the Submit */
@@ -81,6 +84,9 @@ struct RecordQuery {
     std::string node;           /* empty: all */
 };
 
+/* Bytes of rows in one page of the history; then whoever reads goes on with the next one. */
+constexpr size_t PAGE_BYTES_MAX = 1 << 20;
+
 struct EndedQuery {
     std::optional<uint32_t> uid;
     JobId after = 0, before = 0;        /* 0: no bound */
@@ -88,6 +94,7 @@ struct EndedQuery {
     std::vector<JobId> ids;
     size_t limit = 1000;
     bool newest_first = false;
+    bool with_launch = true;    /* what they ran, too */
 };
 
 class Store {
@@ -112,6 +119,23 @@ class Store {
      * True: there is more. */
     Result<bool> forget_before(int64_t time_ms, int64_t rows_max);
 
+    /* The last write failed for want of space. */
+    bool is_full() const;
+
+    Result<int64_t> used_bytes(uint32_t uid);
+    Result<std::vector<uint32_t>> users_above(int64_t bytes);
+    /* Deletes the user's ended jobs, the oldest first, with all that is kept of them: about so many
+     * rows.  False: there is none. */
+    Result<bool> forget_oldest_of(uint32_t uid, int64_t rows_max);
+    /* When the event behind so many of the oldest ones happened; nullopt: there are fewer. */
+    Result<std::optional<int64_t>> time_of_oldest(int64_t events);
+    struct Pages {
+        int64_t used_bytes, unused_bytes;       /* of the file */
+    };
+    Pages pages();
+    /* Makes the file smaller by so many unused pages. */
+    std::string return_pages(int64_t pages);
+
     struct Snapshot {
         uint64_t seq = 0;
         Json head;
@@ -121,10 +145,14 @@ class Store {
     Result<std::optional<Snapshot>> last_snapshot(uint64_t below = INT64_MAX);
     /* The stored events above `seq` in order, without a gap between them; `take` may return an
      * error text, which ends it. */
-    std::string each_event(uint64_t seq, const std::function<std::string(const Event &)> &take);
-    /* Puts a Timer, which changes nothing, in the place of an event that cannot be borne, and keeps
-     * what was there in the table `quarantined`.  The snapshots above it are deleted. */
-    std::string quarantine(uint64_t seq);
+    /* `bad`: becomes the number of the event that is to blame, if one is. */
+    std::string each_event(uint64_t seq, const std::function<std::string(const Event &)> &take,
+                           uint64_t *bad = nullptr);
+    /* Puts another one, a Timer changes nothing, in the place of an event that cannot be borne, and
+     * keeps what was there in the table `quarantined`.  The snapshots above it are deleted. */
+    std::string quarantine(uint64_t seq, const EventContent &instead = Timer{});
+    /* What the rows that follow from a Submit say of it; nullopt: it made no job. */
+    Result<std::optional<Submit>> submission(uint64_t seq);
 
     /* nullopt: none was written yet. */
     Result<std::optional<SteadyClock::Mark>> clock();

@@ -239,5 +239,76 @@ TEST_F(StoreTest, AFolderOfOthersIsRefused)
     EXPECT_NE(store.error().find("can be written by others"), std::string::npos) << store.error();
 }
 
+/* A launch with a script, its record and its end. */
+void put_job(Store &store, uint64_t number, uint32_t uid, size_t script_bytes)
+{
+    Batch begun;
+    begun.events.push_back({number, 0, Timer{}});
+    begun.launches.push_back({number, uid, {{"command", {"a"}}}, std::string(script_bytes, '#')});
+    ASSERT_EQ(store.write(begun), "");
+    Batch ended;
+    ended.bound.emplace_back(number, number);
+    ended.records.push_back({number, 0, record::ENDED, number, "", {{"state", "DONE"}}});
+    ended.ended.push_back({number, uid, 0, 0, {{"id", number}}});
+    ASSERT_EQ(store.write(ended), "");
+}
+
+TEST_F(StoreTest, BytesOfAUserCountUntilTheyAreGone)
+{
+    Store store = open();
+    for (uint64_t number = 1; number <= 10; number++)
+        put_job(store, number, number % 2 == 0 ? 7 : 8, 100000);
+    int64_t before = store.used_bytes(7).value();
+    EXPECT_GT(before, 500000);
+    EXPECT_LT(before, 510000);
+    EXPECT_EQ(store.users_above(before).value(), std::vector<uint32_t>());
+    EXPECT_EQ(store.users_above(400000).value().size(), 2u);
+    EXPECT_TRUE(store.forget_oldest_of(7, 2).value());
+    EXPECT_LT(store.used_bytes(7).value(), before - 90000);
+    EXPECT_FALSE(store.launch(2).value()) << "the oldest";
+    EXPECT_TRUE(store.launch(10).value());
+    while (store.forget_oldest_of(7, 3).value())
+        ;
+    EXPECT_EQ(store.used_bytes(7).value(), 0);
+    EXPECT_EQ(store.ended({}).value().size(), 5u) << "another user's are there";
+    EXPECT_GT(store.used_bytes(8).value(), 500000);
+}
+
+TEST_F(StoreTest, SpaceThatIsNotUsedIsReturned)
+{
+    Store store = open();
+    for (uint64_t number = 1; number <= 20; number++)
+        put_job(store, number, 7, 1000000);
+    while (store.forget_oldest_of(7, 100).value())
+        ;
+    Store::Pages before = store.pages();
+    EXPECT_GT(before.unused_bytes, 15000000);
+    EXPECT_EQ(store.return_pages(100), "");
+    EXPECT_LT(store.pages().unused_bytes, before.unused_bytes);
+    EXPECT_EQ(store.return_pages(1000000), "");
+    EXPECT_LT(store.pages().unused_bytes, 10000);
+}
+
+TEST_F(StoreTest, ALostSubmissionIsKnownByItsRows)
+{
+    Store store = open();
+    Batch batch;
+    JobSpec spec;
+    spec.name = "ocean";
+    spec.uid = 7;
+    batch.events.push_back(event(1, Submit{"r", spec}));
+    batch.launches.push_back({1, 7, {{"command", {"a"}}}, ""});
+    ASSERT_EQ(store.write(batch), "");
+    Batch rows;
+    rows.bound.emplace_back(1, 5);
+    rows.records.push_back({1, 0, record::SUBMITTED, 5, "", {{"spec", write(spec)}}});
+    ASSERT_EQ(store.write(rows), "");
+    auto lost = store.submission(1);
+    ASSERT_TRUE(lost && lost.value());
+    EXPECT_EQ(lost.value()->spec.name, "ocean");
+    EXPECT_FALSE(lost.value()->spec.held);
+    EXPECT_FALSE(store.submission(2).value());
+}
+
 }  // namespace
 }  // namespace elastic::rm

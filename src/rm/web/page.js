@@ -7,7 +7,7 @@
 const REFRESH_MS = 2000, RECORDS_MAX = 10000;
 const NODES_MAX = 200, GROUPS = 64, COLUMNS = 240;     // more nodes are shown in groups
 const ENDED = ["DONE", "FAILED", "CANCELLED"];
-const view = { chosen: null, nodes: null, busy: false };
+const view = { chosen: null, nodes: null, busy: false, changes: false };
 
 const byId = (id) => document.getElementById(id);
 
@@ -19,9 +19,10 @@ class Refusal extends Error {
   constructor(status, message) { super(message); this.status = status; }
 }
 
-async function ask(path) {
+async function ask(path, change) {
   const token = sessionStorage.getItem("token");
-  const answer = await fetch(path, { headers: token ? { Authorization: "Bearer " + token } : {}, cache: "no-store" });
+  const answer = await fetch(path, { headers: token ? { Authorization: "Bearer " + token } : {}, cache: "no-store",
+    ...(change ? { method: "POST", body: JSON.stringify(change) } : {}) });
   const body = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refusal(answer.status, body.error ? body.error.message : "HTTP status " + answer.status);
   return body;
@@ -100,6 +101,7 @@ function drawFacts(version, summary) {
 function choose(job) {
   history.replaceState(null, "", job === null ? location.pathname : "#job=" + job);
   view.chosen = job;
+  byId("changed").textContent = "";
   refresh();
 }
 
@@ -121,6 +123,30 @@ async function drawDetails(now) {
   fill(byId("fields"), fields.map(([name, value]) => element("tr", {}, element("th", {}, name), element("td", {}, value))), "");
   fill(byId("records"), records.map((record) => row({}, [clock(record.time_ms), record.event, recordText(record)])), "No records are kept.");
   drawMeasured(measured);
+  drawChanges(job);
+}
+
+/* What may be asked for now, if elasticd lets pages change anything (web.allow_changes). */
+function drawChanges(job) {
+  const has = { cancel: !ENDED.includes(job.state), hold: job.state === "PENDING" && !job.held,
+    release: job.state === "PENDING" && job.held, resize: job.state === "RUNNING" && job.kind !== "rigid" };
+  byId("changes").hidden = !view.changes || !Object.values(has).includes(true);
+  for (const [name, can] of Object.entries(has)) byId(name).hidden = !can;
+  byId("size").parentElement.hidden = !has.resize;
+  if (document.activeElement !== byId("size")) byId("size").value = job.size;
+}
+
+/* Asks before it does anything; what became of it is said beside the buttons. */
+async function change(what, body, question) {
+  const id = view.chosen;
+  if (id === null || !window.confirm(question.replace("JOB", "job " + id))) return;
+  try {
+    await ask(`/v1/jobs/${id}/${what}`, body);
+    byId("changed").textContent = `${what}: accepted`;
+  } catch (error) {
+    byId("changed").textContent = `${what}: ${error.message}`;
+  }
+  refresh();
 }
 
 /* Of jobs of which something is known: rigid ones are not measured. */
@@ -164,6 +190,7 @@ async function load() {
   const [nodes, jobs, timeline] = await Promise.all([ask("/v1/nodes" + nodesQuery(isLarge)),
     ask("/v1/jobs?order=queue&limit=500"), ask(`/v1/timeline?from_ms=${from}&to_ms=${to}${detail}`)]);
   const first = timeline.groups ? timeline.from_ms : timeline.segments.reduce((least, segment) => Math.min(least, segment.from_ms), to);
+  view.changes = version.web_changes === true;
   drawFacts(version, summary);
   byId("chart").replaceChildren(drawChart(timeline, timeline.groups || !period ? first : from, to,
     { chosen: view.chosen, choose, open: (first, last) => look({ first, last }) }));
@@ -192,6 +219,13 @@ function start() {
   view.chosen = chosen ? Number(chosen[1]) : null;
   byId("period").addEventListener("change", refresh);
   byId("close").addEventListener("click", () => choose(null));
+  byId("cancel").addEventListener("click", () => change("cancel", {}, "Cancel JOB?"));
+  byId("hold").addEventListener("click", () => change("hold", {}, "Keep JOB from starting?"));
+  byId("release").addEventListener("click", () => change("release", {}, "Let JOB start?"));
+  byId("resize").addEventListener("click", () => {
+    const size = Number(byId("size").value);
+    change("resize", { size }, `Change JOB to ${size} processes?`);
+  });
   byId("all-nodes").addEventListener("click", () => look(null));
   byId("login").addEventListener("submit", (event) => {
     event.preventDefault();

@@ -1,0 +1,146 @@
+/* See user_directory.h. */
+
+#include "base/user_directory.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr size_t ENTRY_BYTES_MAX = 1 << 20;     /* of a user's entry */
+constexpr int GROUPS_MAX = 65536;
+
+/* With more and more space, as the functions of the system want it. */
+template <class LookUp> bool look_up_entry(passwd &entry, std::vector<char> &space, LookUp look_up)
+{
+    passwd *found = nullptr;
+    int code = ERANGE;
+    for (size_t bytes = 4096; code == ERANGE && bytes <= ENTRY_BYTES_MAX; bytes *= 2) {
+        space.resize(bytes);
+        code = look_up(&entry, space.data(), space.size(), &found);
+    }
+    return code == 0 && found;
+}
+
+}  // namespace
+
+User look_up_user(uint32_t uid)
+{
+    passwd entry = {};
+    std::vector<char> space;
+    User user{false, uid, 0, std::to_string(uid), {}};
+    if (!look_up_entry(entry, space, [uid](auto... rest) { return getpwuid_r(uid, rest...); }))
+        return user;
+    user.exists = true;
+    user.name = entry.pw_name;
+    user.gid = entry.pw_gid;
+    int count = 64;
+    user.groups.resize(static_cast<size_t>(count));
+    while (getgrouplist(entry.pw_name, entry.pw_gid, user.groups.data(), &count) < 0) {
+        if (count <= static_cast<int>(user.groups.size()) || count > GROUPS_MAX)
+            count = static_cast<int>(user.groups.size()) * 2;
+        if (count > GROUPS_MAX)
+            break;
+        user.groups.resize(static_cast<size_t>(count));
+    }
+    user.groups.resize(static_cast<size_t>(std::max(count, 0)));
+    return user;
+}
+
+std::optional<uint32_t> look_up_user_number(const std::string &name)
+{
+    passwd entry = {};
+    std::vector<char> space;
+    auto look_up = [&name](auto... rest) { return getpwnam_r(name.c_str(), rest...); };
+    return look_up_entry(entry, space, look_up) ? std::optional<uint32_t>(entry.pw_uid)
+                                                : std::nullopt;
+}
+
+UserDirectory::UserDirectory(Loop &loop, LookUp look_up) : loop_(loop), look_up_(std::move(look_up))
+{
+}
+
+UserDirectory::~UserDirectory()
+{
+    {
+        std::lock_guard lock(mutex_);
+        ends_ = true;
+    }
+    woken_.notify_one();
+    if (thread_.joinable())
+        thread_.join();
+}
+
+void UserDirectory::start()
+{
+    posting_ = loop_.make_posting([this] { take_results(); });
+    thread_ = std::thread([this] { run(); });
+}
+
+const User *UserDirectory::known(uint32_t uid) const
+{
+    auto entry = entries_.find(uid);
+    return entry == entries_.end() ? nullptr : &entry->second.user;
+}
+
+void UserDirectory::find(uint32_t uid, int64_t age_max_ms, Found found)
+{
+    auto entry = entries_.find(uid);
+    int64_t age_ms = entry == entries_.end() ? INT64_MAX : monotonic_ms() - entry->second.at_ms;
+    if (age_ms > FRESH_MS)
+        ask(uid);
+    if (age_ms <= age_max_ms)
+        found(entry->second.user);
+    else
+        waiting_[uid].push_back(std::move(found));
+}
+
+void UserDirectory::ask(uint32_t uid)
+{
+    if (!waiting_.try_emplace(uid).second)
+        return;
+    {
+        std::lock_guard lock(mutex_);
+        asked_.push_back(uid);
+    }
+    woken_.notify_one();
+}
+
+void UserDirectory::run()
+{
+    std::unique_lock lock(mutex_);
+    while (true) {
+        woken_.wait(lock, [this] { return ends_ || !asked_.empty(); });
+        if (ends_)
+            return;
+        uint32_t uid = asked_.front();
+        asked_.pop_front();
+        lock.unlock();
+        User user = look_up_(uid);
+        lock.lock();
+        results_.push_back(std::move(user));
+        posting_.post();
+    }
+}
+
+void UserDirectory::take_results()
+{
+    std::deque<User> results;
+    {
+        std::lock_guard lock(mutex_);
+        results.swap(results_);
+    }
+    for (User &user : results) {
+        if (entries_.size() >= USERS_MAX)
+            entries_.clear();
+        entries_[user.uid] = {user, monotonic_ms()};
+        auto waiting = waiting_.extract(user.uid);
+        for (Found &found : waiting.empty() ? std::vector<Found>() : std::move(waiting.mapped()))
+            found(user);
+    }
+}
+
+}  // namespace elastic::rm

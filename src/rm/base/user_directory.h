@@ -1,0 +1,80 @@
+/*
+ * The system's users.  They may be in a directory service (LDAP), which takes its time or hangs: so
+ * they are looked up on a thread, and what was found is kept for a while.
+ *
+ * Owner of the thread.  All functions are for the loop's thread.
+ */
+
+#ifndef ELASTIC_RM_BASE_USER_DIRECTORY_H_INCLUDED
+#define ELASTIC_RM_BASE_USER_DIRECTORY_H_INCLUDED
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/loop.h"
+
+namespace elastic::rm {
+
+struct User {
+    bool exists = false;
+    uint32_t uid = 0, gid = 0;
+    std::string name;                   /* "1000" where nobody has that number */
+    std::vector<uint32_t> groups;       /* all of them, `gid` included */
+};
+
+/* These may take long: not for the loop. */
+User look_up_user(uint32_t uid);
+std::optional<uint32_t> look_up_user_number(const std::string &name);
+
+class UserDirectory {
+  public:
+    /* Older than so much it is looked up again; meanwhile KNOWN_MS old will do for a name. */
+    static constexpr int64_t FRESH_MS = 30000, KNOWN_MS = 3600 * 1000;
+    static constexpr size_t USERS_MAX = 10000;
+
+    using Found = std::function<void(const User &)>;
+    using LookUp = std::function<User(uint32_t uid)>;
+
+    explicit UserDirectory(Loop &loop, LookUp look_up = look_up_user);
+    ~UserDirectory();
+    UserDirectory(const UserDirectory &) = delete;
+    UserDirectory &operator=(const UserDirectory &) = delete;
+
+    void start();
+    /* Calls back at once if the user was looked up within `age_max_ms`, else later. */
+    void find(uint32_t uid, int64_t age_max_ms, Found found);
+    /* What is known of the user without looking; nullptr: nothing. */
+    const User *known(uint32_t uid) const;
+
+  private:
+    struct Entry {
+        User user;
+        int64_t at_ms = 0;
+    };
+    void ask(uint32_t uid);
+    void run();
+    void take_results();
+
+    Loop &loop_;
+    LookUp look_up_;
+    Loop::Posting posting_;
+    std::map<uint32_t, Entry> entries_;
+    std::map<uint32_t, std::vector<Found>> waiting_;    /* those that are being looked up */
+    std::mutex mutex_;
+    std::condition_variable woken_;
+    std::deque<uint32_t> asked_;
+    std::deque<User> results_;
+    bool ends_ = false;
+    std::thread thread_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_BASE_USER_DIRECTORY_H_INCLUDED */

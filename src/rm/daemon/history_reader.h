@@ -1,0 +1,65 @@
+/*
+ * A thread that reads the history and computes what takes long, so that the daemon's loop goes on
+ * meanwhile (store/history.h, its connection).
+ *
+ * A task runs on the thread and must not use what belongs to the loop; it returns what is to be
+ * done on the loop with its result.  Tasks of one user wait for each other, and users take turns.  A task
+ * has READ_MS for what it reads.
+ *
+ * Owner of the thread.  All functions are for the loop's thread.  What is to be done after a task is
+ * dropped when the reader ends.
+ */
+
+#ifndef ELASTIC_RM_DAEMON_HISTORY_READER_H_INCLUDED
+#define ELASTIC_RM_DAEMON_HISTORY_READER_H_INCLUDED
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/loop.h"
+#include "store/history.h"
+
+namespace elastic::rm {
+
+class HistoryReader {
+  public:
+    static constexpr int64_t READ_MS = 2000;
+
+    using Done = std::function<void()>;                 /* on the loop */
+    using Task = std::function<Done(History &history)>; /* on the thread; throws nothing */
+
+    explicit HistoryReader(Loop &loop) : loop_(loop) {}
+    ~HistoryReader();
+    HistoryReader(const HistoryReader &) = delete;
+    HistoryReader &operator=(const HistoryReader &) = delete;
+
+    /* Empty, or why the store cannot be read. */
+    std::string start(const std::string &folder);
+    void add(uint32_t uid, Task task);
+    size_t waiting() const;
+
+  private:
+    struct User {
+        uint32_t uid;
+        std::deque<Task> tasks;
+    };
+    void run(History history);
+    void take_results();
+
+    Loop &loop_;
+    Loop::Posting posting_;
+    mutable std::mutex mutex_;
+    std::condition_variable woken_;
+    std::deque<User> users_;            /* who has tasks: the first has his turn */
+    std::deque<Done> results_;
+    bool ends_ = false;
+    std::thread thread_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_DAEMON_HISTORY_READER_H_INCLUDED */

@@ -1,0 +1,35 @@
+/*
+ * Space on the store's disk for a time when there is none: a file that takes it until then.  Ends
+ * of jobs and decisions can be stored with it, while nothing new is accepted.
+ *
+ * Owner of the file `reserve` in the store's folder.  One thread.
+ */
+
+#ifndef ELASTIC_RM_STORE_DISK_RESERVE_H_INCLUDED
+#define ELASTIC_RM_STORE_DISK_RESERVE_H_INCLUDED
+
+#include <cstdint>
+#include <string>
+
+namespace elastic::rm {
+
+class DiskReserve {
+  public:
+    /* 0 bytes: there is none. */
+    DiskReserve(const std::string &folder, int64_t bytes);
+
+    /* Takes the space, if there is so much and as much again beside it.  True: it is there. */
+    bool fill();
+    void release();
+    /* Also of a file system on which no space can be taken. */
+    bool is_filled() const { return is_filled_ || bytes_ == 0; }
+
+  private:
+    std::string folder_, file_;
+    int64_t bytes_;
+    bool is_filled_ = false;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_STORE_DISK_RESERVE_H_INCLUDED */

@@ -1,0 +1,84 @@
+/*
+ * What has happened, read from the store by a connection of its own that cannot write: records,
+ * ended jobs, what jobs ran.  For a thread beside the daemon's loop (daemon/history_reader.h).
+ *
+ * In pages: each has a bound of rows and of bytes, and tells where the next one begins.  After the
+ * deadline nothing more is read: a page is shorter then, and an error if nothing was found.
+ *
+ * Owner of the connection.  One thread, any.
+ */
+
+#ifndef ELASTIC_RM_STORE_HISTORY_H_INCLUDED
+#define ELASTIC_RM_STORE_HISTORY_H_INCLUDED
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/job.h"
+#include "store/store.h"
+
+namespace elastic::rm {
+
+/* Whose records: an administrator's query has neither. */
+struct RecordView {
+    std::optional<uint32_t> uid;    /* of this user's jobs, and of nodes */
+    bool of_something = false;      /* of any job or node */
+};
+
+struct RecordPage {
+    std::vector<Json> rows;
+    uint64_t next = 1;              /* the next page begins here */
+    uint64_t oldest = 1;            /* that is kept */
+};
+
+struct EndedJob {
+    Job job;
+    Json launch;                    /* a Launch; null: it is no longer kept */
+};
+
+struct EndedPage {
+    std::vector<EndedJob> jobs;
+    /* The number of the last job that was read, if there are more. */
+    std::optional<JobId> last;
+};
+
+class History {
+  public:
+    /* The store must be there. */
+    static Result<History> open(const std::string &folder);
+    ~History();
+    History(History &&) noexcept;
+    History &operator=(History &&) = delete;
+
+    /* Of all that follows. */
+    void set_deadline(int64_t monotonic_ms) { limits_->deadline_ms = monotonic_ms; }
+
+    /* Records up to the number `last`. */
+    Result<RecordPage> records(const RecordQuery &query, const RecordView &view, uint64_t last);
+    using Wanted = std::function<bool(const Job &)>;
+    /* `query.limit` jobs that are wanted. */
+    Result<EndedPage> ended(const EndedQuery &query, const Wanted &wanted);
+    Result<std::optional<LaunchRow>> launch(JobId job);
+    /* nullopt: it has not ended, or is no longer kept. */
+    Result<std::optional<uint32_t>> owner(JobId job);
+
+  private:
+    struct Limits {                 /* SQLite has its address */
+        int64_t deadline_ms = 0;
+    };
+    explicit History(sqlite3 *database);
+    sqlite3_stmt *prepare(const std::string &sql);
+    Error problem() const;
+    Result<RecordPage> read_page(sqlite3_stmt *statement, const RecordQuery &query, uint64_t last);
+
+    sqlite3 *database_ = nullptr;
+    std::unique_ptr<Limits> limits_ = std::make_unique<Limits>();
+    std::map<std::string, sqlite3_stmt *> statements_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_STORE_HISTORY_H_INCLUDED */

@@ -1,0 +1,120 @@
+"""Long history: it holds up nobody, whoever reads it, and every page of it can be reached."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import threading
+import time
+
+from daemon_under_test import Bench, Daemon, expect, wait_for
+from hostile_tests import BAD, GOOD, run_as, two_users
+
+TURN_MAX_S = 0.010
+
+
+def longest_turn(daemon: Daemon) -> float:
+    return float(re.search(r"^elasticd_turn_longest_seconds (\S+)", str(daemon.get("/metrics").body), re.M).group(1))
+
+
+def sum_of(seq: int, body: bytes) -> int:
+    """As the store's rows have it: Fowler, Noll and Vo's, 32 bits, of the number and the body."""
+    value = 2166136261
+    for byte in seq.to_bytes(8, "little") + body:
+        value = (value ^ byte) * 16777619 & 0xFFFFFFFF
+    return value
+
+
+def set_records(database: sqlite3.Connection, records: int) -> None:
+    """In the snapshots, which say how many records there have been (CBOR: a key, then a number)."""
+    key = b"\x67records"
+    for seq, body in database.execute("SELECT seq, body FROM snapshot").fetchall():
+        at = body.index(key) + len(key)
+        length = 1 + {0x18: 1, 0x19: 2, 0x1A: 4, 0x1B: 8}.get(body[at], 0)
+        changed = body[:at] + b"\x1a" + records.to_bytes(4, "big") + body[at + length :]
+        database.execute("UPDATE snapshot SET body = ?, sum = ? WHERE seq = ?", (changed, sum_of(seq, changed), seq))
+
+
+def make_history(daemon: Daemon, count: int) -> None:
+    """Copies of one ended job and of its records, of the user who ran it, while no elasticd uses the store."""
+    database = sqlite3.connect(daemon.state / "store.sqlite")
+    first, uid, submitted, ended, body = database.execute("SELECT job, uid, submitted_ms, ended_ms, body FROM ended").fetchone()
+    launch = database.execute("SELECT body, script FROM launch WHERE job = ?", (first,)).fetchone()
+    records = database.execute("SELECT time_ms, event, data FROM record WHERE job = ? ORDER BY number", (first,)).fetchall()
+    (number,) = database.execute("SELECT max(number) FROM record").fetchone()
+    (seq,) = database.execute("SELECT max(seq) FROM launch").fetchone()
+    job = json.loads(body)
+    with database:
+        for each in range(first + 1, first + count + 1):
+            job["id"] = each
+            database.execute("INSERT INTO ended VALUES (?, ?, ?, ?, ?)", (each, uid, submitted, ended, json.dumps(job)))
+            database.execute("INSERT INTO launch VALUES (?, ?, ?, ?, ?)", (seq + 1000000 + each, each, uid, *launch))
+            for time_ms, event, data in records:
+                number += 1
+                database.execute("INSERT INTO record VALUES (?, ?, ?, ?, NULL, ?, ?)", (number, time_ms, event, each, data, uid))
+        set_records(database, number)
+    database.close()
+
+
+def long_history_holds_up_nobody(bench: Bench) -> None:
+    """The owner and another user read all that can be read of it, and the loop's longest turn stays short."""
+    daemon, work = two_users(bench, "[limits]\nrate_per_s = 100000\n")
+    count = 1000000 if os.environ.get("ELASTIC_HISTORY") == "long" else 100000 if bench.full else 1500
+    spec = daemon.spec("true") | {"directory": str(work)}
+    number = run_as(GOOD, lambda: daemon.ask("POST", "/v1/jobs", spec).body["job"]["id"])
+    daemon.wait_end(number)
+    daemon.stop()
+    begin = time.monotonic()
+    make_history(daemon, count)
+    made_s = time.monotonic() - begin
+    daemon.start()
+    wait_for("the past to be read", lambda: daemon.get("/v1/report").body["jobs"] >= count)
+    last = daemon.get("/v1/summary").body["seq"]
+    paths = ["/v1/records", "/v1/records?since=1&limit=10000", "/v1/records?since=-10000&limit=10000", "/v1/jobs?all=true&limit=10000",
+             "/v1/jobs?all=true&order=-id&limit=10000", "/v1/jobs?all=true&name=none", "/v1/jobs?state=FAILED&limit=10000",
+             "/v1/jobs?order=queue&limit=10000", f"/v1/jobs/{number}/records", f"/v1/jobs/{number}", f"/v1/jobs/{number}/script",
+             "/v1/timeline?from_ms=0", "/v1/timeline?from_ms=0&groups=1000", "/v1/report", "/v1/report?by=user", "/v1/nodes"]  # fmt: skip
+
+    def read(uid: int) -> float:
+        begin = time.monotonic()
+        for path in paths:
+            reply = daemon.ask("GET", path)
+            expect(reply.status in (200, 404), f"{path}: {reply.status} {reply.body}")
+        return time.monotonic() - begin
+
+    seconds = {uid: run_as(uid, lambda uid=uid: read(uid)) for uid in (GOOD, BAD, 0)}
+    seen = run_as(BAD, lambda: [record for record in daemon.records() if record["job"]])
+    expect(not seen, f"another user's records: {seen[:3]}")
+    pages, since, records = 0, 1, 0
+    while since <= last and pages < 20:
+        page = run_as(GOOD, lambda since=since: daemon.get("/v1/records", since=since, limit=10000).body)
+        expect(page["next"] > since, f"a page leads on: {page['next']} after {since}")
+        since, pages, records = page["next"], pages + 1, records + len(page["records"])
+    expect(records > 1000, f"the owner has seen {records} records in {pages} pages")
+    expect([job["id"] for job in run_as(GOOD, lambda: page_of_jobs(daemon, 300))] == list(range(number + count, number + count - 300, -1)),
+           "the newest jobs, page by page")  # fmt: skip
+    threads = [threading.Thread(target=read, args=(0,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    turn = longest_turn(daemon)
+    print(f"# {count} ended jobs, {last} records (made in {made_s:.0f} s): longest turn {turn * 1000:.1f} ms, "
+          f"all requests: owner {seconds[GOOD]:.2f} s, another user {seconds[BAD]:.2f} s, root {seconds[0]:.2f} s")  # fmt: skip
+    expect(turn < TURN_MAX_S, f"the longest turn took {turn * 1000:.1f} ms of processor time")
+
+
+def page_of_jobs(daemon: Daemon, count: int) -> list[dict[str, object]]:
+    jobs: list[dict[str, object]] = []
+    before = 0
+    while len(jobs) < count:
+        page = daemon.get("/v1/jobs", all="true", order="-id", limit=100, before=before).body
+        jobs += page["jobs"]
+        before = page["jobs"][-1]["id"]
+        expect(page["more"], "there are more")
+    return jobs[:count]
+
+
+TESTS = [long_history_holds_up_nobody]
