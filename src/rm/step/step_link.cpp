@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "change.h"
 #include "step/slots_answer.h"
 #include "program_sizes.h"
 
@@ -17,6 +18,8 @@ constexpr const char *RESIZE_ID = "resize-";
 constexpr const char *PERFORMANCE_ID = "performance-";
 constexpr const char *SLOTS_ID = "slots";
 constexpr size_t REASON_BYTES_MAX = 63;
+constexpr size_t LEAVE_LIST_MAX = 1000;
+constexpr size_t BYTES_OF_PROCESS = 64; /* in a line that names each process of the step */
 constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core asks about the last */
 constexpr size_t LEFT_KEPT = 64;        /* the core misses none but while elasticd is down */
 constexpr size_t SET_CHANGES_KEPT = 1024;       /* of a request: tellers that have ended */
@@ -55,12 +58,16 @@ void StepLink::connect()
 {
     auto on_line = [this](const Json &object) { line(object); };
     auto on_close = [this](const std::string &broken) { closed(broken); };
+    LineLimits limits = LIMITS;
+    limits.line_bytes = std::max(
+        limits.line_bytes, static_cast<size_t>(std::max(place_.processes_max, 0)) * BYTES_OF_PROCESS);
+    limits.output_bytes = limits.line_bytes;
     if (!place_.connected.is_open())
         connection_ =
-            LineConnection::connect(loop_, place_.socket, place_.uid, LIMITS, on_line, on_close);
+            LineConnection::connect(loop_, place_.socket, place_.uid, limits, on_line, on_close);
     else if (is_peer(place_.connected.get(), place_.uid))
         connection_ = std::make_unique<LineConnection>(
-            loop_, std::move(place_.connected), LIMITS, on_line, on_close);
+            loop_, std::move(place_.connected), limits, on_line, on_close);
     if (!connection_) {
         log_line(LogLevel::WARNING, "cannot connect to the step",
                  {{"job", place_.job}, {"socket", place_.socket}, {"error", strerror(errno)}});
@@ -537,10 +544,12 @@ void StepLink::send_resize(Request &request)
     Json hosts = Json::array();
     for (const Block &block : resize.joining)
         hosts.push_back(block.node + ":" + std::to_string(block.processes));
+    /* Of a few the list, which every mpiexec understands. */
+    bool is_long = resize.leave.size() > LEAVE_LIST_MAX;
     Json line = {{"id", RESIZE_ID + std::to_string(resize.request)},
                  {"op", "resize"},
                  {"size", resize.size},
-                 {"leave", resize.leave},
+                 {"leave", is_long ? Json(format_ranks(resize.leave)) : Json(resize.leave)},
                  {"if_epoch", resize.epoch - place_.epoch_offset},
                  {"reason", resize.reason.substr(0, REASON_BYTES_MAX)},
                  {"tag", std::to_string(resize.request)}};

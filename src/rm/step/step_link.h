@@ -58,6 +58,7 @@ class StepLink {
         Descriptor connected;           /* to it; not open: the link connects itself */
         uint32_t uid = 0;
         uint64_t epoch_offset = 0;
+        int processes_max = 0;          /* of the job: what it sends may name each */
         LastRequest last_request;
         MostSlots most_slots;
         Tell tell;

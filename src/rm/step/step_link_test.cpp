@@ -554,6 +554,21 @@ TEST_F(StepLinkTest, a_step_that_does_not_read_is_cut_off)
     ASSERT_TRUE(is_broken());
 }
 
+TEST_F(StepLinkTest, a_long_list_of_ranks_becomes_ranges)
+{
+    say_history();
+    event("adaptive");
+    ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
+    std::vector<int> leave;
+    for (int rank = 10; rank < 100000; rank++)
+        leave.push_back(rank);
+    last_request_ = 1;
+    link_->resize({1, 1, 1, 0, 10, leave, {}, "test"});
+    ASSERT_TRUE(
+        turn_until([&] { return heard().find(R"("op":"resize")") != std::string::npos; }));
+    EXPECT_NE(heard_.find(R"("leave":"10-99999")"), std::string::npos) << heard_;
+}
+
 TEST_F(StepLinkTest, the_end_of_a_step_is_no_break)
 {
     say_history();

@@ -18,7 +18,7 @@ namespace elastic {
 
 inline constexpr int SIZE_MAX_PROCESSES = 1 << 20;      /* of a world; bounds every list of ranks */
 inline constexpr int PROGRAMS_MAX = 1 << 16;    /* launched together */
-inline constexpr size_t HOSTS_MAX = 4096;       /* names in one change */
+inline constexpr size_t HOSTS_MAX = 65536;      /* names in one change */
 inline constexpr size_t HOST_NAME_MAX_BYTES = 255;
 
 struct ChangeRequest {

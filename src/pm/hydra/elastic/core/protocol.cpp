@@ -59,8 +59,15 @@ class FieldReader {
         }
         return value.get<std::string>();
     }
+    /* A list, or a text with ranges such as "0-99999,100002": a list would be long. */
     std::vector<int> ranks(const char *name)
     {
+        if (has(name) && object_.at(name).is_string()) {
+            auto ranks = parse_ranks(object_.at(name).get_ref<const std::string &>(), ',');
+            if (!ranks)
+                fail(std::string("'") + name + "': " + ranks.error());
+            return ranks ? ranks.value() : std::vector<int>();
+        }
         std::vector<int> ranks;
         for (const Json &item : list(name, SIZE_MAX_PROCESSES)) {
             bool fits = item.is_number_unsigned() &&

@@ -47,6 +47,30 @@ TEST(ProtocolTest, every_operation)
     EXPECT_TRUE(resize.wait);
 }
 
+/* 10^5 processes, of which every second one leaves, on 10^4 hosts. */
+TEST(ProtocolTest, a_change_of_a_large_step)
+{
+    constexpr int PROCESSES = 100000, HOSTS = 10000;
+    std::vector<int> leave;
+    for (int rank = 0; rank < PROCESSES; rank += 2)
+        leave.push_back(rank);
+    std::string hosts;
+    for (int host = 0; host < HOSTS; host++)
+        hosts += (host ? "," : "") + ("\"a-long-name-of-a-host-" + std::to_string(host)) + ":16\"";
+    std::string line = R"({"op":"resize","size":210000,"leave":")" + format_ranks(leave) +
+        R"(","hosts":[)" + hosts + "]}";
+    EXPECT_GT(line.size(), 500000u);
+    ResizeRequest resize = parse<ResizeRequest>(line);
+    EXPECT_EQ(resize.change.leave, leave);
+    EXPECT_EQ(resize.change.hosts.size(), static_cast<size_t>(HOSTS));
+    resize = parse<ResizeRequest>(R"({"op":"resize","size":1,"leave":"1-99999"})");
+    EXPECT_EQ(resize.change.leave->size(), 99999u);
+    for (const char *bad : {"1-", "x", "3-1", "0,0", "0-1048576", ""})
+        EXPECT_EQ(refuse(R"({"op":"resize","size":1,"leave":")" + std::string(bad) + "\"}").code,
+                  ErrorCode::FIELD)
+            << bad;
+}
+
 TEST(ProtocolTest, lines_that_are_not_objects)
 {
     for (const char *bad : {"", "x", "1", "[]", "null", "{", "{}x", "\"a\"", "{\"op\":}",

@@ -139,7 +139,7 @@ int step_core_world_rank(const struct step_core *core, int group, int rank);
 
 /* Step protocol: one client of the socket, one line at a time (without newline, at most
  * STEP_LINE_MAX bytes; the glue bounds it). */
-#define STEP_LINE_MAX 65536
+#define STEP_LINE_MAX (4 * 1024 * 1024)
 void step_core_client_line(struct step_core *core, int64_t now_ms, int client, const char *line);
 void step_core_client_departed(struct step_core *core, int client);
 

@@ -36,7 +36,7 @@ void HYD_core_told_to_end(int signum);
 void HYD_core_strangers(unsigned count);
 
 /* The step protocol: one line, without newline, of at most HYD_CORE_LINE_MAX bytes. */
-#define HYD_CORE_LINE_MAX 65536
+#define HYD_CORE_LINE_MAX (4 * 1024 * 1024)
 void HYD_core_client_line(int client, const char *line);
 void HYD_core_client_departed(int client);
 void HYD_core_id(const char *step_id);

@@ -32,13 +32,14 @@
 #define NEW_SOCKET_PREFIX "new-"         /* it has no name yet that others look for */
 #define NEW_SOCKET_S 60         /* whose mpiexec has not come to listen within this time is dead */
 #define READ_MAX 16384          /* of one client at a time, so that nobody else starves */
+#define IN_ROOM 65536           /* for its input at first; a longer line gets more */
 
 struct client {
     int id;
     int fd;
     int waits_to_write;         /* registered for POLLOUT too */
-    char *in;                   /* HYD_CORE_LINE_MAX + 1 bytes */
-    size_t in_bytes;
+    char *in;
+    size_t in_bytes, in_room;   /* in_room: at most HYD_CORE_LINE_MAX + 1 */
     char *out;
     size_t out_bytes, out_room;
     struct client *next;
@@ -165,6 +166,22 @@ static void take_lines(int id)
     }
 }
 
+/* Whether there is space for more of a line. */
+static int grow_input(struct client *c)
+{
+    size_t room = c->in_room * 2 < HYD_CORE_LINE_MAX + 1 ? c->in_room * 2 : HYD_CORE_LINE_MAX + 1;
+    char *in;
+
+    if (c->in_bytes < c->in_room)
+        return 1;
+    in = MPL_realloc(c->in, room, MPL_MEM_PM);
+    if (!in)
+        return 0;
+    c->in = in;
+    c->in_room = room;
+    return 1;
+}
+
 static HYD_status client_cb(int fd, HYD_event_t events, void *userp)
 {
     int id = (int) (size_t) userp;
@@ -178,7 +195,9 @@ static HYD_status client_cb(int fd, HYD_event_t events, void *userp)
         goto fn_departed;
     if (!(events & (HYD_POLLIN | HYD_POLLHUP)))
         return HYD_SUCCESS;
-    room = HYD_CORE_LINE_MAX + 1 - c->in_bytes;
+    if (!grow_input(c))
+        goto fn_departed;
+    room = c->in_room - c->in_bytes;
     n = recv(c->fd, c->in + c->in_bytes, room < READ_MAX ? room : READ_MAX, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return HYD_SUCCESS;
@@ -188,7 +207,7 @@ static HYD_status client_cb(int fd, HYD_event_t events, void *userp)
     take_lines(id);
     c = find_client(id);
     if (c && c->in_bytes > HYD_CORE_LINE_MAX) {
-        HYD_step_reply(id, "{\"type\":\"error\",\"error\":\"line is longer than 65536 bytes\"}");
+        HYD_step_reply(id, "{\"type\":\"error\",\"error\":\"line is longer than 4 MiB\"}");
         goto fn_departed;
     }
     return HYD_SUCCESS;
@@ -219,11 +238,12 @@ static HYD_status listen_cb(int fd, HYD_event_t events, void *userp)
     if (!c || count_clients() >= CLIENTS_MAX ||
         getsockopt(client_fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 ||
         (peer.uid != geteuid() && peer.uid != 0) ||
-        !(c->in = MPL_malloc(HYD_CORE_LINE_MAX + 1, MPL_MEM_PM))) {
+        !(c->in = MPL_malloc(IN_ROOM, MPL_MEM_PM))) {
         close(client_fd);
         MPL_free(c);
         return HYD_SUCCESS;
     }
+    c->in_room = IN_ROOM;
     c->id = next_client++;
     c->fd = client_fd;
     c->next = clients;
