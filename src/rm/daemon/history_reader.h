@@ -3,11 +3,11 @@
  * meanwhile (store/history.h, its connection).
  *
  * A task runs on the thread and must not use what belongs to the loop; it returns what is to be
- * done on the loop with its result.  Tasks of one user wait for each other, and users take turns.  A task
- * has READ_MS for what it reads.
+ * done on the loop with its result.  Tasks of one user wait for each other, and users take turns.
+ * A task has READ_MS for what it reads.
  *
- * Owner of the thread.  All functions are for the loop's thread.  What is to be done after a task is
- * dropped when the reader ends.
+ * Owner of the thread.  All functions are for the loop's thread.  What is to be done after a task
+ * is dropped when the reader ends.
  */
 
 #ifndef ELASTIC_RM_DAEMON_HISTORY_READER_H_INCLUDED

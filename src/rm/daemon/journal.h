@@ -70,8 +70,8 @@ class Journal {
     /* A bounded part of what is older.  True: there is more. */
     bool forget_before(int64_t time_ms);
     /* The same of what goes beyond the bounds: of ended jobs of users with more than
-     * `user_bytes_max`, then of the oldest history while the store has more than `bytes_max`; and of
-     * space of the file that is not used. */
+     * `user_bytes_max`, then of the oldest history while the store has more than `bytes_max`; and
+     * of space of the file that is not used. */
     bool forget_beyond(int64_t user_bytes_max, int64_t bytes_max);
 
     /* With all that has happened in it. */

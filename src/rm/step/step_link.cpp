@@ -59,8 +59,8 @@ void StepLink::connect()
     auto on_line = [this](const Json &object) { line(object); };
     auto on_close = [this](const std::string &broken) { closed(broken); };
     LineLimits limits = LIMITS;
-    limits.line_bytes = std::max(
-        limits.line_bytes, static_cast<size_t>(std::max(place_.processes_max, 0)) * BYTES_OF_PROCESS);
+    auto processes = static_cast<size_t>(std::max(place_.processes_max, 0));
+    limits.line_bytes = std::max(limits.line_bytes, processes * BYTES_OF_PROCESS);
     limits.output_bytes = limits.line_bytes;
     if (!place_.connected.is_open())
         connection_ =

@@ -38,7 +38,8 @@ std::string write_file(const std::string &folder, const char *name, const std::s
         open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
     bool done = file.is_open() && fchmod(file.get(), mode) == 0 &&
                 (!owner || fchown(file.get(), owner->uid, owner->gid) == 0) &&
-                write_all(file.get(), text) && fdatasync(file.get()) == 0 && rename(fresh.c_str(), path.c_str()) == 0;
+                write_all(file.get(), text) && fdatasync(file.get()) == 0 &&
+                rename(fresh.c_str(), path.c_str()) == 0;
     if (done)
         return "";
     std::string error = "cannot write " + path + ": " + strerror(errno);

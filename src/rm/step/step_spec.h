@@ -64,9 +64,9 @@ struct StepSpec {
     int warn_signal = 0;
     int64_t warn_before_ms = 0;
     std::string control_group;  /* that all its processes are in; empty: none */
-    ELASTIC_FIELDS(job, step, uid, gid, user, groups, arguments, environment, directory, input, output,
-                   error, is_script, umask, limits, time_limit_ms, kill_grace_ms, warn_signal,
-                   warn_before_ms, control_group)
+    ELASTIC_FIELDS(job, step, uid, gid, user, groups, arguments, environment, directory, input,
+                   output, error, is_script, umask, limits, time_limit_ms, kill_grace_ms,
+                   warn_signal, warn_before_ms, control_group)
 };
 
 struct StepStartedFile {

@@ -491,8 +491,8 @@ void Stepd::signal_step(int number)
         kill(spec_.is_script ? -program_ : program_, number);
 }
 
-/* Nobody but the system ends elastic-stepd by a signal: at a reboot, or when its service is stopped.
- * The job is not to blame, however its program takes it. */
+/* Nobody but the system ends elastic-stepd by a signal: at a reboot, or when its service is
+ * stopped.  The job is not to blame, however its program takes it. */
 void Stepd::node_leaves()
 {
     log_line(LogLevel::WARNING, "the node is shut down: the step is ended");

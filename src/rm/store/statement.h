@@ -1,6 +1,6 @@
 /*
- * A prepared statement of SQLite in use: bound in order, reset at the end.  The statement belongs to
- * whoever prepared it.  One thread.
+ * A prepared statement of SQLite in use: bound in order, reset at the end.  The statement belongs
+ * to whoever prepared it.  One thread.
  */
 
 #ifndef ELASTIC_RM_STORE_STATEMENT_H_INCLUDED

@@ -244,9 +244,9 @@ std::string prepare_schema(sqlite3 *database, const std::string &file)
             return "cannot bring the store " + file + " to version " +
                 std::to_string(STORE_VERSION) + ": " + error;
     }
-    constexpr int64_t INCREMENTAL = 2;
+    constexpr int64_t NONE = 0;
     /* Of a former version: once.  Without it the file does not become smaller, no more. */
-    if (pragma(database, "auto_vacuum") != INCREMENTAL)
+    if (pragma(database, "auto_vacuum") == NONE)
         execute(database, "VACUUM");
     return "";
 }
