@@ -1,0 +1,169 @@
+/*
+ * Neighbourhood all-to-all operations, blocking, non-blocking and persistent, of one type, with counts, with types.
+ *
+ * --case degrees     every process sends to rank 0 alone: in-degree and out-degree differ (defect 3)
+ * --case cartesian   grids with periodic dimensions of extent 1 and 2, where both neighbours are one process: what is
+ *                    sent to the upper neighbour arrives in its lower block (defect 4)
+ * --case parallel    a graph with two edges between the same processes: messages keep the order of the edges
+ */
+
+#include "elastic_test.h"
+
+enum { MOST = 16, FORMS = 3, KINDS = 3 };
+
+static MPI_Comm comm;
+static int rank, size, in_degree, out_degree;
+static int out[MOST], in[MOST];
+static const char *const kinds[KINDS] = { "alltoall", "alltoallv", "alltoallw" };
+static const char *const forms[FORMS] = { "blocking", "non-blocking", "persistent" };
+
+/* The arrays end where the degrees end: a valgrind run, and values that no call accepts, show who reads on. */
+static void exchange(int kind, int form)
+{
+    int send_counts[MOST], receive_counts[MOST], displs[MOST];
+    MPI_Aint byte_displs[MOST];
+    MPI_Datatype datatypes[MOST];
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Info none = MPI_INFO_NULL;
+
+    for (int i = 0; i < MOST; i++) {
+        send_counts[i] = i < out_degree ? 1 : -7;
+        receive_counts[i] = i < in_degree ? 1 : -7;
+        displs[i] = i;
+        byte_displs[i] = i * (MPI_Aint) sizeof(int);
+        datatypes[i] = MPI_INT;
+        in[i] = -1;
+    }
+    if (kind == 0 && form == 0)
+        ET_MPI(MPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm));
+    else if (kind == 0 && form == 1)
+        ET_MPI(MPI_Ineighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm, &request));
+    else if (kind == 0)
+        ET_MPI(MPI_Neighbor_alltoall_init(out, 1, MPI_INT, in, 1, MPI_INT, comm, none, &request));
+    else if (kind == 1 && form == 0)
+        ET_MPI(MPI_Neighbor_alltoallv(out, send_counts, displs, MPI_INT, in, receive_counts, displs, MPI_INT, comm));
+    else if (kind == 1 && form == 1)
+        ET_MPI(MPI_Ineighbor_alltoallv(out, send_counts, displs, MPI_INT, in, receive_counts, displs, MPI_INT, comm,
+                                       &request));
+    else if (kind == 1)
+        ET_MPI(MPI_Neighbor_alltoallv_init(out, send_counts, displs, MPI_INT, in, receive_counts, displs, MPI_INT, comm,
+                                           none, &request));
+    else if (form == 0)
+        ET_MPI(MPI_Neighbor_alltoallw(out, send_counts, byte_displs, datatypes, in, receive_counts, byte_displs,
+                                      datatypes, comm));
+    else if (form == 1)
+        ET_MPI(MPI_Ineighbor_alltoallw(out, send_counts, byte_displs, datatypes, in, receive_counts, byte_displs,
+                                       datatypes, comm, &request));
+    else
+        ET_MPI(MPI_Neighbor_alltoallw_init(out, send_counts, byte_displs, datatypes, in, receive_counts, byte_displs,
+                                           datatypes, comm, none, &request));
+    if (form == 2)
+        ET_MPI(MPI_Start(&request));
+    ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    if (form == 2)
+        ET_MPI(MPI_Request_free(&request));
+}
+
+static void compare(const int *right)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int form = 0; form < FORMS; form++) {
+            exchange(kind, form);
+            for (int i = 0; i < MOST; i++)
+                ET_CHECK(in[i] == (i < in_degree ? right[i] : -1), "%s, %s, %d processes: block %d is %d, not %d",
+                         kinds[kind], forms[form], size, i, in[i], i < in_degree ? right[i] : -1);
+        }
+}
+
+static void degrees(void)
+{
+    int sources[MOST], target = 0, right[MOST] = { 0 };
+
+    in_degree = et.rank == 0 ? et.size : 0;
+    out_degree = 1;
+    for (int i = 0; i < et.size; i++) {
+        sources[i] = i;
+        right[i] = 100 + i;
+    }
+    ET_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in_degree, sources, MPI_UNWEIGHTED, out_degree, &target,
+                                          MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
+    ET_MPI(MPI_Comm_rank(comm, &rank));
+    ET_MPI(MPI_Comm_size(comm, &size));
+    out[0] = 100 + rank;
+    compare(right);
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
+static void grid(int dimensions, int *extents, int *periods)
+{
+    int right[MOST];
+
+    ET_MPI(MPI_Cart_create(MPI_COMM_WORLD, dimensions, extents, periods, 0, &comm));
+    if (comm == MPI_COMM_NULL)
+        return;
+    ET_MPI(MPI_Comm_rank(comm, &rank));
+    ET_MPI(MPI_Comm_size(comm, &size));
+    in_degree = out_degree = 2 * dimensions;
+    for (int d = 0; d < dimensions; d++) {
+        int lower, upper;
+        ET_MPI(MPI_Cart_shift(comm, d, 1, &lower, &upper));
+        out[2 * d] = 100 * rank + 10 * d;
+        out[2 * d + 1] = 100 * rank + 10 * d + 1;
+        right[2 * d] = lower == MPI_PROC_NULL ? -1 : 100 * lower + 10 * d + 1;
+        right[2 * d + 1] = upper == MPI_PROC_NULL ? -1 : 100 * upper + 10 * d;
+    }
+    compare(right);
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
+static void cartesian(void)
+{
+    int on[] = { 1, 1, 1 }, off[] = { 0, 0, 0 }, first[] = { 1, 0, 0 };
+
+    grid(1, (int[]) { 1 }, on);
+    grid(1, (int[]) { 2 }, on);
+    grid(1, (int[]) { 3 }, on);
+    grid(1, (int[]) { 2 }, off);
+    grid(2, (int[]) { 1, 1 }, on);
+    grid(2, (int[]) { 2, 1 }, on);
+    grid(2, (int[]) { 2, 2 }, on);
+    grid(2, (int[]) { 2, 2 }, first);
+    grid(2, (int[]) { 1, 3 }, on);
+    grid(3, (int[]) { 1, 2, 1 }, on);
+}
+
+/* Rank 0 has three edges to the last rank. */
+static void parallel(void)
+{
+    int sources[] = { 0, 0, 0 }, targets[] = { et.size - 1, et.size - 1, et.size - 1 }, right[] = { 7, 8, 9 };
+
+    in_degree = et.rank == et.size - 1 ? 3 : 0;
+    out_degree = et.rank == 0 ? 3 : 0;
+    ET_MPI(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in_degree, sources, MPI_UNWEIGHTED, out_degree, targets,
+                                          MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
+    ET_MPI(MPI_Comm_size(comm, &size));
+    for (int i = 0; i < 3; i++)
+        out[i] = right[i];
+    compare(right);
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = et_argument(argc, argv, "case", "degrees");
+
+    et_options(&argc, &argv);
+    ET_MPI(MPI_Init(&argc, &argv));
+    et_world_changed();
+    ET_CHECK(et.size <= MOST, "at most %d processes", MOST);
+    if (strcmp(what, "degrees") == 0)
+        degrees();
+    else if (strcmp(what, "cartesian") == 0)
+        cartesian();
+    else
+        parallel();
+    if (et.rank == 0)
+        et_say("PASS neighbors %s", what);
+    ET_MPI(MPI_Finalize());
+    return 0;
+}
