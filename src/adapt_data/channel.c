@@ -2,7 +2,6 @@
 
 #include "channel.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include "failure.h"
 
@@ -75,6 +74,11 @@ int adapt_channel_failed(int code, const char *function, const char *error)
 {
     return code != MPI_ERR_ARG ? code : adapt_fail(MPI_ERR_ARG, "%s: %s", function, error ? error :
                                                    "the window is not open (MPIX_Adapt_window_open)");
+}
+
+bool adapt_channel_in_window(void)
+{
+    return is_watched;
 }
 
 int adapt_channel_tag(struct adapt_channel *channel)

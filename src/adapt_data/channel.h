@@ -13,6 +13,7 @@
 #ifndef CHANNEL_H_INCLUDED
 #define CHANNEL_H_INCLUDED
 
+#include <stdbool.h>
 #include "adapt_window.h"
 
 struct adapt_debt {
@@ -41,6 +42,8 @@ void adapt_channel_forget(const epop_window_t *window);
 int adapt_channel_open(const epop_window_t *window, struct adapt_channel **channel);
 /* The error of a function that cannot open it; error: what else is wrong with its call, or NULL. */
 int adapt_channel_failed(int code, const char *function, const char *error);
+/* From the first look at a window to its commit. */
+bool adapt_channel_in_window(void);
 /* For what is started next: all processes start in the same order. */
 int adapt_channel_tag(struct adapt_channel *channel);
 

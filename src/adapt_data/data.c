@@ -53,14 +53,15 @@ static void release_parts(MPIX_Adapt_data data)
     data->parts = NULL;
 }
 
-/* Called in MPI_Finalize: datatypes of sets that the program does not free are not left behind. */
+/* Called in MPI_Finalize: datatypes of sets that the program does not free are not left behind.  Also called in
+ * the commit of a leaving process, even in one that is refused: the sets are needed then. */
 static int free_at_end(MPI_Comm comm, int key, void *value, void *state)
 {
     (void) comm;
     (void) key;
     (void) value;
     (void) state;
-    for (struct MPIX_Adapt_data_s * data = all_sets; data; data = data->next) {
+    for (struct MPIX_Adapt_data_s * data = all_sets; data && !adapt_channel_in_window(); data = data->next) {
         adapt_data_free_types(data);
         release_parts(data);
     }

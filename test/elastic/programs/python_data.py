@@ -108,10 +108,11 @@ class Pieces:
         to = [home(i, w.new_size) for i in self.items]
         before = list(self.items)
         surplus = [*to, 0] if w.old_rank == 0 else to
-        expect_error("nothing has moved", elastic.move_items, w, surplus, self.items)
+        expect_error("elastic_mpi.move_items: there are not as many", elastic.move_items, w, surplus, self.items)
         expect_error("nothing has moved", elastic.move_items, w, [w.new_size] * len(to), self.items, self.marks)
         short = array.array("d", [1.0])
-        expect_error("nothing has moved", elastic.move_box, w, "short", short, line, [1], [1])
+        expect_error("elastic_mpi.move_box: field 'short': part 0, of box [", elastic.move_box, w, "short", short, line, [1], [1])
+        expect_error("needed with nodes and ghost layers is", elastic.move_box, w, "short", short, line, [1], [1])
         assert list(self.items) == before
         arrays = [self.items, self.marks] + ([self.vectors] if numpy else [])
         self.items, self.marks, *vectors = elastic.move_items(w, to, *arrays)
@@ -203,7 +204,7 @@ def adapt(data, parts, logs, epoch):
         assert len(text) == 5000
         wrong = elastic.Data()
         wrong.add("short", array.array("d", [] if w.status == elastic.JOINING else [1.0]), elastic.block(N))
-        expect_error("'short'", wrong.move, w)
+        expect_error("elastic_mpi.Data.move: array 'short'", wrong.move, w)
         expect_error("no sense", wrong.add, "x", bytearray(), elastic.block(-1))
         expect_error("not writable", wrong.add, "x", b"constant", elastic.block(8))
         data.start(w)
