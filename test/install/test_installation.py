@@ -210,6 +210,18 @@ class Checks:
         self.want("4.0.2" in self.call(f"{self.prefix}/bin/mpichversion"), "mpichversion does not say 4.0.2")
         self.want("4.0.2" in self.call(f"{self.prefix}/bin/mpiexec", "--version"), "mpiexec --version does not say 4.0.2")
 
+    def check_own_version(self) -> None:
+        """library, commands and manual pages have the version of configure.ac"""
+        found = re.search(r"^AC_INIT\(\[[^]]*\], \[([^]]*)\]", (ROOT / "configure.ac").read_text(), re.M)
+        assert found
+        version = found[1]
+        self.want(f"Elastic-MPICH-{version}" in self.call(f"{self.prefix}/bin/mpichversion"), "mpichversion differs")
+        for command in ("elastic", "elasticd"):
+            told = self.call(f"{self.prefix}/bin/{command}", "--version")
+            self.want(f"{command} {version}" in told, f"{command} --version prints {told}")
+        page = self.prefix / "share" / "man" / "man1" / "elastic.1"
+        self.want(f'"Elastic MPICH {version}"' in page.read_text(encoding="utf-8"), "elastic.1 differs")
+
     def check_refused_options(self) -> None:
         """options of MPICH with which adaptations cannot work are refused before anything is built"""
         for option in ("--with-device=ch3", "--with-device=ch4:ucx", "--enable-thread-cs=per-vci"):
