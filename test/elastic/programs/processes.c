@@ -350,6 +350,10 @@ static void words(void)
 
     uname(&machine);
     ET_ERROR(MPIX_Iallocate(1, NULL, NULL, "vax", NULL, MPIX_HARD, &requests[1]), MPIX_ERR_ALLOCATE, "uname");
+    ET_ERROR(MPIX_Iallocate(1, "timeout=1", NULL, machine.machine, NULL, MPIX_HARD, &requests[1]), MPI_ERR_ARG,
+             "timeout=1");
+    ET_ERROR(MPIX_Iallocate(1, "timeout=abc", NULL, machine.machine, NULL, MPIX_HARD, &requests[1]), MPI_ERR_ARG,
+             "timeout=abc");
     ET_MPI(MPIX_Iallocate(1, "timeout=100ms;colour=red", NULL, machine.machine, NULL, MPIX_HARD, &requests[1]));
     ET_MPI(MPI_Wait(&requests[1], &status));
     ET_MPI(MPI_Test_cancelled(&status, &cancelled));
@@ -489,8 +493,7 @@ int main(int argc, char **argv)
 
     program = argv[0];
     MPI_Init(&argc, &argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);         /* of all calls about process requests */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         if (strcmp(cases[i].name, name))

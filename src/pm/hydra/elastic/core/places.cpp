@@ -21,6 +21,7 @@ constexpr uint64_t NO_AGENT = UINT64_MAX;
 /* What the words of a request say ("key=value" with ';' between).  Of a text no more is kept than can be told. */
 struct Words {
     std::string kept, ignored;  /* these, and the keys that mean nothing here */
+    std::string malformed;      /* the first that means something, and is not understood: why */
     int64_t timeout_ms = -1;
     bool alone = false;
 
@@ -36,6 +37,8 @@ void append_told(std::string &list, const char *between, const std::string &word
         list += between + word.substr(0, PMI_SET_VALUE_MAX);
 }
 
+constexpr size_t WORD_SHOWN = 64;
+
 /* Those that follow on others. */
 Words read_words(const std::string &words, Words read = {})
 {
@@ -49,7 +52,10 @@ Words read_words(const std::string &words, Words read = {})
         if (key == "timeout") {
             auto time_ms = parse_time_ms(word.substr(std::min(key.size() + 1, word.size())));
             kept = static_cast<bool>(time_ms);
-            read.timeout_ms = kept ? time_ms.value() : read.timeout_ms;
+            if (kept)
+                read.timeout_ms = time_ms.value();
+            else if (read.malformed.empty())
+                read.malformed = printable(word.substr(0, WORD_SHOWN)) + ": " + time_ms.error();
         } else if (word == "exclusive") {
             kept = read.alone = true;
         }
@@ -145,6 +151,14 @@ std::string Places::why_never(uint32_t uid, const AllocatePlaces &call, const st
             return "the number of a process request is used already";
     }
     return call.hard ? why_never_beside(requests) : "";
+}
+
+std::string Places::why_malformed(const AllocatePlaces &call)
+{
+    std::string why = read_words(call.words).malformed;
+    for (size_t i = 0; why.empty() && i < call.own_words.size(); i++)
+        why = read_words(call.own_words[i]).malformed;
+    return why;
 }
 
 std::string Places::allocate(uint32_t uid, const AllocatePlaces &call)

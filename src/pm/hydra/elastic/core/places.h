@@ -95,6 +95,8 @@ class Places {
     /* When something is due next; -1: never. */
     int64_t next_ms() const;
 
+    /* "", or what is malformed in the words of these requests. */
+    static std::string why_malformed(const AllocatePlaces &call);
     /* "", or why there could never be such places; nothing has changed then. */
     std::string allocate(uint32_t uid, const AllocatePlaces &call);
     /* Whether there is such a place, with nothing started. */

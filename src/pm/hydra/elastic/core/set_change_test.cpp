@@ -1051,9 +1051,12 @@ TEST_F(SetsBehindTest, SL3_who_does_not_leave_is_reported)
     add();
     resize(3);
     glue.time(glue.now_ms + 1000);
+    EXPECT_EQ(said("have not answered, on these nodes: a, b;"), "have not answered, on these nodes: a, b;");
+    answer_at_once();
+    glue.time(glue.now_ms + 2000);
     EXPECT_EQ(said("no process has asked for it"), "no process has asked for it");
     call(0, all);
-    glue.time(glue.now_ms + 2000);
+    glue.time(glue.now_ms + 4000);
     EXPECT_EQ(said("process 0 has been told of it"), "process 0 has been told of it");
     call(0, AcceptChange{2, {}});
     glue.exited(1, 0, 0);

@@ -29,6 +29,8 @@ class SetForgets {
     /* False: nobody waits for that. */
     bool confirmed(const Agent &agent, uint64_t number);
     void departed(const Agent &agent);
+    /* Who has not confirmed the first number that is not confirmed by all. */
+    std::set<Agent> owing() const { return owed_.empty() ? std::set<Agent>{} : owed_.begin()->second; }
 
     /* An answer that is made now; those that may be sent, in the order in which they were made. */
     void add(SetReply reply) { answers_.push_back({last_, std::move(reply)}); }

@@ -199,6 +199,7 @@ class Step {
     void ending_time();
     void members_behind();
     void daemons_behind();
+    std::string hosts_of(const std::set<Agent> &agents) const;
     void tell_behind(const std::string &what, const std::vector<RankCount> &late);
     void log_behind(const std::vector<RankCount> &late);
     void tell_waiting(const std::string &what);
@@ -289,6 +290,7 @@ class Step {
     };
     void size_up_places();
     std::string why_no_room(int new_size) const;
+    std::string why_refused(int new_size) const;
 
     /* step_outposts.cpp */
     struct Outpost {

@@ -6,6 +6,13 @@
 
 namespace elastic {
 
+namespace {
+
+constexpr char NO_REPLY[] =
+    "the node daemons have not connected, or have not answered, on these nodes:";
+
+}  // namespace
+
 /* From now on, report after behind_ms, then after twice that, and so on. */
 void Step::plan_behind()
 {
@@ -58,7 +65,10 @@ void Step::set_change_behind()
     if (a.state == AdaptState::TAKEN)
         return tell_behind("these processes are to leave, which has been accepted, and have not ended", late);
     log_behind({});
-    if (a.state == AdaptState::TOLD)
+    /* Before that no process gets a reply about process sets. */
+    if (std::set<Agent> owing = set_forgets_.owing(); !owing.empty())
+        tell_waiting(NO_REPLY + hosts_of(owing));
+    else if (a.state == AdaptState::TOLD)
         tell_waiting("process " + std::to_string(told_ ? told_->uid : 0) +
                      " has been told of it, and has neither accepted nor declined it");
     else if (a.state == AdaptState::OFFERED || a.state == AdaptState::ORPHANED)
@@ -197,17 +207,24 @@ void Step::members_behind()
 void Step::daemons_behind()
 {
     const Adaptation &a = *adaptation_;
-    const std::set<Agent> &owed = a.prepare_owed.empty() ? a.freeze_owed : a.prepare_owed;
+    log_behind({});
+    if (a.prepare_owed.empty())
+        tell_waiting(NO_REPLY + hosts_of(a.freeze_owed));
+    else
+        tell_waiting("joining processes do not prepare in MPI_Comm_adapt_begin on these nodes:" +
+                     hosts_of(a.prepare_owed));
+}
+
+/* " a, b" */
+std::string Step::hosts_of(const std::set<Agent> &agents) const
+{
     std::set<std::string> hosts;
-    for (const Agent &agent : owed)
+    for (const Agent &agent : agents)
         hosts.insert(world_.host_of(agent));
     std::string text;
     for (const std::string &host : hosts)
         text += (text.empty() ? " " : ", ") + host;
-    log_behind({});
-    tell_waiting((a.prepare_owed.empty()
-                      ? "the node daemons have not answered on these nodes:"
-                      : "joining processes do not prepare in MPI_Comm_adapt_begin on these nodes:") + text);
+    return text;
 }
 
 void Step::tell_behind(const std::string &what, const std::vector<RankCount> &late)

@@ -153,12 +153,8 @@ std::string Step::answer_resize(int client, const Json &id, const ResizeRequest 
         return write_error({id, ErrorCode::CHANGE, change.error()});
     if (sizes_ && !sizes_->allows(change.value().new_size))
         return write_error({id, ErrorCode::SIZES, sizes_->refusal(change.value().new_size)});
-    if (auto range = offers_.requests_range(); range && !range->holds(change.value().new_size))
-        return write_error({id, ErrorCode::CHANGE,
-                            "mpiexec was started with --adapt-range " + std::to_string(range->min) +
-                                ":" + std::to_string(range->max) + ": ask for a size in that range"});
-    if (std::string why = why_no_room(change.value().new_size); !why.empty())
-        return write_error({id, ErrorCode::CHANGE, why + ": try again when they are given back"});
+    if (std::string why = why_refused(change.value().new_size); !why.empty())
+        return write_error({id, ErrorCode::CHANGE, why});
 
     Adaptation &a = is_modify() ? accept(Source::PROGRAM, "MPIX_Comm_modify", resize.change, change.value())
                                 : accept(Source::CLIENT, "resize request", resize.change, change.value());

@@ -69,10 +69,8 @@ void Step::consider_modify()
         return end_wish(WishEnd::GRANTED, "");
     if (managed_)
         return;                 /* the manager decides */
-    const auto &range = offers_.requests_range();
-    if (range && !range->holds(wish_->size))
-        return end_wish(WishEnd::REFUSED, "mpiexec was started with --adapt-range " + std::to_string(range->min) + ":" +
-                                              std::to_string(range->max));
+    if (std::string why = why_refused(wish_->size); !why.empty())
+        return end_wish(WishEnd::REFUSED, why);
     grant_wish(wish_->size);
 }
 

@@ -170,7 +170,7 @@ TEST_F(StepModifyTest, the_range_counts_if_there_is_one)
     start(false);
     all_call();
     ask_for(5);
-    EXPECT_EQ(told(), "refused(0) 0.1: mpiexec was started with --adapt-range 2:4");
+    EXPECT_EQ(told(), "refused(0) 0.1: mpiexec was started with --adapt-range 2:4: request a size in that range");
     ask_for(1, 2);
     EXPECT_EQ(told().substr(0, 14), "refused(0) 0.2");
     ask_for(4, 3);

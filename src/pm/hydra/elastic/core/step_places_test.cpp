@@ -8,6 +8,7 @@
 #include "places.h"
 #include "pmi_adapt_set.h"
 #include "task_call.h"
+#include "wish.h"
 
 namespace elastic {
 namespace {
@@ -259,6 +260,33 @@ TEST_F(OutpostTest, ItEndsWithTheJob)
     EXPECT_TRUE(glue.killed.empty()) << "it has two seconds";
     task(1, 1, PMI_TASK_EXITED);
     EXPECT_EQ(glue.killed, std::vector{1});
+}
+
+TEST_F(StepPlacesTest, ATimeThatIsNoneIsAnError)
+{
+    begin(false, 8);
+    for (const char *words : {"timeout=1", "timeout=abc", "timeout=", "timeout", "reason=x;timeout=-1s"}) {
+        call(AllocatePlaces{1, 1, true, "*", words, {}, {}});
+        EXPECT_EQ(slots().at("hosts"), Json::array()) << words;
+        call(AllocatePlaces{1, 1, true, "*", "", {words}, {}});
+        EXPECT_EQ(slots().at("hosts"), Json::array()) << words;
+    }
+    call(AllocatePlaces{1, 1, true, "*", "timeout=1s", {"timeout=2s"}, {}});
+    EXPECT_EQ(slots().at("hosts").at(0).at("places"), 1);
+}
+
+/* MPIX_Comm_modify has one limit with all other ways to grow. */
+TEST_F(StepPlacesTest, AProgramThatGrowsItselfLeavesThePlacesThatAreHeld)
+{
+    begin(false, 4);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        glue.report(0, 0, REPORT_INIT, 0, write_init({rank, false, "card", 0, true}));
+    allocate(1, 2, true);
+    glue.report(0, 0, REPORT_WISH, 0, write_wish({0, 1, 3, 3, 3, 0, "", true}));
+    EXPECT_EQ(glue.launches.size(), 0u);
+    EXPECT_EQ(glue.last_event("wish_ended").at("result"), "refused");
+    auto reason = glue.last_event("wish_ended").at("reason").get<std::string>();
+    EXPECT_NE(reason.find("2 places are held"), std::string::npos) << reason;
 }
 
 TEST_F(StepPlacesTest, WorldAndPlacesShareTheRange)

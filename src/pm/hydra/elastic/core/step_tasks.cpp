@@ -50,7 +50,7 @@ void Step::size_up_places()
         places_.set_room(PMI_TASKS_MAX, PMI_TASKS_MAX);
 }
 
-/* "": it has room beside the places that are held. */
+/* "": it has capacity beside the places that are held. */
 std::string Step::why_no_room(int new_size) const
 {
     int held = static_cast<int>(places_.held());
@@ -58,7 +58,17 @@ std::string Step::why_no_room(int new_size) const
         return "";
     return std::to_string(held) + " places are held for processes that the program starts, so that --adapt-range " +
            std::to_string(range_min_) + ":" + std::to_string(range_max_) + " leaves " +
-           std::to_string(range_max_ - held) + " for the world now";
+           std::to_string(range_max_ - held) + " for the world now: try again when some are released";
+}
+
+/* "": --adapt-range allows a request for this size, and it has capacity.  Else why not, and what to do. */
+std::string Step::why_refused(int new_size) const
+{
+    const auto &range = offers_.requests_range();
+    if (range && !range->holds(new_size))
+        return "mpiexec was started with --adapt-range " + std::to_string(range->min) + ":" +
+               std::to_string(range->max) + ": request a size in that range";
+    return why_no_room(new_size);
 }
 
 void Step::on_task_call(const SetCaller &caller, const TaskCall &call)
@@ -76,6 +86,8 @@ std::string Step::answer_task(const SetCaller &caller, const AllocatePlaces &cal
     if (task_listeners_[caller.uid].events.size() >= EVENTS_UNTOLD_MAX)
         return SetAnswer::error(PMI_TASK_NO_PLACE,
                                 "this process has not yet taken what was told of its requests before");
+    if (std::string why = Places::why_malformed(call); !why.empty())
+        return wrong(why);
     std::string why = places_.allocate(caller.uid, call);
     return why.empty() ? SetAnswer().bytes() : SetAnswer::error(PMI_TASK_NO_PLACE, why);
 }

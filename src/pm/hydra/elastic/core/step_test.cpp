@@ -664,7 +664,7 @@ TEST_F(StepTest, requests_keep_to_a_range_without_a_policy)
     Json refused = glue.ask(1, R"({"id":1,"op":"resize","size":4})").at(0);
     EXPECT_EQ(refused.at("error").at("code"), "change");
     EXPECT_EQ(refused.at("error").at("message"),
-              "mpiexec was started with --adapt-range 2:3: ask for a size in that range");
+              "mpiexec was started with --adapt-range 2:3: request a size in that range");
     EXPECT_EQ(glue.ask(1, R"({"id":2,"op":"resize","size":1})").at(0).at("ok"), false);
     resize(R"("size":3)");
 }
