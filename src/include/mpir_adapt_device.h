@@ -47,4 +47,9 @@ typedef void (*MPID_Adapt_unreceived_fn) (struct MPIR_Comm * comm, int source, i
                                           void *context);
 int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note, void *context);
 
+/* Before the application's reference to a communicator is released, outside of critical sections: discards the
+ * messages on it that have arrived and that nobody can receive any more, so that the next communicator with its
+ * context id does not receive them.  A message that arrives later is not met. */
+void MPID_Comm_discard_unreceived(struct MPIR_Comm *comm);
+
 #endif /* MPIR_ADAPT_DEVICE_H_INCLUDED */

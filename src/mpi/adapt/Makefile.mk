@@ -86,6 +86,7 @@ mpi_core_sources += \
     src/mpid/ch4/src/ch4_adapt_comms.c \
     src/mpid/ch4/src/ch4_adapt_greeting.c \
     src/mpid/ch4/src/ch4_adapt_handles.c \
+    src/mpid/ch4/src/ch4_start_null.c \
     src/mpid/ch4/src/ch4_adapt_nodes.c \
     src/mpid/ch4/src/ch4_adapt_renumber.c \
     src/mpid/ch4/src/ch4_adapt_segment.c \

@@ -76,8 +76,8 @@ void MPIDI_Adapt_request_disarm(MPIR_Request * req)
     req->u.persist.real_request = NULL;
     MPIR_cc_set(&req->cc, 0);
     req->cc_ptr = &req->cc;
-    /* not MPI_PROC_NULL: MPID_Startall looks at the rank of collective requests as well, which do not
-     * set it, and would pass over the next one in this slot */
+    /* not MPI_PROC_NULL: MPID_Startall reads the rank of collective requests as well, which do not set it,
+     * and would pass over the next one in this slot */
     MPIDI_PREQUEST(req, rank) = 0;
     MPIDI_PREQUEST(req, tag) = 0;
     /* released when the request is freed: one that is not counted */

@@ -333,3 +333,28 @@ int MPIDI_Adapt_discard_late(unsigned epoch)
   fn_fail:
     goto fn_exit;
 }
+
+/* ---- a communicator that is freed --------------------------------------------------------------- */
+
+static bool is_on_this_node(MPIR_Comm * comm)
+{
+    for (int rank = 0; rank < comm->remote_size; rank++) {
+        if (!MPIDI_rank_is_local(rank, comm))
+            return false;
+    }
+    return true;
+}
+
+void MPID_Comm_discard_unreceived(MPIR_Comm * comm)
+{
+    const struct discard which = {.id = comm->recvcontext_id,.mask = COMM_BITS };
+
+    /* Operations that are pending hold references, and may still receive.  Alone, a process sends to itself with
+     * requests that hold references, too. */
+    if (MPIR_Object_get_ref(comm) != 1 || (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size == 1))
+        return;
+    MPID_Progress_poke();
+    discard_queued(&which);
+    if (!is_on_this_node(comm))
+        (void) discard_in_libfabric(&which);
+}

@@ -1,0 +1,32 @@
+/*
+ * Datatypes of accumulate operations: both sides of one consist of the same predefined datatype.
+ */
+
+#ifndef MPIR_ACCUMULATE_H_INCLUDED
+#define MPIR_ACCUMULATE_H_INCLUDED
+
+/* The predefined datatype of which all of a type consists; MPI_DATATYPE_NULL: of several. */
+static inline MPI_Datatype MPIR_Accumulate_basic_type(MPI_Datatype type)
+{
+    MPIR_Datatype *ptr = NULL;
+
+    if (MPIR_DATATYPE_IS_PREDEFINED(type))
+        return type;
+    MPIR_Datatype_get_ptr(type, ptr);
+    return ptr->basic_type;
+}
+
+/* Types of several predefined ones are left to the operation. */
+static inline bool MPIR_Accumulate_types_differ(MPI_Count count, MPI_Datatype type,
+                                                MPI_Count other_count, MPI_Datatype other_type)
+{
+    MPI_Datatype basic, other_basic;
+
+    if (count == 0 || other_count == 0 || type == other_type)
+        return false;
+    basic = MPIR_Accumulate_basic_type(type);
+    other_basic = MPIR_Accumulate_basic_type(other_type);
+    return basic != other_basic && basic != MPI_DATATYPE_NULL && other_basic != MPI_DATATYPE_NULL;
+}
+
+#endif /* MPIR_ACCUMULATE_H_INCLUDED */

@@ -1,0 +1,70 @@
+/*
+ * The end of the file within a read, see bytes_in_file.h.  A view is a sequence of bytes; the functions
+ * convert between positions in it and positions in the file.
+ */
+
+#include "bytes_in_file.h"
+#include "adio_extern.h"
+#include <sys/stat.h>
+
+/* How many bytes of the view lie before a position of the file. */
+static ADIO_Offset view_bytes_before(ADIO_File fd, ADIO_Offset end)
+{
+    ADIOI_Flatlist_node *flat;
+    ADIO_Offset copies, rest, bytes;
+    MPI_Count size;
+    MPI_Aint lb, extent;
+    int contiguous;
+
+    ADIOI_Datatype_iscontig(fd->filetype, &contiguous);
+    if (contiguous)
+        return MPL_MAX(end - fd->disp, 0);
+
+    flat = ADIOI_Flatten_and_find(fd->filetype);
+    MPI_Type_size_x(fd->filetype, &size);
+    MPI_Type_get_extent(fd->filetype, &lb, &extent);
+    rest = end - fd->disp - flat->indices[0];
+    if (rest <= 0 || extent <= 0)
+        return 0;
+    /* displacements of a filetype do not decrease: the data of earlier copies lies before */
+    copies = rest / extent;
+    bytes = copies * size;
+    rest = end - fd->disp - copies * extent;
+    for (MPI_Count i = 0; i < flat->count; i++)
+        bytes += MPL_MAX(MPL_MIN(rest - flat->indices[i], flat->blocklens[i]), 0);
+    return bytes;
+}
+
+/* -1: unknown. */
+static ADIO_Offset file_size(ADIO_File fd)
+{
+    ADIO_Fcntl_t fcntl;
+    struct stat found;
+    int error_code;
+
+    if (fd->is_open) {
+        ADIO_Fcntl(fd, ADIO_FCNTL_GET_FSIZE, &fcntl, &error_code);
+        return error_code == MPI_SUCCESS ? fcntl.fsize : -1;
+    }
+    /* aggregators alone have opened it */
+    return stat(fd->filename, &found) == 0 ? (ADIO_Offset) found.st_size : -1;
+}
+
+MPI_Count ADIOI_Bytes_in_file(ADIO_File fd, int file_ptr_type, ADIO_Offset position, MPI_Count bytes)
+{
+    ADIO_Offset size = file_size(fd), start;
+
+    if (size < 0)
+        return bytes;
+    start = file_ptr_type == ADIO_INDIVIDUAL ? view_bytes_before(fd, position) :
+        position * (ADIO_Offset) fd->etype_size;
+    return MPL_MAX(MPL_MIN(view_bytes_before(fd, size) - start, bytes), 0);
+}
+
+MPI_Count ADIOI_Bytes_of_status(ADIO_Status * status)
+{
+    MPI_Count bytes = 0;
+
+    MPI_Get_elements_x(status, MPI_BYTE, &bytes);
+    return bytes;
+}

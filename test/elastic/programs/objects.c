@@ -1,0 +1,637 @@
+/*
+ * Small promises of MPI objects, one case each: --case handlers, aborts, cartesian, info, partitioned,
+ * freed_comm, accumulate, pcontrol, attributes, replaced, callback_errors, exchange, cancelled,
+ * rma_requests.
+ */
+
+#include "elastic_test.h"
+
+
+/* ---- error handlers ---------------------------------------------------------------- */
+
+static void ignore_error(MPI_Comm * comm, int *error, ...)
+{
+    (void) comm;
+    (void) error;
+}
+
+static void expect_handler(MPI_Errhandler got, MPI_Errhandler set, const char *of)
+{
+    ET_CHECK(got == set, "%s: handler %x was set, and it is %x", of, (unsigned) set, (unsigned) got);
+    ET_MPI(MPI_Errhandler_free(&got));
+}
+
+/* Each predefined handler on each kind of object, beside a handler of the program. */
+static void handlers(void)
+{
+    const MPI_Errhandler predefined[] = {MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_ERRORS_ABORT};
+    MPI_Errhandler own, got;
+    MPI_Comm comm;
+    MPI_Win win;
+    MPI_File file;
+    MPI_Session session;
+    int *memory;
+
+    ET_MPI(MPI_Comm_create_errhandler(ignore_error, &own));
+    ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    ET_MPI(MPI_Win_allocate(4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    ET_MPI(MPI_File_open(MPI_COMM_WORLD, "objects.data", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                         MPI_INFO_NULL, &file));
+    for (int i = 0; i < 9; i++) {
+        MPI_Errhandler set = predefined[i % 3];
+        ET_MPI(MPI_Comm_set_errhandler(comm, set));
+        ET_MPI(MPI_Comm_get_errhandler(comm, &got));
+        expect_handler(got, set, "communicator");
+        ET_MPI(MPI_Comm_set_errhandler(comm, own));
+        ET_MPI(MPI_Comm_get_errhandler(comm, &got));
+        expect_handler(got, own, "communicator");
+        ET_MPI(MPI_Win_set_errhandler(win, set));
+        ET_MPI(MPI_Win_get_errhandler(win, &got));
+        expect_handler(got, set, "window");
+        ET_MPI(MPI_File_set_errhandler(file, set));
+        ET_MPI(MPI_File_get_errhandler(file, &got));
+        expect_handler(got, set, "file");
+        ET_MPI(MPI_File_set_errhandler(MPI_FILE_NULL, set));
+        ET_MPI(MPI_File_get_errhandler(MPI_FILE_NULL, &got));
+        expect_handler(got, set, "MPI_FILE_NULL");
+        ET_MPI(MPI_Session_init(MPI_INFO_NULL, set, &session));
+        ET_MPI(MPI_Session_get_errhandler(session, &got));
+        expect_handler(got, set, "session");
+        ET_MPI(MPI_Session_finalize(&session));
+    }
+    ET_MPI(MPI_Errhandler_free(&own));
+    ET_MPI(MPI_File_close(&file));
+    ET_MPI(MPI_Win_free(&win));
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
+/* An error is fatal to the processes of the communicator. */
+static void aborts(void)
+{
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ABORT);
+    et_say("ABORTING");
+    fflush(stdout);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (et.rank == 0)
+        MPI_Send(NULL, 0, MPI_INT, 77, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* ---- Cartesian topologies ---------------------------------------------------------------- */
+
+static void expect_scalar(MPI_Comm comm)
+{
+    int size, dims = -1, kind;
+
+    ET_CHECK(comm != MPI_COMM_NULL, "no communicator on rank %d", et.rank);
+    ET_MPI(MPI_Comm_size(comm, &size));
+    ET_MPI(MPI_Topo_test(comm, &kind));
+    ET_MPI(MPI_Cartdim_get(comm, &dims));
+    ET_CHECK(size == 1 && kind == MPI_CART && dims == 0, "size %d, topology %d, %d dimensions", size, kind, dims);
+    ET_MPI(MPI_Cart_get(comm, 0, NULL, NULL, NULL));
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
+static void cartesian(void)
+{
+    int dims[] = {et.size / 2, 2}, periods[] = {0, 1}, keep[] = {0, 0}, coords[2], size, rank, n;
+    MPI_Comm grid, sub, point;
+
+    ET_MPI(MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid));
+    ET_MPI(MPI_Cart_sub(grid, keep, &sub));
+    expect_scalar(sub);
+    keep[1] = 1;
+    ET_MPI(MPI_Cart_sub(grid, keep, &sub));
+    ET_MPI(MPI_Comm_size(sub, &size));
+    ET_MPI(MPI_Comm_rank(sub, &rank));
+    ET_MPI(MPI_Cart_coords(grid, et.rank, 2, coords));
+    ET_CHECK(size == 2 && rank == coords[1], "rank %d of %d, coordinates %d", rank, size, coords[1]);
+    keep[0] = 0;
+    ET_MPI(MPI_Cart_sub(sub, keep, &point));
+    expect_scalar(point);
+    ET_MPI(MPI_Comm_free(&sub));
+    /* of no dimension itself */
+    ET_MPI(MPI_Cart_create(MPI_COMM_SELF, 0, NULL, NULL, 0, &point));
+    ET_MPI(MPI_Cart_sub(point, NULL, &sub));
+    expect_scalar(sub);
+    ET_MPI(MPI_Cart_rank(point, NULL, &n));
+    ET_CHECK(n == 0, "rank %d of no coordinates", n);
+    ET_MPI(MPI_Comm_free(&point));
+    ET_MPI(MPI_Comm_free(&grid));
+}
+
+/* ---- info ---------------------------------------------------------------- */
+
+static void info(void)
+{
+    MPI_Info info, copy;
+    char value[20];
+    int length, flag, keys, before;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Info_create(&info));
+    ET_MPI(MPI_Info_set(info, "color", "blue"));
+    length = 0;
+    ET_MPI(MPI_Info_get_string(info, "color", &length, NULL, &flag));
+    ET_CHECK(flag && length == 5, "length %d, flag %d", length, flag);
+    length = 0;
+    flag = 1;
+    ET_MPI(MPI_Info_get_string(info, "size", &length, NULL, &flag));
+    ET_CHECK(!flag && length == 0, "length %d, flag %d", length, flag);
+    length = 3;
+    ET_MPI(MPI_Info_get_string(info, "color", &length, value, &flag));
+    ET_CHECK(flag && length == 5 && strcmp(value, "bl") == 0, "length %d, value %s", length, value);
+    length = 20;
+    ET_MPI(MPI_Info_get_string(info, "color", &length, value, &flag));
+    ET_CHECK(flag && length == 5 && strcmp(value, "blue") == 0, "length %d, value %s", length, value);
+    length = 5;
+    ET_ERROR(MPI_Info_get_string(info, "color", &length, NULL, &flag), MPI_ERR_ARG, NULL);
+    ET_MPI(MPI_Info_free(&info));
+
+    /* of the program's start: it is read only */
+    ET_MPI(MPI_Info_get_nkeys(MPI_INFO_ENV, &before));
+    info = MPI_INFO_ENV;
+    ET_ERROR(MPI_Info_set(info, "color", "blue"), MPI_ERR_INFO, NULL);
+    ET_ERROR(MPI_Info_delete(info, "color"), MPI_ERR_INFO, NULL);
+    ET_ERROR(MPI_Info_free(&info), MPI_ERR_INFO, NULL);
+    ET_CHECK(info == MPI_INFO_ENV, "the handle has changed");
+    ET_MPI(MPI_Info_get_nkeys(MPI_INFO_ENV, &keys));
+    ET_CHECK(keys == before, "%d keys, and %d before", keys, before);
+    ET_MPI(MPI_Info_dup(MPI_INFO_ENV, &copy));
+    ET_MPI(MPI_Info_set(copy, "color", "blue"));
+    ET_MPI(MPI_Info_free(&copy));
+}
+
+/* ---- partitioned communication ---------------------------------------------------------------- */
+
+static void expect_arrived(MPI_Request request, int partition, int expected, const char *when)
+{
+    int flag = -1;
+
+    ET_MPI(MPI_Parrived(request, partition, &flag));
+    ET_CHECK(flag == expected, "%s: arrived is %d", when, flag);
+}
+
+static void partitioned(void)
+{
+    enum { PARTS = 4 };
+    int sent[PARTS], data[PARTS], partner = et.size - 1 - et.rank, flag;
+    MPI_Request requests[2], copy;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    expect_arrived(MPI_REQUEST_NULL, 0, 1, "no request");
+    ET_MPI(MPI_Precv_init(data, PARTS, 1, MPI_INT, partner, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+    ET_MPI(MPI_Psend_init(sent, PARTS, 1, MPI_INT, partner, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+    expect_arrived(requests[0], 1, 1, "never started");
+    ET_ERROR(MPI_Parrived(requests[1], 1, &flag), MPI_ERR_REQUEST, NULL);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < PARTS; i++) {
+            sent[i] = 100 * round + 10 * et.rank + i;
+            data[i] = -1;
+        }
+        ET_MPI(MPI_Startall(2, requests));
+        MPI_Barrier(MPI_COMM_WORLD);
+        expect_arrived(requests[0], 2, 0, "nothing is ready");
+        copy = requests[round % 2];
+        ET_ERROR(MPI_Request_free(&copy), MPI_ERR_REQUEST, NULL);
+        ET_CHECK(copy == requests[round % 2], "the handle has changed");
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = PARTS - 1; i >= 0; i--)
+            ET_MPI(MPI_Pready(i, requests[1]));
+        for (flag = 0; !flag;)
+            ET_MPI(MPI_Parrived(requests[0], 3, &flag));
+        ET_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+        for (int i = 0; i < PARTS; i++)
+            ET_CHECK(data[i] == 100 * round + 10 * partner + i, "partition %d is %d", i, data[i]);
+        expect_arrived(requests[0], 0, 1, "completed");
+    }
+    ET_MPI(MPI_Request_free(&requests[0]));
+    ET_MPI(MPI_Request_free(&requests[1]));
+
+    /* to and from no process */
+    ET_MPI(MPI_Precv_init(data, PARTS, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+    ET_MPI(MPI_Psend_init(sent, PARTS, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+    for (int round = 0; round < 2; round++) {
+        MPI_Status statuses[2];
+        ET_MPI(MPI_Startall(2, requests));
+        ET_MPI(MPI_Pready_range(0, PARTS - 1, requests[1]));
+        ET_MPI(MPI_Waitall(2, requests, statuses));
+        ET_CHECK(statuses[0].MPI_SOURCE == MPI_PROC_NULL && statuses[0].MPI_TAG == MPI_ANY_TAG,
+                 "source %d, tag %d", statuses[0].MPI_SOURCE, statuses[0].MPI_TAG);
+    }
+    ET_MPI(MPI_Request_free(&requests[0]));
+    ET_MPI(MPI_Request_free(&requests[1]));
+}
+
+/* ---- a message that nobody received before its communicator was freed ---------------------------------- */
+
+static void freed_comm(void)
+{
+    int data, flag;
+    MPI_Comm comm;
+    MPI_Status status;
+
+    for (int round = 0; round < 20; round++) {
+        ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        ET_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, &status));
+        ET_CHECK(!flag, "round %d: a message with tag %d of an earlier communicator", round, status.MPI_TAG);
+        if (et.rank == 0) {
+            MPI_Request request;
+            data = 1000 + round;
+            ET_MPI(MPI_Isend(&data, 1, MPI_INT, 1, round, comm, &request));
+            ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        } else if (et.rank == 1 && round % 2) {
+            /* it has arrived */
+            ET_MPI(MPI_Probe(0, round, comm, &status));
+        }
+        ET_MPI(MPI_Barrier(comm));
+        ET_MPI(MPI_Comm_free(&comm));
+    }
+}
+
+/* ---- accumulate ---------------------------------------------------------------- */
+
+static void accumulate(void)
+{
+    int *memory, ints[2] = {1, 2};
+    double reals[2] = {1, 2};
+    MPI_Win win;
+    MPI_Datatype mixed, two;
+    MPI_Request request;
+
+    ET_MPI(MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    ET_MPI(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Type_create_struct(2, (int[]) {1, 1}, (MPI_Aint[]) {0, 8}, (MPI_Datatype[]) {MPI_INT, MPI_DOUBLE},
+                                  &mixed));
+    ET_MPI(MPI_Type_commit(&mixed));
+    ET_MPI(MPI_Type_contiguous(2, MPI_INT, &two));
+    ET_MPI(MPI_Type_commit(&two));
+    ET_MPI(MPI_Win_lock_all(0, win));
+    for (int target = 0; target < et.size; target++) {
+        ET_MPI(MPI_Accumulate(ints, 2, MPI_INT, target, 0, 1, two, MPI_SUM, win));
+        ET_ERROR(MPI_Accumulate(ints, 2, MPI_INT, target, 0, 1, MPI_DOUBLE, MPI_SUM, win), MPI_ERR_TYPE, NULL);
+        ET_ERROR(MPI_Accumulate(ints, 1, two, target, 0, 2, MPI_FLOAT, MPI_SUM, win), MPI_ERR_TYPE, NULL);
+        ET_ERROR(MPI_Accumulate(reals, 1, MPI_DOUBLE, target, 0, 1, two, MPI_SUM, win), MPI_ERR_TYPE, NULL);
+        ET_ERROR(MPI_Raccumulate(ints, 2, MPI_INT, target, 0, 1, MPI_DOUBLE, MPI_SUM, win, &request), MPI_ERR_TYPE,
+                 NULL);
+        ET_ERROR(MPI_Get_accumulate(ints, 2, MPI_INT, reals, 1, MPI_DOUBLE, target, 0, 1, MPI_DOUBLE, MPI_SUM, win),
+                 MPI_ERR_TYPE, NULL);
+        ET_ERROR(MPI_Get_accumulate(ints, 2, MPI_INT, reals, 1, MPI_DOUBLE, target, 0, 2, MPI_INT, MPI_SUM, win),
+                 MPI_ERR_TYPE, NULL);
+        ET_ERROR(MPI_Rget_accumulate(reals, 1, MPI_DOUBLE, ints, 2, MPI_INT, target, 0, 2, MPI_INT, MPI_SUM, win,
+                                     &request), MPI_ERR_TYPE, NULL);
+    }
+    ET_MPI(MPI_Win_unlock_all(win));
+    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    ET_MPI(MPI_Type_free(&mixed));
+    ET_MPI(MPI_Type_free(&two));
+    ET_MPI(MPI_Win_free(&win));
+}
+
+/* ---- attributes: a delete callback that changes the list it is called from ------------------------------ */
+
+static int other_key = MPI_KEYVAL_INVALID, deleted;
+
+static int delete_other(MPI_Comm comm, int key, void *value, void *extra)
+{
+    int flag;
+    void *other;
+
+    (void) key;
+    (void) value;
+    (void) extra;
+    deleted++;
+    ET_MPI(MPI_Comm_get_attr(comm, other_key, &other, &flag));
+    if (flag)
+        ET_MPI(MPI_Comm_delete_attr(comm, other_key));
+    return MPI_SUCCESS;
+}
+
+static int count_deleted(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void) comm;
+    (void) key;
+    (void) value;
+    (void) extra;
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+/* Sets an attribute of another key while it is deleted itself. */
+static int set_other(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void) key;
+    (void) value;
+    (void) extra;
+    deleted++;
+    ET_MPI(MPI_Comm_set_attr(comm, other_key, &deleted));
+    return MPI_SUCCESS;
+}
+
+static void attributes(void)
+{
+    MPI_Comm comm;
+    int keys[4];
+
+    for (int order = 0; order < 4; order++)
+        for (int sets = 0; sets < 2; sets++) {
+            deleted = 0;
+            ET_MPI(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+            for (int i = 0; i < 4; i++) {
+                ET_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, i == order ? sets ? set_other : delete_other :
+                                              count_deleted, &keys[i], NULL));
+                ET_MPI(MPI_Comm_set_attr(comm, keys[i], &keys[i]));
+            }
+            other_key = keys[(order + 1 + sets) % 4];
+            ET_MPI(MPI_Comm_delete_attr(comm, keys[order]));
+            for (int i = 0; i < 4; i++) {
+                int flag;
+                void *value;
+                ET_MPI(MPI_Comm_get_attr(comm, keys[i], &value, &flag));
+                ET_CHECK(flag == (i != order && (sets || keys[i] != other_key)), "attribute %d of order %d: %d", i,
+                         order, flag);
+            }
+            ET_MPI(MPI_Comm_set_attr(comm, keys[order], &keys[order]));
+            ET_MPI(MPI_Comm_set_attr(comm, other_key, &keys[order]));
+            deleted = 0;
+            ET_MPI(MPI_Comm_free(&comm));
+            ET_CHECK(deleted >= 4, "%d attributes were deleted", deleted);
+            for (int i = 0; i < 4; i++)
+                ET_MPI(MPI_Comm_free_keyval(&keys[i]));
+        }
+}
+
+/* ---- attributes of types and windows: one of a key that is there is replaced -------------------------- */
+
+static int type_deleted(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void) type;
+    (void) key;
+    (void) extra;
+    *(int *) value = 1;
+    return MPI_SUCCESS;
+}
+
+static int win_deleted(MPI_Win win, int key, void *value, void *extra)
+{
+    (void) win;
+    (void) key;
+    (void) extra;
+    *(int *) value = 1;
+    return MPI_SUCCESS;
+}
+
+static void replaced(void)
+{
+    MPI_Datatype type;
+    MPI_Win win;
+    int *memory, gone[3][2], keys[2][3], flag;
+    void *value;
+
+    ET_MPI(MPI_Type_contiguous(2, MPI_INT, &type));
+    ET_MPI(MPI_Win_allocate(4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    for (int i = 0; i < 3; i++) {
+        ET_MPI(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, type_deleted, &keys[0][i], NULL));
+        ET_MPI(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, win_deleted, &keys[1][i], NULL));
+    }
+    for (int first = 0; first < 3; first++)
+        for (int kind = 0; kind < 2; kind++) {
+            memset(gone, 0, sizeof(gone));
+            /* the keys in all orders, each twice */
+            for (int i = 0; i < 6; i++) {
+                int key = (first + 2 * i) % 3;
+                if (kind == 0)
+                    ET_MPI(MPI_Type_set_attr(type, keys[0][key], &gone[key][i / 3]));
+                else
+                    ET_MPI(MPI_Win_set_attr(win, keys[1][key], &gone[key][i / 3]));
+            }
+            for (int key = 0; key < 3; key++) {
+                ET_CHECK(gone[key][0] && !gone[key][1], "attribute %d: %d, %d", key, gone[key][0], gone[key][1]);
+                if (kind == 0)
+                    ET_MPI(MPI_Type_delete_attr(type, keys[0][key]));
+                else
+                    ET_MPI(MPI_Win_delete_attr(win, keys[1][key]));
+                ET_CHECK(gone[key][1], "attribute %d is not deleted", key);
+                if (kind == 0)
+                    ET_MPI(MPI_Type_get_attr(type, keys[0][key], &value, &flag));
+                else
+                    ET_MPI(MPI_Win_get_attr(win, keys[1][key], &value, &flag));
+                ET_CHECK(!flag, "attribute %d is left", key);
+            }
+        }
+    for (int i = 0; i < 3; i++) {
+        ET_MPI(MPI_Type_free_keyval(&keys[0][i]));
+        ET_MPI(MPI_Win_free_keyval(&keys[1][i]));
+    }
+    ET_MPI(MPI_Win_free(&win));
+    ET_MPI(MPI_Type_free(&type));
+}
+
+/* ---- errors that a callback returns, and those that come later ---------------------------------- */
+
+static int fail_to_delete(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void) comm;
+    (void) key;
+    (void) value;
+    return *(int *) extra;
+}
+
+static void callback_errors(void)
+{
+    int key, error, code;
+    MPI_Comm comm;
+
+    ET_MPI(MPI_Add_error_class(&code));
+    ET_MPI(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    ET_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fail_to_delete, &key, &code));
+    ET_MPI(MPI_Comm_set_attr(comm, key, NULL));
+    error = MPI_Comm_delete_attr(comm, key);
+    ET_CHECK(error == code, "error %d, not %d", error, code);
+    for (int i = 0; i < 300; i++)
+        ET_ERROR(MPI_Send(NULL, 0, MPI_INT, 77, 0, comm), MPI_ERR_RANK, NULL);
+    code = MPI_SUCCESS;
+    ET_MPI(MPI_Comm_free(&comm));
+    ET_MPI(MPI_Comm_free_keyval(&key));
+}
+
+/* ---- exchanges of data with gaps ---------------------------------------------------------------- */
+
+static void fill(int *data, int length, int from)
+{
+    for (int i = 0; i < length; i++)
+        data[i] = from + i;
+}
+
+/* Every second integer is exchanged; the others stay. */
+static void exchange(void)
+{
+    enum { LENGTH = 20 };
+    int data[LENGTH], sent[LENGTH], partner = et.size - 1 - et.rank;
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Datatype type, again;
+
+    for (int round = 0; round < 10; round++) {
+        ET_MPI(MPI_Type_vector(LENGTH / 2, 1, 2, MPI_INT, &type));
+        ET_MPI(MPI_Type_commit(&type));
+        fill(data, LENGTH, 1000 * (et.rank + 1));
+        fill(sent, LENGTH, 1000 * (et.rank + 1));
+        memset(&status, 0x55, sizeof(status));
+        if (round % 2)
+            ET_MPI(MPI_Isendrecv_replace(data, 1, type, partner, 7, partner, 7, MPI_COMM_WORLD, &request));
+        else
+            ET_MPI(MPI_Isendrecv(sent, 1, type, partner, 7, data, 1, type, partner, 7, MPI_COMM_WORLD, &request));
+        /* the type lives as long as it is needed */
+        ET_MPI(MPI_Type_dup(type, &again));
+        ET_MPI(MPI_Type_free(&type));
+        ET_MPI(MPI_Wait(&request, &status));
+        ET_CHECK(status.MPI_SOURCE == partner && status.MPI_TAG == 7, "source %d, tag %d", status.MPI_SOURCE,
+                 status.MPI_TAG);
+        for (int i = 0; i < LENGTH; i++) {
+            int expected = 1000 * ((i % 2 ? et.rank : partner) + 1) + i;
+            ET_CHECK(data[i] == expected, "round %d, element %d is %d, not %d", round, i, data[i], expected);
+        }
+        /* it still works */
+        ET_MPI(MPI_Sendrecv(sent, 1, again, partner, 8, data, 1, again, partner, 8, MPI_COMM_WORLD, &status));
+        ET_MPI(MPI_Type_free(&again));
+    }
+}
+
+/* ---- requests of one-sided operations on data with gaps ---------------------------------------- */
+
+/* After Wait the data of Rget is there, and the buffer of Rput may be used again. */
+static void rma_requests(void)
+{
+    enum { INTS = 3000 };
+    int *memory, *data = malloc(2 * INTS * sizeof(int)), partner = et.size - 1 - et.rank;
+    MPI_Win win;
+    MPI_Datatype gaps;
+    MPI_Request request;
+
+    ET_MPI(MPI_Win_allocate(4 * INTS * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    ET_MPI(MPI_Win_lock_all(0, win));
+    for (int round = 0; round < 40; round++) {
+        int ints = round % 4 == 0 ? 3 : INTS, shift = round % 2 ? 0 : 2 * INTS;
+        ET_MPI(MPI_Type_vector(ints, 1, 2, MPI_INT, &gaps));
+        ET_MPI(MPI_Type_commit(&gaps));
+        fill(memory, 4 * INTS, 100 * round + 10000000 * et.rank);
+        ET_MPI(MPI_Win_sync(win));
+        ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+        fill(data, 2 * INTS, -2 * INTS);
+        if (round % 3)
+            ET_MPI(MPI_Rget(data, 1, gaps, partner, shift, 1, gaps, win, &request));
+        else
+            ET_MPI(MPI_Rget(data, ints, MPI_INT, partner, shift, 1, gaps, win, &request));
+        ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        for (int i = 0; i < ints; i++) {
+            int got = data[round % 3 ? 2 * i : i], expected = 100 * round + 10000000 * partner + shift + 2 * i;
+            ET_CHECK(got == expected, "round %d: element %d is %d, not %d", round, i, got, expected);
+        }
+        ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+        fill(data, 2 * INTS, 7000 * round);
+        ET_MPI(MPI_Rput(data, 1, gaps, partner, shift, 1, gaps, win, &request));
+        ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        fill(data, 2 * INTS, -2 * INTS);
+        ET_MPI(MPI_Win_flush(partner, win));
+        ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+        ET_MPI(MPI_Win_sync(win));
+        for (int i = 0; i < ints; i++)
+            ET_CHECK(memory[shift + 2 * i] == 7000 * round + 2 * i, "round %d: element %d is %d, not %d", round, i,
+                     memory[shift + 2 * i], 7000 * round + 2 * i);
+        ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+        ET_MPI(MPI_Type_free(&gaps));
+    }
+    ET_MPI(MPI_Win_unlock_all(win));
+    ET_MPI(MPI_Win_free(&win));
+    free(data);
+}
+
+/* ---- a cancelled receive of a type with gaps takes no memory ---------------------------------- */
+
+static long virtual_pages(void)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    long pages = 0;
+
+    ET_CHECK(f && fscanf(f, "%ld", &pages) == 1, "no /proc/self/statm");
+    fclose(f);
+    return pages;
+}
+
+static void cancelled(void)
+{
+    enum { ROUNDS = 200, INTS = 1 << 18 };
+    int *data = malloc(2 * INTS * sizeof(int)), flag;
+    long before = 0, after;
+    MPI_Datatype type;
+    MPI_Request request;
+    MPI_Status status;
+
+    ET_MPI(MPI_Type_vector(INTS, 1, 2, MPI_INT, &type));
+    ET_MPI(MPI_Type_commit(&type));
+    for (int round = 0; round < ROUNDS; round++) {
+        if (round == 10)
+            before = virtual_pages();
+        ET_MPI(MPI_Irecv(data, 1, type, et.size - 1 - et.rank, 99, MPI_COMM_WORLD, &request));
+        ET_MPI(MPI_Cancel(&request));
+        ET_MPI(MPI_Wait(&request, &status));
+        ET_MPI(MPI_Test_cancelled(&status, &flag));
+        ET_CHECK(flag, "round %d is not cancelled", round);
+    }
+    /* one buffer has a megabyte */
+    after = virtual_pages();
+    ET_CHECK((after - before) * 4096 < 50L << 20, "%ld pages more", after - before);
+    ET_MPI(MPI_Type_free(&type));
+    free(data);
+}
+
+static const struct {
+    const char *name;
+    void (*run) (void);
+} cases[] = {
+    {"handlers", handlers},
+    {"aborts", aborts},
+    {"cartesian", cartesian},
+    {"info", info},
+    {"partitioned", partitioned},
+    {"freed_comm", freed_comm},
+    {"accumulate", accumulate},
+    {"attributes", attributes},
+    {"replaced", replaced},
+    {"callback_errors", callback_errors},
+    {"cancelled", cancelled},
+    {"rma_requests", rma_requests},
+    {"exchange", exchange},
+};
+
+int main(int argc, char **argv)
+{
+    const char *name;
+    int found = 0;
+
+    et_options(&argc, &argv);
+    name = et_argument(argc, argv, "case", "");
+    if (strcmp(name, "pcontrol") == 0)
+        MPI_Pcontrol(1);
+    ET_MPI(MPI_Init(&argc, &argv));
+    et_world_changed();
+    for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++)
+        if (strcmp(cases[i].name, name) == 0) {
+            cases[i].run();
+            found = 1;
+        }
+    ET_CHECK(found || strcmp(name, "pcontrol") == 0, "no case %s", name);
+    if (et.rank == 0 && found)
+        et_say("PASS objects %s", name);
+    MPI_Finalize();
+    if (!found) {
+        MPI_Pcontrol(0);
+        MPI_Pcontrol(2, "an argument");
+        if (et.rank == 0)
+            et_say("PASS objects %s", name);
+    }
+    return 0;
+}
