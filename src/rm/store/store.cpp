@@ -209,16 +209,20 @@ std::string execute(sqlite3 *database, const std::string &sql)
 /* Makes or checks the tables. */
 std::string prepare_schema(sqlite3 *database, const std::string &file)
 {
-    std::string error = execute(
-        database,
-        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA recursive_triggers = ON;"
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;"
-        "PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON;");
+    bool is_new = pragma(database, "user_version") == 0 &&
+        pragma(database, "application_id") == 0 && pragma(database, "schema_version") == 0;
+    /* Of a store that is there nothing is written before it is known to be ours. */
+    std::string error = is_new ? execute(database, "PRAGMA auto_vacuum = INCREMENTAL") : "";
+    if (error.empty())
+        error = execute(
+            database,
+            "PRAGMA recursive_triggers = ON;"
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;"
+            "PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON;");
     if (!error.empty())
         return "cannot use the store " + file + ": " + error;
     int64_t version = pragma(database, "user_version");
     int64_t application = pragma(database, "application_id");
-    bool is_new = version == 0 && application == 0 && pragma(database, "schema_version") == 0;
     if (is_new) {
         error = execute(
             database,
@@ -247,7 +251,7 @@ std::string prepare_schema(sqlite3 *database, const std::string &file)
     constexpr int64_t NONE = 0;
     /* Of a former version: once.  Without it the file does not become smaller, no more. */
     if (pragma(database, "auto_vacuum") == NONE)
-        execute(database, "VACUUM");
+        execute(database, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
     return "";
 }
 
