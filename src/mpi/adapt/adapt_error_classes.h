@@ -6,4 +6,8 @@
 /* Of a class that upstream's table does not have. */
 const char *MPIR_Adapt_class_text(int error_class);
 
+/* src/mpi/session/session_life.c: whether this function of sessions is called after the last one was finalized, and
+ * returns an error. */
+bool MPIR_Session_answers(const char *function);
+
 #endif /* ADAPT_ERROR_CLASSES_H_INCLUDED */

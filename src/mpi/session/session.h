@@ -35,6 +35,7 @@ void MPIR_Session_opening(int level);
 void MPIR_Session_opened(int level, bool alone);
 /* Looks, within the library's critical section. */
 bool MPIR_Session_find_daemon(void);
+bool MPIR_Session_is_parked(void);
 /* MPII_Init_thread, by the only user of the library: whether it was parked and is there again. */
 bool MPIR_Session_resume(void);
 /* MPII_Init_thread of a session.  From now on the library stays when nobody uses it. */

@@ -17,6 +17,7 @@
 
 #include "session.h"
 #include "adapt.h"
+#include "adapt_error_classes.h"
 #include "mpi_init.h"
 #include "pmi.h"
 
@@ -118,6 +119,17 @@ int MPIR_Session_begin(void)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* By its name in the generated code: it has a session, and nothing else that must be there. */
+bool MPIR_Session_answers(const char *function)
+{
+    return parked && (strstr(function, "Session_") || strstr(function, "_session_"));
+}
+
+bool MPIR_Session_is_parked(void)
+{
+    return parked;
 }
 
 bool MPIR_Session_resume(void)

@@ -254,6 +254,9 @@ int MPIR_Session_return_error(MPI_Session session, MPI_Errhandler errhandler, co
 {
     MPIR_Errhandler *own = handler_of(session, errhandler);
 
+    /* nothing is open, and no handler is anybody's */
+    if (!own && MPIR_Session_is_parked())
+        return mpi_errno;
     if (!own || MPIR_Err_is_fatal(mpi_errno))
         return MPIR_Err_return_comm(NULL, function, mpi_errno);
     if (own->handle == MPI_ERRORS_ARE_FATAL || own->handle == MPI_ERRORS_ABORT)
