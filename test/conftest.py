@@ -73,6 +73,7 @@ def pytest_configure(config: Config) -> None:
     config.stash[FLAKES] = []
 
 
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_configure_node(node: Any) -> None:
     node.workerinput["elastic_seed"] = node.config.option.seed
 
