@@ -16,6 +16,7 @@ import ctypes
 import os
 import signal
 import sys
+import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,7 +69,8 @@ def pytest_configure(config: Config) -> None:
         config.option.seed = int.from_bytes(os.urandom(3), "big")
     config.option.mpi = config.option.mpi.resolve()
     processes.become_reaper()
-    signal.signal(signal.SIGTERM, end_in_order)
+    if threading.current_thread() is threading.main_thread():  # a worker may be configured by another thread
+        signal.signal(signal.SIGTERM, end_in_order)
     config.stash[SKIPS] = ExpectedSkips.read(ROOT / "test" / "expected-skips")
     config.stash[FLAKES] = []
 

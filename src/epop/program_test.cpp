@@ -85,7 +85,7 @@ TEST(EpopProgram, P1InitInPhaseExec)
     element.type = INIT;
     int (*init)(int *, char ***, void **) = marked_init;
     memcpy(&element.phase_exec, &init, sizeof(init));
-    program_t program = {nullptr, 1, &element, nullptr, nullptr};
+    program_t program = {nullptr, 1, &element, nullptr, nullptr, nullptr};
     EXPECT_EQ(complaint(&program), "");
     int argn = 7;
     void *data = nullptr;
@@ -101,7 +101,7 @@ TEST(EpopProgram, AllocPhases)
     EXPECT_EQ(made->elements[2].phase_exec, nullptr);
     free(made->elements);
     /* listing 7.6: room of one's own, which holds anything */
-    *made = {made, 77, nullptr, "x", epop_test::nothing};
+    *made = {made, 77, nullptr, "x", epop_test::nothing, nullptr};
     program_t *before = made;
     ASSERT_EQ(epop_alloc_phases(&made, 4), 0);
     EXPECT_EQ(made, before);

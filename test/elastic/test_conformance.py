@@ -24,6 +24,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def marks(test: Test) -> list[Any]:
     found = [pytest.mark.clause(clause) for clause in test.clauses]
     found += [pytest.mark.timeout(4 * test.deadline_s + 120)]
+    found += [pytest.mark.load_sensitive] if test.load_sensitive else []
     return found + ([pytest.mark.slow] if test.full else [])
 
 

@@ -75,18 +75,25 @@ class Program:
         results = {name: ("not finished", output[-6000:]) for name in names}
         for suite in reported.get("testsuites", []):
             for test in suite["testsuite"]:
-                results[f"{suite['name']}.{test['name']}"] = _result(test)
+                name = f"{suite['name']}.{test['name']}"
+                results[name] = _result(test, _printed(output, name))
         if code != 0 and all(result == "passed" for result, _ in results.values()):
             # A sanitizer's report at the end of the process, for example: no test of the suite counts.
             results = {name: ("failed", output[-6000:]) for name in names}
         return results
 
 
-def _result(test: dict[str, Any]) -> tuple[str, str]:
+def _printed(output: str, name: str) -> str:
+    """What a test printed: the report of GoogleTest 1.12 does not have the reasons of skips."""
+    _, _, rest = output.partition(f"[ RUN      ] {name}\n")
+    return rest.partition(f"] {name}")[0].rpartition("\n")[0]
+
+
+def _result(test: dict[str, Any], printed: str) -> tuple[str, str]:
     if test.get("failures"):
         return "failed", "\n".join(failure["failure"] for failure in test["failures"])
     if test["result"] == "SKIPPED" or test.get("skipped"):
-        return "skipped", "\n".join(skip.get("message", "") for skip in test.get("skipped", []))
+        return "skipped", printed
     return ("passed", "") if test["result"] == "COMPLETED" else ("not finished", test["result"])
 
 

@@ -56,7 +56,7 @@ inline program_element_t branch()
 
 inline program_t program_of(Elements &elements, void *data = nullptr)
 {
-    return {data, static_cast<int>(elements.size()), elements.data(), nullptr, nullptr};
+    return {data, static_cast<int>(elements.size()), elements.data(), nullptr, nullptr, nullptr};
 }
 
 } // namespace epop_test

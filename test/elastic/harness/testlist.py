@@ -2,7 +2,7 @@
 
     name | clauses | processes | mpiexec options | limits | program arguments
 
-`limits` are words: `full` (only with --full), `deadline=SECONDS`, `exit=CODE` (or nonzero),
+`limits` are words: `full` (only with --full), `load_sensitive` (may fail once on a busy machine, which is reported), `deadline=SECONDS`, `exit=CODE` (or nonzero),
 `expect=REGEX` and `error=REGEX` (a line of standard output or error must match; may be repeated,
 `expect` replaces the PASS line that follows from the schedule), `lines=none` (the program does
 not report JOINED and LEFT), `events=WORDS` (how the adaptations end, in order, from the adapt
@@ -74,6 +74,7 @@ class Test:
     program: str
     arguments: list[str]
     full: bool = False
+    load_sensitive: bool = False
     deadline_s: float = DEADLINE_S
     exit_code: str = "0"
     expect: list[str] = field(default_factory=list)
@@ -120,6 +121,8 @@ def _limit(test: Test, word: str) -> None:
         test.tool = value
     elif key == "around":
         test.around = True
+    elif key == "load_sensitive":
+        test.load_sensitive = True
     elif key == "network":
         test.network = True
     elif key == "driver":

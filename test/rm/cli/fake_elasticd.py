@@ -325,6 +325,7 @@ class FakeElasticd:
         if "name" in query:
             jobs = [job for job in jobs if job["name"] == query["name"]]
         jobs = [job for job in jobs if int(query.get("after", 0)) < job["id"] < int(query.get("before", 1 << 62))]
+        jobs = jobs[int(query.get("skip", 0)) :]
         limit = min(int(query.get("limit", 1000)), 3)  # small, so that pages are needed
         return {"jobs": [self.public(job) for job in jobs[:limit]], "more": len(jobs) > limit}
 

@@ -303,7 +303,7 @@ def test_queue_and_history(here: Place) -> None:
     want(lines[0].split() == "JOBID NAME USER ST TIME TIME_LIMIT SIZE RANGE ADAPT NODELIST(REASON)".split(), lines[0])
     want(lines[1].split()[:5] == ["1", "j0", USER, "PD", "0:00"] and lines[1].endswith("(Held)"), lines[1])
     want([job["id"] for job in here.objects("queue", "-a")] == [1, 2, 3, 4, 5], "not all pages")
-    want(len(here.objects("queue", "--me")) == 3 and not here.objects("queue", "-u", "nobody-here"), "users")
+    want(len(here.objects("queue", "--me")) == 5 and not here.objects("queue", "-u", "nobody-here"), "users")
     want(len(here.objects("queue", "-n", "j3")) == 1 and not here.objects("queue", "-t", "R"), "filters")
     here.call("cancel", "1", "2", "--reason", "no longer wanted")
     here.call("release", "3")

@@ -20,6 +20,7 @@ extern "C" {
 #include "pmi_adapt_set.h"
 #include "reports.h"
 #include "sets.h"
+#include "spawned.h"
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
 #include "wire/silence.h"
@@ -318,5 +319,6 @@ HYD_status HYD_exits_watch(void) { return HYD_SUCCESS; }
 void HYD_exits_report_earlier(void) {}
 void HYD_loop_outdate(void) {}
 void HYD_silence_watch(int) {}
+void HYD_spawned_began(int) {}
 
 }
