@@ -2124,7 +2124,7 @@ def test_rigid_jobs_leave_no_trace(bench: Bench) -> None:
 
 
 def test_clients_that_misbehave(bench: Bench) -> None:
-    job = bench.start("-n", 1, program=[bench.process, "seconds=3"])
+    job = bench.start("-n", 1, program=[bench.process, "seconds=12"])
     path = bench.runtime / f"elastic-mpich-{os.geteuid()}" / f"step-{job.pid}.sock"
     wait_for("the socket", path.exists)
     with socket.socket(socket.AF_UNIX) as long_line, socket.socket(socket.AF_UNIX) as garbage, socket.socket(

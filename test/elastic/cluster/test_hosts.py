@@ -26,7 +26,8 @@ from playground import hosts, slurm
 
 def marks(case: Case) -> list[Any]:
     found = [pytest.mark.clause(clause) for clause in case.clauses]
-    found += [pytest.mark.hosts, pytest.mark.timeout(4 * case.deadline_s + 120)]
+    # Some check that nothing of any cluster is left on the machine: one worker runs them all.
+    found += [pytest.mark.hosts, pytest.mark.xdist_group("hosts"), pytest.mark.timeout(4 * case.deadline_s + 120)]
     found += [pytest.mark.slurm] if case.slurm else []
     return found + ([pytest.mark.slow] if case.full else [])
 

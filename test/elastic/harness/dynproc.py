@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import time
 from pathlib import Path
 
-from . import checks, scenarios
+from . import checks, processes, scenarios
 from .job import Job, Skip, TestRun
 from .scenarios import scenario
 
@@ -218,11 +218,11 @@ def _remove_sockets(run: TestRun) -> None:
 
 def _pid_of(run: TestRun, role: str) -> int:
     def find() -> int | None:
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
+        for process in processes.marked(run.marker):  # other tests may run the same program at the same time
             with contextlib.suppress(OSError):
-                words = path.read_bytes().split(b"\0")
+                words = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")
                 if words[0].endswith(b"dyn_serve") and role.encode() in words:
-                    return int(path.parent.name)
+                    return process.pid
         return None
 
     return int(run.await_value(find, f"process in the role {role}"))
