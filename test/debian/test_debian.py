@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from programs import SAMPLE, SAMPLE_PACKAGES, SHOWN_LINES, Debian, Program, Runner, Unavailable, show  # noqa: E402
+from debian_programs import SAMPLE, SAMPLE_PACKAGES, SHOWN_LINES, Debian, Program, Runner, Unavailable, show  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("debian")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from programs import build, fuzzers  # noqa: E402
+from unit_programs import build, fuzzers  # noqa: E402
 
 FUZZERS = fuzzers()
 SLACK_S = 120

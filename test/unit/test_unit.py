@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from programs import PROGRAMS, Program, build  # noqa: E402
+from unit_programs import PROGRAMS, Program, build  # noqa: E402
 
 selected: dict[tuple[Program, str], list[str]] = defaultdict(list)
 

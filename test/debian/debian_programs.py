@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Programs of Debian that are linked to libmpich12 and test something, with our library in its place.
 
-    test/debian/programs.py --mpi PREFIX --compare [-k PATTERN]
+    test/debian/debian_programs.py --mpi PREFIX --compare [-k PATTERN]
 
 pytest runs a small sample (test_debian.py).  --compare runs all of them, on Debian's own MPI as well, and fails where ours
 does worse.  Debian's packages come through a private apt and are unpacked beside (nothing is installed), in
