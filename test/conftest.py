@@ -49,6 +49,7 @@ def pytest_addoption(parser: Any) -> None:
     group.addoption("--patience", type=float, default=1.0, help="factor on the deadlines of tests (1)")
     group.addoption("--logs", type=Path, default=build / "logs" / "tests", help="where logs of failed tests go")
     group.addoption("--stock-mpiexec", type=Path, help="a launcher without the extension (default: Debian's)")
+    group.addoption("--reference", type=Path, metavar="MPIEXEC", help="a stock mpiexec that ours is compared with (test/pm)")
 
 
 # ---------------------------------------------------------------- the session
