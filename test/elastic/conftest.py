@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,12 +19,14 @@ from harness.job import LAST_LINES, Setting, Skip, TestFailure, TestRun  # noqa:
 
 
 @pytest.fixture(scope="session")
-def setting(mpi: Path, pytestconfig: Any, tmp_path_factory: pytest.TempPathFactory) -> Setting:
+def setting(mpi: Path, pytestconfig: Any) -> Iterator[Setting]:
     option = pytestconfig.option
     name = hashlib.sha256(str(mpi).encode()).hexdigest()[:12]
     programs = Programs.of(mpi, HERE / "programs", Path(option.logs).parent.parent / "test-programs" / name)
-    folder = tmp_path_factory.mktemp("et")
-    return Setting(mpi, programs, folder, option.seed, option.stock_mpiexec, patience_factor=option.patience)
+    # Not below pytest's folder, which nobody else may enter: tests have other users.  Short: it holds sockets.
+    folder = Path(tempfile.mkdtemp(prefix="et-"))
+    yield Setting(mpi, programs, folder, option.seed, option.stock_mpiexec, patience_factor=option.patience)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
