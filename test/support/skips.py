@@ -25,6 +25,7 @@ CONDITIONS: dict[str, Callable[[], bool]] = {
     "not-root": lambda: os.geteuid() != 0,
     "not-debian": lambda: shutil.which("dpkg-query") is None,
     "no-fuse": lambda: not os.access("/dev/fuse", os.R_OK | os.W_OK),
+    "no-clang-format": lambda: shutil.which("clang-format") is None,
     "no-cgroup2": lambda: cgroup2_controllers() is None,
     "no-cgroup2-memory": lambda: "memory" not in (cgroup2_controllers() or set()),
 }
