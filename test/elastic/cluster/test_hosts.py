@@ -43,6 +43,7 @@ def fault_table(setting: Setting, pytestconfig: Any) -> Iterator[None]:
     """Writes what came of each fault, as a table, beside the logs."""
     yield
     if table := faults.table(setting.folder):
+        pytestconfig.option.logs.mkdir(parents=True, exist_ok=True)
         (pytestconfig.option.logs / "faults.md").write_text(table, encoding="utf-8")
 
 
