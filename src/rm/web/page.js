@@ -126,7 +126,7 @@ async function drawDetails(now) {
   drawChanges(job);
 }
 
-/* What may be asked for now, if elasticd lets pages change anything (web.allow_changes). */
+/* Shows the buttons that apply to the job's state, if elasticd allows changes from a page (web.allow_changes). */
 function drawChanges(job) {
   const has = { cancel: !ENDED.includes(job.state), hold: job.state === "PENDING" && !job.held,
     release: job.state === "PENDING" && job.held, resize: job.state === "RUNNING" && job.kind !== "rigid" };
@@ -136,7 +136,7 @@ function drawChanges(job) {
   if (document.activeElement !== byId("size")) byId("size").value = job.size;
 }
 
-/* Asks before it does anything; what became of it is said beside the buttons. */
+/* Sends a change after a confirmation; its result stands beside the buttons. */
 async function change(what, body, question) {
   const id = view.chosen;
   if (id === null || !window.confirm(question.replace("JOB", "job " + id))) return;
@@ -220,8 +220,8 @@ function start() {
   byId("period").addEventListener("change", refresh);
   byId("close").addEventListener("click", () => choose(null));
   byId("cancel").addEventListener("click", () => change("cancel", {}, "Cancel JOB?"));
-  byId("hold").addEventListener("click", () => change("hold", {}, "Keep JOB from starting?"));
-  byId("release").addEventListener("click", () => change("release", {}, "Let JOB start?"));
+  byId("hold").addEventListener("click", () => change("hold", {}, "Hold JOB?"));
+  byId("release").addEventListener("click", () => change("release", {}, "Release JOB?"));
   byId("resize").addEventListener("click", () => {
     const size = Number(byId("size").value);
     change("resize", { size }, `Change JOB to ${size} processes?`);

@@ -1,27 +1,19 @@
 """elasticd's web page (src/rm/web) in a headless Chromium, served with made-up jobs on localhost.
 
-Uses the W3C WebDriver protocol with chromedriver (Debian: chromium, chromium-driver).  `web/screenshots FOLDER` writes
-pictures of the page.
+browser.py drives Chromium (Debian: chromium, chromium-driver).  `web/screenshots FOLDER` writes pictures of the page.
 """
 
 from __future__ import annotations
 
-import base64
 import http.server
 import json
 import re
 import shutil
-import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import threading
-import time
-import urllib.error
 import urllib.parse
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,32 +23,17 @@ import pytest
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "test" / "rm" / "cli"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from browser import Browser, want  # noqa: E402
 from fake_elasticd import CODES, FakeElasticd, Json, measured_loops, now_ms  # noqa: E402
 
 WEB = ROOT / "src" / "rm" / "web"
-LIMIT_S = 60.0
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 # As elasticd sends it.
 API_SOURCE = (ROOT / "src" / "rm" / "api" / "api.cpp").read_text()
 (POLICY_TEXTS,) = re.findall(r'PAGE_POLICY =((?:\s*"[^"]*")+);', API_SOURCE)
 POLICY = "".join(re.findall(r'"([^"]*)"', POLICY_TEXTS))
-# It speaks to this machine alone: no name is looked up, and what browsers do by themselves is off.
-BROWSER = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-           "--disable-component-update", "--disable-sync", "--disable-default-apps", "--disable-domain-reliability",
-           "--disable-client-side-phishing-detection", "--disable-breakpad", "--no-pings", "--metrics-recording-only",
-           "--disable-features=OptimizationHints,MediaRouter,Translate,AutofillServerCommunication,CertificateTransparencyComponentUpdater",
-           "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--no-proxy-server", "--disable-dev-shm-usage",
-           "--window-size=1240,1100"]  # fmt: skip
 EVIL = "<b id=evil>heat</b>"
-
-
-class Failure(Exception):
-    """Why a test failed."""
-
-
-def want(condition: Any, message: object) -> None:
-    if not condition:
-        raise Failure(str(message))
 
 
 # ---------------------------------------------------------------- what is shown
@@ -68,15 +45,16 @@ class MadeUp(FakeElasticd):
     def __init__(self, path: Path) -> None:
         super().__init__(path, cores=4)
         self.token = ""
+        self.web_changes = False
         self.most_nodes = 0
         self.nodes = {f"n{i}": {"name": f"n{i}", "cores": 4, "state": "up", "reason": None} for i in range(4)}
         self.nodes["n3"].update(state="draining", reason="new memory")
         start = now_ms() - 240_000
         self.segments: list[Json] = []
-        self.add_job(1, "heat2d", "ADAPTING", 2, 12, start, [("n0", 2), ("n1", 2)])
-        self.add_job(2, "rigid solver", "DONE", 4, 4, start + 60_000, [])
-        self.add_job(3, EVIL, "RUNNING", 1, 2, start + 90_000, [("n3", 2)])
-        self.add_job(4, "waiting", "PENDING", 16, 16, None, [])
+        self.add_job("heat2d", "ADAPTING", 2, 12, start, [("n0", 2), ("n1", 2)])
+        self.add_job("rigid solver", "DONE", 4, 4, start + 60_000, [])
+        self.add_job(EVIL, "RUNNING", 1, 2, start + 90_000, [("n3", 2)])
+        self.add_job("waiting", "PENDING", 16, 16, None, [])
         self.jobs[1]["adaptation"] = {"request": 3, "phase": "asked", "from": 4, "size": 8}
         self.jobs[1]["counts"]["committed"] = 2
         self.jobs[2].update(end_ms=start + 150_000, exit_code=0)
@@ -98,14 +76,15 @@ class MadeUp(FakeElasticd):
             self.record("committed", 1, step=1, request=1, epoch=1, old_size=8, size=4, standstill_ms=7,
                         blocks=[{"node": "n0", "processes": 2}, {"node": "n1", "processes": 2}])  # fmt: skip
 
-    def add_job(self, number: int, name: str, state: str, low: int, high: int, start: int | None, where: list[tuple[str, int]]) -> None:
+    def add_job(self, name: str, state: str, low: int, high: int, start: int | None, where: list[tuple[str, int]]) -> int:
         body = {"command": ["./" + name], "directory": "/", "environment": {}, "min": low, "max": high, "name": name, "held": True}
         with self.lock:
-            self.submit(body)
+            number: int = self.submit(body)["job"]["id"]
             self.records.pop()
             self.jobs[number].update(state=state, code=CODES[state], held=False, reason=None, submit_ms=now_ms() - 250_000, start_ms=start,
                                      nodes=[{"name": node, "processes": n} for node, n in where],
                                      size=sum(n for _, n in where))  # fmt: skip
+        return number
 
     def segment(self, job: int, node: str, cores: int, start: int, end: int | None) -> None:
         self.segments.append({"job": job, "name": self.jobs[job]["name"], "node": node, "cores": cores, "from_ms": start, "to_ms": end})
@@ -130,6 +109,9 @@ class MadeUp(FakeElasticd):
         self.most_nodes = max(self.most_nodes, len(nodes))
         use = {one["name"]: one for one in self.get_nodes()["nodes"]} if len(self.nodes) < 100 else {}
         return {"nodes": [{"cores_used": 0, "jobs": [], **node, **use.get(node["name"], {})} for node in nodes], "more": False}
+
+    def version(self) -> Json:
+        return super().version() | {"web_changes": self.web_changes}
 
     def summary(self) -> Json:
         up = sum(node["state"] == "up" for node in self.nodes.values())
@@ -178,6 +160,10 @@ class Site:
             def log_message(self, format: str, *arguments: Any) -> None:
                 del format, arguments
 
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                fake.answer(self, "POST", body)
+
             def do_GET(self) -> None:
                 if self.path.startswith("/v1/"):
                     if fake.token and self.headers.get("Authorization") != f"Bearer {fake.token}":
@@ -206,97 +192,12 @@ class Site:
         self.server.server_close()
 
 
-# ---------------------------------------------------------------- the browser
-
-
-class Browser:
-    """One session of chromedriver."""
-
-    def __init__(self, driver: str, chromium: str, profile: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.base = f"http://127.0.0.1:{port}"
-        self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        self.process = subprocess.Popen([driver, f"--port={port}"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
-        self.wait("chromedriver", lambda: self.call("GET", "/status")["ready"])
-        options = {"binary": chromium, "args": [*BROWSER, f"--user-data-dir={profile}"]}
-        wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
-        try:
-            answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
-        except BaseException:
-            self.process.kill()
-            raise
-        self.session = "/session/" + answer["sessionId"]
-
-    def call(self, method: str, path: str, body: Json | None = None) -> Any:
-        data = json.dumps(body if body is not None else {}).encode() if method == "POST" else None
-        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
-        try:
-            with self.opener.open(request, timeout=LIMIT_S) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as error:
-            raise Failure(f"{method} {path}: {error.read().decode()[:600]}") from None
-
-    def wait(self, what: str, condition: Callable[[], Any]) -> Any:
-        deadline = time.monotonic() + LIMIT_S
-        while True:
-            try:
-                if value := condition():
-                    return value
-            except OSError:
-                pass
-            want(time.monotonic() < deadline, f"waited {LIMIT_S:.0f} s for {what}")
-            time.sleep(0.05)
-
-    def open(self, url: str) -> None:
-        self.call("POST", self.session + "/url", {"url": "about:blank"})
-        self.call("POST", self.session + "/url", {"url": url})
-
-    def run(self, script: str) -> Any:
-        return self.call("POST", self.session + "/execute/sync", {"script": "return " + script, "args": []})
-
-    def text(self, selector: str) -> str:
-        return self.run(f"(document.querySelector({json.dumps(selector)}) || {{textContent: ''}}).textContent")
-
-    def count(self, selector: str) -> int:
-        return self.run(f"document.querySelectorAll({json.dumps(selector)}).length")
-
-    def click(self, selector: str) -> None:
-        found = self.call("POST", self.session + "/element", {"using": "css selector", "value": selector})
-        self.call("POST", f"{self.session}/element/{next(iter(found.values()))}/click")
-
-    def loaded(self, site: Site, fragment: str = "") -> None:
-        self.open(site.url + fragment)
-        self.wait("the page", lambda: self.run("document.body && document.body.dataset.loaded"))
-
-    def errors(self) -> list[str]:
-        log = self.call("POST", self.session + "/se/log", {"type": "browser"})
-        return [entry["message"] for entry in log if entry["level"] == "SEVERE"]
-
-    def screenshot(self, path: Path) -> None:
-        path.write_bytes(base64.b64decode(self.call("GET", self.session + "/screenshot")))
-
-    def screenshot_of(self, selector: str, path: Path) -> None:
-        self.call("POST", self.session + "/window/rect", {"width": 1240, "height": 2400})  # all of it is in the window
-        found = self.call("POST", self.session + "/element", {"using": "css selector", "value": selector})
-        path.write_bytes(base64.b64decode(self.call("GET", f"{self.session}/element/{next(iter(found.values()))}/screenshot")))
-
-    def close(self) -> None:
-        try:
-            self.call("DELETE", self.session)
-        finally:
-            self.process.terminate()
-            self.process.wait(LIMIT_S)
-
-
 # ---------------------------------------------------------------- tests
 
 
 def test_chart(browser: Browser, site: Site, fake: MadeUp) -> None:
     """the chart shows every segment in its job's colour, and each adaptation"""
-    browser.loaded(site)
+    browser.loaded(site.url)
     want(browser.count("#chart rect.segment[data-job='1']") >= 6, "job 1 is not drawn")
     want(browser.count("#chart rect.segment[data-job='2']") == 2, "job 2 is not drawn on both nodes")
     want(browser.count("#chart polygon.shrink") == 1 and browser.count("#chart polygon.grow") == 1, "adaptations")
@@ -313,7 +214,7 @@ def test_chart(browser: Browser, site: Site, fake: MadeUp) -> None:
 
 def test_tables(browser: Browser, site: Site, fake: MadeUp) -> None:
     """queue and nodes: who runs, who waits and why; ended jobs are not there"""
-    browser.loaded(site)
+    browser.loaded(site.url)
     rows = browser.run("[...document.querySelectorAll('#queue tbody tr')].map(r => r.innerText)")
     want(len(rows) == 3 and "4 → 8" in rows[0] and "n0:2 n1:2" in rows[0], rows)
     want("PENDING" in rows[2] and "(Resources)" in rows[2], rows)
@@ -324,7 +225,7 @@ def test_tables(browser: Browser, site: Site, fake: MadeUp) -> None:
 
 def test_history(browser: Browser, site: Site, fake: MadeUp) -> None:
     """a click on a job opens its history; the address leads to it again"""
-    browser.loaded(site)
+    browser.loaded(site.url)
     want(browser.run("document.getElementById('details').hidden"), "open at once")
     browser.click("#chart rect.segment[data-job='1']")
     browser.wait("the history", lambda: browser.count("#records tbody tr") == 3)
@@ -332,15 +233,67 @@ def test_history(browser: Browser, site: Site, fake: MadeUp) -> None:
     want(browser.run("location.hash") == "#job=1" and browser.count("rect.segment.chosen") > 0, "not chosen")
     browser.click("#close")
     browser.wait("closing", lambda: browser.run("document.getElementById('details').hidden"))
-    browser.loaded(site, "#job=2")
+    browser.loaded(site.url + "#job=2")
     browser.wait("job 2", lambda: "rigid solver" in browser.text("#details-title"))
     browser.click("#queue tr[data-job='4']")
     browser.wait("job 4", lambda: "waiting" in browser.text("#details-title"))
 
 
+@pytest.fixture
+def changes(fake: MadeUp) -> Iterator[tuple[int, int]]:
+    """elasticd with web.allow_changes, and two jobs that the test may change: one in the queue, an elastic one."""
+    fake.web_changes = True
+    queued = fake.add_job("queued", "PENDING", 16, 16, None, [])
+    elastic = fake.add_job("elastic", "RUNNING", 1, 4, now_ms(), [("n2", 1)])
+    yield queued, elastic
+    fake.web_changes = False
+    del fake.jobs[queued], fake.jobs[elastic]
+
+
+def buttons(browser: Browser) -> list[str]:
+    """The buttons that the details of a job show."""
+    return browser.run("[...document.querySelectorAll('#changes button')].filter(b => b.offsetParent).map(b => b.id)")
+
+
+def test_no_buttons(browser: Browser, site: Site, fake: MadeUp) -> None:
+    """without web.allow_changes the page has no buttons that change a job"""
+    browser.loaded(site.url + "#job=4")
+    browser.wait("job 4", lambda: "waiting" in browser.text("#details-title"))
+    want(buttons(browser) == [], buttons(browser))
+
+
+def test_buttons(browser: Browser, site: Site, fake: MadeUp, changes: tuple[int, int]) -> None:
+    """with web.allow_changes the page holds, releases, resizes and cancels a job, after a confirmation"""
+    queued, elastic = changes
+    browser.loaded(site.url + f"#job={queued}")
+    browser.wait("the buttons", lambda: buttons(browser) == ["cancel", "hold"])
+    browser.click("#cancel")
+    want(browser.dialog_text() == f"Cancel job {queued}?", browser.dialog_text())
+    browser.answer_dialog(False)
+    want(fake.jobs[queued]["state"] == "PENDING", "the job is cancelled without a confirmation")
+    browser.click("#hold")
+    browser.answer_dialog(True)
+    browser.wait("the other button", lambda: buttons(browser) == ["cancel", "release"])
+    want(fake.jobs[queued]["held"] and browser.text("#changed") == "hold: accepted", browser.text("#changed"))
+    browser.click("#cancel")
+    browser.answer_dialog(True)
+    browser.wait("the end", lambda: fake.jobs[queued]["state"] == "CANCELLED" and buttons(browser) == [])
+
+    browser.loaded(site.url + f"#job={elastic}")
+    browser.wait("the buttons", lambda: buttons(browser) == ["cancel", "resize"])
+    for size, state in ((3, "resize: accepted"), (9, "resize: 9 is not within 1:4")):
+        browser.run(f"(document.getElementById('size').value = {size})")
+        browser.click("#resize")
+        want(browser.dialog_text() == f"Change job {elastic} to {size} processes?", browser.dialog_text())
+        browser.answer_dialog(True)
+        browser.wait(state, lambda state=state: browser.text("#changed") == state)
+    want(fake.jobs[elastic]["size"] == 3, fake.jobs[elastic]["size"])
+    browser.errors()  # the refused size is logged there
+
+
 def test_text_is_no_markup(browser: Browser, site: Site, fake: MadeUp) -> None:
     """names of jobs cannot bring markup into the page"""
-    browser.loaded(site, "#job=3")
+    browser.loaded(site.url + "#job=3")
     browser.wait("job 3", lambda: EVIL in browser.text("#details-title"))
     want(browser.count("#evil") == 0, "markup")
 
@@ -350,7 +303,7 @@ def test_large_machine(browser: Browser, site: Site, fake: MadeUp) -> None:
     fake.grow_machine(10_000)
     fake.most_nodes = 0
     try:
-        browser.loaded(site)
+        browser.loaded(site.url)
         want(browser.count("#chart g.group") == 64, browser.count("#chart g.group"))
         want(browser.run("document.querySelectorAll('*').length") < 2500, "too much is drawn")
         rows = browser.run("[...document.querySelectorAll('#nodes tbody tr')].map(r => r.innerText)")
@@ -371,7 +324,7 @@ def test_large_machine(browser: Browser, site: Site, fake: MadeUp) -> None:
 
 def test_loops(browser: Browser, site: Site, fake: MadeUp) -> None:
     """a measured job shows its MPI share over time, its progress and its loops; others show none"""
-    browser.loaded(site, "#job=1")
+    browser.loaded(site.url + "#job=1")
     browser.wait("the share", lambda: browser.count("#share rect.share") == 8)
     want(not browser.run("document.getElementById('measured').hidden"), "it is hidden")
     heights = browser.run("[...document.querySelectorAll('#share rect.share')].map(one => one.height.baseVal.value)")
@@ -383,7 +336,7 @@ def test_loops(browser: Browser, site: Site, fake: MadeUp) -> None:
     want(browser.count("#loops tbody tr") == 2, "loops")
     want("200 ms25.0 %10.0 % – 40.0 %1 on n1" in browser.text("#loops tbody tr:nth-child(1)"), browser.text("#loops"))
     want("heat2d+0x393e" in browser.text("#loops tbody tr:nth-child(2)"), browser.text("#loops"))
-    browser.loaded(site, "#job=4")
+    browser.loaded(site.url + "#job=4")
     browser.wait("another job", lambda: "waiting" in browser.text("#details-title"))
     want(browser.run("document.getElementById('measured').hidden"), "a job without samples shows none")
     evil = measured_loops([(now_ms(), 2, 5.0, 0.25)])
@@ -411,9 +364,10 @@ def test_report_file(browser: Browser, site: Site, fake: MadeUp) -> None:
 
 def test_live(browser: Browser, site: Site, fake: MadeUp) -> None:
     """the page follows what happens, and says when elasticd is away"""
-    browser.loaded(site)
-    fake.add_job(5, "newcomer", "RUNNING", 1, 1, now_ms(), [("n2", 1)])
+    browser.loaded(site.url)
+    number = fake.add_job("newcomer", "RUNNING", 1, 1, now_ms(), [("n2", 1)])
     browser.wait("the new job", lambda: "newcomer" in browser.text("#queue"))
+    del fake.jobs[number]
     fake.answer_nonsense = True
     browser.wait("the problem", lambda: browser.run("!document.getElementById('problem').hidden"))
     fake.answer_nonsense = False
@@ -436,7 +390,7 @@ def test_token(browser: Browser, site: Site, fake: MadeUp) -> None:
 
 def test_nothing_from_elsewhere(browser: Browser, site: Site, fake: MadeUp) -> None:
     """the page loads nothing from elsewhere"""
-    browser.loaded(site)
+    browser.loaded(site.url)
     sources = browser.run("performance.getEntriesByType('resource').map(entry => entry.name)")
     want(sources and all(source.startswith((site.url, "data:")) for source in sources), sources)
     texts = [path.read_text() for path in WEB.iterdir()]
