@@ -15,6 +15,7 @@
 #include "ch4_adapt_ahead.h"
 #include "ch4_adapt_comms.h"
 #include "ch4_adapt_greeting.h"
+#include "ch4_adapt_nodes.h"
 #include "ch4_adapt_segment.h"
 #include "ch4_adapt_table.h"
 #include "ch4_adapt_unexpected.h"
@@ -76,7 +77,7 @@ static int make_table(const struct pmi_adapt_plan *plan, int index)
                                            (int) members[i].card_bytes, entry);
         MPIR_ERR_CHECK(mpi_errno);
 #ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
-        entry->is_local = (members[i].host == members[index].host);
+        entry->is_local = MPIDI_Adapt_is_same_node(plan, i, index);
 #endif
     }
 

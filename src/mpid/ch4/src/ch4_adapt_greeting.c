@@ -4,12 +4,13 @@
 #include "ch4_adapt_ahead.h"
 #include "ch4_adapt_comms.h"
 #include "ch4_adapt_greeting.h"
+#include "ch4_adapt_nodes.h"
 #include "ch4_adapt_window.h"
 #include "mpir_adapt_device.h"
 
 static bool greeted;            /* the joining process has been sent its greeting */
 
-/* Of a joining process: the receives of those that come from other hosts. */
+/* Of a joining process: the receives of those that come from other nodes. */
 static struct {
     MPIR_Request **requests;
     int n;
@@ -21,22 +22,18 @@ static int greeted_by(const struct pmi_adapt_plan *plan, int index)
     return (int) (plan->pre + index % plan->joining);
 }
 
-static bool is_on_one_host(const struct pmi_adapt_plan *plan)
+static bool is_on_one_node(const struct pmi_adapt_plan *plan)
 {
-    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
-
-    for (unsigned i = 1; i < plan->pre + plan->joining; i++) {
-        if (members[i].host != members[0].host)
+    for (int i = 1; i < (int) (plan->pre + plan->joining); i++) {
+        if (!MPIDI_Adapt_is_same_node(plan, i, 0))
             return false;
     }
     return true;
 }
 
-static bool is_on_my_host(const struct pmi_adapt_plan *plan, int index)
+static bool is_on_my_node(const struct pmi_adapt_plan *plan, int index)
 {
-    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
-
-    return members[index].host == members[MPIDI_Adapt_window.index].host;
+    return MPIDI_Adapt_is_same_node(plan, index, MPIDI_Adapt_window.index);
 }
 
 /* ---- of a process that was there before ----------------------------------------------------------- */
@@ -48,13 +45,11 @@ void MPIDI_Adapt_reset_greeting(void)
 
 int MPID_Adapt_greet(const struct pmi_adapt_plan *plan, int index)
 {
-    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
-
     MPIDI_av_table_t *table = MPIDI_Adapt_table_ahead(plan);
     if (!table || greeted || plan->joining == 0)
         return 1;
     int to = greeted_by(plan, index);
-    if (members[to].host == members[index].host)
+    if (MPIDI_Adapt_is_same_node(plan, to, index))
         return 1;               /* through shared memory, in begin */
     MPIDI_Adapt_lock_all();
     int result = MPIDI_NM_adapt_greet(&table->table[to], plan->epoch, index);
@@ -78,7 +73,7 @@ static int expect_greetings(const struct pmi_adapt_plan *plan)
                                     sizeof(MPIR_Request *), MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!greetings.requests, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = first; i < MPIDI_Adapt_window.pre; i += MPIDI_Adapt_window.joining) {
-        if (!is_on_my_host(plan, i)) {
+        if (!is_on_my_node(plan, i)) {
             mpi_errno = MPIC_Irecv(NULL, 0, MPI_BYTE, i, MPIDI_ADAPT_GREETING_TAG,
                                    MPIDI_Adapt_window.union_comm, &greetings.requests[greetings.n]);
             MPIR_ERR_CHECK(mpi_errno);
@@ -94,7 +89,7 @@ static int expect_greetings(const struct pmi_adapt_plan *plan)
 
 int MPID_Adapt_is_greeted(const struct pmi_adapt_plan *plan)
 {
-    if (is_on_one_host(plan) || !MPIDI_NM_adapt_can_greet())
+    if (is_on_one_node(plan) || !MPIDI_NM_adapt_can_greet())
         return 1;
     /* an error comes again, and is reported, in begin */
     if (expect_greetings(plan) != MPI_SUCCESS)
@@ -122,7 +117,7 @@ int MPIDI_Adapt_wait_for_addresses(const struct pmi_adapt_plan *plan)
 
     const bool is_done = greeted;
     greeted = false;
-    if (MPIDI_Adapt_window.joining == 0 || is_on_one_host(plan) || is_done)
+    if (MPIDI_Adapt_window.joining == 0 || is_on_one_node(plan) || is_done)
         goto fn_exit;
     if (MPIDI_Adapt_window.index < MPIDI_Adapt_window.pre) {
         mpi_errno = MPIC_Send(NULL, 0, MPI_BYTE, greeted_by(plan, MPIDI_Adapt_window.index), tag,
@@ -138,7 +133,7 @@ int MPIDI_Adapt_wait_for_addresses(const struct pmi_adapt_plan *plan)
         MPIR_Request_free(greetings.requests[i]);
     }
     for (int i = first; i < MPIDI_Adapt_window.pre; i += MPIDI_Adapt_window.joining) {
-        if (is_on_my_host(plan, i)) {
+        if (is_on_my_node(plan, i)) {
             mpi_errno = MPIC_Recv(NULL, 0, MPI_BYTE, i, tag, MPIDI_Adapt_window.union_comm, MPI_STATUS_IGNORE,
                                   &errflag);
             MPIR_ERR_CHECK(mpi_errno);

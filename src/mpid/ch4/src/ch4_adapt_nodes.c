@@ -3,6 +3,13 @@
 #include "mpidimpl.h"
 #include "ch4_adapt_nodes.h"
 
+bool MPIDI_Adapt_is_same_node(const struct pmi_adapt_plan *plan, int i, int j)
+{
+    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
+
+    return i == j || (!MPIR_CVAR_NOLOCAL && members[i].host == members[j].host);
+}
+
 int MPIDI_Adapt_make_nodes(const struct pmi_adapt_plan *plan, const int *list, int n,
                            MPIDI_Adapt_nodes_t * result)
 {
@@ -20,7 +27,7 @@ int MPIDI_Adapt_make_nodes(const struct pmi_adapt_plan *plan, const int *list, i
         node_of_host[i] = -1;
     for (int i = 0; i < n; i++) {
         int host = (int) members[list ? list[i] : i].host;
-        if (node_of_host[host] < 0)
+        if (node_of_host[host] < 0 || MPIR_CVAR_NOLOCAL)
             node_of_host[host] = result->num_nodes++;
         result->node_of[i] = node_of_host[host];
     }

@@ -14,6 +14,9 @@ typedef struct {
     int num_nodes;
 } MPIDI_Adapt_nodes_t;
 
+/* Whether two processes of the plan are on one node.  With MPIR_CVAR_NOLOCAL each process has a node of its own, as at
+ * a launch: nothing goes through shared memory, and no segment is made. */
+bool MPIDI_Adapt_is_same_node(const struct pmi_adapt_plan *plan, int i, int j);
 /* Of n processes; without a list: of the first n of the union. */
 int MPIDI_Adapt_make_nodes(const struct pmi_adapt_plan *plan, const int *list, int n,
                            MPIDI_Adapt_nodes_t * result);

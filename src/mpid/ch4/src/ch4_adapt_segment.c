@@ -21,6 +21,9 @@ int MPID_Adapt_make_segment(int local_size, struct pmi_adapt_host *segment)
     struct stat status;
     uint64_t nonce;
 
+    memset(segment, 0, sizeof(*segment));
+    if (MPIR_CVAR_NOLOCAL)
+        goto fn_exit;
     made_fd = memfd_create("mpich-adapt", MFD_CLOEXEC);
     MPIR_ERR_CHKANDJUMP(made_fd < 0 || ftruncate(made_fd, (off_t) bytes) != 0 ||
                         fstat(made_fd, &status) != 0, mpi_errno, MPI_ERR_OTHER,
