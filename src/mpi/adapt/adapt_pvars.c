@@ -1,6 +1,6 @@
 /*
  * Performance variables of adaptations, for any MPI_T tool.  All of them are of this process, not bound
- * to an object, read-only and always counting; times are in seconds.  doc/user/api.md lists them.
+ * to an object, read-only and always counting; times are in seconds.  doc/user/variables.md lists them.
  *
  * Standstill is what the library takes of a surviving process: the time in the probe that says TRUE, in
  * begin and in commit.  What the application does in between is its own.

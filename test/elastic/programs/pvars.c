@@ -1,5 +1,5 @@
 /*
- * The MPI_T performance variables of adaptations and their control variables (doc/user/api.md): what a tool
+ * The MPI_T performance variables of adaptations and their control variables (doc/user/variables.md): what a tool
  * reads agrees with what the program has seen.  With --crowd 1 all processes run on one processor, and
  * progress_yield follows the number of processes; --yield N says what it must be in any case.
  */

@@ -1,6 +1,6 @@
 /*
  * What happened, as events: one JSON object each, given to --adapt-log, kept in a bounded history,
- * and sent to the clients of the step protocol that follow.  doc/developer/step-protocol.md lists the events.
+ * and sent to the clients of the step protocol that follow.  doc/developer/step-events.md lists the events.
  */
 
 #ifndef ELASTIC_JOURNAL_H_INCLUDED
