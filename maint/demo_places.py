@@ -1,4 +1,4 @@
-"""Where maint/demo-cluster plays its cluster: on this machine itself, or on hosts of a playground (doc/admin/cluster.md)."""
+"""Where maint/demo-cluster plays its cluster: on this machine itself, or on hosts of a playground (doc/developer/testbed.md)."""
 
 from __future__ import annotations
 

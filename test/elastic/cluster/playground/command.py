@@ -150,7 +150,7 @@ def _counts(text: str) -> list[int]:
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
-        prog="./run cluster", description="A private cluster of network namespaces on this machine (doc/admin/cluster.md)."
+        prog="./run cluster", description="A private cluster of network namespaces on this machine (doc/developer/testbed.md)."
     )
     top.add_argument("--name", default="default", help="which playground, if there are several")
     top.add_argument("--state", metavar="FOLDER", help="its folder, in place of one by its name")
