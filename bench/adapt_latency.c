@@ -1,7 +1,7 @@
 /*
  * Adaptation latency: how long processes that stay stand still when their world grows and shrinks,
  * beside MPI_Comm_dup of the larger of the two worlds.  For users' clusters; the output is laid out
- * like that of the OSU micro-benchmarks.  doc/record/performance.md tells how to run and read it.
+ * like that of the OSU micro-benchmarks.  doc/developer/benchmarks.md explains how to run and read it.
  *
  *   mpiexec -n 2 --adapt-schedule 4,2,4,2,4,2 adapt_latency -i 6
  *

@@ -89,7 +89,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="maint/bench",
         description="Measures an installed Elastic MPICH, side by side with stock MPICH where that is the"
-        " reference, and says which bars hold.  doc/record/performance.md tells how to read it.",
+        " reference, and says which bars hold.  doc/developer/benchmarks.md explains how to read it.",
     )
     parser.add_argument("prefix", type=Path, help="where it is installed")
     amount = parser.add_mutually_exclusive_group()
