@@ -1,6 +1,6 @@
 /*
  * What a growth costs mpiexec: plays the node daemons and processes of a large job against the real core of the step
- * manager (src/pm/hydra/elastic/core), and measures the processor time that the core takes for what they report.
+ * manager (src/pm/hydra/elastic/stepmgr), and measures the processor time that the core takes for what they report.
  *
  *   growth_reports PROCESSES DAEMONS
  *
@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "payload.h"
-#include "step_core.h"
+#include "stepmgr/proto/payload.h"
+#include "stepmgr/stepmgr.h"
 
 namespace {
 

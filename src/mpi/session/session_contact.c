@@ -11,7 +11,7 @@
  * Processes that were not started together are told each other's addresses by mpiexec: along with sets that hold them,
  * and where that was not enough, when they meet there.  They meet once when all have taken in the addresses of all, for
  * the reason above.  Nobody waits there for one that has departed.  Those who have met need not do so again if mpiexec
- * says so (set_circles.h): it answers those at once who have not heard of that.
+ * says so (pset_meshes.h): it answers those at once who have not heard of that.
  *
  * A joining process may be introduced to those that are there before anybody is told of it: it takes in their addresses
  * and claims its lanes to them, on the same host.  Each of them offers its own lane when it makes the first

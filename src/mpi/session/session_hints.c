@@ -1,5 +1,6 @@
 /*
- * What a program says of the numbers of processes that it can do with, to whoever decides (core/set_hints.cpp).  SR10.
+ * The numbers of processes that a program can use, for the component that decides (stepmgr/psets/pset_hints.cpp).
+ * SR10.
  */
 
 #include "session.h"

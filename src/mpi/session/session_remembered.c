@@ -3,8 +3,8 @@
  * SI6, SI7, costs of Part A.
  *
  * An answer holds as long as the board's `forgets` is what it was before the question was sent: the step manager has
- * the daemon change it before anybody is told otherwise (core/set_forgets.h).  It says which answers may be remembered
- * at all.  Members are ranks, so that a new world (MPIR_Adapt_epoch) is another reason to ask again.
+ * the daemon change it before anybody is told otherwise (stepmgr/psets/pset_invalidation.h).  It says which answers
+ * may be remembered at all.  Members are ranks, so that a new world (MPIR_Adapt_epoch) is another reason to ask again.
  *
  * At most PLACES names; a new one takes the place of an old one.  What does not hold any more is freed when the next
  * answer is remembered, so that many changes need no more memory than one.  Owned by whichever thread holds the

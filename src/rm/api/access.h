@@ -13,7 +13,7 @@
 #include <string>
 
 #include "daemon/config.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

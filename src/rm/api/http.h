@@ -36,7 +36,7 @@
 
 #include "base/descriptor.h"
 #include "base/loop.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

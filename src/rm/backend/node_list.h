@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

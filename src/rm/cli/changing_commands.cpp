@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "change.h"
+#include "stepmgr/common/change.h"
 #include "cli/commands.h"
 #include "cli/job_view.h"
 #include "cli/step_commands.h"

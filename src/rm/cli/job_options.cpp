@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
-#include "change.h"
+#include "stepmgr/common/change.h"
 #include "cli/units.h"
 
 namespace elastic {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace CLI {
 class App;

@@ -21,7 +21,7 @@
 #include "cli/output.h"
 #include "cli/output_readers.h"
 #include "cli/step_connection.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic {
 

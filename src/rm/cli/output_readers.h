@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "cli/step_connection.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic {
 

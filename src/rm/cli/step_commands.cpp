@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "change.h"
+#include "stepmgr/common/change.h"
 #include "cli/step_connection.h"
 
 namespace elastic {

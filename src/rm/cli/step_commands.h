@@ -13,7 +13,7 @@
 
 #include "cli/elasticd_client.h"
 #include "cli/output.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic {
 

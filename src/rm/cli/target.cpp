@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "change.h"
+#include "stepmgr/common/change.h"
 #include "cli/commands.h"
 #include "cli/step_connection.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "change.h"
+#include "stepmgr/common/change.h"
 
 namespace elastic {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic {
 

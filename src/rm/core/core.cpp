@@ -8,7 +8,7 @@
 #include "core/placement.h"
 #include "core/record.h"
 
-#include "../../pm/hydra/elastic/core/change.h"
+#include "stepmgr/common/change.h"
 
 namespace elastic::rm {
 

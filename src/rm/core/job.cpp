@@ -7,8 +7,8 @@
 
 #include "core/learned.h"
 
-#include "../../pm/hydra/elastic/core/change.h"
-#include "../../pm/hydra/elastic/core/program_sizes.h"
+#include "stepmgr/common/change.h"
+#include "stepmgr/common/program_sizes.h"
 
 namespace elastic::rm {
 

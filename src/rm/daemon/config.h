@@ -16,7 +16,7 @@
 
 #include "base/log.h"
 #include "core/config.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

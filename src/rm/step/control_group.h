@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

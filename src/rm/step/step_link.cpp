@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "change.h"
+#include "stepmgr/common/change.h"
 #include "step/slots_answer.h"
-#include "program_sizes.h"
+#include "stepmgr/common/program_sizes.h"
 
 namespace elastic::rm {
 

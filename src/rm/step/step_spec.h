@@ -24,7 +24,7 @@
 
 #include "core/job.h"
 #include "core/process_limits.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/job.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

@@ -36,7 +36,7 @@
 #include "core/action.h"
 #include "core/event.h"
 #include "core/steady_clock.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

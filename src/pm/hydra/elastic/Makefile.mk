@@ -1,97 +1,99 @@
 ##
 ## The step manager in mpiexec, the board and what serves it in hydra_pmi_proxy.
 ##
-##   core/      the step manager without input and output
+##   stepmgr/   the step manager without input and output
 ##   mpiexec/   what acts in Hydra's mpiexec
 ##   proxy/     what acts in the node daemon, hydra_pmi_proxy
 ##   wire/      what these two share: messages, channels, the event loop
 ##
 
 AM_CPPFLAGS += -I$(top_srcdir)/elastic -I$(top_srcdir)/pm/pmiserv
-# Hydra itself is compiled without optimisation; reports of a large job take the core 2.5 times as long so.
+# Hydra itself is compiled without optimisation; reports of a large job take the step manager 2.5 times as long so.
 AM_CXXFLAGS = -std=c++20 -O2
 
 # nlohmann-json is headers alone; the C++ runtime is linked in, so that mpiexec starts
 # wherever it did before.
 elastic_ldflags = -static-libstdc++ -static-libgcc
 
-elastic_core_sources = \
-    elastic/core/adaptation_table.cpp \
-    elastic/core/change.cpp           \
-    elastic/core/journal.cpp          \
-    elastic/core/loops.cpp            \
-    elastic/core/offers.cpp           \
-    elastic/core/payload.cpp          \
-    elastic/core/performance.cpp      \
-    elastic/core/plan.cpp             \
-    elastic/core/policy.cpp           \
-    elastic/core/program_sizes.cpp    \
-    elastic/core/protocol.cpp         \
-    elastic/core/schedule.cpp         \
-    elastic/core/set_bcasts.cpp       \
-    elastic/core/set_call.cpp         \
-    elastic/core/set_forgets.cpp      \
-    elastic/core/set_hints.cpp        \
-    elastic/core/set_change.cpp       \
-    elastic/core/set_change_table.cpp \
-    elastic/core/set_cards.cpp        \
-    elastic/core/set_circles.cpp      \
-    elastic/core/set_sync.cpp         \
-    elastic/core/set_meetings.cpp     \
-    elastic/core/set_members.cpp      \
-    elastic/core/set_request.cpp      \
-    elastic/core/sets.cpp             \
-    elastic/core/state_log.cpp        \
-    elastic/core/step.cpp             \
-    elastic/core/step_adapt.cpp       \
-    elastic/core/step_behind.cpp      \
-    elastic/core/step_client.cpp      \
-    elastic/core/step_core.cpp        \
-    elastic/core/step_modify.cpp      \
-    elastic/core/step_performance.cpp \
-    elastic/core/step_sets.cpp        \
-    elastic/core/step_sizes.cpp       \
-    elastic/core/step_outposts.cpp    \
-    elastic/core/step_tasks.cpp       \
-    elastic/core/task_call.cpp        \
-    elastic/core/places.cpp           \
-    elastic/core/step_states.cpp      \
-    elastic/core/step_window.cpp      \
-    elastic/core/step_wish.cpp        \
-    elastic/core/wish.cpp             \
-    elastic/core/world.cpp
+elastic_stepmgr_sources = \
+    elastic/stepmgr/adapt/adaptation_table.cpp \
+    elastic/stepmgr/adapt/offers.cpp \
+    elastic/stepmgr/adapt/plan.cpp \
+    elastic/stepmgr/adapt/policy.cpp \
+    elastic/stepmgr/adapt/size_request.cpp \
+    elastic/stepmgr/adapt/step_adapt.cpp \
+    elastic/stepmgr/adapt/step_modify.cpp \
+    elastic/stepmgr/adapt/step_size_request.cpp \
+    elastic/stepmgr/adapt/step_sizes.cpp \
+    elastic/stepmgr/adapt/step_window.cpp \
+    elastic/stepmgr/common/change.cpp \
+    elastic/stepmgr/common/journal.cpp \
+    elastic/stepmgr/common/program_sizes.cpp \
+    elastic/stepmgr/common/pset_members.cpp \
+    elastic/stepmgr/common/schedule.cpp \
+    elastic/stepmgr/common/world.cpp \
+    elastic/stepmgr/monitor/performance_sample.cpp \
+    elastic/stepmgr/monitor/state_log.cpp \
+    elastic/stepmgr/monitor/step_performance.cpp \
+    elastic/stepmgr/monitor/step_states.cpp \
+    elastic/stepmgr/monitor/step_stragglers.cpp \
+    elastic/stepmgr/proto/loops.cpp \
+    elastic/stepmgr/proto/payload.cpp \
+    elastic/stepmgr/proto/protocol.cpp \
+    elastic/stepmgr/proto/pset_call.cpp \
+    elastic/stepmgr/proto/step_client.cpp \
+    elastic/stepmgr/proto/task_call.cpp \
+    elastic/stepmgr/psets/pset_bcasts.cpp \
+    elastic/stepmgr/psets/pset_business_cards.cpp \
+    elastic/stepmgr/psets/pset_change.cpp \
+    elastic/stepmgr/psets/pset_change_table.cpp \
+    elastic/stepmgr/psets/pset_hints.cpp \
+    elastic/stepmgr/psets/pset_invalidation.cpp \
+    elastic/stepmgr/psets/pset_meshes.cpp \
+    elastic/stepmgr/psets/pset_rendezvous.cpp \
+    elastic/stepmgr/psets/pset_request.cpp \
+    elastic/stepmgr/psets/pset_sync.cpp \
+    elastic/stepmgr/psets/psets.cpp \
+    elastic/stepmgr/psets/step_psets.cpp \
+    elastic/stepmgr/step.cpp \
+    elastic/stepmgr/stepmgr.cpp \
+    elastic/stepmgr/tasks/slots.cpp \
+    elastic/stepmgr/tasks/step_relays.cpp \
+    elastic/stepmgr/tasks/step_tasks.cpp
 
 noinst_HEADERS += \
-    elastic/core/adaptation.h       \
-    elastic/core/adaptation_table.h \
-    elastic/core/change.h           \
-    elastic/core/journal.h          \
-    elastic/core/loops.h            \
-    elastic/core/offers.h           \
-    elastic/core/payload.h          \
-    elastic/core/payload_bytes.h    \
-    elastic/core/performance.h      \
-    elastic/core/plan.h             \
-    elastic/core/policy.h           \
-    elastic/core/program_sizes.h    \
-    elastic/core/protocol.h         \
-    elastic/core/result.h           \
-    elastic/core/set_bcasts.h       \
-    elastic/core/call_bytes.h       \
-    elastic/core/set_call.h         \
-    elastic/core/set_forgets.h      \
-    elastic/core/set_cards.h        \
-    elastic/core/set_circles.h      \
-    elastic/core/set_sync.h         \
-    elastic/core/set_meetings.h     \
-    elastic/core/set_members.h      \
-    elastic/core/sets.h             \
-    elastic/core/schedule.h         \
-    elastic/core/state_log.h        \
-    elastic/core/step.h             \
-    elastic/core/step_core.h        \
-    elastic/core/wish.h             \
-    elastic/core/world.h            \
+    elastic/stepmgr/adapt/adaptation.h \
+    elastic/stepmgr/adapt/adaptation_table.h \
+    elastic/stepmgr/adapt/offers.h \
+    elastic/stepmgr/adapt/plan.h \
+    elastic/stepmgr/adapt/policy.h \
+    elastic/stepmgr/adapt/size_request.h \
+    elastic/stepmgr/common/bytes.h \
+    elastic/stepmgr/common/change.h \
+    elastic/stepmgr/common/journal.h \
+    elastic/stepmgr/common/program_sizes.h \
+    elastic/stepmgr/common/pset_members.h \
+    elastic/stepmgr/common/result.h \
+    elastic/stepmgr/common/schedule.h \
+    elastic/stepmgr/common/world.h \
+    elastic/stepmgr/monitor/performance_sample.h \
+    elastic/stepmgr/monitor/state_log.h \
+    elastic/stepmgr/proto/call_bytes.h \
+    elastic/stepmgr/proto/loops.h \
+    elastic/stepmgr/proto/payload.h \
+    elastic/stepmgr/proto/protocol.h \
+    elastic/stepmgr/proto/pset_call.h \
+    elastic/stepmgr/proto/task_call.h \
+    elastic/stepmgr/psets/pset_bcasts.h \
+    elastic/stepmgr/psets/pset_business_cards.h \
+    elastic/stepmgr/psets/pset_invalidation.h \
+    elastic/stepmgr/psets/pset_meshes.h \
+    elastic/stepmgr/psets/pset_rendezvous.h \
+    elastic/stepmgr/psets/pset_sync.h \
+    elastic/stepmgr/psets/psets.h \
+    elastic/stepmgr/step.h \
+    elastic/stepmgr/stepmgr.h \
+    elastic/stepmgr/tasks/slots.h \
     elastic/mpiexec/arguments.h     \
     elastic/mpiexec/capacity.h      \
     elastic/mpiexec/connections.h   \
@@ -147,8 +149,6 @@ noinst_HEADERS += \
     elastic/proxy/state.h           \
     elastic/proxy/tasks.h           \
     elastic/proxy/warden.h          \
-    elastic/core/places.h           \
-    elastic/core/task_call.h        \
     elastic/proxy/stdin.h           \
     elastic/proxy/upward.h          \
     elastic/proxy/wish.h            \
@@ -213,7 +213,7 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/spawned.c   \
     elastic/wire/loop_set.c     \
     elastic/wire/message.c      \
-    $(elastic_core_sources)
+    $(elastic_stepmgr_sources)
 mpiexec_hydra_LDFLAGS += $(elastic_ldflags)
 endif
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/job.h"
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

@@ -7,7 +7,7 @@
 #include "core/placement.h"
 #include "core/policy/policy_fill.h"
 
-#include "../../../pm/hydra/elastic/core/change.h"
+#include "stepmgr/common/change.h"
 
 namespace elastic::rm {
 

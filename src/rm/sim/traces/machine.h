@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../../../pm/hydra/elastic/core/result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

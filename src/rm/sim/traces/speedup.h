@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "../../../pm/hydra/elastic/core/result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../../../pm/hydra/elastic/core/result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

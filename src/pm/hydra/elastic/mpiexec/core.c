@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <pwd.h>
 #include "core.h"
-#include "core/step_core.h"
+#include "stepmgr/stepmgr.h"
 #include "end.h"
 #include "exits.h"
 #include "groups.h"

@@ -1,5 +1,5 @@
 /*
- * The step manager's core in mpiexec: core.c is the only file here that knows it (core/step_core.h).  It makes the
+ * The step manager's core in mpiexec: core.c is the only file here that knows it (stepmgr/stepmgr.h).  It makes the
  * core, brings to it what happens in Hydra, and has done what it asks for: by launch.h, relay.h, socket.h, exits.h.
  *
  * The core must not be called from one of its own effects: such calls are deferred and made when it has returned.

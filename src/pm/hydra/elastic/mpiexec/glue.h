@@ -1,6 +1,6 @@
 /*
  * What mpiexec does for adaptations, as Hydra's own files call it: the core of the step manager
- * (core/step_core.h) is driven from Hydra's event loop, and what it asks for is done with Hydra's means.
+ * (stepmgr/stepmgr.h) is driven from Hydra's event loop, and what it asks for is done with Hydra's means.
  * All state is owned by the files of this folder; every call comes from the event loop,
  * nothing blocks.  Until an adaptive process has registered, and without --adapt options, none of
  * this does anything.  SPEC I5, P7, P8, C3, C7, E3, E4.

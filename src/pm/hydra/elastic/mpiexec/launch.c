@@ -12,7 +12,7 @@
 #include "capacity.h"
 #include "connections.h"
 #include "core.h"
-#include "core/step_core.h"
+#include "stepmgr/stepmgr.h"
 #include "demux_internal.h"
 #include "groups.h"
 #include "launcher_ends.h"

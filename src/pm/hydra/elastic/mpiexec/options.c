@@ -1,6 +1,6 @@
 /*
  * The --adapt options of mpiexec.  Texts are only kept here; what they mean, and what is wrong with
- * them, is the core's business (core/step_core.h), asked before anything is launched.
+ * them, is the core's business (stepmgr/stepmgr.h), asked before anything is launched.
  */
 
 #include "glue.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/set_call.h"
+#include "stepmgr/proto/pset_call.h"
 
 extern "C" {
 #include "pmip.h"

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/loops.h"
-#include "core/payload.h"
+#include "stepmgr/proto/loops.h"
+#include "stepmgr/proto/payload.h"
 
 extern "C" {
 #include "hydra.h"

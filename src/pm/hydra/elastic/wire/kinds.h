@@ -1,7 +1,7 @@
 /*
  * Every message between mpiexec and a node daemon, with what it carries in brackets.  How it is framed: message.h.
- * Who handles it: core/step.cpp (reports of the core's), and by tables mpiexec/reports.c, proxy/commands.c (commands of
- * the core's) and proxy/messages.c.
+ * Handlers: stepmgr/step.cpp (reports to the step manager), and by tables mpiexec/reports.c, proxy/commands.c (commands
+ * of the step manager) and proxy/messages.c.
  */
 
 #ifndef WIRE_KINDS_H_INCLUDED
@@ -9,7 +9,7 @@
 
 #define STEP_PAYLOAD_MAX (64 * 1024 * 1024)     /* of any message */
 
-/* mpiexec to daemon, of the core (core/step_core.h). */
+/* mpiexec to daemon, of the core (stepmgr/stepmgr.h). */
 enum step_command {
     STEP_PLAN = 1,              /* [struct pmi_adapt_plan ...] place it; joining processes go on */
     STEP_FREEZE,                /* [u64 margin, 0: by pace] step 4: freeze the board, answer with the ceiling */

@@ -1,0 +1,78 @@
+/*
+ * Where adaptations come from when nobody asks: --adapt-schedule or --adapt-policy.  Says which
+ * change is due, and when to look again.  Pure; times are milliseconds on the core's clock.
+ *
+ * An entry of a schedule is offered once, committed or not.  A policy waits for the interval after
+ * each end, at least RETRY_MS after one that was not committed, and gives up after
+ * FAILURES_MAX of those in a row.
+ */
+
+#ifndef ELASTIC_OFFERS_H_INCLUDED
+#define ELASTIC_OFFERS_H_INCLUDED
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stepmgr/adapt/policy.h"
+#include "stepmgr/common/schedule.h"
+#include "stepmgr/stepmgr.h"
+
+namespace elastic {
+
+struct Offer {
+    ChangeRequest change;
+    std::string origin;         /* "schedule entry 3", "policy" */
+};
+
+class Offers {
+  public:
+    static constexpr int64_t RETRY_MS = 1000;
+    static constexpr int FAILURES_MAX = 3;
+    static constexpr int64_t SKIP_MS = 10;      /* at least, after an offer that is not made */
+
+    static Result<Offers> create(const step_config &config);
+
+    bool any() const { return policy_ || !schedule_.empty(); }
+    /* --adapt-range without a policy: what requests are accepted for. */
+    const std::optional<Range> &requests_range() const { return requests_range_; }
+    /* --adapt-range, with a policy or without. */
+    const std::optional<Range> &range() const { return range_; }
+    /* What the program can do with, within the range that was given; false: nothing of it. */
+    bool limit(const Range &hinted);
+    Policy *policy() { return policy_ ? &*policy_ : nullptr; }
+    bool is_schedule() const { return !schedule_.empty(); }
+
+    /* The processes are there: `launch_ms` is the zero of schedule times. */
+    void launched(int64_t launch_ms);
+    /* The first offer may be made from now on. */
+    void adaptive(int64_t now_ms);
+
+    /* When the next offer is due, in the past perhaps; nothing if there will be none. */
+    std::optional<int64_t> due() const;
+    /* Takes the offer that is due, for a world of `present` processes; a policy offers sizes of the rule only. */
+    std::optional<Offer> take(int64_t now_ms, int present, const ProgramSizes *rule = nullptr);
+
+    /* The one that was taken cannot be made now. */
+    void postpone(int64_t now_ms);
+
+    /* The first and the last entry of the schedule that have not been taken, from 1; none: first > last. */
+    std::pair<size_t, size_t> left() const { return {next_entry_ + 1, schedule_.size()}; }
+
+    /* An adaptation has ended, whoever wanted it.  True when the policy gives up with this one. */
+    bool ended(int64_t now_ms, bool committed);
+
+  private:
+    std::vector<ScheduleEntry> schedule_;
+    size_t next_entry_ = 0;
+    std::optional<Policy> policy_;
+    std::optional<Range> given_range_, range_, requests_range_;
+    int64_t interval_ms_ = 0, launch_ms_ = 0, not_before_ms_ = 0;
+    int failures_ = 0;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_OFFERS_H_INCLUDED */

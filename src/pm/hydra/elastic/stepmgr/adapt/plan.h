@@ -1,0 +1,36 @@
+/*
+ * The plan: everything that begin needs, laid out as pmi_adapt.h says, ready to be placed on a
+ * board.  SPEC P2, W2-W4, W6.
+ */
+
+#ifndef ELASTIC_PLAN_H_INCLUDED
+#define ELASTIC_PLAN_H_INCLUDED
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepmgr/common/change.h"
+#include "stepmgr/common/world.h"
+
+namespace elastic {
+
+struct PlanFacts {
+    uint32_t epoch = 0;
+    uint64_t deadline_ms = 0;   /* Unix time, 0: none */
+    std::string reason;         /* cut to what the plan holds */
+    bool modify = false;        /* all wait for it */
+};
+
+/* `joining` in the order of their own world; its processes must have reported cards and segments. */
+std::string build_plan(const PlanFacts &facts, const Change &change,
+                       const std::vector<Process *> &members, std::span<const Process> joining);
+
+/* Why the processes of a host that processes join cannot open each other's memory, or "". */
+std::string cannot_share_memory(const std::vector<Process *> &members,
+                                std::span<const Process> joining);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_PLAN_H_INCLUDED */

@@ -1,0 +1,161 @@
+/* See world.h. */
+
+#include "stepmgr/common/world.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace elastic {
+
+void World::add_group(int group, uint32_t first_uid, std::span<const step_process> processes)
+{
+    assert(!groups_.contains(group));
+    Group &added = groups_[group];
+    added.processes.resize(processes.size());
+    for (size_t i = 0; i < processes.size(); i++) {
+        Process &process = added.processes[i];
+        process.group = group;
+        process.rank = static_cast<int>(i);
+        process.proxy = processes[i].proxy;
+        process.host = processes[i].host ? processes[i].host : "";
+        process.uid = first_uid + static_cast<uint32_t>(i);
+        added.daemons[process.proxy].ranks.push_back(process.rank);
+    }
+    if (group == 0)
+        commit(Change{{}, static_cast<int>(processes.size()), static_cast<int>(processes.size())},
+               0);
+}
+
+Process *World::find(int group, int rank)
+{
+    auto found = groups_.find(group);
+    if (found == groups_.end() || rank < 0 ||
+        static_cast<size_t>(rank) >= found->second.processes.size())
+        return nullptr;
+    return &found->second.processes[static_cast<size_t>(rank)];
+}
+
+const Process *World::find(int group, int rank) const
+{
+    return const_cast<World *>(this)->find(group, rank);
+}
+
+std::span<Process> World::processes(int group)
+{
+    auto found = groups_.find(group);
+    if (found == groups_.end())
+        return {};
+    return found->second.processes;
+}
+
+int World::members_on(const std::string &host) const
+{
+    auto found = members_on_.find(host);
+    return found == members_on_.end() ? 0 : found->second;
+}
+
+std::vector<Process *> World::commit(const Change &change, int joining_group)
+{
+    std::vector<Process *> staying, left;
+    for (Process *process : members_) {
+        bool leaves = std::binary_search(change.leaving.begin(), change.leaving.end(),
+                                         process->world_rank);
+        (leaves ? left : staying).push_back(process);
+    }
+    if (change.joining > 0) {
+        for (Process &process : processes(joining_group))
+            staying.push_back(&process);
+    }
+    for (Process *process : left)
+        process->world_rank = -1;
+    members_ = std::move(staying);
+    members_on_.clear();
+    living_ = 0;
+    for (size_t i = 0; i < members_.size(); i++) {
+        members_[i]->world_rank = static_cast<int>(i);
+        members_on_[members_[i]->host]++;
+        living_ += !members_[i]->ended;
+    }
+    return left;
+}
+
+void World::mark_ended(Process &process)
+{
+    if (!process.ended && process.world_rank >= 0)
+        living_--;
+    process.ended = true;
+}
+
+const World::Daemon *World::find_daemon(const Agent &agent) const
+{
+    auto group = groups_.find(agent.group);
+    if (group == groups_.end())
+        return nullptr;
+    auto daemon = group->second.daemons.find(agent.proxy);
+    return daemon == group->second.daemons.end() ? nullptr : &daemon->second;
+}
+
+bool World::known(const Agent &agent) const
+{
+    return find_daemon(agent) != nullptr;
+}
+
+std::vector<uint32_t> World::living_of(const Agent &agent) const
+{
+    std::vector<uint32_t> uids;
+    if (const Daemon *daemon = find_daemon(agent)) {
+        for (int rank : daemon->ranks) {
+            if (const Process *process = find(agent.group, rank); !process->ended)
+                uids.push_back(process->uid);
+        }
+    }
+    return uids;
+}
+
+std::string World::host_of(const Agent &agent) const
+{
+    const Daemon *daemon = find_daemon(agent);
+    return daemon ? find(agent.group, daemon->ranks.front())->host : "";
+}
+
+bool World::departed(const Agent &agent) const
+{
+    const Daemon *daemon = find_daemon(agent);
+    return !daemon || daemon->departed;
+}
+
+std::vector<Process *> World::mark_departed(const Agent &agent)
+{
+    std::vector<Process *> lost;
+    if (!known(agent))
+        return lost;
+    Group &group = groups_.at(agent.group);
+    Daemon &daemon = group.daemons.at(agent.proxy);
+    daemon.departed = true;
+    for (int rank : daemon.ranks) {
+        if (Process &process = group.processes[static_cast<size_t>(rank)]; !process.ended)
+            lost.push_back(&process);
+    }
+    return lost;
+}
+
+void World::forget_empty_groups()
+{
+    std::erase_if(groups_, [](const auto &entry) {
+        const Group &group = entry.second;
+        return std::all_of(group.daemons.begin(), group.daemons.end(),
+                           [](const auto &daemon) { return daemon.second.departed; }) &&
+               std::all_of(group.processes.begin(), group.processes.end(),
+                           [](const Process &process) { return process.world_rank < 0; });
+    });
+}
+
+std::set<Agent> World::agents_of(const std::vector<Process *> &processes)
+{
+    std::set<Agent> agents;
+    for (const Process *process : processes)
+        agents.insert(process->agent());
+    return agents;
+}
+
+}  // namespace elastic

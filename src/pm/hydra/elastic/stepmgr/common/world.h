@@ -1,0 +1,117 @@
+/*
+ * Who is in the job: groups of processes as they were started, the node daemons that hold them, and
+ * the world, the ordered list of members.  Owns uids and world ranks.  No decisions.  SPEC W2, W6.
+ *
+ * Invariants: a member's world_rank is its index in members(), everybody else's is -1; an agent
+ * (one daemon of one group) that has departed does not come back; a group is forgotten when all of its agents
+ * have departed, so that a thousand adaptations leave nothing behind.
+ */
+
+#ifndef ELASTIC_WORLD_H_INCLUDED
+#define ELASTIC_WORLD_H_INCLUDED
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stepmgr/common/change.h"
+#include "stepmgr/stepmgr.h"
+
+namespace elastic {
+
+enum class InitMode { UNKNOWN, RIGID, ADAPTIVE, SETS };
+
+struct Agent {
+    int group = 0, proxy = 0;
+    auto operator<=>(const Agent &) const = default;
+};
+/* As one number, by which process sets and places know it; and back. */
+inline uint64_t number_of(const Agent &agent)
+{
+    return static_cast<uint64_t>(agent.group) << 32 | static_cast<uint32_t>(agent.proxy);
+}
+inline Agent agent_of(uint64_t number)
+{
+    return {static_cast<int>(number >> 32), static_cast<int>(number & UINT32_MAX)};
+}
+
+struct Process {
+    int group = 0, rank = 0, proxy = 0;
+    std::string host;
+    uint32_t uid = 0;
+    int world_rank = -1;
+    InitMode init = InitMode::UNKNOWN;
+    bool takes_part = false;    /* its card is known: it adapts, or waits in MPIX_Comm_modify */
+    std::string card;           /* network addresses, raw */
+    uint64_t pid_namespace = 0; /* 0: not known */
+    bool ready = false;         /* joining: waits in begin */
+    pmi_adapt_host segment = {};
+    uint32_t left_epoch = 0;    /* the epoch in which it left the world */
+    bool ended = false;
+    bool let_go = false;        /* with a change through process sets: however it ends, nobody is ended for it */
+
+    Agent agent() const { return {group, proxy}; }
+};
+
+class World {
+  public:
+    /* A group that has been placed; the launch (group 0) becomes the world. */
+    void add_group(int group, uint32_t first_uid, std::span<const step_process> processes);
+    bool has_group(int group) const { return groups_.contains(group); }
+
+    /* nullptr where there is none. */
+    Process *find(int group, int rank);
+    const Process *find(int group, int rank) const;
+    std::span<Process> processes(int group);
+
+    const std::vector<Process *> &members() const { return members_; }
+    int size() const { return static_cast<int>(members_.size()); }
+    int members_on(const std::string &host) const;
+    /* Members that have not ended. */
+    int living() const { return living_; }
+
+    /* Commit: staying in their old order, then the joining group in its own (W2).  Returns the
+     * processes that left. */
+    std::vector<Process *> commit(const Change &change, int joining_group);
+
+    void mark_ended(Process &process);
+
+    bool departed(const Agent &agent) const;
+    /* The agent's processes that had not been reported as ended. */
+    std::vector<Process *> mark_departed(const Agent &agent);
+    bool known(const Agent &agent) const;
+    /* Its processes that have not ended. */
+    std::vector<uint32_t> living_of(const Agent &agent) const;
+    std::string host_of(const Agent &agent) const;      /* empty if it is not known */
+    void forget_empty_groups();
+
+    /* Agents that have not departed and hold at least one of these processes. */
+    static std::set<Agent> agents_of(const std::vector<Process *> &processes);
+
+  private:
+    struct Daemon {
+        bool departed = false;
+        std::vector<int> ranks;
+    };
+    struct Group {
+        std::vector<Process> processes;
+        std::map<int, Daemon> daemons;  /* by proxy */
+    };
+
+    const Daemon *find_daemon(const Agent &agent) const;
+
+    std::map<int, Group> groups_;
+    std::vector<Process *> members_;
+    std::map<std::string, int> members_on_;     /* by host */
+    int living_ = 0;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_WORLD_H_INCLUDED */

@@ -1,0 +1,55 @@
+/*
+ * What the processes of a step do with their time, as their boards say: for the operation `performance` of the
+ * step protocol.  Pure: rows in, JSON out.  SPEC-performance J1.
+ *
+ * Known of each process are its probes since the last commit and, of the loop that probes, the measured iterations,
+ * the time that they took and the part of it that was spent in MPI (src/mpi/adapt/perf_measure.h).  All loops are known
+ * as the daemons have put them together (loops.h).
+ */
+
+#ifndef ELASTIC_PERFORMANCE_SAMPLE_H_INCLUDED
+#define ELASTIC_PERFORMANCE_SAMPLE_H_INCLUDED
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepmgr/common/journal.h"
+#include "stepmgr/proto/loops.h"
+#include "stepmgr/proto/payload.h"
+
+namespace elastic {
+
+inline constexpr size_t SLOWEST_RANKS_MAX = 4;
+inline constexpr size_t BEHIND_RANKS_MAX = 4;
+inline constexpr uint64_t BEHIND_ITERATIONS = 2;        /* so many are no chance: the process is told of */
+
+struct ProcessSample {
+    int world_rank = 0;
+    std::string host;
+    PerformanceReport report;
+};
+
+/* Probes of the process that has made the fewest, and when that was. */
+struct ProbeCount {
+    uint32_t epoch = 0;
+    int64_t at_ms = 0;
+    uint64_t probes = 0;
+};
+ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoch, int64_t now_ms);
+
+/* Of the time since the epoch began, and where it is of the same epoch since `previous`. */
+Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std::optional<ProbeCount> &previous);
+
+/* Of a program that says where it is (mpi_epop.h): the phase that most processes are in, by its name in
+ * `loops`, and who is behind in it; null if nothing is known. */
+Json describe_phase(const std::vector<ProcessSample> &samples, const LoopSet &loops);
+
+/* The loop that probes first, by what each process says of it now; empty if nobody has measured an iteration of it.
+ * Then the others, as they were written last. */
+Json describe_loops(const std::vector<ProcessSample> &samples, const LoopSet &others);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_PERFORMANCE_SAMPLE_H_INCLUDED */

@@ -1,0 +1,472 @@
+/* See payload.h. */
+
+#include "stepmgr/proto/payload.h"
+
+#include "stepmgr/common/change.h"
+#include "wire/wish.h"
+
+#include <sys/wait.h>
+#include <algorithm>
+#include <cstring>
+
+namespace elastic {
+
+namespace {
+
+/* Takes fixed-size values from the front; once too little is left, ok() is false for good. */
+class Reader {
+  public:
+    explicit Reader(Bytes bytes) : bytes_(bytes) {}
+
+    template <class Value> Value take()
+    {
+        Value value = {};
+        ok_ = ok_ && bytes_.size() >= sizeof value;
+        if (ok_) {
+            std::memcpy(&value, bytes_.data(), sizeof value);
+            bytes_ = bytes_.subspan(sizeof value);
+        }
+        return value;
+    }
+    std::string rest()
+    {
+        std::string text(bytes_.begin(), bytes_.end());
+        bytes_ = {};
+        return text;
+    }
+    size_t left() const { return bytes_.size(); }
+    bool holds() const { return ok_; }
+    bool complete() const { return ok_ && bytes_.empty(); }
+
+  private:
+    Bytes bytes_;
+    bool ok_ = true;
+};
+
+template <class Value> void append(std::string &text, Value value)
+{
+    char raw[sizeof value];
+    std::memcpy(raw, &value, sizeof value);
+    text.append(raw, sizeof value);
+}
+
+constexpr size_t COUNT_BYTES = 4 + 4 + 8 + 8;
+constexpr size_t PERFORMANCE_BYTES = 4 + 4 + 8 * 8;
+
+/* Shown to people: one line of plain characters. */
+bool is_plain(const std::string &text)
+{
+    return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+}  // namespace
+
+bool is_inside(uint32_t phase)
+{
+    return phase == PMI_ADAPT_PHASE_BEGIN || phase == PMI_ADAPT_PHASE_WINDOW ||
+           phase == PMI_ADAPT_PHASE_COMMIT;
+}
+
+std::optional<InitReport> parse_init(Bytes payload)
+{
+    Reader reader(payload);
+    InitReport report;
+    report.rank = reader.take<uint32_t>();
+    auto adaptive = reader.take<uint32_t>();
+    report.adaptive = adaptive == 1;
+    report.modifies = adaptive == 2;
+    report.pid_namespace = reader.take<uint64_t>();
+    if (adaptive > 2 || reader.left() > CARD_MAX_BYTES)
+        return std::nullopt;
+    report.card = reader.rest();
+    return reader.complete() ? std::optional(std::move(report)) : std::nullopt;
+}
+
+std::optional<ReadyReport> parse_ready(Bytes payload)
+{
+    Reader reader(payload);
+    ReadyReport report;
+    report.rank = reader.take<uint32_t>();
+    report.segment = reader.take<pmi_adapt_host>();
+    return reader.complete() ? std::optional(report) : std::nullopt;
+}
+
+/* The text is shown to people: nothing in it may be taken for anything else. */
+std::optional<UnableReport> parse_unable(Bytes payload)
+{
+    Reader reader(payload);
+    UnableReport report;
+    report.rank = reader.take<uint32_t>();
+    if (reader.left() > UNABLE_MAX_BYTES)
+        return std::nullopt;
+    report.why = printable(reader.rest());
+    return reader.complete() ? std::optional(std::move(report)) : std::nullopt;
+}
+
+std::optional<uint64_t> parse_frozen(Bytes payload)
+{
+    Reader reader(payload);
+    auto ceiling = reader.take<uint64_t>();
+    bool sane = ceiling != PMI_ADAPT_GATE_OPEN && ceiling != PMI_ADAPT_GATE_SHUT;
+    return reader.complete() && sane ? std::optional(ceiling) : std::nullopt;
+}
+
+std::optional<std::vector<CountReport>> parse_counts(Bytes payload)
+{
+    if (payload.size() % COUNT_BYTES != 0)
+        return std::nullopt;
+    Reader reader(payload);
+    std::vector<CountReport> reports(payload.size() / COUNT_BYTES);
+    for (CountReport &report : reports) {
+        report.rank = reader.take<uint32_t>();
+        report.phase = reader.take<uint32_t>();
+        report.count = reader.take<uint64_t>();
+        report.phase_ms = reader.take<uint64_t>();
+    }
+    return reports;
+}
+
+std::optional<SampleReport> parse_performance(Bytes payload)
+{
+    Reader reader(payload);
+    SampleReport report;
+    size_t rows = reader.take<uint32_t>();
+    report.stale = reader.take<uint32_t>();
+    if (reader.left() / PERFORMANCE_BYTES < rows)
+        return std::nullopt;
+    report.rows.resize(rows);
+    for (PerformanceReport &row : report.rows) {
+        row.rank = reader.take<uint32_t>();
+        row.every = reader.take<uint32_t>();
+        row.count = reader.take<uint64_t>();
+        row.iterations = reader.take<uint64_t>();
+        row.loop_ns = reader.take<uint64_t>();
+        row.mpi_ns = reader.take<uint64_t>();
+        row.phase = reader.take<uint64_t>();
+        row.iteration = reader.take<uint64_t>();
+        row.total = reader.take<int64_t>();
+        row.element = reader.take<uint64_t>();
+    }
+    auto loops = LoopSet::read(payload.last(reader.left()));
+    if (!loops)
+        return std::nullopt;
+    report.loops = std::move(*loops);
+    return report;
+}
+
+std::optional<LoopsReport> parse_loops(Bytes payload)
+{
+    Reader reader(payload);
+    LoopsReport report;
+    report.group = reader.take<uint32_t>();
+    auto loops = LoopSet::read(payload.last(reader.left()));
+    if (!loops)
+        return std::nullopt;
+    report.loops = std::move(*loops);
+    return report;
+}
+
+std::optional<ExitReport> parse_exited(Bytes payload)
+{
+    Reader reader(payload);
+    ExitReport report;
+    report.rank = reader.take<uint32_t>();
+    report.wait_status = reader.take<uint32_t>();
+    return reader.complete() ? std::optional(report) : std::nullopt;
+}
+
+std::optional<SizesReport> parse_sizes(Bytes payload)
+{
+    Reader reader(payload);
+    SizesReport report;
+    report.rank = reader.take<uint32_t>();
+    if (reader.left() > PMI_ADAPT_SIZES_MAX)
+        return std::nullopt;
+    report.rule = reader.rest();
+    return reader.complete() && is_plain(report.rule) ? std::optional(std::move(report)) : std::nullopt;
+}
+
+std::optional<UnreceivedReport> parse_unreceived(Bytes payload)
+{
+    Reader reader(payload);
+    UnreceivedReport report;
+    report.rank = reader.take<uint32_t>();
+    report.count = reader.take<uint32_t>();
+    report.source = reader.take<int32_t>();
+    report.tag = reader.take<int32_t>();
+    if (reader.left() > COMMUNICATOR_MAX_BYTES)
+        return std::nullopt;
+    report.communicator = reader.rest();
+    return reader.complete() && is_plain(report.communicator) ? std::optional(std::move(report))
+                                                              : std::nullopt;
+}
+
+std::optional<WishReport> parse_wish(Bytes payload)
+{
+    constexpr uint64_t UNTIL_MAX_MS = uint64_t{1} << 52;        /* exact in every JSON reader */
+    Reader reader(payload);
+    auto made = reader.take<wish_made>();
+    auto is_size = [](uint32_t size) { return size >= 1 && size <= uint32_t{SIZE_MAX_PROCESSES}; };
+    bool is_known = made.kind == PMI_ADAPT_WISH_PROCESSES || made.kind == PMI_ADAPT_WISH_MODIFY;
+    bool holds = is_known && made.number >= 1 &&
+                 made.number <= PMI_ADAPT_WISH_NUMBER_MAX && is_size(made.size_min) && is_size(made.size_max) &&
+                 made.size_min <= made.size && made.size <= made.size_max && made.until_ms <= UNTIL_MAX_MS;
+    if (!holds)
+        return std::nullopt;
+    WishReport report{made.rank, made.number, static_cast<int>(made.size), static_cast<int>(made.size_min),
+                      static_cast<int>(made.size_max), made.until_ms, reader.rest(),
+                      made.kind == PMI_ADAPT_WISH_MODIFY};
+    bool is_text = pmi_adapt_wish_reason_holds(report.reason.data(), report.reason.size());
+    return reader.complete() && is_text ? std::optional(std::move(report)) : std::nullopt;
+}
+
+std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload)
+{
+    Reader reader(payload);
+    WishWithdrawal withdrawal;
+    withdrawal.rank = reader.take<uint32_t>();
+    withdrawal.number = reader.take<uint32_t>();
+    return reader.complete() ? std::optional(withdrawal) : std::nullopt;
+}
+
+std::optional<SetReport> parse_set_report(Bytes payload)
+{
+    Reader reader(payload);
+    SetReport report;
+    report.rank = reader.take<uint32_t>();
+    report.id = reader.take<uint32_t>();
+    if (reader.left() > PMI_SET_CALL_MAX || !reader.holds())
+        return std::nullopt;
+    report.call = payload.subspan(payload.size() - reader.left());
+    return report;
+}
+
+std::optional<bcast_frozen> parse_bcast(Bytes payload)
+{
+    Reader reader(payload);
+    auto count = reader.take<bcast_frozen>();
+    bool sane = count.ceiling != PMI_ADAPT_GATE_OPEN && count.ceiling != PMI_ADAPT_GATE_SHUT;
+    return reader.complete() && sane ? std::optional(count) : std::nullopt;
+}
+
+std::optional<uint64_t> parse_forgotten(Bytes payload)
+{
+    Reader reader(payload);
+    auto number = reader.take<uint64_t>();
+    return reader.complete() ? std::optional(number) : std::nullopt;
+}
+
+std::optional<ComesReport> parse_comes(Bytes payload)
+{
+    Reader reader(payload);
+    auto number = reader.take<uint64_t>();
+    auto comes = reader.take<uint32_t>();
+    return reader.complete() && comes <= 1 ? std::optional(ComesReport{number, comes == 1}) : std::nullopt;
+}
+
+std::optional<StartedReport> parse_started(Bytes payload)
+{
+    if (payload.size() % sizeof(uint32_t) != 0 || payload.size() < sizeof(uint64_t))
+        return std::nullopt;
+    Reader reader(payload);
+    StartedReport report = {reader.take<uint64_t>(), {}};
+    report.ranks.resize(reader.left() / sizeof(uint32_t));
+    for (uint32_t &rank : report.ranks)
+        rank = reader.take<uint32_t>();
+    return report;
+}
+
+std::optional<SharedReport> parse_shared(Bytes payload)
+{
+    Reader reader(payload);
+    SharedReport report;
+    auto n = reader.take<uint32_t>();
+    if (!reader.holds() || n > reader.left() / sizeof(SetMembers::Run) || reader.left() % sizeof(uint32_t) != 0)
+        return std::nullopt;
+    std::vector<SetMembers::Run> runs(n);
+    for (SetMembers::Run &run : runs)
+        run = {reader.take<uint32_t>(), reader.take<uint32_t>()};
+    auto cards = SetMembers::of_runs(runs);
+    if (!cards)
+        return std::nullopt;
+    report.cards = std::move(*cards);
+    report.ranks.resize(reader.left() / sizeof(uint32_t));
+    for (uint32_t &rank : report.ranks)
+        rank = reader.take<uint32_t>();
+    return report;
+}
+
+std::optional<uint32_t> parse_broke(Bytes payload)
+{
+    Reader reader(payload);
+    auto rank = reader.take<uint32_t>();
+    return reader.complete() ? std::optional(rank) : std::nullopt;
+}
+
+std::string write_init(const InitReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    append(text, report.modifies ? uint32_t{2} : uint32_t{report.adaptive});
+    append(text, report.pid_namespace);
+    return text + report.card;
+}
+
+std::string write_ready(const ReadyReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    append(text, report.segment);
+    return text;
+}
+
+std::string write_unable(const UnableReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    return text + report.why;
+}
+
+std::string write_number(uint64_t number)
+{
+    std::string text;
+    append(text, number);
+    return text;
+}
+
+std::string write_counts(std::span<const CountReport> reports)
+{
+    std::string text;
+    for (const CountReport &report : reports) {
+        append(text, report.rank);
+        append(text, report.phase);
+        append(text, report.count);
+        append(text, report.phase_ms);
+    }
+    return text;
+}
+
+std::string write_performance(std::span<const PerformanceReport> reports, const LoopSet &loops, uint32_t stale)
+{
+    std::string text;
+    append(text, static_cast<uint32_t>(reports.size()));
+    append(text, stale);
+    for (const PerformanceReport &report : reports) {
+        append(text, report.rank);
+        append(text, report.every);
+        append(text, report.count);
+        append(text, report.iterations);
+        append(text, report.loop_ns);
+        append(text, report.mpi_ns);
+        append(text, report.phase);
+        append(text, report.iteration);
+        append(text, report.total);
+        append(text, report.element);
+    }
+    return text + loops.write();
+}
+
+std::string write_loops(const LoopsReport &report)
+{
+    std::string text;
+    append(text, report.group);
+    return text + report.loops.write();
+}
+
+std::string write_exited(const ExitReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    append(text, report.wait_status);
+    return text;
+}
+
+std::string write_sizes(const SizesReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    return text + report.rule;
+}
+
+std::string write_unreceived(const UnreceivedReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    append(text, report.count);
+    append(text, report.source);
+    append(text, report.tag);
+    return text + report.communicator;
+}
+
+std::string write_wish(const WishReport &report)
+{
+    std::string text;
+    wish_made made = {};
+    made.rank = report.rank;
+    made.number = report.number;
+    made.kind = report.modify ? PMI_ADAPT_WISH_MODIFY : PMI_ADAPT_WISH_PROCESSES;
+    made.size = static_cast<uint32_t>(report.size);
+    made.size_min = static_cast<uint32_t>(report.size_min);
+    made.size_max = static_cast<uint32_t>(report.size_max);
+    made.until_ms = report.until_ms;
+    append(text, made);
+    return text + report.reason;
+}
+
+std::string write_wish_withdrawal(const WishWithdrawal &withdrawal)
+{
+    std::string text;
+    append(text, withdrawal.rank);
+    append(text, withdrawal.number);
+    return text;
+}
+
+std::string write_started(const StartedReport &report)
+{
+    std::string bytes(reinterpret_cast<const char *>(&report.number), sizeof report.number);
+    for (uint32_t rank : report.ranks)
+        bytes.append(reinterpret_cast<const char *>(&rank), sizeof rank);
+    return bytes;
+}
+
+std::string write_shared(const SharedReport &report)
+{
+    std::string bytes;
+    append(bytes, static_cast<uint32_t>(report.cards.runs().size()));
+    for (const SetMembers::Run &run : report.cards.runs())
+        append(bytes, run);
+    for (uint32_t rank : report.ranks)
+        append(bytes, rank);
+    return bytes;
+}
+
+std::string write_set_report(uint32_t rank, uint32_t id, const std::string &call)
+{
+    std::string text;
+    append(text, rank);
+    append(text, id);
+    return text + call;
+}
+
+std::string describe_wait_status(uint32_t wait_status)
+{
+    int status = static_cast<int>(wait_status);
+    if (WIFSIGNALED(status)) {
+        const char *name = sigdescr_np(WTERMSIG(status));
+        return "was killed by signal " + std::to_string(WTERMSIG(status)) +
+               (name ? " (" + std::string(name) + ")" : "");
+    }
+    return "ended with exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+bool exited_by_itself(uint32_t wait_status)
+{
+    return WIFEXITED(static_cast<int>(wait_status));
+}
+
+bool exited_cleanly(uint32_t wait_status)
+{
+    return wait_status == 0;
+}
+
+}  // namespace elastic

@@ -1,0 +1,168 @@
+/*
+ * Calls of processes on sets and the answers to them, as bytes (pmi_adapt_set.h): read with every length, count and
+ * character checked first, because they are the program's.
+ */
+
+#ifndef ELASTIC_PSET_CALL_H_INCLUDED
+#define ELASTIC_PSET_CALL_H_INCLUDED
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "stepmgr/common/bytes.h"
+#include "pmi_adapt_set.h"
+#include "stepmgr/common/pset_members.h"
+
+namespace elastic {
+
+struct SetOperand {
+    std::string name;
+    std::optional<SetMembers> members;  /* what the name means to the caller */
+};
+struct MakeSets {
+    pmi_set_op op = PMI_SET_OP_UNION;
+    std::string wished;         /* "": no wish */
+    std::vector<uint32_t> parts;
+    std::vector<SetOperand> operands;
+    bool looks = false;         /* the caller wants to look at them, too */
+};
+struct MakeFromList {
+    std::string wished;
+    SetMembers members;
+    bool looks = false;
+};
+struct LookAtSet {
+    std::string name;
+    bool state = true;          /* the caller wants to know it, not only whether the set has ended */
+};
+struct ListSets {
+    uint32_t after = 0;         /* serial */
+};
+struct MoveSet {
+    std::string from, to;
+};
+struct FreeSet {
+    std::string name;
+};
+using SetData = std::map<std::string, std::string>;
+struct PutData {
+    std::string name;
+    SetData data;
+};
+struct GetData {
+    SetOperand callers;
+    std::string name;
+    bool wait = false;
+    std::vector<std::string> keys;
+};
+struct JoinBcast {
+    SetOperand callers;
+    uint32_t place = 0;
+};
+struct GiveText {
+    uint32_t place = 0;
+    std::string text;
+};
+struct TakeTurn {
+    uint32_t place = 0;
+    uint64_t number = 0;        /* of the call */
+};
+struct MeetMembers {
+    std::string tag, card;
+    SetMembers members;
+    bool knows = false;         /* the caller has the cards of all members */
+};
+/* By the caller itself; nobody waits for an answer. */
+struct MadeSet {
+    uint32_t number = 0;
+    pmi_set_op op = PMI_SET_OP_UNION;
+    std::vector<std::string> operands;
+    SetMembers members;
+};
+struct CountEnded {
+    SetMembers members;
+};
+struct TellState {
+    SetMembers members;
+};
+using SetCall = std::variant<MakeSets, MakeFromList, LookAtSet, ListSets, MoveSet, FreeSet, PutData, GetData, JoinBcast,
+                             GiveText, TakeTurn, MeetMembers, MadeSet, CountEnded, TellState>;
+
+/* Calls that are not of the table of sets, but of the step: on changes through sets (pset_change.cpp), and the last
+ * (step_psets.cpp). */
+struct BecomeDynamic {};
+struct EnterJob {
+    std::string card;
+};
+struct AwaitAccept {
+    bool introduced = false;    /* the caller has claimed lanes to all whom the answer to EnterJob named */
+};
+struct HasEntered {};
+struct GetChange {
+    SetOperand bound;           /* "": all processes */
+    bool only_look = false;
+    std::string card = {};
+};
+struct AcceptChange {
+    uint32_t tag = 0;
+    SetData keys;
+};
+struct DeclineChange {
+    uint32_t tag = 0;
+};
+struct RequestOp {
+    std::string bound;
+    pmi_set_op op = PMI_SET_OP_ADD;
+    uint32_t add = 0, remove = 0;
+};
+struct QueryOp {
+    SetOperand callers;
+    std::string name;
+};
+struct CloseOp {
+    std::string name;
+};
+struct AskLeaves {};
+struct AddHints {
+    SetData hints;
+};
+struct AskComes {
+    uint32_t uid = 0;
+    uint64_t creation = 0;
+};
+using ChangeCall = std::variant<BecomeDynamic, EnterJob, AwaitAccept, HasEntered, GetChange, AcceptChange,
+                                DeclineChange, RequestOp, QueryOp, CloseOp, AskLeaves, AddHints, AskComes>;
+
+/* Nothing: it is malformed, or of the other kind. */
+std::optional<SetCall> parse_set_call(Bytes call);
+std::optional<ChangeCall> parse_change_call(Bytes call);
+/* The reverse, for tests. */
+std::string write_set_call(const SetCall &call);
+std::string write_set_call(const ChangeCall &call);
+
+void append_members(std::string &bytes, const SetMembers &members);
+
+/* An answer that is being written, after its code. */
+class SetAnswer {
+  public:
+    SetAnswer() { number(PMI_SET_OK); }
+    static std::string error(pmi_set_code code, const std::string &text);
+
+    SetAnswer &number(size_t value);
+    SetAnswer &text(const std::string &value);
+    SetAnswer &members(const SetMembers &members);
+    SetAnswer &data(const SetData &data);
+    const std::string &bytes() const { return bytes_; }
+
+  private:
+    std::string bytes_;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_PSET_CALL_H_INCLUDED */

@@ -1,0 +1,281 @@
+/*
+ * The process sets of a job: the one place where they are made, named, freed and written to, so that all that happens
+ * to them has one order.  Calls of processes in, answers out; no time, no other effects.  What a process is told is
+ * what all sets are at that moment.  SN3-SN7, SI7, SI8, SO1-SO9, SD1-SD3, SA1-SA3.
+ *
+ * Owned by Step (step_psets.cpp).  All is bounded by Limits.
+ */
+
+#ifndef ELASTIC_PSETS_H_INCLUDED
+#define ELASTIC_PSETS_H_INCLUDED
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stepmgr/psets/pset_bcasts.h"
+#include "stepmgr/proto/pset_call.h"
+#include "stepmgr/psets/pset_business_cards.h"
+#include "stepmgr/psets/pset_rendezvous.h"
+#include "stepmgr/common/pset_members.h"
+
+namespace elastic {
+
+/* Of a name that a user gives: 1 to 254 printable characters without blank, scheme://rest, not the library's. */
+bool is_user_set_name(const std::string &name);
+
+class Sets {
+  public:
+    struct Limits {
+        size_t sets = 65536;
+        size_t departed = 1024;     /* latest ones whose processes have all departed: they may still be operands */
+        size_t data = 64 * 1024;        /* bytes of each set's dictionary */
+        size_t runs = 16 << 20;         /* of all sets' members */
+        size_t operands_runs = 4 << 20; /* of what one operation works on */
+        size_t rounds = 65536;          /* of processes that ask for data together, and have not all asked; and as
+                                         * many groups of such processes */
+        size_t bcasts = 4096;   /* sets whose members pass on texts */
+        size_t meetings = 4096;
+        size_t worlds = 1024;
+        size_t worlds_runs = 1 << 20;
+        size_t rebound = 65536; /* names that have been moved to; with more of them nothing is remembered */
+    };
+
+    using Caller = SetCaller;
+    using Reply = SetReply;
+
+    Sets() : Sets(Limits()) {}
+    explicit Sets(const Limits &limits) : limits_(limits), bcasts_(limits.bcasts), meetings_(limits.meetings) {}
+
+    /* All uids below have been given to processes of the job. */
+    void grow(uint32_t next_uid) { next_uid_ = next_uid; }
+    /* A set of the launch (--pset).  False: the name is in use. */
+    bool add(const std::string &name, const SetMembers &members);
+    /* The world of an epoch is mpix://WORLD/EPOCH: found, but not listed.  The latest ones are kept. */
+    void add_world(uint32_t epoch, SetMembers members);
+
+    /* Processes of an addition: they are not accepted yet; the one that was told of them, UINT32_MAX: nobody; they may
+     * start; this one has. */
+    void propose(uint32_t first_uid, uint32_t count);
+    void tell(uint32_t uid) { told_ = uid; }
+    void start_proposed();
+    /* Whether others wait for them to be accepted, to meet with them. */
+    bool are_proposed_awaited() const { return meetings_.wait_for_any(proposed_); }
+    void run(uint32_t uid) { starting_.erase(uid); }
+    /* Of the launch, and has not begun to use MPI: until it runs. */
+    void start(uint32_t uid) { starting_.insert(uid); }
+    /* Whether the answer tells if processes of the launch have started, or those of an addition were accepted. */
+    bool tells_of_starts(Bytes call);
+    bool tells_of_accept(Bytes call);
+    /* The delta of the change with this tag; "": there is no room.  It cannot be freed before its change is over. */
+    std::string add_delta(uint32_t tag, pmi_set_op kind, SetMembers members);
+    /* It is accepted: who frees it now need not wait until it is over, when it is freed. */
+    void delta_accepted() { delta_state_ = DeltaState::ACCEPTED; }
+    std::vector<Reply> delta_over();
+    /* Of a change that was declined; answers to those who waited. */
+    std::vector<Reply> free_delta();
+    /* The answer if there is no room for one more set. */
+    std::string tell_full() const;
+    /* Operations that change who is there (pset_request.cpp): open from when they are done until they are closed by the
+     * name of the set that they were bound to, or of what they made. */
+    struct OpenOp {
+        pmi_set_op op = {};
+        std::vector<std::string> names;
+    };
+    void open_op(const std::string &bound, OpenOp op);
+    const OpenOp *find_open_op(const std::string &bound);
+    std::optional<std::string> close_op(const std::string &name);
+    /* Union or difference of the two for the process with this uid; "": it is empty, or there is no room. */
+    std::string combine(uint32_t uid, pmi_set_op op, const std::string &first, const std::string &second);
+    /* All members of the operand ask, and all get the answer that is made when the last one has. */
+    std::vector<Reply> gather(const Caller &caller, const QueryOp &call, const SetMeetings::Answer &answer);
+
+    /* Writes what is told of the set of this name, which there is, to a process that may remember it. */
+    void look(const Caller &caller, const std::string &name, SetAnswer &answer);
+    /* The same of those that hold the caller and were made with this delta or later, at most so many. */
+    void look_since(const Caller &caller, const std::string &delta, size_t most, SetAnswer &answer);
+    /* The latest running set that holds this process and is not this one; "": there is none among the last few. */
+    std::string find_latest(uint32_t uid, const std::string &but) const;
+    /* This process may make PMI_SET_GRANT sets by itself, with the numbers from this one on; 0: there is no room.  It
+     * is the only one, until that ends. */
+    uint32_t grant(uint32_t uid);
+    void end_grant();
+    /* Whether what is asked may be about sets that another process has made so, and nobody here has heard of. */
+    bool may_be_about_granted(const Caller &caller, Bytes call) const;
+    void give_card(uint32_t uid, const std::string &card) { cards_.give(uid, card); }
+    /* u32 n, n * (u32 uid, text card) of those that the caller has not been told.  Whose they are. */
+    std::vector<uint32_t> tell_cards(const Caller &caller, const SetMembers &members, SetAnswer &answer);
+    /* Not too many, and each has the address of each. */
+    bool know_each_other(const SetMembers &members) const;
+    /* These get to know each other without a meeting.  Whether they do, and what is answered to those that wait in one
+     * of them. */
+    bool introduce(const SetMembers &members, std::vector<Reply> &replies);
+
+    /* What the operand means; nothing: `error` says why. */
+    std::optional<SetMembers> look_up(const SetOperand &operand, std::string &error);
+
+    /* The answer to this call, unless it waits, and those to others that waited for it.  `neighbours`: the other
+     * processes of the caller's daemon. */
+    std::vector<Reply> call(const Caller &caller, Bytes call, std::span<const uint32_t> neighbours = {});
+    /* This living process was given an answer to another one's call, in which these cards are told. */
+    void told_cards(uint32_t uid, const SetMembers &cards) { cards_.told(uid, cards); }
+    /* A process has departed for good; answers to those who waited. */
+    std::vector<Reply> ended(uint32_t uid);
+    /* A daemon has counted the calls of its processes; answers to those who waited. */
+    std::vector<Reply> frozen(uint64_t agent, const bcast_frozen &count);
+    /* What daemons are to do before the last replies are sent. */
+    std::vector<SetBcasts::Order> take_orders() { return bcasts_.take_orders(); }
+    /* Whether ends of processes matter to anybody. */
+    bool used() const { return serial_ > 0 || !bcasts_.empty() || ends_are_counted_; }
+
+    /* The caller may remember something that is not about a set; nobody may any more what was told until now. */
+    void remembers(const Caller &caller) { remembering_.insert(caller.agent); }
+    void outdate_all() { outdated_ = outdated_ || !remembering_.empty(); }
+    /* What was told of a set, and may be remembered, since the last time does not hold any more: the daemons of those
+     * who may remember it.  Answers that tell otherwise are made by the same call or a later one. */
+    std::set<uint64_t> take_outdated();
+
+    /* What others may look at. */
+    struct View {
+        std::string name;
+        uint32_t serial = 0;    /* when it got its name */
+        size_t size = 0;
+        pmi_set_state state = PMI_SET_RUNNING;
+        const SetMembers *members = nullptr;    /* until the next call */
+    };
+    /* Those that got their names after this serial, in this order, at most so many. */
+    std::vector<View> view(uint32_t after, size_t most) const;
+
+    /* Names that have got, or lost, their meaning since the last time, in order. */
+    struct Change {
+        const char *event;      /* set_made, set_freed */
+        std::string name;
+        uint32_t serial = 0;
+        SetMembers members;
+        const char *why = "";   /* of set_freed: freed, moved, ended */
+    };
+    std::vector<Change> take_changes() { return std::exchange(changes_, {}); }
+
+    /* Greater after each change; 0: there has been none. */
+    uint32_t serial() const { return serial_; }
+
+  private:
+    struct Set {
+        uint64_t id = 0;        /* whatever it is called */
+        std::string name;
+        SetMembers members;
+        pmi_set_op op = {};
+        std::vector<std::string> operands;
+        SetData data;
+        size_t data_bytes = 0;
+        uint32_t serial = 0;    /* when it got its name */
+        std::optional<OpenOp> open;
+        uint64_t told = 0;      /* when (times_outdated_) somebody may have remembered it */
+        uint64_t departed = 0;      /* when (times_looked_) all members were seen to have departed; 0: not */
+    };
+    /* A look at data that several processes take together: all get the same in their n-th one. */
+    struct Round {
+        SetMembers callers;
+        std::string name;
+        std::vector<std::string> keys;
+        bool wait = false;
+        std::set<uint32_t> asked;
+        size_t owed = 0;        /* who have not asked, and have not ended */
+        std::vector<Caller> waiting;
+        std::optional<std::string> answer;
+    };
+    /* What is told of a set: how long it holds, and whose cards are told along with it. */
+    struct Written {
+        pmi_set_lasts lasts;
+        std::vector<uint32_t> cards;
+    };
+    /* What can be told all processes of a daemon. */
+    struct Shared {
+        SetMembers members;
+        std::vector<uint32_t> cards;
+    };
+    using Operands = std::vector<const SetMembers *>;
+    using Rounds = std::map<std::pair<std::string, uint32_t>, Round>;   /* by who takes part, and its number */
+
+    std::optional<std::string> answer(const Caller &caller, const MakeSets &call);
+    std::optional<std::string> answer(const Caller &caller, const MakeFromList &call);
+    std::optional<std::string> answer(const Caller &caller, const LookAtSet &call);
+    std::optional<std::string> answer(const Caller &caller, const ListSets &call);
+    std::optional<std::string> answer(const Caller &caller, const MoveSet &call);
+    std::optional<std::string> answer(const Caller &caller, const FreeSet &call);
+    std::vector<Reply> erase_delta(const char *why);
+    std::optional<std::string> answer(const Caller &caller, const PutData &call);
+    std::optional<std::string> answer(const Caller &caller, const GetData &call);
+    std::optional<std::string> answer(const Caller &caller, const JoinBcast &call);
+    std::optional<std::string> answer(const Caller &caller, const GiveText &call);
+    std::optional<std::string> answer(const Caller &caller, const TakeTurn &call);
+    std::optional<std::string> answer(const Caller &caller, const MeetMembers &call);
+    std::optional<std::string> answer(const Caller &caller, const MadeSet &call);
+    std::optional<std::string> answer(const Caller &caller, const CountEnded &call);
+    std::optional<std::string> answer(const Caller &caller, const TellState &call);
+
+    Set *find(const std::string &name);
+    bool tells_of(Bytes call, const Uids &uids);
+    pmi_set_state state_of(const SetMembers &members) const;
+    void insert(Set set);
+    std::string describe(const SetOperand &callers);
+    SetMembers running() const;
+    std::string resolve(std::span<const SetOperand> operands, SetMembers &all, Operands &members);
+    bool is_of_job(const SetMembers &members) const;
+    bool has_room(size_t sets, size_t runs);
+    void forget_departed(size_t keep);
+    Written write(const Caller &caller, Set &set, SetAnswer &answer);
+    void share(const Shared &shared, std::span<const uint32_t> neighbours, Reply &reply) const;
+    void write_made(const Caller &caller, std::span<const std::string> names, SetAnswer &answer);
+    std::string make(const Caller &caller, const std::string &wished, Set set);
+    void erase(const std::string &name, const char *why);
+    void forget_looks(const Set &set);
+    pmi_set_lasts how_lasting(const Set &set) const;
+    void outdate(const Set &set) { outdated_ = outdated_ || set.told == times_outdated_; }
+    std::string check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all, Operands &members);
+    std::optional<std::string> look(const Round &round);
+    void look_again(std::vector<Reply> &replies);
+
+    Limits limits_;
+    uint32_t next_uid_ = 0, serial_ = 0;
+    uint64_t last_id_ = 0;
+    size_t runs_ = 0;           /* of all sets */
+    std::map<std::string, std::unique_ptr<Set>> sets_;
+    uint64_t times_looked_ = 0; /* for sets whose processes have all departed */
+    size_t next_look_ = 0;      /* with so many sets */
+    std::map<uint32_t, Set *> by_serial_;
+    std::map<uint32_t, uint32_t> made_; /* by uid: how many library-made names it has got */
+    struct Grant {
+        uint32_t uid = 0, next = 0, end = 0;    /* numbers */
+    };
+    std::optional<Grant> grant_;
+    Uids ended_, proposed_, starting_;  /* in one of them at most */
+    uint32_t told_ = UINT32_MAX;        /* of those that are proposed */
+    uint64_t open_delta_ = 0;   /* id of a set, 0: none */
+    enum class DeltaState { OFFERED, ACCEPTED, FREED } delta_state_ = DeltaState::OFFERED;
+    Rounds rounds_;
+    std::map<std::string, std::map<uint32_t, uint32_t>> looks_;         /* by who takes part: of each uid so far */
+    std::deque<std::unique_ptr<Set>> worlds_;
+    size_t worlds_runs_ = 0;
+    SetBcasts bcasts_;
+    SetMeetings meetings_;
+    SetCards cards_;
+    std::optional<Shared> shared_;      /* of the answer that is being made */
+    bool ends_are_counted_ = false;     /* somebody has asked who has ended */
+    std::vector<Change> changes_;
+    std::set<std::string> rebound_;     /* SO7: never remembered */
+    std::set<uint64_t> remembering_;    /* daemons of those who may remember something */
+    bool outdated_ = false;     /* it does not hold */
+    uint64_t times_outdated_ = 1;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_PSETS_H_INCLUDED */

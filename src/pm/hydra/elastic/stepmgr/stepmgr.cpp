@@ -1,0 +1,227 @@
+/*
+ * The C interface of stepmgr.h over class Step.  No exception leaves this file.  A call that
+ * arrives while another one runs (an effect that failed and told the core so at once) is put off
+ * until that one is done, so that Step never sees a change under its feet.
+ */
+
+#include "stepmgr/stepmgr.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <vector>
+
+#include "stepmgr/common/schedule.h"
+#include "stepmgr/step.h"
+
+struct step_core {
+    std::unique_ptr<elastic::Step> step;
+    step_effects effects;
+    bool busy = false;
+    std::deque<std::function<void()>> put_off;
+};
+
+namespace {
+
+void copy_text(const std::string &text, char *buffer, size_t bytes)
+{
+    if (bytes == 0)
+        return;
+    size_t length = std::min(text.size(), bytes - 1);
+    std::memcpy(buffer, text.data(), length);
+    buffer[length] = '\0';
+}
+
+void guarded(step_core *core, const std::function<void()> &call)
+{
+    try {
+        call();
+    } catch (const std::exception &exception) {
+        std::string text = std::string("internal error of the adaptation core: ") + exception.what();
+        core->effects.tell_user(core->effects.context, text.c_str());
+    }
+}
+
+/* A call that finds no other under way; then those that came meanwhile. */
+void run_now(step_core *core, const std::function<void()> &call)
+{
+    core->busy = true;
+    guarded(core, call);
+    while (!core->put_off.empty()) {
+        auto next = std::move(core->put_off.front());
+        core->put_off.pop_front();
+        guarded(core, next);
+    }
+    core->busy = false;
+}
+
+/* `call` must own what it needs. */
+void run(step_core *core, std::function<void()> call)
+{
+    if (core->busy)
+        core->put_off.push_back(std::move(call));
+    else
+        run_now(core, call);
+}
+
+}  // namespace
+
+extern "C" {
+
+int step_core_parse_time(const char *text, int64_t *ms, char *error, size_t error_bytes)
+{
+    auto time = elastic::parse_time_ms(text);
+    if (!time) {
+        copy_text(time.error(), error, error_bytes);
+        return -1;
+    }
+    *ms = time.value();
+    return 0;
+}
+
+int step_core_parse_range(const char *text, int *min, int *max, char *error, size_t error_bytes)
+{
+    auto range = elastic::parse_range(text);
+    if (!range) {
+        copy_text(range.error(), error, error_bytes);
+        return -1;
+    }
+    *min = range.value().min;
+    *max = range.value().max;
+    return 0;
+}
+
+struct step_core *step_core_create(const struct step_config *config,
+                                   const struct step_effects *effects, char *error,
+                                   size_t error_bytes)
+{
+    try {
+        auto step = elastic::Step::create(*config, *effects);
+        if (step)
+            return new step_core{std::move(step.value()), *effects, false, {}};
+        copy_text(step.error(), error, error_bytes);
+    } catch (const std::exception &exception) {
+        copy_text(exception.what(), error, error_bytes);
+    }
+    return nullptr;
+}
+
+void step_core_destroy(struct step_core *core)
+{
+    delete core;
+}
+
+void step_core_id(struct step_core *core, const char *step_id)
+{
+    run(core, [core, id = std::string(step_id)] { core->step->id(id); });
+}
+
+void step_core_group(struct step_core *core, int64_t now_ms, int group, int count,
+                     const struct step_process *processes)
+{
+    std::vector<std::string> hosts;
+    std::vector<int> proxies;
+    for (int i = 0; i < count; i++) {
+        hosts.emplace_back(processes[i].host ? processes[i].host : "");
+        proxies.push_back(processes[i].proxy);
+    }
+    run(core, [=] {
+        std::vector<step_process> copies;
+        for (size_t i = 0; i < hosts.size(); i++)
+            copies.push_back({proxies[i], hosts[i].c_str()});
+        core->step->group(now_ms, group, copies);
+    });
+}
+
+void step_core_report(struct step_core *core, int64_t now_ms, int group, int proxy,
+                      enum step_report report, uint32_t epoch, const void *payload, size_t bytes)
+{
+    const auto *first = static_cast<const unsigned char *>(payload);
+    elastic::Bytes whole(first, bytes);
+    if (!core->busy)
+        return run_now(core, [&] { core->step->report(now_ms, {group, proxy}, report, epoch, whole); });
+    std::vector<unsigned char> copy(whole.begin(), whole.end());
+    run(core, [=] { core->step->report(now_ms, {group, proxy}, report, epoch, copy); });
+}
+
+void step_core_daemon_up(struct step_core *core, int64_t now_ms, int group)
+{
+    run(core, [=] { core->step->daemon_up(now_ms, group); });
+}
+
+void step_core_proxy_departed(struct step_core *core, int64_t now_ms, int group, int proxy)
+{
+    run(core, [=] { core->step->proxy_departed(now_ms, {group, proxy}); });
+}
+
+void step_core_time(struct step_core *core, int64_t now_ms)
+{
+    run(core, [=] { core->step->time(now_ms); });
+}
+
+void step_core_told_to_end(struct step_core *core, int64_t now_ms, int signum)
+{
+    run(core, [=] { core->step->told_to_end(now_ms, signum); });
+}
+
+void step_core_strangers(struct step_core *core, int64_t now_ms, unsigned count)
+{
+    run(core, [=] { core->step->strangers(now_ms, count); });
+}
+
+int step_core_add_set(struct step_core *core, const char *name, const uint32_t (*runs)[2], int n)
+{
+    bool added = false;
+    guarded(core, [&] {
+        std::vector<elastic::SetMembers::Run> list;
+        for (int i = 0; i < n; i++)
+            list.push_back({runs[i][0], runs[i][1]});
+        auto members = elastic::SetMembers::of_runs(list);
+        added = members && core->step->add_set(name, *members);
+    });
+    return added ? 0 : -1;
+}
+
+int step_core_has_sets(const struct step_core *core)
+{
+    return core->step->has_sets() ? 1 : 0;
+}
+
+int step_core_local_pre(const struct step_core *core, const char *host)
+{
+    return core->step->local_pre(host ? host : "");
+}
+
+int step_core_owns_failure(const struct step_core *core, int group)
+{
+    return core->step->owns_failure(group) ? 1 : 0;
+}
+
+int step_core_world_rank(const struct step_core *core, int group, int rank)
+{
+    return core->step->world_rank(group, rank);
+}
+
+void step_core_client_line(struct step_core *core, int64_t now_ms, int client, const char *line)
+{
+    run(core, [core, now_ms, client, text = std::string(line)] {
+        core->step->client_line(now_ms, client, text);
+    });
+}
+
+void step_core_client_departed(struct step_core *core, int client)
+{
+    run(core, [=] { core->step->client_departed(client); });
+}
+
+size_t step_core_summary(const struct step_core *core, char *text, size_t bytes)
+{
+    std::string summary;
+    guarded(const_cast<step_core *>(core), [&] { summary = core->step->summary(); });
+    copy_text(summary, text, bytes);
+    return summary.size();
+}
+
+}  // extern "C"

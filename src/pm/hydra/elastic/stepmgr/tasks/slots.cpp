@@ -1,0 +1,642 @@
+/* See slots.h. */
+
+#include "stepmgr/tasks/slots.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <set>
+
+#include "stepmgr/common/change.h"
+#include "stepmgr/proto/protocol.h"
+#include "stepmgr/common/schedule.h"
+
+namespace elastic {
+
+namespace {
+
+const char *const ANYWHERE = "*";
+constexpr uint64_t NO_AGENT = UINT64_MAX;
+
+/* What the words of a request say ("key=value" with ';' between).  Of a text no more is kept than can be told. */
+struct Words {
+    std::string kept, ignored;  /* these, and the keys that mean nothing here */
+    std::string malformed;      /* the first that means something, and is not understood: why */
+    int64_t timeout_ms = -1;
+    bool alone = false;
+
+    std::string info() const
+    {
+        return (kept + (ignored.empty() ? "" : ";ignored=" + ignored)).substr(0, PMI_SET_VALUE_MAX);
+    }
+};
+
+void append_told(std::string &list, const char *between, const std::string &word)
+{
+    if (list.size() < PMI_SET_VALUE_MAX)
+        list += between + word.substr(0, PMI_SET_VALUE_MAX);
+}
+
+constexpr size_t WORD_SHOWN = 64;
+
+/* Those that follow on others. */
+Words read_words(const std::string &words, Words read = {})
+{
+    for (size_t at = 0; at <= words.size();) {
+        size_t end = std::min(words.find(';', at), words.size());
+        std::string word = words.substr(at, end - at), key = word.substr(0, word.find('='));
+        at = end + 1;
+        if (key.empty())
+            continue;
+        bool kept = key == "reason" || key == "tag";
+        if (key == "timeout") {
+            auto time_ms = parse_time_ms(word.substr(std::min(key.size() + 1, word.size())));
+            kept = static_cast<bool>(time_ms);
+            if (kept)
+                read.timeout_ms = time_ms.value();
+            else if (read.malformed.empty())
+                read.malformed = printable(word.substr(0, WORD_SHOWN)) + ": " + time_ms.error();
+        } else if (word == "exclusive") {
+            kept = read.alone = true;
+        }
+        if (kept)
+            append_told(read.kept, ";", word);
+        else
+            append_told(read.ignored, read.ignored.empty() ? "" : ",", key);
+    }
+    return read;
+}
+
+constexpr size_t PROGRAM_SHOWN = 255;
+
+std::string shown(const std::string &program)
+{
+    return printable(program.substr(0, PROGRAM_SHOWN));
+}
+
+/* Of texts that begin with their lengths (wire/task.h). */
+std::string first_text(const std::string &texts)
+{
+    uint32_t length = 0;
+    if (texts.size() < sizeof length)
+        return "";
+    std::memcpy(&length, texts.data(), sizeof length);
+    return texts.substr(sizeof length, length);
+}
+
+}  // namespace
+
+void Places::set_hosts(std::vector<Host> hosts)
+{
+    hosts_ = std::move(hosts);
+    host_at_.clear();
+    for (size_t i = 0; i < hosts_.size(); i++)
+        host_at_.emplace(hosts_[i].name, i);
+}
+
+void Places::add_hosts(const std::vector<std::string> &names)
+{
+    for (const std::string &name : names) {
+        if (host_at_.emplace(name, hosts_.size()).second)
+            hosts_.push_back({name, 0, false});
+    }
+}
+
+void Places::set_room(size_t now, size_t ever)
+{
+    now_ = now;
+    ever_ = ever;
+    give_waiting();
+}
+
+/* Whether hard ones could ever be held together: on a host that one has for itself there is no other. */
+std::string Places::why_never_beside(const std::vector<Request> &requests) const
+{
+    std::map<std::string, size_t> named, alone;
+    size_t anywhere_alone = 0, anywhere = 0;
+    for (const Request &request : requests) {
+        if (request.wanted_host == ANYWHERE)
+            (request.alone ? anywhere_alone : anywhere)++;
+        else
+            (request.alone ? alone : named)[request.wanted_host]++;
+    }
+    for (const auto &[host, count] : alone) {
+        if (count > 1 || named.contains(host))
+            return "a place that is to have " + host + " for itself (exclusive) and others there exclude each other";
+    }
+    size_t hosts = alone.size() + anywhere_alone + (named.empty() && anywhere > 0 ? 1 : named.size());
+    if (next_wish_ || alone.size() + anywhere_alone == 0 || hosts <= hosts_.size())
+        return "";
+    return "places that are to have a host for themselves (exclusive) take " + std::to_string(hosts) +
+           " hosts, the job has " + std::to_string(hosts_.size());
+}
+
+/* What matters first: what MPI says of an error is cut at 511 characters. */
+std::string Places::why_never(uint32_t uid, const AllocatePlaces &call, const std::vector<Request> &requests) const
+{
+    if (call.hard && call.n > ever_)
+        return (next_wish_ ? "the resource manager gives this job " : "--adapt-range leaves ") + std::to_string(ever_) +
+               ", " + std::to_string(call.n) + " are asked for";
+    if (requests_.size() + call.n > PMI_TASKS_MAX)
+        return "the job has " + std::to_string(requests_.size()) + " already, and can have " +
+               std::to_string(PMI_TASKS_MAX);
+    for (const std::string &host : call.hosts) {
+        if (host != ANYWHERE && !next_wish_ && !find_host(host))
+            return host + " is no host of the job, or has no node daemon";
+    }
+    if (hosts_.empty())
+        return "the job has no host any more";
+    for (uint32_t i = 0; i < call.n; i++) {
+        if (requests_.contains({uid, call.first + i}))
+            return "the number of a process request is used already";
+    }
+    return call.hard ? why_never_beside(requests) : "";
+}
+
+std::string Places::why_malformed(const AllocatePlaces &call)
+{
+    std::string why = read_words(call.words).malformed;
+    for (size_t i = 0; why.empty() && i < call.own_words.size(); i++)
+        why = read_words(call.own_words[i]).malformed;
+    return why;
+}
+
+std::string Places::allocate(uint32_t uid, const AllocatePlaces &call)
+{
+    std::vector<Request> requests(call.n);
+    const Words of_all = read_words(call.words);
+    for (uint32_t i = 0; i < call.n; i++) {
+        const Words words = call.own_words.empty() ? of_all : read_words(call.own_words[i], of_all);
+        Request &request = requests[i];
+        request.wanted_host = call.hosts.empty() ? ANYWHERE : call.hosts[i];
+        request.info = words.info();
+        request.hard = call.hard;
+        request.alone = words.alone;
+        request.until_ms = words.timeout_ms < 0 ? -1 : now_ms_ + words.timeout_ms;
+    }
+    if (std::string why = why_never(uid, call, requests); !why.empty())
+        return why;
+    for (uint32_t i = 0; i < call.n; i++) {
+        requests[i].since = ++arrivals_;
+        requests_.emplace(Key{uid, call.first + i}, std::move(requests[i]));
+    }
+    give_waiting();
+    if (next_wish_)
+        wish_for(uid, call);
+    for (uint32_t i = 0; !next_wish_ && !call.hard && i < call.n; i++)
+        cancel(uid, call.first + i);
+    return "";
+}
+
+/* Those that have got no place, one wish for each host that is asked for, and one for those that want it for
+ * themselves. */
+void Places::wish_for(uint32_t uid, const AllocatePlaces &call)
+{
+    std::map<std::pair<std::string, bool>, uint64_t> made;
+    bool has_all = had() >= ever_;       /* no allocator need be asked whether there are more now */
+    for (uint32_t i = 0; i < call.n; i++) {
+        auto it = requests_.find({uid, call.first + i});
+        if (it == requests_.end() || it->second.state != State::WAITING)
+            continue;
+        if (has_all && !call.hard) {
+            give_up(it, WishEnd::REFUSED, "");
+            continue;
+        }
+        uint64_t &number = made[{it->second.wanted_host, it->second.alone}];
+        if (number == 0) {
+            number = next_wish_();
+            wishes_[number] = {number, 0, call.hard, it->second.alone, it->second.wanted_host,
+                               call.words.substr(0, PLACE_HINTS_MAX)};
+        }
+        wishes_[number].count++;
+        it->second.wish = number;
+    }
+    for (const auto &[asked, number] : made)
+        notices_.push_back({wishes_[number], std::nullopt, "", {}});
+}
+
+/* A request of this wish waits no more. */
+void Places::one_less(uint64_t wish, WishEnd end, const std::string &reason)
+{
+    auto it = wishes_.find(wish);
+    if (it == wishes_.end() || --it->second.count > 0)
+        return;
+    notices_.push_back({it->second, end, reason, {}});
+    wishes_.erase(it);
+}
+
+const Places::Host *Places::find_host(const std::string &name) const
+{
+    auto found = host_at_.find(name);
+    return found == host_at_.end() ? nullptr : &hosts_[found->second];
+}
+
+bool Places::suits(const Host &host, const std::string &wanted, bool alone) const
+{
+    if (wanted != ANYWHERE && wanted != host.name)
+        return false;
+    return alone ? load(host).places == 0 : load(host).alone == 0;
+}
+
+/* With the fewest places in use, the first of several; nullptr: there is no such host. */
+const Places::Host *Places::choose(const std::string &wanted, bool alone) const
+{
+    const Host *best = nullptr;
+    for (const Host &host : hosts_) {
+        if (suits(host, wanted, alone) && (!best || load(host).places < load(*best).places))
+            best = &host;
+    }
+    return best;
+}
+
+Places::Load Places::load(const Host &host) const
+{
+    auto found = loads_.find(host.name);
+    return found == loads_.end() ? Load{} : found->second;
+}
+
+/* One that was granted, and was used last.  Who is to be alone on a host gives back what else is idle there. */
+bool Places::take_idle(Request &request)
+{
+    for (size_t i = idle_.size(); i-- > 0;) {
+        const Host *host = find_host(idle_[i].host);
+        if (!host || !suits(*host, request.wanted_host, request.alone))
+            continue;
+        request.host = *host;
+        idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(i));
+        if (request.alone)
+            give_back_idle([&](const Idle &idle) { return idle.host == request.host.name; });
+        return true;
+    }
+    return false;
+}
+
+bool Places::give_place(const Key &key, Request &request)
+{
+    if (next_wish_) {
+        if (!take_idle(request))
+            return false;
+    } else {
+        const Host *host = choose(request.wanted_host, request.alone);
+        if (!host)
+            return false;
+        request.host = *host;
+    }
+    request.state = State::HELD;
+    Load &load = loads_[request.host.name];
+    load.places++;
+    load.alone += request.alone;
+    held_++;
+    one_less(std::exchange(request.wish, 0), WishEnd::GRANTED, "");
+    events_.push_back({key.first, key.second, PMI_TASK_ALLOCATED, 0, request.host.name,
+                       "place=" + std::to_string(++place_number_) + request.info});
+    return true;
+}
+
+/* In the order of their arrival. */
+std::vector<Places::Table::iterator> Places::waiting()
+{
+    std::vector<Table::iterator> waiting;
+    for (auto it = requests_.begin(); it != requests_.end(); ++it) {
+        if (it->second.state == State::WAITING)
+            waiting.push_back(it);
+    }
+    std::ranges::sort(waiting, {}, [](const Table::iterator &it) { return it->second.since; });
+    return waiting;
+}
+
+/* First come, first served, but for hosts that are not there. */
+void Places::give_waiting()
+{
+    auto none_left = [this] { return next_wish_ ? idle_.empty() : held_ >= now_; };
+    if (none_left() || held_ == requests_.size())
+        return;
+    for (Table::iterator it : waiting()) {
+        if (none_left())
+            return;
+        give_place(it->first, it->second);
+    }
+}
+
+/* ---- the allocator --------------------------------------------------------------------------------------------- */
+
+bool Places::grant(uint64_t number, uint64_t wish, const std::vector<std::string> &hosts)
+{
+    if (number != granted_ + 1)
+        return number <= granted_;
+    granted_ = number;
+    for (const std::string &host : hosts)
+        idle_.push_back({host, now_ms_});
+    give_waiting();
+    if (auto it = wishes_.find(wish); it != wishes_.end() && !it->second.hard)
+        refuse(wish, "more cannot be had now");
+    return true;
+}
+
+bool Places::refuse(uint64_t wish, const std::string &reason)
+{
+    if (!wishes_.contains(wish))
+        return false;
+    for (Table::iterator it : waiting()) {
+        if (it->second.wish == wish)
+            give_up(it, WishEnd::REFUSED, reason);
+    }
+    return true;
+}
+
+Places::HostCounts Places::given() const
+{
+    HostCounts given;
+    for (const Idle &idle : idle_)
+        given[idle.host]++;
+    for (const auto &[key, request] : requests_) {
+        if (request.state != State::WAITING)
+            given[request.host.name]++;
+    }
+    return given;
+}
+
+std::vector<Places::Task> Places::tasks() const
+{
+    std::vector<Task> tasks;
+    for (const auto &[key, request] : requests_) {
+        if (request.state == State::STARTED || request.state == State::RUNNING)
+            tasks.push_back({key.first, key.second, request.host.name, request.program,
+                             request.state == State::RUNNING});
+    }
+    return tasks;
+}
+
+bool Places::has_alone(const std::string &host) const
+{
+    auto found = loads_.find(host);
+    return found != loads_.end() && found->second.alone > 0;
+}
+
+void Places::give_back_idle(const std::function<bool(const Idle &)> &which)
+{
+    HostCounts released;
+    std::erase_if(idle_, [&](const Idle &idle) {
+        bool goes = which(idle);
+        if (goes)
+            released[idle.host]++;
+        return goes;
+    });
+    if (!released.empty())
+        notices_.push_back({std::nullopt, std::nullopt, "", std::move(released)});
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------ */
+
+void Places::time(int64_t now_ms)
+{
+    now_ms_ = now_ms;
+    if (requests_.empty() && idle_.empty())
+        return;
+    for (Table::iterator it : waiting()) {
+        if (it->second.until_ms >= 0 && it->second.until_ms <= now_ms_)
+            give_up(it, WishEnd::WITHDRAWN, "its time is over");
+    }
+    if (!idle_.empty() && idle_.front().since_ms + LINGER_MS <= now_ms_)        /* they are in this order */
+        give_back_idle([this](const Idle &idle) { return idle.since_ms + LINGER_MS <= now_ms_; });
+}
+
+int64_t Places::next_ms() const
+{
+    int64_t next = idle_.empty() ? -1 : idle_.front().since_ms + LINGER_MS;
+    for (const auto &[key, request] : requests_) {
+        bool waits = request.state == State::WAITING && request.until_ms >= 0;
+        if (waits && (next < 0 || request.until_ms < next))
+            next = request.until_ms;
+    }
+    return next;
+}
+
+/* ---- what becomes of requests ---------------------------------------------------------------------------------- */
+
+/* It gets no place.  That one which was to come sooner or later does not is an error, with the reason. */
+void Places::give_up(Table::iterator it, WishEnd end, const std::string &reason)
+{
+    bool broken = it->second.hard && end == WishEnd::REFUSED;
+    events_.push_back({it->first.first, it->first.second, PMI_TASK_CANCELLED, 0, broken ? reason : "", ""});
+    drop(it, end, reason);
+}
+
+/* Its wish, if it waits for one, ends so; the next one. */
+Places::Table::iterator Places::drop(Table::iterator it, WishEnd end, const std::string &reason)
+{
+    uint64_t wish = it->second.wish;
+    Table::iterator next = over(it);
+    one_less(wish, end, reason);
+    return next;
+}
+
+/* A signal that waits already is sent once, as the kernel does it: the last time counts (STOP, CONT, STOP). */
+void Places::order(const Key &key, Request &request, task_order kind, const std::string &bytes)
+{
+    bool is_early = request.in_world && request.state == State::STARTED;
+    auto &orders = is_early ? request.late : request.host.has_daemon ? orders_ : awaiting_[request.host.name];
+    const Order order = {request.host.agent, {key.first, key.second, static_cast<uint32_t>(kind), 0}, bytes};
+    if (kind == TASK_SIGNAL)
+        std::erase(orders, order);
+    orders.push_back(order);
+}
+
+/* The place is free; the next one. */
+Places::Table::iterator Places::over(Table::iterator it)
+{
+    if (it->second.state != State::WAITING) {
+        auto load = loads_.find(it->second.host.name);
+        assert(held_ > 0 && load != loads_.end());
+        held_--;
+        load->second.alone -= it->second.alone;
+        if (--load->second.places == 0)
+            loads_.erase(load);
+        if (next_wish_)
+            idle_.push_back({it->second.host.name, now_ms_});
+    }
+    return requests_.erase(it);
+}
+
+bool Places::start(uint32_t uid, const StartTask &call)
+{
+    auto it = requests_.find({uid, call.number});
+    if (it == requests_.end() || it->second.state != State::HELD)
+        return false;
+    Request &request = it->second;
+    const Host *here = find_host(request.host.name);
+    if (!here) {
+        events_.push_back({uid, call.number, PMI_TASK_EXITED, 127, request.host.name + " cannot be reached", ""});
+        over(it);
+        give_waiting();
+        return true;
+    }
+    request.host = *here;
+    it->second.state = State::STARTED;
+    request.program = shown(first_text(call.program));
+    order(it->first, it->second, TASK_RUN, call.program);
+    return true;
+}
+
+std::optional<std::vector<std::string>> Places::start_world(uint32_t uid,
+                                                            const std::vector<StartWorld::Member> &members)
+{
+    std::vector<Request *> requests;
+    std::vector<std::string> hosts;
+    std::set<uint32_t> named;
+    for (const StartWorld::Member &member : members) {
+        auto it = requests_.find({uid, member.number});
+        if (it == requests_.end() || it->second.state != State::HELD || !named.insert(member.number).second)
+            return std::nullopt;
+        requests.push_back(&it->second);
+        hosts.push_back(it->second.host.name);
+    }
+    for (size_t i = 0; i < members.size(); i++) {
+        Request &request = *requests[i];
+        request.state = State::STARTED;
+        request.in_world = true;
+        request.host = {request.host.name, NO_AGENT};
+        request.program = members[i].argv.empty() ? "" : shown(members[i].argv[0]);
+    }
+    return hosts;
+}
+
+void Places::world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, const std::string &why)
+{
+    for (uint32_t number : numbers) {
+        events_.push_back({uid, number, PMI_TASK_EXITED, 127, why, ""});
+        over(requests_.find({uid, number}));
+    }
+    give_waiting();
+}
+
+void Places::runs_on(uint32_t uid, uint32_t number, uint64_t agent)
+{
+    if (auto it = requests_.find({uid, number}); it != requests_.end())
+        it->second.host.agent = agent;
+}
+
+void Places::cancel(uint32_t uid, uint32_t number)
+{
+    auto it = requests_.find({uid, number});
+    if (it == requests_.end() || it->second.state != State::WAITING)
+        return;
+    give_up(it, WishEnd::WITHDRAWN, "the program has cancelled it");
+}
+
+void Places::release(uint32_t uid, uint32_t number)
+{
+    auto it = requests_.find({uid, number});
+    if (it == requests_.end())
+        return;
+    it->second.wanted = false;
+    if (it->second.state == State::WAITING || it->second.state == State::HELD)
+        drop(it, WishEnd::WITHDRAWN, "the program has freed it");
+    give_waiting();
+}
+
+bool Places::signal(uint32_t uid, const SignalTask &call)
+{
+    auto it = requests_.find({uid, call.number});
+    if (it == requests_.end() || (it->second.state != State::STARTED && it->second.state != State::RUNNING))
+        return false;
+    order(it->first, it->second, TASK_SIGNAL, call.name);
+    return true;
+}
+
+void Places::owner_ended(uint32_t uid)
+{
+    for (auto it = requests_.lower_bound({uid, 0}); it != requests_.end() && it->first.first == uid;) {
+        Request &request = it->second;
+        request.wanted = false;
+        if (request.state == State::WAITING || request.state == State::HELD) {
+            it = drop(it, WishEnd::WITHDRAWN, "the process that has asked for it has ended");
+        } else {
+            order(it->first, request, TASK_END);
+            ++it;
+        }
+    }
+    give_waiting();
+}
+
+bool Places::report(uint64_t agent, const TaskReport &report)
+{
+    auto it = requests_.find({report.head.uid, report.head.number});
+    if (it == requests_.end() || !it->second.host.has_daemon || it->second.host.agent != agent)
+        return false;
+    Request &request = it->second;
+    bool ended = report.head.kind == PMI_TASK_EXITED;
+    if (ended ? request.state != State::STARTED && request.state != State::RUNNING : request.state != State::STARTED)
+        return false;
+    request.state = State::RUNNING;
+    for (Order &late : request.late)
+        orders_.push_back({agent, late.head, std::move(late.bytes)});
+    request.late.clear();
+    if (request.wanted)
+        events_.push_back({report.head.uid, report.head.number, static_cast<pmi_task_stage>(report.head.kind),
+                           report.head.code, report.text, ""});
+    if (ended)
+        over(it);
+    give_waiting();
+    return true;
+}
+
+bool Places::is_at(const Request &request, uint64_t agent)
+{
+    bool runs = request.state == State::STARTED || request.state == State::RUNNING;
+    return runs && request.host.has_daemon && request.host.agent == agent;
+}
+
+bool Places::any_at(uint64_t agent) const
+{
+    return std::ranges::any_of(requests_, [agent](const auto &entry) { return is_at(entry.second, agent); });
+}
+
+void Places::daemon_came(const std::string &host, uint64_t agent)
+{
+    for (auto &[key, request] : requests_) {
+        if (request.state != State::WAITING && !request.host.has_daemon && request.host.name == host)
+            request.host = {host, agent};
+    }
+    for (Order &order : awaiting_[host]) {
+        order.agent = agent;
+        orders_.push_back(std::move(order));
+    }
+    awaiting_.erase(host);
+}
+
+void Places::daemon_failed(const std::string &host, const std::string &why)
+{
+    awaiting_.erase(host);
+    for (auto it = requests_.begin(); it != requests_.end();) {
+        const Request &request = it->second;
+        if (request.state != State::STARTED || request.host.has_daemon || request.host.name != host) {
+            ++it;
+            continue;
+        }
+        if (request.wanted)
+            events_.push_back({it->first.first, it->first.second, PMI_TASK_EXITED, 127, why, ""});
+        it = over(it);
+    }
+    give_waiting();
+}
+
+void Places::agent_lost(uint64_t agent)
+{
+    std::erase_if(hosts_, [&](const Host &host) { return host.has_daemon && host.agent == agent; });
+    set_hosts(std::move(hosts_));
+    for (auto it = requests_.begin(); it != requests_.end();) {
+        Request &request = it->second;
+        if (!is_at(request, agent)) {
+            ++it;
+            continue;
+        }
+        if (request.wanted)
+            events_.push_back({it->first.first, it->first.second, PMI_TASK_EXITED, 128 + 9,
+                               request.state == State::RUNNING ? "" : "its host was lost", ""});
+        it = over(it);
+    }
+    give_waiting();
+}
+
+}  // namespace elastic
