@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import random
 import signal
 import sys
 import threading
@@ -30,6 +31,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "test"))
 sys.path.insert(0, str(ROOT / "test" / "elastic"))
 from harness import processes  # noqa: E402
+from support.folders import BUILD, PREFIX  # noqa: E402
 from support.skips import ExpectedSkips  # noqa: E402
 
 MAX_FLAKES = 2
@@ -41,13 +43,12 @@ Config = Any
 
 def pytest_addoption(parser: Any) -> None:
     group = parser.getgroup("elastic", "Elastic MPICH")
-    build = Path(os.environ.get("ELASTIC_BUILD") or ROOT / "build")
-    prefix = Path(os.environ.get("ELASTIC_PREFIX") or build / "install")
-    group.addoption("--mpi", type=Path, default=prefix, metavar="PREFIX", help="the installation under test (build/install)")
+    group.addoption("--mpi", type=Path, default=PREFIX, metavar="PREFIX", help="the installation under test (build/install)")
     group.addoption("--full", action="store_true", help="the long tests as well")
-    group.addoption("--seed", type=int, help="for schedules, pauses and moments of kills that are drawn")
+    group.addoption("--seed", type=int, help="for schedules, pauses and moments of kills that are drawn, and for --random-order")
+    group.addoption("--random-order", action="store_true", help="files, and the tests of a file, in an order drawn from --seed")
     group.addoption("--patience", type=float, default=1.0, help="factor on the deadlines of tests (1)")
-    group.addoption("--logs", type=Path, default=build / "logs" / "tests", help="where logs of failed tests go")
+    group.addoption("--logs", type=Path, default=BUILD / "logs" / "tests", help="where logs of failed tests go")
     group.addoption("--stock-mpiexec", type=Path, help="a launcher without the extension (default: Debian's)")
     group.addoption("--reference", type=Path, metavar="MPIEXEC", help="a stock mpiexec that ours is compared with (test/pm)")
 
@@ -61,7 +62,6 @@ def worker_input(config: Config) -> dict[str, Any] | None:
 
 
 def pytest_configure(config: Config) -> None:
-    config.addinivalue_line("markers", "elastic: a test of this repository")
     inherited = worker_input(config)
     if inherited is not None:
         config.option.seed = inherited["elastic_seed"]
@@ -100,16 +100,30 @@ def separate_shared_memory() -> None:
 
 
 def pytest_report_header(config: Config) -> str:
-    return f"mpi: {config.option.mpi}; seed: {config.option.seed}"
+    order = "; random order" if config.option.random_order else ""
+    return f"mpi: {config.option.mpi}; seed: {config.option.seed}{order}"
 
 
 def pytest_collection_modifyitems(config: Config, items: list[pytest.Item]) -> None:
-    if config.option.full:
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
+    slow = [] if config.option.full else [item for item in items if item.get_closest_marker("slow")]
     if slow:
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    if config.option.random_order:
+        items[:] = drawn_order(items, config.option.seed)
+
+
+def drawn_order(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
+    """The same for all workers.  The tests of a file stay together: they share what is slow to start."""
+    draw = random.Random(seed)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    order = list(files.values())
+    draw.shuffle(order)
+    for tests in order:
+        draw.shuffle(tests)
+    return [item for tests in order for item in tests]
 
 
 # ---------------------------------------------------------------- one test

@@ -28,10 +28,11 @@ from typing import Any
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "maint"))
+sys.path[:0] = [str(ROOT / "maint"), str(ROOT / "test")]
 from private_apt import PrivateApt  # noqa: E402
+from support import folders  # noqa: E402
 
-BUILD = Path(os.environ.get("ELASTIC_BUILD") or ROOT / "build") / "debian"
+BUILD = folders.BUILD / "debian"
 MPI_PACKAGES = ("mpich", "libmpich12")
 SHOWN_LINES = 20
 

@@ -16,13 +16,14 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "cluster"))
 from harness.build import Programs  # noqa: E402
 from harness.job import LAST_LINES, Setting, Skip, TestFailure, TestRun  # noqa: E402
+from support.folders import BUILD  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def setting(mpi: Path, pytestconfig: Any) -> Iterator[Setting]:
     option = pytestconfig.option
     name = hashlib.sha256(str(mpi).encode()).hexdigest()[:12]
-    programs = Programs.of(mpi, HERE / "programs", Path(option.logs).parent.parent / "test-programs" / name)
+    programs = Programs.of(mpi, HERE / "programs", BUILD / "test-programs" / name)
     # Not below pytest's folder, which nobody else may enter: tests have other users.  Short: it holds sockets.
     folder = Path(tempfile.mkdtemp(prefix="et-"))
     yield Setting(mpi, programs, folder, option.seed, option.stock_mpiexec, patience_factor=option.patience)
@@ -30,7 +31,7 @@ def setting(mpi: Path, pytestconfig: Any) -> Iterator[Setting]:
 
 
 @pytest.fixture
-def drive(setting: Setting, request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
+def drive(setting: Setting, request: pytest.FixtureRequest) -> Callable[..., None]:
     """Runs one test: `drive(start, body)`, where start() makes its TestRun; checks what is left, writes a log of a failure."""
 
     def run_one(start: Callable[[Path], TestRun], body: Callable[[Any], None]) -> None:
@@ -41,15 +42,15 @@ def drive(setting: Setting, request: pytest.FixtureRequest) -> Iterator[Callable
             body(run)
         except TestFailure as error:
             failure = str(error)
-        except Skip as skip:
+        except Skip:
             finish(run, "", request)
-            pytest.skip(str(skip))
+            raise
         except BaseException:
             run.leftovers()
             raise
         finish(run, failure, request)
 
-    yield run_one
+    return run_one
 
 
 def finish(run: TestRun, failure: str, request: pytest.FixtureRequest) -> None:

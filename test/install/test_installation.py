@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "maint"))
 from private_apt import AptError, debian_packages  # noqa: E402
+from support.checks import Failure, Skip, expect  # noqa: E402
 
 PROGRAMS = ("mpicc", "mpicxx", "mpifort", "mpif77", "mpif90", "mpiexec", "mpirun", "mpiexec.hydra",
             "hydra_pmi_proxy", "mpichversion", "elastic", "elasticd")  # fmt: skip
@@ -107,14 +108,6 @@ ADAPT_FORTRAN = """      program main
 """
 
 
-class Failure(Exception):
-    """Why a check failed."""
-
-
-class Skip(Exception):
-    """Why a check could not be made."""
-
-
 class Checks:
     """The checks; every method whose name begins with check_ is one, its first line says what it shows."""
 
@@ -132,24 +125,20 @@ class Checks:
             raise Failure(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
-    def want(self, condition: bool, message: str) -> None:
-        if not condition:
-            raise Failure(message)
-
     def compile_and_run(self, compiler: str, name: str, text: str, *flags: str) -> None:
         """Compile with one of our wrappers, run with three processes, look at the answer."""
         (self.folder / name).write_text(text)
         program = str(self.folder / name) + ".exe"
         self.call(f"{self.prefix}/bin/{compiler}", *flags, "-o", program, name)
         output = self.call(f"{self.prefix}/bin/mpiexec", "-n", "3", program)
-        self.want(output == "sum 3 of 3\n", f"unexpected output: {output!r}")
+        expect(output == "sum 3 of 3\n", f"unexpected output: {output!r}")
 
     # ------------------------------------------------------------ completeness
 
     def check_programs(self) -> None:
         """all programs are there"""
         missing = [name for name in PROGRAMS if not os.access(self.prefix / "bin" / name, os.X_OK)]
-        self.want(not missing, f"missing in {self.prefix}/bin: {' '.join(missing)}")
+        expect(not missing, f"missing in {self.prefix}/bin: {' '.join(missing)}")
 
     def check_c(self) -> None:
         """mpicc compiles what mpiexec runs"""
@@ -194,41 +183,41 @@ class Checks:
         self.call("gcc", "p.c", "-o", "p", *flags.split())
         output = self.call(f"{self.prefix}/bin/mpiexec", "-n", "3", str(self.folder / "p"),
                            LD_LIBRARY_PATH=f"{self.prefix}/lib")  # fmt: skip
-        self.want(output == "sum 3 of 3\n", f"unexpected output: {output!r}")
+        expect(output == "sum 3 of 3\n", f"unexpected output: {output!r}")
 
     def check_wrappers(self) -> None:
         """the compiler wrappers name plain compilers and no folder but their own"""
         for name in ("mpicc", "mpicxx", "mpifort"):
             shown = self.call(f"{self.prefix}/bin/{name}", "-show")
-            self.want("ccache" not in shown, f"{name} -show: {shown}")
+            expect("ccache" not in shown, f"{name} -show: {shown}")
             folders = re.findall(r"-(?:I|L|Wl,-rpath -Wl,)(/\S+)", shown)
             alien = [f for f in folders if not f.startswith((str(self.prefix), "/usr/"))]
-            self.want(not alien, f"{name} -show names {alien}")
+            expect(not alien, f"{name} -show names {alien}")
 
     def check_version(self) -> None:
         """mpichversion and mpiexec tell the version and the device"""
-        self.want("4.0.2" in self.call(f"{self.prefix}/bin/mpichversion"), "mpichversion does not say 4.0.2")
-        self.want("4.0.2" in self.call(f"{self.prefix}/bin/mpiexec", "--version"), "mpiexec --version does not say 4.0.2")
+        expect("4.0.2" in self.call(f"{self.prefix}/bin/mpichversion"), "mpichversion does not say 4.0.2")
+        expect("4.0.2" in self.call(f"{self.prefix}/bin/mpiexec", "--version"), "mpiexec --version does not say 4.0.2")
 
     def check_own_version(self) -> None:
         """library, commands and manual pages have the version of configure.ac"""
         found = re.search(r"^AC_INIT\(\[[^]]*\], \[([^]]*)\]", (ROOT / "configure.ac").read_text(), re.M)
         assert found
         version = found[1]
-        self.want(f"Elastic-MPICH-{version}" in self.call(f"{self.prefix}/bin/mpichversion"), "mpichversion differs")
+        expect(f"Elastic-MPICH-{version}" in self.call(f"{self.prefix}/bin/mpichversion"), "mpichversion differs")
         for command in ("elastic", "elasticd"):
             told = self.call(f"{self.prefix}/bin/{command}", "--version")
-            self.want(f"{command} {version}" in told, f"{command} --version prints {told}")
+            expect(f"{command} {version}" in told, f"{command} --version prints {told}")
         page = self.prefix / "share" / "man" / "man1" / "elastic.1"
-        self.want(f'"Elastic MPICH {version}"' in page.read_text(encoding="utf-8"), "elastic.1 differs")
+        expect(f'"Elastic MPICH {version}"' in page.read_text(encoding="utf-8"), "elastic.1 differs")
 
     def check_refused_options(self) -> None:
         """options of MPICH with which adaptations cannot work are refused before anything is built"""
         for option in ("--with-device=ch3", "--with-device=ch4:ucx", "--enable-thread-cs=per-vci"):
             command = [str(ROOT / "maint" / "build"), "--build-dir", str(self.folder / "b"), "--", "--with-x", option]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
-            self.want(done.returncode != 0 and option in done.stderr, f"maint/build -- {option}: {done.stderr}")
-        self.want(not (self.folder / "b").exists(), "a build folder was made")
+            expect(done.returncode != 0 and option in done.stderr, f"maint/build -- {option}: {done.stderr}")
+        expect(not (self.folder / "b").exists(), "a build folder was made")
         self.call(str(ROOT / "maint" / "check-options"), "--with-device=ch4:ofi", "--enable-thread-cs=global", "CC=gcc")
 
     def check_manual(self) -> None:
@@ -236,22 +225,22 @@ class Checks:
         folder = self.prefix / "share" / "man"
         for section, name in [(1, "elastic"), *((3, name) for name in (*OPERATIONS, "MPI_Send"))]:
             path = folder / f"man{section}" / f"{name}.{section}"
-            self.want(path.is_file(), f"{path} is missing")
+            expect(path.is_file(), f"{path} is missing")
             done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", str(path)], capture_output=True,
                                   text=True, env={**self.environment, "MANPAGER": "cat"}, check=False)  # fmt: skip
-            self.want(name in done.stdout, f"man {path} shows nothing: {done.stderr}")
-            self.want(name == "MPI_Send" or not done.stderr, f"man {path}: {done.stderr}")
+            expect(name in done.stdout, f"man {path} shows nothing: {done.stderr}")
+            expect(name == "MPI_Send" or not done.stderr, f"man {path}: {done.stderr}")
         self.call(sys.executable, str(ROOT / "maint" / "make-man"), "--check")
 
     def check_modulefile(self) -> None:
         """the environment-module file sets paths that exist"""
         files = list((self.prefix / "share" / "modulefiles" / "elastic-mpich").glob("*"))
-        self.want(len(files) == 1, f"module files: {files}")
+        expect(len(files) == 1, f"module files: {files}")
         text = files[0].read_text()
-        self.want(text.startswith("#%Module") and "@" not in re.sub(r"#.*", "", text), f"{files[0]} is not complete")
+        expect(text.startswith("#%Module") and "@" not in re.sub(r"#.*", "", text), f"{files[0]} is not complete")
         paths = re.findall(r"^(?:prepend-path|setenv)\s+\S+\s+(/[^\s:]+)", text, re.M)
         missing = [path for path in paths if not Path(path).exists()]
-        self.want(len(paths) >= 6 and not missing, f"{files[0]} names folders that do not exist: {missing}")
+        expect(len(paths) >= 6 and not missing, f"{files[0]} names folders that do not exist: {missing}")
 
     def check_measured_entry_points(self) -> None:
         """a rigid program's calls cost a load and a branch that is not taken beside stock MPICH's code"""
@@ -270,10 +259,10 @@ class Checks:
             if at := [i for i, text in enumerate(instructions) if "<MPIR_Measure_on>" in text]:
                 branch = next(text for text in instructions[at[0] + 1 :] if re.match(r"j|call", text))
                 looks[name] = len(at), instructions[at[0]].split()[0], branch
-        self.want(len(looks) > 200 and "PMPI_Send" in looks, f"{len(looks)} entry points are measured: {sorted(looks)[:20]}")
+        expect(len(looks) > 200 and "PMPI_Send" in looks, f"{len(looks)} entry points are measured: {sorted(looks)[:20]}")
         wrong = {name: look for name, look in looks.items()
                  if look[:2] != (1, "testb") or not re.fullmatch(rf"jne\s+\w+ <{name}\.cold(\+0x\w+)?>", look[2])}  # fmt: skip
-        self.want(not wrong, f"{len(wrong)} of {len(looks)} are otherwise: {dict(list(wrong.items())[:5])}")
+        expect(not wrong, f"{len(wrong)} of {len(looks)} are otherwise: {dict(list(wrong.items())[:5])}")
 
     def check_services_off(self) -> None:
         """services of packages that are installed for tests are neither started nor enabled, others are not concerned"""
@@ -297,9 +286,9 @@ class Checks:
         for command, result in wanted.items():
             said.write_text("")
             self.call("sh", "-c", f"set -e; {command}", PATH=path, ELASTIC_SERVICES_OFF="ssh munge ")
-            self.want(said.read_text().strip() == result, f"{command}: {said.read_text()!r}, not {result!r}")
+            expect(said.read_text().strip() == result, f"{command}: {said.read_text()!r}, not {result!r}")
         enabled = "if deb-systemd-helper --quiet was-enabled munge.service; then echo yes; else echo no; fi"
-        self.want(self.call("sh", "-c", enabled, PATH=path, ELASTIC_SERVICES_OFF="munge").strip() == "no", "munge is enabled")
+        expect(self.call("sh", "-c", enabled, PATH=path, ELASTIC_SERVICES_OFF="munge").strip() == "no", "munge is enabled")
 
     # ------------------------------------------------------------ Debian's libmpich12
 
@@ -336,20 +325,20 @@ class Checks:
         for ours, theirs in LIBRARIES.items():
             for suffix in (".so", ".so.12"):
                 path = self.prefix / "lib" / f"{theirs}{suffix}"
-                self.want(path.exists(), f"{path} is missing")
+                expect(path.exists(), f"{path} is missing")
                 real = (self.prefix / "lib" / f"{ours}.so.12").resolve()
-                self.want(path.resolve() == real, f"{path} is not {real}")
+                expect(path.resolve() == real, f"{path} is not {real}")
 
     def check_exported_symbols(self) -> None:
         """the libraries export all that Debian's export, data with the same size"""
         for ours, theirs in LIBRARIES.items():
             wanted = self.symbols(self.debian_libraries() / f"{theirs}.so.12")
             found = self.symbols(self.prefix / "lib" / f"{ours}.so.12")
-            self.want(len(wanted) > 10, f"{theirs}.so.12 of Debian: only {len(wanted)} symbols read")
+            expect(len(wanted) > 10, f"{theirs}.so.12 of Debian: only {len(wanted)} symbols read")
             # MPII_Version_*: texts about how the library was configured, of any length.
             wrong = sorted(name for name, kind in wanted.items()
                            if found.get(name) != kind and not name.startswith("MPII_Version_"))  # fmt: skip
-            self.want(not wrong, f"{ours}.so.12 lacks or changes {len(wrong)} symbols: {' '.join(wrong[:20])}")
+            expect(not wrong, f"{ours}.so.12 lacks or changes {len(wrong)} symbols: {' '.join(wrong[:20])}")
 
     def check_header(self) -> None:
         """mpi.h defines every constant of Debian's with the same value"""
@@ -361,9 +350,9 @@ class Checks:
 
         theirs = defines(next(self.debian().glob("usr/include/*/mpich")))
         ours = defines(self.prefix / "include")
-        self.want(len(theirs) > 250, f"only {len(theirs)} constants read from Debian's mpi.h")
+        expect(len(theirs) > 250, f"only {len(theirs)} constants read from Debian's mpi.h")
         wrong = sorted(name for name, value in theirs.items() if ours.get(name) != value)
-        self.want(not wrong, f"mpi.h differs from Debian's in {' '.join(wrong)}")
+        expect(not wrong, f"mpi.h differs from Debian's in {' '.join(wrong)}")
 
     def debian_program(self, wrapper: str, name: str, text: str) -> Path:
         """Compile with Debian's own wrapper, told where it has been unpacked."""
@@ -384,13 +373,13 @@ class Checks:
         """It must ask for Debian's names, get our libraries, and work."""
         needed = self.call("readelf", "-d", str(program))
         for library in wanted:
-            self.want(f"[{library}]" in needed, f"the program does not ask for {library}")
+            expect(f"[{library}]" in needed, f"the program does not ask for {library}")
         path = f"{self.prefix}/lib"
         found = self.call("ldd", str(program), LD_LIBRARY_PATH=path)
         for library in wanted:
-            self.want(f"{library} => {path}/" in found, f"{library} is not ours:\n{found}")
+            expect(f"{library} => {path}/" in found, f"{library} is not ours:\n{found}")
         output = self.call(f"{self.prefix}/bin/mpiexec", "-n", "3", str(program), LD_LIBRARY_PATH=path)
-        self.want(output == "sum 3 of 3\n", f"unexpected output: {output!r}")
+        expect(output == "sum 3 of 3\n", f"unexpected output: {output!r}")
 
     def check_debian_c(self) -> None:
         """a program built by Debian's mpicc runs on our library"""
@@ -429,22 +418,22 @@ class Checks:
         done = subprocess.run([f"{self.prefix}/bin/mpiexec", *options, "sh", "-c", script], cwd=work, text=True,
                               env=self.environment, capture_output=True, timeout=RUN_LIMIT_S, check=False)  # fmt: skip
         said = done.stdout + done.stderr
-        self.want(done.returncode == 0, f"exit code {done.returncode}\n{said}")
+        expect(done.returncode == 0, f"exit code {done.returncode}\n{said}")
         return list(work.glob("trace*/*/eztrace_log.otf2")), said
 
     def check_eztrace_rigid(self) -> None:
         """Debian's eztrace traces an adaptive program that is not resized"""
         traces, said = self.traced("--epochs 0", "-n", "2", around=False)
-        self.want(said == "PASS epoch=0 size=2\n", f"unexpected output: {said}")
-        self.want(len(traces) == 1, f"traces: {traces}")
+        expect(said == "PASS epoch=0 size=2\n", f"unexpected output: {said}")
+        expect(len(traces) == 1, f"traces: {traces}")
 
     def check_eztrace_adaptive(self) -> None:
         """Debian's eztrace traces each process over adaptations, and changes nothing"""
         traces, said = self.traced("--epochs 3", "-n", "2", "--adapt-schedule", "4,1,3", around=True)
         lines = said.splitlines()
         unknown = [line for line in lines if not re.match("PASS|JOINED|LEFT", line)]
-        self.want("PASS epoch=3 size=3" in lines and not unknown, f"unexpected output: {said}")
-        self.want(len(traces) == 6, f"6 processes, {len(traces)} traces")
+        expect("PASS epoch=3 size=3" in lines and not unknown, f"unexpected output: {said}")
+        expect(len(traces) == 6, f"6 processes, {len(traces)} traces")
 
 
 @pytest.fixture(scope="module")
@@ -455,7 +444,4 @@ def checks(mpi: Path, tmp_path_factory: pytest.TempPathFactory) -> Checks:
 @pytest.mark.parametrize("name", [name.removeprefix("check_") for name in vars(Checks) if name.startswith("check_")])
 @pytest.mark.xdist_group("install")
 def test_installation(name: str, checks: Checks) -> None:
-    try:
-        getattr(checks, f"check_{name}")()
-    except Skip as reason:
-        pytest.skip(str(reason))
+    getattr(checks, f"check_{name}")()

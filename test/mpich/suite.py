@@ -31,9 +31,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-BUILD = Path(os.environ.get("ELASTIC_BUILD") or ROOT / "build")
+sys.path.insert(0, str(HERE.parent))
+from support.folders import BUILD, ROOT  # noqa: E402
+
 QUICK_MAX_PROCESSES = 4
 JOBS = os.cpu_count() or 1
 SHOWN_LINES = 20  # of what a failed test printed

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.checks import Failure, expect, wait_for
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 60  # of any one mpiexec
@@ -41,24 +42,6 @@ slow*) sleep 2 ;; silent*) trap "" TERM; exec sleep 1000 ;; esac
 unset HYDI_CONTROL_FD
 eval exec "$@"
 """
-
-
-class Failure(Exception):
-    """What a test expected and did not see."""
-
-
-def expect(condition: object, message: str) -> None:
-    if not condition:
-        raise Failure(message)
-
-
-def wait_for(what: str, condition: Callable[[], object], limit_s: float = 60) -> object:
-    end = time.monotonic() + limit_s
-    while time.monotonic() < end:
-        if value := condition():
-            return value
-        time.sleep(0.02)
-    raise Failure(f"waited {limit_s:g} s in vain for {what}")
 
 
 def children(pid: int, field: str = "pid") -> list[str]:

@@ -16,30 +16,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-WAIT_S = 150.0  # generous: machines are shared
+from support.checks import WAIT_S, Failure, Skip, expect, wait_for
+
 HERE = Path(__file__).resolve().parent
-
-
-class Failure(Exception):
-    """What a test expected and did not see."""
-
-
-class Skip(Exception):
-    """Why a test cannot be run here."""
-
-
-def expect(condition: object, message: str) -> None:
-    if not condition:
-        raise Failure(message)
-
-
-def wait_for(what: str, condition: Callable[[], Any], limit_s: float = WAIT_S) -> Any:
-    end = time.monotonic() + limit_s
-    while time.monotonic() < end:
-        if value := condition():
-            return value
-        time.sleep(0.02)
-    raise Failure(f"waited {limit_s:g} s in vain for {what}")
 
 
 @dataclasses.dataclass

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("ELASTIC_BUILD") or ROOT / "build")
+from support.folders import BUILD, ROOT
+
 UNIT = BUILD / "unit"
 LIMIT_S = 600
 FUZZERS_IN = ("src/rm", "src/pm/hydra/elastic", "src/mpi/dynproc")

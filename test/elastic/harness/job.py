@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from support.checks import Skip
+
 from . import processes
 from .build import EPOP, Programs
 from .testlist import Test
@@ -29,10 +31,6 @@ class TestFailure(Exception):
     """Why a test failed."""
 
     __test__ = False  # pytest: not a class of tests
-
-
-class Skip(Exception):
-    """Why a test cannot run here."""
 
 
 @dataclass

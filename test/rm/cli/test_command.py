@@ -22,20 +22,12 @@ import pytest
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from fake_elasticd import USER, FakeElasticd, Refused, measured_loops, now_ms  # noqa: E402
+from support.checks import Failure, expect  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 LIMIT_S = 60.0  # for anything that is waited for; machines are slow
 COMMANDS = ("run submit attach queue show history nodes ps psets loops events version resize update cancel hold release drain resume "
             "top report").split()  # fmt: skip
-
-
-class Failure(Exception):
-    """Why a test failed."""
-
-
-def want(condition: Any, message: object) -> None:
-    if not condition:
-        raise Failure(str(message))
 
 
 class Place:
@@ -60,7 +52,7 @@ class Place:
         except subprocess.TimeoutExpired:
             process.kill()
             raise Failure(f"elastic {' '.join(words)} does not end") from None
-        want(process.returncode == code, f"elastic {' '.join(words)}: exit code {process.returncode}, wanted {code}\n{out}{err}")
+        expect(process.returncode == code, f"elastic {' '.join(words)}: exit code {process.returncode}, wanted {code}\n{out}{err}")
         return out, err
 
     def objects(self, *words: str) -> list[dict[str, Any]]:
@@ -72,7 +64,7 @@ class Place:
     def wait_until(self, what: str, condition: Callable[[], Any]) -> None:
         deadline = time.monotonic() + LIMIT_S
         while not condition():
-            want(time.monotonic() < deadline, f"waited {LIMIT_S:.0f} s: {what}")
+            expect(time.monotonic() < deadline, f"waited {LIMIT_S:.0f} s: {what}")
             time.sleep(0.02)
 
 
@@ -85,7 +77,7 @@ def here(mpi: Path) -> Iterator[Place]:
         finally:
             here.fake.close()
         left = sorted(path.name for path in Path(folder).glob("elastic-run-*"))
-        want(not left, f"left behind: {left}")
+        expect(not left, f"left behind: {left}")
 
 
 # ---------------------------------------------------------------- run
@@ -94,10 +86,10 @@ def here(mpi: Path) -> Iterator[Place]:
 def test_run_passes_output_and_code(here: Place) -> None:
     """run: output, error and exit code are the job's"""
     out, err = here.call("run", "sh", "-c", "echo to-out; echo to-err >&2; exit 7", code=7)
-    want(out == "to-out\n", out)
-    want("to-err\n" in err, err)
+    expect(out == "to-out\n", out)
+    expect("to-err\n" in err, err)
     out, err = here.call("run", "--", "echo", "-n", "--json")
-    want(out == "--json" and err == "", (out, err))
+    expect(out == "--json" and err == "", (out, err))
 
 
 def test_run_sends_what_was_asked_for(here: Place) -> None:
@@ -110,31 +102,31 @@ def test_run_sends_what_was_asked_for(here: Place) -> None:
               "command": ["true", "-n", "1"], "directory": str(here.folder),
               "environment": {"PATH": here.environment["PATH"]}}  # fmt: skip
     for name, value in wanted.items():
-        want(body.get(name) == value, f"{name}: {body.get(name)!r}, wanted {value!r}")
-    want({"output", "error", "key"} <= set(body) and "input" not in body, sorted(body))
+        expect(body.get(name) == value, f"{name}: {body.get(name)!r}, wanted {value!r}")
+    expect({"output", "error", "key"} <= set(body) and "input" not in body, sorted(body))
 
 
 def test_run_much_output(here: Place) -> None:
     """run: many megabytes of output arrive complete and in order"""
     out, _ = here.call("run", "seq", "1", "1500000")
-    want(out == "".join(f"{i}\n" for i in range(1, 1500001)), f"{len(out)} bytes")
+    expect(out == "".join(f"{i}\n" for i in range(1, 1500001)), f"{len(out)} bytes")
 
 
 def test_run_input(here: Place) -> None:
     """run: standard input reaches the job, and so does its end"""
     text = "".join(f"line {i}\n" for i in range(50000))
     out, _ = here.call("run", "cat", text=text)
-    want(out == text, f"{len(out)} of {len(text)} bytes")
+    expect(out == text, f"{len(out)} of {len(text)} bytes")
     out, _ = here.call("run", "wc", "-c", text="")
-    want(out.strip() == "0", out)
+    expect(out.strip() == "0", out)
     here.call("run", "true", text=text)  # one that does not read it
 
 
 def test_run_output_to_files(here: Place) -> None:
     """run: -o and -e write files instead"""
     out, err = here.call("run", "-o", "out-%j", "-e", "err-%j", "sh", "-c", "echo one; echo two >&2")
-    want(out == "" and err == "", (out, err))
-    want((here.folder / "out-1").read_text() == "one\n" and (here.folder / "err-1").read_text() == "two\n", "files")
+    expect(out == "" and err == "", (out, err))
+    expect((here.folder / "out-1").read_text() == "one\n" and (here.folder / "err-1").read_text() == "two\n", "files")
 
 
 def test_run_signals(here: Place) -> None:
@@ -142,12 +134,12 @@ def test_run_signals(here: Place) -> None:
     script = "trap 'echo got-usr1' USR1; echo ready; while :; do sleep 0.05; done"
     process = here.start("run", "sh", "-c", script)
     assert process.stdout
-    want(process.stdout.readline() == "ready\n", "not ready")
+    expect(process.stdout.readline() == "ready\n", "not ready")
     process.send_signal(signal.SIGUSR1)
-    want(process.stdout.readline() == "got-usr1\n", "USR1 did not arrive")
+    expect(process.stdout.readline() == "got-usr1\n", "USR1 did not arrive")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=LIMIT_S)
-    want(process.returncode == 130, process.returncode)
+    expect(process.returncode == 130, process.returncode)
 
 
 def test_run_interrupted_while_waiting(here: Place) -> None:
@@ -156,8 +148,8 @@ def test_run_interrupted_while_waiting(here: Place) -> None:
     here.wait_until("the job waits", lambda: here.fake.jobs)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=LIMIT_S)
-    want(here.fake.jobs[1]["state"] == "CANCELLED", here.fake.jobs[1]["state"])
-    want(process.returncode == 1 and "CANCELLED" in err and "waits" in err, (process.returncode, err))
+    expect(here.fake.jobs[1]["state"] == "CANCELLED", here.fake.jobs[1]["state"])
+    expect(process.returncode == 1 and "CANCELLED" in err and "waits" in err, (process.returncode, err))
 
 
 def test_run_held_then_released(here: Place) -> None:
@@ -166,26 +158,26 @@ def test_run_held_then_released(here: Place) -> None:
     assert process.stderr
     here.wait_until("the job waits", lambda: here.fake.jobs)
     here.wait_until("it is followed", lambda: any("until=" in path for _, path, _ in here.fake.requests))
-    want("job 1 waits: Held" in (line := process.stderr.readline()), line)
+    expect("job 1 waits: Held" in (line := process.stderr.readline()), line)
     here.call("release", "1")
-    want("starts with 2 processes on n0:2" in (line := process.stderr.readline()), line)
+    expect("starts with 2 processes on n0:2" in (line := process.stderr.readline()), line)
     (here.folder / "go").touch()
     out, err = process.communicate(timeout=LIMIT_S)
-    want(out == "done\n" and process.returncode == 0, (out, err))
+    expect(out == "done\n" and process.returncode == 0, (out, err))
 
 
 def test_run_survives_the_daemon(here: Place) -> None:
     """run: elasticd goes away and comes back; output and exit code are complete"""
     process = here.start("run", "sh", "-c", "echo first; while [ ! -e go ]; do sleep 0.05; done; echo last; exit 5")
     assert process.stdout and process.stderr
-    want(process.stdout.readline() == "first\n", "no output")
+    expect(process.stdout.readline() == "first\n", "no output")
     here.fake.go_away()
-    want("waiting for elasticd" in process.stderr.readline(), "absence is not told")
+    expect("waiting for elasticd" in process.stderr.readline(), "absence is not told")
     (here.folder / "go").touch()
-    want(process.stdout.readline() == "last\n", "no output while elasticd is away")
+    expect(process.stdout.readline() == "last\n", "no output while elasticd is away")
     here.fake.listen()
     _, err = process.communicate(timeout=LIMIT_S)
-    want(process.returncode == 5 and "answers again" in err, (process.returncode, err))
+    expect(process.returncode == 5 and "answers again" in err, (process.returncode, err))
 
 
 def test_run_with_a_closed_reader(here: Place) -> None:
@@ -194,14 +186,14 @@ def test_run_with_a_closed_reader(here: Place) -> None:
     assert process.stdout
     process.stdout.readline()
     process.stdout.close()
-    want(process.wait(LIMIT_S) != 0, "success")
-    want(here.fake.jobs[1]["state"] == "CANCELLED", here.fake.jobs[1])
+    expect(process.wait(LIMIT_S) != 0, "success")
+    expect(here.fake.jobs[1]["state"] == "CANCELLED", here.fake.jobs[1])
 
 
 def test_run_program_that_is_not_there(here: Place) -> None:
     """run: a program that cannot be started is told"""
     _, err = here.call("run", "./not-there", code=1)
-    want("cannot start ./not-there" in err, err)
+    expect("cannot start ./not-there" in err, err)
 
 
 def test_run_at_a_terminal(here: Place) -> None:
@@ -211,13 +203,13 @@ def test_run_at_a_terminal(here: Place) -> None:
     out, err = process.communicate(timeout=LIMIT_S)
     os.close(master)
     os.close(slave)
-    want(out == "hello\n" and process.returncode == 0, (out, err))
+    expect(out == "hello\n" and process.returncode == 0, (out, err))
 
 
 def test_run_json(here: Place) -> None:
     """run --json: the job at its end goes to standard error, as one object"""
     out, err = here.call("run", "--json", "echo", "x")
-    want(out == "x\n" and json.loads(err)["state"] == "DONE", (out, err))
+    expect(out == "x\n" and json.loads(err)["state"] == "DONE", (out, err))
 
 
 # ---------------------------------------------------------------- submit
@@ -226,10 +218,10 @@ def test_run_json(here: Place) -> None:
 def test_submit_program_and_wait(here: Place) -> None:
     """submit: prints the number; --wait returns the job's code; output goes to the file"""
     out, _ = here.call("submit", "sh", "-c", "echo text")
-    want(out == "Submitted job 1\n", out)
-    want(here.call("submit", "--parsable", "--wait", "sh", "-c", "exit 9", code=9)[0] == "2\n", "not parsable")
+    expect(out == "Submitted job 1\n", out)
+    expect(here.call("submit", "--parsable", "--wait", "sh", "-c", "exit 9", code=9)[0] == "2\n", "not parsable")
     here.wait_until("job 1 ends", lambda: here.fake.jobs[1]["state"] == "DONE")
-    want((here.folder / "elastic-1.out").read_text() == "text\n", "no output file")
+    expect((here.folder / "elastic-1.out").read_text() == "text\n", "no output file")
 
 
 def test_submit_mask_and_limits(here: Place) -> None:
@@ -237,7 +229,7 @@ def test_submit_mask_and_limits(here: Place) -> None:
     here.call("submit", "--wait", "true", umask=0o027)
     (body,) = here.posted()
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    want((body["umask"], body["limits"]["nofile"]) == (0o027, soft), body)
+    expect((body["umask"], body["limits"]["nofile"]) == (0o027, soft), body)
 
 
 def test_submit_script_with_options(here: Place) -> None:
@@ -247,38 +239,38 @@ def test_submit_script_with_options(here: Place) -> None:
                       "#ELASTIC --exclusive\n")  # fmt: skip
     here.call("submit", "-J", "other", "--wait", "job.sh", "-n", "x")
     (body,) = here.posted()
-    want(body["script"] == script.read_text() and body["command"] == ["job.sh", "-n", "x"], body)
-    want((body["min"], body["max"], body["time_limit_ms"], body["name"]) == (2, 4, 300000, "other"), body)
-    want("exclusive" not in body, "a line behind the head counted")
-    want((here.folder / "elastic-1.out").read_text() == "x 1\n", "output")
-    want(here.call("show", "--script", "1")[0] == script.read_text(), "script")
+    expect(body["script"] == script.read_text() and body["command"] == ["job.sh", "-n", "x"], body)
+    expect((body["min"], body["max"], body["time_limit_ms"], body["name"]) == (2, 4, 300000, "other"), body)
+    expect("exclusive" not in body, "a line behind the head counted")
+    expect((here.folder / "elastic-1.out").read_text() == "x 1\n", "output")
+    expect(here.call("show", "--script", "1")[0] == script.read_text(), "script")
     script.write_text("#!/bin/sh\n#ELASTIC --explode\n")
-    want("--explode" in here.call("submit", "job.sh", code=2)[1], "a wrong line is not named")
+    expect("--explode" in here.call("submit", "job.sh", code=2)[1], "a wrong line is not named")
     here.call("submit", "--program", "--wait", "/usr/bin/env", "true")
 
 
 def test_submit_wrap(here: Place) -> None:
     """submit --wrap: a shell command"""
     here.call("submit", "--wait", "--wrap", "echo a b | tr a-z A-Z")
-    want((here.folder / "elastic-1.out").read_text() == "A B\n", "output")
+    expect((here.folder / "elastic-1.out").read_text() == "A B\n", "output")
 
 
 def test_submit_lost_answer(here: Place) -> None:
     """submit: a lost answer does not make a second job"""
     here.fake.lose_answers = 2
-    want(here.call("submit", "true")[0] == "Submitted job 1\n", "number")
-    want(len(here.fake.jobs) == 1 and len(here.posted()) == 3, len(here.posted()))
-    want(len({body["key"] for body in here.posted()}) == 1, "keys differ")
+    expect(here.call("submit", "true")[0] == "Submitted job 1\n", "number")
+    expect(len(here.fake.jobs) == 1 and len(here.posted()) == 3, len(here.posted()))
+    expect(len({body["key"] for body in here.posted()}) == 1, "keys differ")
 
 
 def test_submit_refused(here: Place) -> None:
     """submit: what cannot be is refused with the daemon's words; what passes is tried again"""
     _, err = here.call("submit", "-n", "99", "true", code=1)
-    want("more than the 16 cores" in err, err)
+    expect("more than the 16 cores" in err, err)
     here.fake.refuse = [Refused(429, "rate", "too many"), Refused(503, "storage", "disk full")]
     here.call("submit", "true")
     here.fake.refuse = [Refused(503, "full", "the queue is full")]
-    want("the queue is full" in here.call("submit", "true", code=1)[1], "message")
+    expect("the queue is full" in here.call("submit", "true", code=1)[1], "message")
 
 
 def test_wrong_usage(here: Place) -> None:
@@ -288,8 +280,8 @@ def test_wrong_usage(here: Place) -> None:
                   ["hold", "x"], ["show", "0"], ["drain", "n0"], ["resize", "1", "0"], ["queue", "extra"], ["explode"],
                   ["run", "--explode", "x"], []):  # fmt: skip
         _, err = here.call(*words, code=2)
-        want(err, f"{words}: no message")
-    want(not here.fake.requests, here.fake.requests)
+        expect(err, f"{words}: no message")
+    expect(not here.fake.requests, here.fake.requests)
 
 
 # ---------------------------------------------------------------- looking and changing
@@ -300,22 +292,22 @@ def test_queue_and_history(here: Place) -> None:
     for i in range(5):
         here.call("submit", "--hold", "-n", "2:4", "-J", f"j{i}", "true")
     lines = here.call("queue")[0].splitlines()
-    want(lines[0].split() == "JOBID NAME USER ST TIME TIME_LIMIT SIZE RANGE ADAPT NODELIST(REASON)".split(), lines[0])
-    want(lines[1].split()[:5] == ["1", "j0", USER, "PD", "0:00"] and lines[1].endswith("(Held)"), lines[1])
-    want([job["id"] for job in here.objects("queue", "-a")] == [1, 2, 3, 4, 5], "not all pages")
-    want(len(here.objects("queue", "--me")) == 5 and not here.objects("queue", "-u", "nobody-here"), "users")
-    want(len(here.objects("queue", "-n", "j3")) == 1 and not here.objects("queue", "-t", "R"), "filters")
+    expect(lines[0].split() == "JOBID NAME USER ST TIME TIME_LIMIT SIZE RANGE ADAPT NODELIST(REASON)".split(), lines[0])
+    expect(lines[1].split()[:5] == ["1", "j0", USER, "PD", "0:00"] and lines[1].endswith("(Held)"), lines[1])
+    expect([job["id"] for job in here.objects("queue", "-a")] == [1, 2, 3, 4, 5], "not all pages")
+    expect(len(here.objects("queue", "--me")) == 5 and not here.objects("queue", "-u", "nobody-here"), "users")
+    expect(len(here.objects("queue", "-n", "j3")) == 1 and not here.objects("queue", "-t", "R"), "filters")
     here.call("cancel", "1", "2", "--reason", "no longer wanted")
     here.call("release", "3")
     here.wait_until("job 3 ends", lambda: here.fake.jobs[3]["state"] == "DONE")
     history = here.call("history")[0].splitlines()
-    want([line.split()[0] for line in history] == ["JOBID", "1", "2", "3"], history)
-    want("no longer wanted" in history[1] and "DONE" in history[3], history)
+    expect([line.split()[0] for line in history] == ["JOBID", "1", "2", "3"], history)
+    expect("no longer wanted" in history[1] and "DONE" in history[3], history)
     story = here.call("history", "3")[0]
-    want(re.search(r"submitted.*2:4.*\n.*released\n.*placed.*4 processes on n0:4", story), story)
+    expect(re.search(r"submitted.*2:4.*\n.*released\n.*placed.*4 processes on n0:4", story), story)
     shown = here.call("show", "3")[0]
-    want("JobId=3\n" in shown and "JobState=DONE" in shown and "Range=2:4" in shown, shown)
-    want(here.objects("show", "3")[0]["state"] == "DONE", "json")
+    expect("JobId=3\n" in shown and "JobState=DONE" in shown and "Range=2:4" in shown, shown)
+    expect(here.objects("show", "3")[0]["state"] == "DONE", "json")
 
 
 def test_attach(here: Place) -> None:
@@ -325,16 +317,16 @@ def test_attach(here: Place) -> None:
     here.wait_until("the job writes", lambda: (here.folder / "err.txt").exists() and "err" in (here.folder / "err.txt").read_text())
     process = here.start("attach", "1", "--lines", "3")
     assert process.stdout
-    want([process.stdout.readline() for _ in range(3)] == ["line 17\n", "line 18\n", "line 19\n"], "the last lines")
+    expect([process.stdout.readline() for _ in range(3)] == ["line 17\n", "line 18\n", "line 19\n"], "the last lines")
     here.fake.go_away()
     here.fake.listen()  # a restart in between
     (here.folder / "go").touch()
     out, err = process.communicate(timeout=LIMIT_S)
-    want(out == "end\n" and "err\n" in err and process.returncode == 7, (out, err, process.returncode))
+    expect(out == "end\n" and "err\n" in err and process.returncode == 7, (out, err, process.returncode))
     out, _ = here.call("attach", "job:1", "-n", "0", code=7)
-    want(out == "", out)
+    expect(out == "", out)
     out, _ = here.call("attach", "1", "-n", "1000", code=7)
-    want(out.splitlines() == [f"line {i}" for i in range(20)] + ["end"], out)
+    expect(out.splitlines() == [f"line {i}" for i in range(20)] + ["end"], out)
     here.call("attach", "9", code=3)
     here.call("attach", "1", "-n", "-1", code=2)
 
@@ -351,23 +343,23 @@ def test_attach_to_run(here: Place) -> None:
     script = "for i in 1 2 3 4; do echo line $i; done; echo err >&2; until [ -e go ]; do sleep 0.1; done; echo end; exit 7"
     run = started_run(here, script)
     assert run.stdout
-    want([run.stdout.readline() for _ in range(4)] == [f"line {i}\n" for i in range(1, 5)], "elastic run's own output")
+    expect([run.stdout.readline() for _ in range(4)] == [f"line {i}\n" for i in range(1, 5)], "elastic run's own output")
     readers = [here.start("attach", "1", "-n", "2"), here.start("attach", "1", "-n", "3")]
     for number, reader in enumerate(readers):
         assert reader.stdout
         lines = [reader.stdout.readline() for _ in range(number + 2)]
-        want(lines == [f"line {i}\n" for i in range(3 - number, 5)], lines)
+        expect(lines == [f"line {i}\n" for i in range(3 - number, 5)], lines)
     readers[1].send_signal(signal.SIGINT)
     readers[1].communicate(timeout=LIMIT_S)
-    want(readers[1].returncode == -signal.SIGINT and here.fake.jobs[1]["state"] == "RUNNING", "the interrupt")
+    expect(readers[1].returncode == -signal.SIGINT and here.fake.jobs[1]["state"] == "RUNNING", "the interrupt")
     _, err = here.call("attach", "1", "--input", code=1)
-    want("no input from here" in err, err)
+    expect("no input from here" in err, err)
     here.fake.go_away()
     here.fake.listen()  # a restart in between
     (here.folder / "go").touch()
     out, err = readers[0].communicate(timeout=LIMIT_S)
-    want((out, err, readers[0].returncode) == ("end\n", "err\n", 7), (out, err, readers[0].returncode))
-    want(run.communicate(timeout=LIMIT_S)[0] == "end\n" and run.returncode == 7, "elastic run")
+    expect((out, err, readers[0].returncode) == ("end\n", "err\n", 7), (out, err, readers[0].returncode))
+    expect(run.communicate(timeout=LIMIT_S)[0] == "end\n" and run.returncode == 7, "elastic run")
     here.call("attach", "1", code=7)
 
 
@@ -376,19 +368,19 @@ def test_attach_slow_reader(here: Place) -> None:
     run = started_run(here, "echo ready; until [ -e go ]; do sleep 0.1; done; seq 1 1500000; touch written; until [ -e enough ]; do sleep 0.1; done")
     reader = here.start("attach", "1")
     assert run.stdout and reader.stdout
-    want(run.stdout.readline() == "ready\n" and reader.stdout.readline() == "ready\n", "it is attached")
+    expect(run.stdout.readline() == "ready\n" and reader.stdout.readline() == "ready\n", "it is attached")
     reader.send_signal(signal.SIGSTOP)
     (here.folder / "go").touch()
     taken = [run.stdout.readline() for _ in range(1500000)]
-    want(taken[-1] == "1500000\n", taken[-1])
+    expect(taken[-1] == "1500000\n", taken[-1])
     here.wait_until("the job has written all", lambda: (here.folder / "written").exists())
     reader.send_signal(signal.SIGCONT)
     (here.folder / "enough").touch()
     out, err = reader.communicate(timeout=LIMIT_S)
     run.communicate(timeout=LIMIT_S)
     missed = sum(int(number) for number in re.findall(r"(\d+) bytes were missed", err))
-    want(missed > 0 and len(out) + missed == sum(map(len, taken)), (missed, len(out), err))
-    want(out.endswith("1500000\n") and reader.returncode == 0, (out[-50:], reader.returncode))
+    expect(missed > 0 and len(out) + missed == sum(map(len, taken)), (missed, len(out), err))
+    expect(out.endswith("1500000\n") and reader.returncode == 0, (out[-50:], reader.returncode))
 
 
 def test_attach_input(here: Place) -> None:
@@ -400,26 +392,26 @@ def test_attach_input(here: Place) -> None:
     assert first.stdin and first.stdout
     first.stdin.write("one\n")
     first.stdin.flush()
-    want(first.stdout.readline() == "one\n", "the job's echo")
+    expect(first.stdout.readline() == "one\n", "the job's echo")
     _, err = here.call("attach", "1", "--input", code=1, text="")
-    want("somebody else" in err, err)
+    expect("somebody else" in err, err)
     out, err = first.communicate("two\n", timeout=LIMIT_S)
-    want((out, first.returncode) == ("two\n", 3), (out, err, first.returncode))
-    want(run.communicate(timeout=LIMIT_S)[0] == "one\ntwo\n" and run.returncode == 3, "elastic run")
+    expect((out, first.returncode) == ("two\n", 3), (out, err, first.returncode))
+    expect(run.communicate(timeout=LIMIT_S)[0] == "one\ntwo\n" and run.returncode == 3, "elastic run")
     os.close(ours)
     _, err = here.call("attach", "1", "--input", code=1, text="")
-    want("has ended" in err, err)
+    expect("has ended" in err, err)
 
 
 def test_attach_strangers(here: Place) -> None:
     """attach: neither to another user's elastic run nor by another user"""
     run = started_run(here, "echo secret; until [ -e go ]; do sleep 0.1; done")
     assert run.stdout
-    want(run.stdout.readline() == "secret\n", "elastic run")
+    expect(run.stdout.readline() == "secret\n", "elastic run")
     (path,) = here.folder.glob("elastic-run-*/attach")
     here.fake.jobs[1]["uid"] = os.geteuid() + 1
     _, err = here.call("attach", "1", code=1)
-    want("nothing was sent" in err, err)
+    expect("nothing was sent" in err, err)
     here.fake.jobs[1]["uid"] = os.geteuid()
     if os.geteuid() == 0:  # another user only comes so far if all folders are open
         for open_one in (here.folder, path.parent, path):
@@ -428,8 +420,8 @@ def test_attach_strangers(here: Place) -> None:
                   "s.sendall(b'{\"version\": 1, \"lines\": 9}\\n'); print(s.recv(1000))"  # fmt: skip
         got = subprocess.run([sys.executable, "-c", program], user=65534, group=65534, extra_groups=[], text=True,
                              capture_output=True, timeout=LIMIT_S)  # fmt: skip
-        want("secret" not in got.stdout and "version" not in got.stdout, got)
-        want("b''" in got.stdout or "Reset" in got.stderr or "Broken" in got.stderr, got)
+        expect("secret" not in got.stdout and "version" not in got.stdout, got)
+        expect("b''" in got.stdout or "Reset" in got.stderr or "Broken" in got.stderr, got)
     else:
         print("# only root can try it as another user")
     (here.folder / "go").touch()
@@ -439,12 +431,12 @@ def test_attach_strangers(here: Place) -> None:
 def test_hold_release_cancel_refusals(here: Place) -> None:
     """hold, cancel: refusals and foreign numbers have their exit codes"""
     here.call("run", "true")
-    want("does not wait" in here.call("hold", "1", code=1)[1], "hold")
-    want("has ended" in here.call("cancel", "1", code=1)[1], "cancel")
-    want("there is no job 77" in here.call("show", "77", code=3)[1], "show")
-    want("there is no job 77" in here.call("cancel", "77", code=3)[1], "cancel")
+    expect("does not wait" in here.call("hold", "1", code=1)[1], "hold")
+    expect("has ended" in here.call("cancel", "1", code=1)[1], "cancel")
+    expect("there is no job 77" in here.call("show", "77", code=3)[1], "show")
+    expect("there is no job 77" in here.call("cancel", "77", code=3)[1], "cancel")
     _, err = here.call("hold", "77", "1", code=3)
-    want(err.count("elastic:") == 2, err)  # both are told
+    expect(err.count("elastic:") == 2, err)  # both are told
 
 
 def test_times_and_dependencies(here: Place) -> None:
@@ -454,20 +446,20 @@ def test_times_and_dependencies(here: Place) -> None:
     here.call("submit", "--hold", "--begin", "now+1h", "--after", "1", "--after-any", "1,2", "--after-ok", "1:2",
               "-t", "10", "--signal", "USR1@90", "true")  # fmt: skip
     body = here.posted()[1]
-    want(-1 <= body["begin_ms"] / 1000 - before - 3600 < LIMIT_S, body["begin_ms"])
+    expect(-1 <= body["begin_ms"] / 1000 - before - 3600 < LIMIT_S, body["begin_ms"])
     wanted = {"after": [1], "after_any": [1, 2], "after_ok": [1, 2], "limit_signal": {"signal": "USR1", "before_ms": 90000}}
     for name, value in wanted.items():
-        want(body.get(name) == value, f"{name}: {body.get(name)!r}, wanted {value!r}")
+        expect(body.get(name) == value, f"{name}: {body.get(name)!r}, wanted {value!r}")
     for words in (["--begin", "soon"], ["--after", "x"], ["--after-ok", "0"], ["--signal", "@5"], ["--after-any", "-1"]):
         _, err = here.call("submit", *words, "true", code=2)
-        want(words[0] in err, err)
+        expect(words[0] in err, err)
     here.fake.jobs[2].update(dependencies=[{"kind": "after", "job": 1}, {"kind": "after_ok", "job": 1}], begin_ms=86400000,
                              waits_for=[{"kind": "after_ok", "job": 1}], expected_start_ms=86460000, expected_after=1,
                              limit_signal={"signal": "USR1", "before_ms": 90000})  # fmt: skip
     out, _ = here.call("show", "2")
     for text in ("Dependencies=after:1,after_ok:1(unfulfilled)", "BeginTime=1970-01-0", " at the latest, when job 1 ends",
                  "LimitSignal=USR1@1:30"):  # fmt: skip
-        want(text in out, f"{text} in\n{out}")
+        expect(text in out, f"{text} in\n{out}")
 
 
 def test_update(here: Place) -> None:
@@ -475,11 +467,11 @@ def test_update(here: Place) -> None:
     here.call("submit", "--hold", "true")
     here.call("submit", "--hold", "true")
     out, _ = here.call("update", "1", "job:2", "-t", "2h", "-n", "2:4", "-J", "heat", "--priority=-3", "--preferred", "2")
-    want(out == "job 1 is updated\njob 2 is updated\n", out)
+    expect(out == "job 1 is updated\njob 2 is updated\n", out)
     wanted = {"time_limit_ms": 7200000, "min": 2, "max": 4, "name": "heat", "priority": -3, "preferred": 2}
-    want(here.posted("/v1/jobs/2/update") == [wanted], here.posted("/v1/jobs/2/update"))
+    expect(here.posted("/v1/jobs/2/update") == [wanted], here.posted("/v1/jobs/2/update"))
     (job,) = here.objects("update", "1", "--time", "5")
-    want(job["time_limit_ms"] == 300000, job)
+    expect(job["time_limit_ms"] == 300000, job)
     for words in ([], ["-t", "x"], ["-t", "unlimited"], ["-n", "4:2"], ["--priority", "x"], ["--preferred=-1"]):
         here.call("update", "1", *words, code=2)
     here.call("update", "9", "-t", "5", code=3)
@@ -491,14 +483,14 @@ def test_resize(here: Place) -> None:
     """resize: accepted, committed, withdrawn, refused"""
     here.call("submit", "-n", "2:8", "sleep", "60")
     out, _ = here.call("resize", "1", "4")
-    want(out == "job 1 accepts request 1: 8 -> 4 processes\n", out)
+    expect(out == "job 1 accepts request 1: 8 -> 4 processes\n", out)
     out, _ = here.call("resize", "job:1", "6", "--wait")
-    want("committed" in out and "4 -> 6 processes on n0:6" in out, out)
+    expect("committed" in out and "4 -> 6 processes on n0:6" in out, out)
     here.fake.resize_result = "withdrawn"
     _, err = here.call("resize", "1", "2", "--wait", code=1)
-    want("withdrawn" in err and "the test wants it so" in err, err)
-    want("not within" in here.call("resize", "1", "9", code=1)[1], "range")
-    want("elasticd chooses" not in here.call("resize", "1", "4", "--leave", "0", code=2)[0], "leave")
+    expect("withdrawn" in err and "the test wants it so" in err, err)
+    expect("not within" in here.call("resize", "1", "9", code=1)[1], "range")
+    expect("elasticd chooses" not in here.call("resize", "1", "4", "--leave", "0", code=2)[0], "leave")
     here.call("cancel", "-s", "KILL", "1")
     here.wait_until("the job ends", lambda: here.fake.jobs[1]["state"] == "FAILED")
 
@@ -506,11 +498,11 @@ def test_resize(here: Place) -> None:
 def test_nodes(here: Place) -> None:
     """nodes, drain, resume"""
     here.call("submit", "-n", "3", "sleep", "60")
-    want(re.search(r"^n0 +up +8 +3 +1:3 +-$", here.call("nodes")[0], re.M), here.call("nodes")[0])
+    expect(re.search(r"^n0 +up +8 +3 +1:3 +-$", here.call("nodes")[0], re.M), here.call("nodes")[0])
     here.call("drain", "n0", "n1", "--reason", "new memory")
-    want([node["state"] for node in here.objects("nodes")] == ["draining", "draining"], "drain")
+    expect([node["state"] for node in here.objects("nodes")] == ["draining", "draining"], "drain")
     here.call("resume", "n1")
-    want([node["state"] for node in here.objects("nodes", "n1")] == ["up"], "resume")
+    expect([node["state"] for node in here.objects("nodes", "n1")] == ["up"], "resume")
     here.call("drain", "n7", "--reason", "x", code=3)
     here.call("nodes", "n7", code=3)
 
@@ -520,51 +512,51 @@ def test_events(here: Place) -> None:
     process = here.start("events", "--follow", "job:1")
     time.sleep(0.2)
     out, err = process.communicate(timeout=LIMIT_S) if process.poll() is not None else ("", "")
-    want(process.poll() is None, f"did not wait: {out}{err}") if here.fake.jobs else None
+    expect(process.poll() is None, f"did not wait: {out}{err}") if here.fake.jobs else None
     process.kill()
     process.communicate()
     here.call("submit", "--hold", "true")
     process = here.start("events", "-f", "1", "--json")
     assert process.stdout
-    want(json.loads(process.stdout.readline())["event"] == "submitted", "first")
+    expect(json.loads(process.stdout.readline())["event"] == "submitted", "first")
     here.call("release", "1")
     out, _ = process.communicate(timeout=LIMIT_S)
-    want([json.loads(line)["event"] for line in out.splitlines()] == ["released", "placed", "started", "ended"], out)
+    expect([json.loads(line)["event"] for line in out.splitlines()] == ["released", "placed", "started", "ended"], out)
     here.call("run", "true")
     lines = here.call("events")[0].splitlines()
-    want(len(lines) == 9 and "job 2" in lines[-1] and "ended" in lines[-1], lines)
-    want(len(here.call("events", "--since", "7")[0].splitlines()) == 3, "since")
+    expect(len(lines) == 9 and "job 2" in lines[-1] and "ended" in lines[-1], lines)
+    expect(len(here.call("events", "--since", "7")[0].splitlines()) == 3, "since")
 
 
 def test_loops(here: Place) -> None:
     """loops: of a job, what elasticd knows; of a job that is not measured, why"""
     here.call("submit", "--", "sleep", "1000")
     out, _ = here.call("loops", "1")
-    want(out == "job 1: nothing is known: no sample has been taken yet\n", out)
+    expect(out == "job 1: nothing is known: no sample has been taken yet\n", out)
     here.fake.jobs[1]["_loops"] = measured_loops([(now_ms() - 60_000, 4, 2.5, None), (now_ms(), 2, 5.0, 0.25)])
     for name in ("1", "job:1"):
         lines = here.call("loops", name)[0].splitlines()
-        want(lines[0] == "job 1: 2 processes, 20 probes in 4.0 s, 5 a second (recently 4.5)", lines)
-        want(lines[1].startswith("loop that probes, ranks 0-1: 200 ms a round, 25.0 % of it in MPI (from 10.0 % to 40.0 %"), lines)
-        want(lines[2].endswith("rank 1 on n1 (10.0 %)"), lines)
-        want(lines[3].startswith("loop at heat2d+0x393e, in the loop that probes, ranks 0-1: 9 ms a round"), lines)
-        want(lines[3].endswith("p2p, collective, ..."), lines)
-        want(lines[4].endswith(": 4 processes, 2.5 probes a second") and lines[5].endswith(": 2 processes, 5 probes a second, 25.0 % in MPI"), lines)
-        want(len(lines) == 6, lines)
+        expect(lines[0] == "job 1: 2 processes, 20 probes in 4.0 s, 5 a second (recently 4.5)", lines)
+        expect(lines[1].startswith("loop that probes, ranks 0-1: 200 ms a round, 25.0 % of it in MPI (from 10.0 % to 40.0 %"), lines)
+        expect(lines[2].endswith("rank 1 on n1 (10.0 %)"), lines)
+        expect(lines[3].startswith("loop at heat2d+0x393e, in the loop that probes, ranks 0-1: 9 ms a round"), lines)
+        expect(lines[3].endswith("p2p, collective, ..."), lines)
+        expect(lines[4].endswith(": 4 processes, 2.5 probes a second") and lines[5].endswith(": 2 processes, 5 probes a second, 25.0 % in MPI"), lines)
+        expect(len(lines) == 6, lines)
     (answer,) = here.objects("loops", "1")
-    want(answer["job"] == 1 and answer["loops"][0]["key"] == "probe", answer)
-    want(any(path.startswith("/v1/jobs/1/loops?max_age_ms=") for _, path, _ in here.fake.requests), "it asks for what is new")
+    expect(answer["job"] == 1 and answer["loops"][0]["key"] == "probe", answer)
+    expect(any(path.startswith("/v1/jobs/1/loops?max_age_ms=") for _, path, _ in here.fake.requests), "it asks for what is new")
     here.call("loops", "7", code=3)
     here.call("cancel", "1")
 
 
 def test_version(here: Place) -> None:
     """version: of both; without elasticd it says what to do and is no failure"""
-    want("elasticd fake" in here.call("version")[0], "version")
+    expect("elasticd fake" in here.call("version")[0], "version")
     here.fake.go_away()
     here.environment.pop("ELASTICD_SOCKET")
-    want("start one with 'elasticd'" in here.call("version")[0], "advice")
-    want("start one with 'elasticd'" in here.call("queue", code=4)[1], "advice")
+    expect("start one with 'elasticd'" in here.call("version")[0], "advice")
+    expect("start one with 'elasticd'" in here.call("queue", code=4)[1], "advice")
     here.fake.listen()
 
 
@@ -572,7 +564,7 @@ def test_nonsense(here: Place) -> None:
     """an answer that is not understood is no success"""
     here.fake.answer_nonsense = True
     for words in (["queue"], ["submit", "true"], ["run", "true"], ["nodes"], ["show", "1"], ["report"], ["top", "--once"]):
-        want("elastic:" in here.call(*words, code=4)[1], words)
+        expect("elastic:" in here.call(*words, code=4)[1], words)
 
 
 def test_found_by_default(here: Place) -> None:
@@ -630,12 +622,12 @@ def test_sockets_of_others(here: Place) -> None:
     for variables in ({}, in_allocation):
         here.environment |= variables
         _, err = here.call("queue", code=4)
-        want("belongs to user 65534" in err and heard() == b"", (err, "it has got something"))
+        expect("belongs to user 65534" in err and heard() == b"", (err, "it has got something"))
     os.chown(base, nobody, nobody)
     process = here.start("run", "-n", "1", "true", "SECRET")
     out, err = process.communicate(timeout=LIMIT_S)
-    want(process.returncode != 0 and str(base) in err, (process.returncode, out, err))
-    want(heard() == b"", "who owns the folder has got something")
+    expect(process.returncode != 0 and str(base) in err, (process.returncode, out, err))
+    expect(heard() == b"", "who owns the folder has got something")
     for each in listening.values():
         each.close()
 
@@ -644,7 +636,7 @@ def test_top_once(here: Place) -> None:
     """top --once: cores, nodes and jobs"""
     here.call("submit", "-n", "2:4", "-J", "climb", "sleep", "60")
     out, _ = here.call("top", "--once")
-    want("4 of 16 cores" in out and "n0" in out and "climb" in out, out)
+    expect("4 of 16 cores" in out and "n0" in out and "climb" in out, out)
 
 
 def test_top_at_a_terminal(here: Place) -> None:
@@ -663,8 +655,8 @@ def test_top_at_a_terminal(here: Place) -> None:
     except OSError:
         pass
     os.close(master)
-    want(process.wait(LIMIT_S) == 0, process.returncode)
-    want(b"\x1b[?1049h" in text and text.rstrip().endswith(b"\x1b[?1049l"), text[-80:])
+    expect(process.wait(LIMIT_S) == 0, process.returncode)
+    expect(b"\x1b[?1049h" in text and text.rstrip().endswith(b"\x1b[?1049l"), text[-80:])
 
 
 def test_report(here: Place) -> None:
@@ -672,21 +664,21 @@ def test_report(here: Place) -> None:
     here.call("run", "-n", "2:4", "-J", "climb", "true")
     here.call("run", "-n", "2:4", "-J", "dive", "true")
     out, _ = here.call("report", "--html", "chart.html")
-    want(re.search(r"^Makespan +1:05\.0$", out, re.M) and re.search(r"^Utilisation +87\.5 %$", out, re.M), out)
-    want("n0" in out and "climb" in out, out)
+    expect(re.search(r"^Makespan +1:05\.0$", out, re.M) and re.search(r"^Utilisation +87\.5 %$", out, re.M), out)
+    expect("n0" in out and "climb" in out, out)
     page = (here.folder / "chart.html").read_text()
-    want("drawChart(" in page and "climb" in page and page.rstrip().endswith("</html>"), page[:200])
+    expect("drawChart(" in page and "climb" in page and page.rstrip().endswith("</html>"), page[:200])
     (document,) = here.objects("report")
-    want(document["makespan_ms"] == 65000 and document["timeline"]["nodes"], sorted(document))
+    expect(document["makespan_ms"] == 65000 and document["timeline"]["nodes"], sorted(document))
     names = [segment["name"] for segment in document["timeline"]["segments"]]
-    want(names == ["climb", "dive"], f"the timeline's pages: {names}")
+    expect(names == ["climb", "dive"], f"the timeline's pages: {names}")
     (here.folder / "other.json").write_text(json.dumps({**document, "makespan_ms": 130000}))
     out, _ = here.call("report", "--compare", "other.json")
-    want(re.search(r"^Makespan +1:05\.0 +2:10\.0 +-50\.0 %$", out, re.M), out)
+    expect(re.search(r"^Makespan +1:05\.0 +2:10\.0 +-50\.0 %$", out, re.M), out)
     here.call("report", "--compare", "not-there.json", code=2)
     out, _ = here.call("report", "--by", "user")
-    want(re.search(r"^ann +3 +2 +1 +0 +0\.190 +75\.0 % +0:01\.5 +2$", out, re.M), out)
-    want([one["user"] for one in here.objects("report", "--by", "user")] == ["ann", "bob"], "as JSON")
+    expect(re.search(r"^ann +3 +2 +1 +0 +0\.190 +75\.0 % +0:01\.5 +2$", out, re.M), out)
+    expect([one["user"] for one in here.objects("report", "--by", "user")] == ["ann", "bob"], "as JSON")
     here.call("report", "--by", "node", code=2)
 
 
@@ -695,18 +687,18 @@ def test_completion_and_manual(here: Place) -> None:
     help_text = here.call("--help")[0]
     manual = (ROOT / "doc/man/man1/elastic.1").read_text()
     for command in COMMANDS:
-        want(re.search(rf"^  {command} ", help_text, re.M), f"--help lacks {command}")
-        want(re.search(rf"^\.B[RI]? elastic {command}\b", manual, re.M), f"elastic.1 lacks {command}")
+        expect(re.search(rf"^  {command} ", help_text, re.M), f"--help lacks {command}")
+        expect(re.search(rf"^\.B[RI]? elastic {command}\b", manual, re.M), f"elastic.1 lacks {command}")
         lines = re.findall(r"^  (-.*)$", here.call(command, "--help")[0], re.M)
         options = {name for line in lines for name in re.findall(r"^(?:-\w,)?(--[a-z-]+)", line)} - {"--help"}
         completed = set(complete(here, ["elastic", command, "--"]))
-        want(options == completed, f"{command}: --help {sorted(options - completed)}, completion {sorted(completed - options)}")
+        expect(options == completed, f"{command}: --help {sorted(options - completed)}, completion {sorted(completed - options)}")
         for option in options:
-            want(option.replace("-", "\\-") in manual, f"elastic.1 lacks {option} of {command}")
-    want(set(complete(here, ["elastic", ""])) == set(COMMANDS), "commands")
+            expect(option.replace("-", "\\-") in manual, f"elastic.1 lacks {option} of {command}")
+    expect(set(complete(here, ["elastic", ""])) == set(COMMANDS), "commands")
     here.call("submit", "--hold", "true")
-    want(complete(here, ["elastic", "release", ""]) == ["1"], "jobs")
-    want(complete(here, ["elastic", "drain", "n"]) == ["n0", "n1"], "nodes")
+    expect(complete(here, ["elastic", "release", ""]) == ["1"], "jobs")
+    expect(complete(here, ["elastic", "drain", "n"]) == ["n0", "n1"], "nodes")
 
 
 def complete(here: Place, words: list[str]) -> list[str]:
@@ -717,5 +709,5 @@ def complete(here: Place, words: list[str]) -> list[str]:
     )
     environment = here.environment | {"PATH": f"{Path(here.elastic).parent}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, env=environment, check=False)
-    want(done.returncode == 0 and not done.stderr, done.stderr)
+    expect(done.returncode == 0 and not done.stderr, done.stderr)
     return done.stdout.split()

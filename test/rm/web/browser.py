@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.checks import Failure, expect
+
 LIMIT_S = 60.0
 # The browser connects to this machine only: it resolves no name, and its background services are off.
 BROWSER = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -23,15 +25,6 @@ BROWSER = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--n
            "--window-size=1240,1100"]  # fmt: skip
 
 Json = dict[str, Any]
-
-
-class Failure(Exception):
-    """Why a test failed."""
-
-
-def want(condition: Any, message: object) -> None:
-    if not condition:
-        raise Failure(str(message))
 
 
 class Browser:
@@ -72,7 +65,7 @@ class Browser:
                     return value
             except OSError:
                 pass
-            want(time.monotonic() < deadline, f"waited {LIMIT_S:.0f} s for {what}")
+            expect(time.monotonic() < deadline, f"waited {LIMIT_S:.0f} s for {what}")
             time.sleep(0.05)
 
     def open(self, url: str) -> None:

@@ -22,10 +22,11 @@ import pytest
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "test" / "rm" / "cli"))
+sys.path[:0] = [str(ROOT / "test" / "rm" / "cli"), str(ROOT / "test")]
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from browser import Browser, want  # noqa: E402
+from browser import Browser  # noqa: E402
 from fake_elasticd import CODES, FakeElasticd, Json, measured_loops, now_ms  # noqa: E402
+from support.checks import expect  # noqa: E402
 
 WEB = ROOT / "src" / "rm" / "web"
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
@@ -198,39 +199,39 @@ class Site:
 def test_chart(browser: Browser, site: Site, fake: MadeUp) -> None:
     """the chart shows every segment in its job's colour, and each adaptation"""
     browser.loaded(site.url)
-    want(browser.count("#chart rect.segment[data-job='1']") >= 6, "job 1 is not drawn")
-    want(browser.count("#chart rect.segment[data-job='2']") == 2, "job 2 is not drawn on both nodes")
-    want(browser.count("#chart polygon.shrink") == 1 and browser.count("#chart polygon.grow") == 1, "adaptations")
-    want("8 → 4 cores" in browser.text("#chart polygon.shrink title"), browser.text("#chart polygon.shrink title"))
+    expect(browser.count("#chart rect.segment[data-job='1']") >= 6, "job 1 is not drawn")
+    expect(browser.count("#chart rect.segment[data-job='2']") == 2, "job 2 is not drawn on both nodes")
+    expect(browser.count("#chart polygon.shrink") == 1 and browser.count("#chart polygon.grow") == 1, "adaptations")
+    expect("8 → 4 cores" in browser.text("#chart polygon.shrink title"), browser.text("#chart polygon.shrink title"))
     colours = browser.run("[...document.querySelectorAll('#chart rect.segment')].map(r => r.dataset.job + r.getAttribute('fill'))")
-    want(len(set(colours)) == 4, colours)  # three jobs and somebody else's
+    expect(len(set(colours)) == 4, colours)  # three jobs and somebody else's
     overlap = browser.run("""(() => {
         const boxes = [...document.querySelectorAll('#chart rect.segment')].map(r => ['x', 'y', 'width', 'height'].map(a => +r.getAttribute(a)));
         return boxes.some((a, i) => boxes.some((b, j) => i < j && a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3]));
     })()""")
-    want(not overlap, "segments overlap")
-    want(browser.run("document.getElementById('use').getBBox().height") > 20, "no utilisation")
+    expect(not overlap, "segments overlap")
+    expect(browser.run("document.getElementById('use').getBBox().height") > 20, "no utilisation")
 
 
 def test_tables(browser: Browser, site: Site, fake: MadeUp) -> None:
     """queue and nodes: who runs, who waits and why; ended jobs are not there"""
     browser.loaded(site.url)
     rows = browser.run("[...document.querySelectorAll('#queue tbody tr')].map(r => r.innerText)")
-    want(len(rows) == 3 and "4 → 8" in rows[0] and "n0:2 n1:2" in rows[0], rows)
-    want("PENDING" in rows[2] and "(Resources)" in rows[2], rows)
+    expect(len(rows) == 3 and "4 → 8" in rows[0] and "n0:2 n1:2" in rows[0], rows)
+    expect("PENDING" in rows[2] and "(Resources)" in rows[2], rows)
     nodes = browser.run("[...document.querySelectorAll('#nodes tbody tr')].map(r => r.innerText)")
-    want(len(nodes) == 4 and "draining" in nodes[3] and "new memory" in nodes[3], nodes)
-    want("of 16 cores" in browser.text("#facts"), browser.text("#facts"))
+    expect(len(nodes) == 4 and "draining" in nodes[3] and "new memory" in nodes[3], nodes)
+    expect("of 16 cores" in browser.text("#facts"), browser.text("#facts"))
 
 
 def test_history(browser: Browser, site: Site, fake: MadeUp) -> None:
     """a click on a job opens its history; the address leads to it again"""
     browser.loaded(site.url)
-    want(browser.run("document.getElementById('details').hidden"), "open at once")
+    expect(browser.run("document.getElementById('details').hidden"), "open at once")
     browser.click("#chart rect.segment[data-job='1']")
     browser.wait("the history", lambda: browser.count("#records tbody tr") == 3)
-    want("epoch 1: 8 → 4 processes on n0:2 n1:2, stood still 7 ms" in browser.text("#records"), browser.text("#records"))
-    want(browser.run("location.hash") == "#job=1" and browser.count("rect.segment.chosen") > 0, "not chosen")
+    expect("epoch 1: 8 → 4 processes on n0:2 n1:2, stood still 7 ms" in browser.text("#records"), browser.text("#records"))
+    expect(browser.run("location.hash") == "#job=1" and browser.count("rect.segment.chosen") > 0, "not chosen")
     browser.click("#close")
     browser.wait("closing", lambda: browser.run("document.getElementById('details').hidden"))
     browser.loaded(site.url + "#job=2")
@@ -259,7 +260,7 @@ def test_no_buttons(browser: Browser, site: Site, fake: MadeUp) -> None:
     """without web.allow_changes the page has no buttons that change a job"""
     browser.loaded(site.url + "#job=4")
     browser.wait("job 4", lambda: "waiting" in browser.text("#details-title"))
-    want(buttons(browser) == [], buttons(browser))
+    expect(buttons(browser) == [], buttons(browser))
 
 
 def test_buttons(browser: Browser, site: Site, fake: MadeUp, changes: tuple[int, int]) -> None:
@@ -268,13 +269,13 @@ def test_buttons(browser: Browser, site: Site, fake: MadeUp, changes: tuple[int,
     browser.loaded(site.url + f"#job={queued}")
     browser.wait("the buttons", lambda: buttons(browser) == ["cancel", "hold"])
     browser.click("#cancel")
-    want(browser.dialog_text() == f"Cancel job {queued}?", browser.dialog_text())
+    expect(browser.dialog_text() == f"Cancel job {queued}?", browser.dialog_text())
     browser.answer_dialog(False)
-    want(fake.jobs[queued]["state"] == "PENDING", "the job is cancelled without a confirmation")
+    expect(fake.jobs[queued]["state"] == "PENDING", "the job is cancelled without a confirmation")
     browser.click("#hold")
     browser.answer_dialog(True)
     browser.wait("the other button", lambda: buttons(browser) == ["cancel", "release"])
-    want(fake.jobs[queued]["held"] and browser.text("#changed") == "hold: accepted", browser.text("#changed"))
+    expect(fake.jobs[queued]["held"] and browser.text("#changed") == "hold: accepted", browser.text("#changed"))
     browser.click("#cancel")
     browser.answer_dialog(True)
     browser.wait("the end", lambda: fake.jobs[queued]["state"] == "CANCELLED" and buttons(browser) == [])
@@ -284,10 +285,10 @@ def test_buttons(browser: Browser, site: Site, fake: MadeUp, changes: tuple[int,
     for size, state in ((3, "resize: accepted"), (9, "resize: 9 is not within 1:4")):
         browser.run(f"(document.getElementById('size').value = {size})")
         browser.click("#resize")
-        want(browser.dialog_text() == f"Change job {elastic} to {size} processes?", browser.dialog_text())
+        expect(browser.dialog_text() == f"Change job {elastic} to {size} processes?", browser.dialog_text())
         browser.answer_dialog(True)
         browser.wait(state, lambda state=state: browser.text("#changed") == state)
-    want(fake.jobs[elastic]["size"] == 3, fake.jobs[elastic]["size"])
+    expect(fake.jobs[elastic]["size"] == 3, fake.jobs[elastic]["size"])
     browser.errors()  # the refused size is logged there
 
 
@@ -295,7 +296,7 @@ def test_text_is_no_markup(browser: Browser, site: Site, fake: MadeUp) -> None:
     """names of jobs cannot bring markup into the page"""
     browser.loaded(site.url + "#job=3")
     browser.wait("job 3", lambda: EVIL in browser.text("#details-title"))
-    want(browser.count("#evil") == 0, "markup")
+    expect(browser.count("#evil") == 0, "markup")
 
 
 def test_large_machine(browser: Browser, site: Site, fake: MadeUp) -> None:
@@ -304,20 +305,20 @@ def test_large_machine(browser: Browser, site: Site, fake: MadeUp) -> None:
     fake.most_nodes = 0
     try:
         browser.loaded(site.url)
-        want(browser.count("#chart g.group") == 64, browser.count("#chart g.group"))
-        want(browser.run("document.querySelectorAll('*').length") < 2500, "too much is drawn")
+        expect(browser.count("#chart g.group") == 64, browser.count("#chart g.group"))
+        expect(browser.run("document.querySelectorAll('*').length") < 2500, "too much is drawn")
         rows = browser.run("[...document.querySelectorAll('#nodes tbody tr')].map(r => r.innerText)")
-        want(len(rows) == 1 and "m00007" in rows[0], rows)
+        expect(len(rows) == 1 and "m00007" in rows[0], rows)
         heights = browser.run("[...document.querySelectorAll('#chart g.group path')].map(p => p.getBBox().height)")
-        want(heights[0] > 3 and heights[-1] == 0, heights)
-        want("156 nodes" in browser.text("#chart g.group:nth-child(2) title"), browser.text("#chart g.group:nth-child(2) title"))
+        expect(heights[0] > 3 and heights[-1] == 0, heights)
+        expect("156 nodes" in browser.text("#chart g.group:nth-child(2) title"), browser.text("#chart g.group:nth-child(2) title"))
         browser.click("#chart g.group:nth-child(1)")
         browser.wait("the nodes of a group", lambda: browser.count("#chart rect.segment") == 156)
-        want(browser.count("#nodes tbody tr") == 156, browser.count("#nodes tbody tr"))
-        want(browser.text("#range").startswith("m00000"), browser.text("#range"))
+        expect(browser.count("#nodes tbody tr") == 156, browser.count("#nodes tbody tr"))
+        expect(browser.text("#range").startswith("m00000"), browser.text("#range"))
         browser.click("#all-nodes")
         browser.wait("all nodes again", lambda: browser.count("#chart g.group") == 64)
-        want(fake.most_nodes <= 200, f"the page has asked for {fake.most_nodes} nodes at once")
+        expect(fake.most_nodes <= 200, f"the page has asked for {fake.most_nodes} nodes at once")
     finally:
         fake.shrink_machine()
 
@@ -326,24 +327,24 @@ def test_loops(browser: Browser, site: Site, fake: MadeUp) -> None:
     """a measured job shows its MPI share over time, its progress and its loops; others show none"""
     browser.loaded(site.url + "#job=1")
     browser.wait("the share", lambda: browser.count("#share rect.share") == 8)
-    want(not browser.run("document.getElementById('measured').hidden"), "it is hidden")
+    expect(not browser.run("document.getElementById('measured').hidden"), "it is hidden")
     heights = browser.run("[...document.querySelectorAll('#share rect.share')].map(one => one.height.baseVal.value)")
-    want(heights[0] == 0 and heights[7] > 1.9 * heights[2] > 0, heights)
+    expect(heights[0] == 0 and heights[7] > 1.9 * heights[2] > 0, heights)
     titles = browser.run("[...document.querySelectorAll('#share title')].map(one => one.textContent)")
-    want("8 processes, – in MPI" in titles[0] and "4 processes, 20.0 % in MPI, 2.4 a second" in titles[2], titles)
-    want([t for t in browser.run("[...document.querySelectorAll('#share .size')].map(one => one.textContent)")] == ["8", "4", "8"], "sizes")
-    want("20 probes in 0:04: 5 a second (recently 4.5 a second)" in browser.text("#measured-now"), browser.text("#measured-now"))
-    want(browser.count("#loops tbody tr") == 2, "loops")
-    want("200 ms25.0 %10.0 % – 40.0 %1 on n1" in browser.text("#loops tbody tr:nth-child(1)"), browser.text("#loops"))
-    want("heat2d+0x393e" in browser.text("#loops tbody tr:nth-child(2)"), browser.text("#loops"))
+    expect("8 processes, – in MPI" in titles[0] and "4 processes, 20.0 % in MPI, 2.4 a second" in titles[2], titles)
+    expect([t for t in browser.run("[...document.querySelectorAll('#share .size')].map(one => one.textContent)")] == ["8", "4", "8"], "sizes")
+    expect("20 probes in 0:04: 5 a second (recently 4.5 a second)" in browser.text("#measured-now"), browser.text("#measured-now"))
+    expect(browser.count("#loops tbody tr") == 2, "loops")
+    expect("200 ms25.0 %10.0 % – 40.0 %1 on n1" in browser.text("#loops tbody tr:nth-child(1)"), browser.text("#loops"))
+    expect("heat2d+0x393e" in browser.text("#loops tbody tr:nth-child(2)"), browser.text("#loops"))
     browser.loaded(site.url + "#job=4")
     browser.wait("another job", lambda: "waiting" in browser.text("#details-title"))
-    want(browser.run("document.getElementById('measured').hidden"), "a job without samples shows none")
+    expect(browser.run("document.getElementById('measured').hidden"), "a job without samples shows none")
     evil = measured_loops([(now_ms(), 2, 5.0, 0.25)])
     evil["loops"][1]["name"] = evil["loops"][0]["slowest"][0]["host"] = EVIL
     fake.jobs[4]["_loops"] = evil
     browser.wait("the loops", lambda: "<b id=evil>" in browser.text("#loops"))
-    want(browser.count("#evil") == 0, "text has become markup")
+    expect(browser.count("#evil") == 0, "text has become markup")
     del fake.jobs[4]["_loops"]
 
 
@@ -359,7 +360,7 @@ def test_report_file(browser: Browser, site: Site, fake: MadeUp) -> None:
         path.write_text(f'<!DOCTYPE html><meta charset="utf-8"><body><script id="data" type="application/json">{text}</script><script>{scripts}</script>')
         browser.open(path.as_uri())
         browser.wait("the chart", lambda: browser.count("rect.segment[data-job='1']") >= 6)
-        want(browser.text("h1") == "a <run>" and "Jobs3" in browser.text("#metrics"), browser.text("#metrics"))
+        expect(browser.text("h1") == "a <run>" and "Jobs3" in browser.text("#metrics"), browser.text("#metrics"))
 
 
 def test_live(browser: Browser, site: Site, fake: MadeUp) -> None:
@@ -384,7 +385,7 @@ def test_token(browser: Browser, site: Site, fake: MadeUp) -> None:
     browser.run("(document.getElementById('token').value = 'secret')")
     browser.click("#login button")
     browser.wait("the queue", lambda: "heat2d" in browser.text("#queue"))
-    want(browser.run("document.cookie + Object.keys(localStorage).join()") == "", "the token is kept")
+    expect(browser.run("document.cookie + Object.keys(localStorage).join()") == "", "the token is kept")
     fake.token = ""
 
 
@@ -392,10 +393,10 @@ def test_nothing_from_elsewhere(browser: Browser, site: Site, fake: MadeUp) -> N
     """the page loads nothing from elsewhere"""
     browser.loaded(site.url)
     sources = browser.run("performance.getEntriesByType('resource').map(entry => entry.name)")
-    want(sources and all(source.startswith((site.url, "data:")) for source in sources), sources)
+    expect(sources and all(source.startswith((site.url, "data:")) for source in sources), sources)
     texts = [path.read_text() for path in WEB.iterdir()]
     foreign = {url for text in texts for url in re.findall(r"https?://[^\s\"']+", text)} - {"http://www.w3.org/2000/svg"}
-    want(not foreign, foreign)
+    expect(not foreign, foreign)
 
 
 # ---------------------------------------------------------------- all of them
@@ -430,7 +431,7 @@ def surroundings() -> Iterator[tuple[Browser, Site, MadeUp]]:
 def browser(surroundings: tuple[Browser, Site, MadeUp]) -> Iterator[Browser]:
     yield surroundings[0]
     errors = surroundings[0].errors()
-    want(not errors, f"the browser's log: {errors}")
+    expect(not errors, f"the browser's log: {errors}")
 
 
 @pytest.fixture
