@@ -241,12 +241,13 @@ def test_history(browser: Browser, site: Site, fake: MadeUp) -> None:
 
 
 @pytest.fixture
-def changes(fake: MadeUp) -> Iterator[tuple[int, int]]:
+def changes(browser: Browser, fake: MadeUp) -> Iterator[tuple[int, int]]:
     """elasticd with web.allow_changes, and two jobs that the test may change: one in the queue, an elastic one."""
     fake.web_changes = True
     queued = fake.add_job("queued", "PENDING", 16, 16, None, [])
     elastic = fake.add_job("elastic", "RUNNING", 1, 4, now_ms(), [("n2", 1)])
     yield queued, elastic
+    browser.open("about:blank")  # a page of these jobs queries them as long as it is shown
     fake.web_changes = False
     del fake.jobs[queued], fake.jobs[elastic]
 
@@ -283,7 +284,8 @@ def test_buttons(browser: Browser, site: Site, fake: MadeUp, changes: tuple[int,
     browser.loaded(site.url + f"#job={elastic}")
     browser.wait("the buttons", lambda: buttons(browser) == ["cancel", "resize"])
     for size, state in ((3, "resize: accepted"), (9, "resize: 9 is not within 1:4")):
-        browser.run(f"(document.getElementById('size').value = {size})")
+        # as a user does: the page does not overwrite what has the focus
+        browser.run(f"(e => {{ e.focus(); return e.value = {size}; }})(document.getElementById('size'))")
         browser.click("#resize")
         expect(browser.dialog_text() == f"Change job {elastic} to {size} processes?", browser.dialog_text())
         browser.answer_dialog(True)
