@@ -90,6 +90,11 @@ class Hunk:
     context: bool = False
     counts: tuple[int, int] = (0, 0)
 
+    @property
+    def first(self) -> int:
+        """The index of the first line that it replaces; of an insertion, of the line that follows it."""
+        return self.old_start - 1 if self.old else self.old_start
+
 
 @dataclass
 class Patch:
@@ -148,23 +153,33 @@ def parse_patch(path: Path) -> Patch:
     return Patch(str(path.relative_to(PATCHES)), header, files)
 
 
+def pieces(count: int, hunks: list[Hunk]) -> Iterator[tuple[range, Hunk | None]]:
+    """What becomes of a file of `count` lines: the indices of lines that stay, then the hunk behind them (None: the end)."""
+    position = 0
+    for hunk in hunks:
+        yield range(position, hunk.first), hunk
+        position = hunk.first + len(hunk.old)
+    yield range(position, count), None
+
+
 def apply_hunks(text: str, hunks: list[Hunk], where: str) -> str:
     """`text` with `hunks` applied at exactly their lines."""
     lines = text.split("\n")
     result: list[str] = []
-    position = 0  # lines of `lines` consumed so far
-    for hunk in hunks:
-        start = hunk.old_start - 1 if hunk.old else hunk.old_start
-        if start < position or start + len(hunk.old) > len(lines):
+    for kept, hunk in pieces(len(lines), hunks):
+        result += lines[kept.start : kept.stop]
+        if hunk is None:
+            break
+        start, end = hunk.first, hunk.first + len(hunk.old)
+        if start < kept.start or end > len(lines):
             raise OverlayError(f"{where}: the hunk at line {hunk.old_start} is out of order or past the end")
-        if lines[start : start + len(hunk.old)] != hunk.old:
+        if lines[start:end] != hunk.old:
             raise OverlayError(
                 f"{where}: line {hunk.old_start} of the upstream file is not the line that the patch replaces:\n"
                 f"  upstream: {lines[start]}\n  patch:    {hunk.old[0]}"
             )
-        result += lines[position:start] + hunk.new
-        position = start + len(hunk.old)
-    return "\n".join(result + lines[position:])
+        result += hunk.new
+    return "\n".join(result)
 
 
 def merge_hunks(owned: list[tuple[str, list[Hunk]]], where: str) -> list[Hunk]:
@@ -172,7 +187,7 @@ def merge_hunks(owned: list[tuple[str, list[Hunk]]], where: str) -> list[Hunk]:
 
     Raises OverlayError if two patches change the same line, or insert at the same place."""
     merged = sorted(
-        ((hunk.old_start if hunk.old else hunk.old_start + 0.5, name, hunk) for name, hunks in owned for hunk in hunks),
+        ((hunk.first + (0.5 if hunk.old else 0), name, hunk) for name, hunks in owned for hunk in hunks),
         key=lambda entry: (entry[0], entry[1]),
     )
     for (start, name, hunk), (next_start, next_name, _) in zip(merged, merged[1:]):
@@ -188,6 +203,11 @@ def hunks_by_file(patches: list[Patch]) -> dict[str, list[tuple[str, list[Hunk]]
         for path, hunks in patch.files.items():
             owned.setdefault(path, []).append((patch.name, hunks))
     return owned
+
+
+def hook_patches(owned: list[tuple[str, list[Hunk]]]) -> list[str]:
+    """The names of those patches that are no fixes."""
+    return [name for name, _ in owned if not name.startswith("fixes/")]
 
 
 def read_series() -> list[str]:
