@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# The Debian packages that each step needs, and their installation.  Sourced by run.
+# The Debian packages that each step needs, and their installation.  Sourced by run.  What the build is made from stands
+# in maint/dependencies.
 
 packages_for() {
     case $1 in
         build)
-            echo gcc g++ gfortran make autoconf automake libtool m4 patch perl python3 pkg-config xz-utils file ccache \
-                ca-certificates libc6-dev libfabric-dev libhwloc-dev librdmacm-dev libibverbs-dev nlohmann-json3-dev \
-                libcli11-dev libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libtomlplusplus-dev zlib1g-dev
+            maint/check-dependencies --packages Debian build fortran elasticd
+            echo ccache
             # libfabric's own needs at link time; these exist for x86 only.
             [ "$(dpkg --print-architecture)" != amd64 ] || echo libpsm2-dev libpsm-infinipath1-dev
             ;;
         # libslurm38: for Debian's mpiexec; python3-numpy: for elastic_mpi
         test)
-            echo python3-pytest python3-pytest-xdist python3-pytest-timeout libgtest-dev libpng-dev procps \
-                shellcheck man-db valgrind libslurm38 python3-numpy
+            maint/check-dependencies --packages Debian check
+            echo libpng-dev procps shellcheck man-db valgrind libslurm38 python3-numpy
             ;;
         web) echo chromium chromium-driver ;;
         full) echo clang clang-format libclang-rt-dev llvm ;;
