@@ -18,9 +18,11 @@ Invariants
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -34,6 +36,7 @@ MAINT = ROOT / "maint"
 PATCHES = MAINT / "patches"
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 NO_COPY = "-"  # destination of a file that lies under src/ but stays in the repository
+LEFTOVER = re.compile(r"/__pycache__/|\.(pyc|o|orig|rej)$|~$|/\.[^/]*$")
 
 
 class OverlayError(Exception):
@@ -55,26 +58,66 @@ def read_version() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Copy:
-    """One line of maint/overlay.list."""
+    """A file of ours and where it lands."""
 
     source: str  # path in this repository
     destination: str  # path in the MPICH tree, or NO_COPY
 
 
-def read_overlay(path: Path = MAINT / "overlay.list") -> list[Copy]:
-    """maint/overlay.list, in its order; the destination defaults to the source's path."""
-    copies = []
+@dataclass(frozen=True)
+class Rule:
+    """One line of maint/overlay.list: files that do not land at their own path."""
+
+    pattern: str  # a path, or a pattern in which * stands for any characters
+    destination: str  # path in the MPICH tree, or NO_COPY
+
+    def covers(self, path: str) -> bool:
+        return fnmatch.fnmatchcase(path, self.pattern)
+
+
+def read_rules(path: Path = MAINT / "overlay.list") -> list[Rule]:
+    """maint/overlay.list, in its order."""
+    rules = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         words = line.split("#", 1)[0].split()
         if not words:
             continue
-        if len(words) > 2:
-            raise OverlayError(f"maint/overlay.list:{number}: `path` or `path destination` expected: {line}")
+        where = f"maint/overlay.list:{number}"
+        if len(words) != 2:
+            raise OverlayError(f"{where}: `path destination` or `pattern -` expected: {line}")
+        if "*" in words[0] and words[1] != NO_COPY:
+            raise OverlayError(f"{where}: a pattern has no destination but `{NO_COPY}`: {line}")
         for word in words:
             if word != NO_COPY and (word.startswith("/") or ".." in PurePosixPath(word).parts):
-                raise OverlayError(f"maint/overlay.list:{number}: {word} leads out of the tree")
-        copies.append(Copy(words[0], words[-1]))
+                raise OverlayError(f"{where}: {word} leads out of the tree")
+        rules.append(Rule(*words))
+    return rules
+
+
+def repository_files() -> list[str]:
+    """Files of this repository that git knows or would add; of an unpacked archive, all files under src/."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names: list[str] = []
+    if (ROOT / ".git").exists() and shutil.which("git"):
+        names = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split("\0")
+    if not any(names):
+        found = (str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*"))
+        names = [name for name in found if not LEFTOVER.search(name)]
+    return sorted(name for name in set(names) if name and (ROOT / name).is_file())
+
+
+def place(files: list[str], rules: list[Rule]) -> list[Copy]:
+    """Where the files under src/ land: where rules with their paths say, else at their own."""
+    copies = []
+    for path in files:
+        destinations = [rule.destination for rule in rules if rule.covers(path)] or [path]
+        copies += [Copy(path, destination) for destination in dict.fromkeys(destinations)]
     return copies
+
+
+def read_overlay() -> list[Copy]:
+    """All files under src/ and where they land."""
+    return place([path for path in repository_files() if path.startswith("src/")], read_rules())
 
 
 # ---------------------------------------------------------------- patches
@@ -354,8 +397,6 @@ def wanted_files(pristine: Pristine) -> dict[str, tuple[bytes, int]]:
         if copy.destination == NO_COPY:
             continue
         source = ROOT / copy.source
-        if not source.is_file():
-            raise OverlayError(f"maint/overlay.list names {copy.source}, which does not exist")
         if copy.destination in wanted:
             raise OverlayError(f"two sources for {copy.destination}")
         wanted[copy.destination] = (source.read_bytes(), 0o755 if os.access(source, os.X_OK) else 0o644)

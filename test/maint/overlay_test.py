@@ -1,4 +1,4 @@
-"""Patches of two series on one file: their hunks merge, and refresh-patch separates them again."""
+"""Patches of two series on one file: their hunks merge, and refresh-patch separates them again.  Where files land."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 MAINT = Path(__file__).resolve().parents[2] / "maint"
 sys.path.insert(0, str(MAINT))
 import overlay  # noqa: E402
-from overlay import Hunk, OverlayError  # noqa: E402
+from overlay import Hunk, OverlayError, Rule  # noqa: E402
 
 loader = SourceFileLoader("refresh_patch", str(MAINT / "refresh-patch"))
 spec = spec_from_loader("refresh_patch", loader)
@@ -58,3 +58,36 @@ def test_a_line_that_another_patch_writes_is_changed_there() -> None:
     changed = overlay.apply_hunks(PRISTINE, HOOK, "file").replace("hooked 8", "hooked otherwise")
     with pytest.raises(OverlayError, match="another patch"):
         refresh.diff("file", PRISTINE, changed, HOOK)
+
+
+RULES = [Rule("*_test.cpp", overlay.NO_COPY), Rule("src/rm/*", overlay.NO_COPY), Rule("src/a.h", "src/a.h"),
+         Rule("src/a.h", "src/pm/a.h"), Rule("src/g.py", "maint/g.py")]  # fmt: skip
+
+
+@pytest.mark.parametrize("path, places", [
+    ("src/mpi/adapt/new.c", ["src/mpi/adapt/new.c"]),
+    ("src/mpi/adapt/new_test.cpp", [overlay.NO_COPY]),
+    ("src/rm/core/new.cpp", [overlay.NO_COPY]),
+    ("src/rm/core/new_test.cpp", [overlay.NO_COPY]),
+    ("src/a.h", ["src/a.h", "src/pm/a.h"]),
+    ("src/g.py", ["maint/g.py"]),
+])  # fmt: skip
+def test_a_file_lands_at_its_own_path_unless_a_line_covers_it(path: str, places: list[str]) -> None:
+    assert overlay.place([path], RULES) == [overlay.Copy(path, place) for place in places]
+
+
+@pytest.mark.parametrize("line, message", [
+    ("src/a.h", "expected"), ("src/a.h b c", "expected"), ("src/*.h b.h", "no destination"), ("src/a.h ../b.h", "out of the tree"),
+])  # fmt: skip
+def test_a_wrong_line_is_an_error(line: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "list").write_text(f"# comment\n\n{line}\n")
+    with pytest.raises(OverlayError, match=f"overlay.list:3: .*{message}"):
+        overlay.read_rules(tmp_path / "list")
+
+
+def test_of_an_unpacked_archive_leftovers_are_no_files_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("src/a.c", "src/a.c~", "src/a.c.orig", "src/.a.c.swp", "src/b/__pycache__/b.pyc", "src/b/b.py", "other.c"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(overlay, "ROOT", tmp_path)
+    assert overlay.repository_files() == ["src/a.c", "src/b/b.py"]
