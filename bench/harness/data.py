@@ -9,8 +9,8 @@ import json
 import subprocess
 from pathlib import Path
 
-from .bench import Bench, Skipped
-from .launch import Line
+from .bench import Bench
+from .launch import Line, RunFailure
 from .result import Case, ratio_case, value_case
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -26,7 +26,7 @@ UNMEASURED = ("-genv", "MPIR_CVAR_ADAPT_MEASURE", "0")
 def _compile(words: list[object], log: Path) -> None:
     with log.open("w") as file:
         if subprocess.run([str(w) for w in words], stdout=file, stderr=file, check=False).returncode != 0:
-            raise Skipped(f"bench/data cannot be compiled: {log}")
+            raise RunFailure(f"bench/data cannot be compiled: {log}")
 
 
 def _schedules(bench: Bench) -> list[Case]:

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from statistics import median
 
 from . import phases
-from .bench import Bench, Skipped
-from .launch import SOURCES
+from .bench import Bench
+from .launch import SOURCES, RunFailure
 from .result import Case, Rounds, Variant, ratio_case, value_case
 
 PROCESSES = (4, 9, 16, 25, 36)
@@ -97,7 +97,7 @@ def _compile_gauss(bench: Bench) -> None:
     words += ["-o", bench.ours.folder / "traced_gauss", "-ladapt_data", "-lepop", "-lm"]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise Skipped(f"examples/gauss cannot be compiled: {done.stderr[-2000:]}")
+        raise RunFailure(f"examples/gauss cannot be compiled: {done.stderr[-2000:]}")
 
 
 def _by_rest(mpi: float, all_time: float) -> list[float]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from . import (
-    data, hosts, joining, laws, model, monitoring, page, phases, processes, report, reports, sessions, windows, worlds,
+    data, hosts, joining, laws, model, monitoring, page, phases, processes, record, report, reports, sessions, windows, worlds,
 )  # fmt: skip
 from .bars import BARS
 from .bench import Amount, Bench, Section, Skipped
@@ -107,6 +107,9 @@ def arguments() -> argparse.Namespace:
         help="only this section (may be repeated): " + ", ".join(s.key for s in SECTIONS),
     )  # fmt: skip
     parser.add_argument(
+        "--record", action="store_true", help="write the figures into doc/record/performance.md, with plot and results"
+    )
+    parser.add_argument(
         "--list", action="store_true", help="show the bars and sections, measure nothing"
     )
     return parser.parse_args()
@@ -174,6 +177,13 @@ def write(result: Report) -> None:
     (folder / "bench.html").write_text(page.html(result))
 
 
+def write_record(result: Report) -> None:
+    """Sections that failed or were skipped keep their former figures."""
+    files = record.Files(REPOSITORY / "doc" / "record")
+    record.write(files, record.merge(record.read(files), record.results_of(result, record.commit_of(REPOSITORY))))
+    print(f"\nrecorded in {os.path.relpath(files.page)}, {files.plot.name} and {files.results.name}")
+
+
 def lock_folder(folder: Path) -> TextIO | None:
     """Held as long as the file is open: two runs would measure each other anyway."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -229,6 +239,8 @@ def main() -> int:
         print("bench: interrupted", file=sys.stderr)
         return 130
     report.print_report(result)
+    if options.record:
+        write_record(result)
     print(
         f"\nall samples: {os.path.relpath(folder / 'bench.json')}; plots: {os.path.relpath(folder / 'bench.html')}"
     )

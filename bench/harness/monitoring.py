@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from .bench import Bench, Skipped
+from .bench import Bench
+from .launch import RunFailure
 from .result import Case, Rounds, Variant, ratio_case, value_case
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -37,7 +38,7 @@ def build(folder: Path) -> Path:
 
         def compile_with(*words: str) -> None:
             if subprocess.run(words, cwd=ROOT, stdout=log, stderr=log, check=False).returncode != 0:
-                raise Skipped(f"graph_costs cannot be compiled: {log.name}")
+                raise RunFailure(f"graph_costs cannot be compiled: {log.name}")
 
         for source in SOURCES:
             objects.append(str(folder / (Path(source).stem + ".o")))

@@ -6,7 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
-from .bench import Bench, Skipped
+from .bench import Bench
+from .launch import RunFailure
 from .result import Case, Rounds, Variant, ratio_case
 
 SOURCE = Path(__file__).resolve().parent.parent / "phases" / "phases.c"
@@ -20,7 +21,7 @@ def compile_style(bench: Bench, style: str) -> None:
     words = [bench.ours.bin / "mpicc", *FLAGS, SOURCE, "-o", bench.ours.folder / style, *STYLES[style][1], "-lm"]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise Skipped(f"bench/phases cannot be compiled: {done.stderr[-2000:]}")
+        raise RunFailure(f"bench/phases cannot be compiled: {done.stderr[-2000:]}")
 
 
 def _share(samples: Path, loop: str) -> float:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .bench import Bench, Skipped
 from .joining import Step
-from .launch import FLAGS, SOURCES
+from .launch import FLAGS, SOURCES, RunFailure
 from .result import Case, ratio_case
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -33,7 +33,7 @@ def build(folder: Path) -> Path:
     command = ["make", "-s", f"-j{os.cpu_count()}", "-f", str(RULES), f"BUILD={build_folder}", str(target)]
     with (folder / "reports-build.log").open("w") as log:
         if subprocess.run(command, stdout=log, stderr=log, check=False).returncode != 0:
-            raise Skipped(f"growth_reports cannot be compiled: {log.name}")
+            raise RunFailure(f"growth_reports cannot be compiled: {log.name}")
     return target
 
 
@@ -75,7 +75,7 @@ def build_played(bench: Bench) -> None:
     command = ["gcc", *FLAGS, "-static", f"-I{include}", str(source), "-o", str(bench.ours.folder / source.stem)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise Skipped(f"played_process cannot be compiled: {done.stderr[-500:]}")
+        raise RunFailure(f"played_process cannot be compiled: {done.stderr[-500:]}")
 
 
 def room() -> int:
