@@ -5,11 +5,20 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-HEADERS = ("adapt_data.h", "adapt_window.h", "adapt_layout.h", "adapt_boxes.h", "adapt_items.h", "adapt_motion.h")
+HEADERS = ("adapt_data.h", "adapt_window.h", "adapt_layout.h", "adapt_boxes.h", "adapt_items.h", "adapt_mesh.h",
+           "adapt_motion.h")
 
 SUMMARIES = {
     "MPIX_Adapt": "Probe and, where the world changes, move all registered data",
     "MPIX_Adapt_window": "Open a window, move all registered data, close it",
+    "MPIX_Adapt_enter": "Begin a program: move all registered data to a joining process, and set up",
+    "MPIX_Adapt_data_cells": "Register items in cells with gaps",
+    "MPIX_Adapt_data_rows": "Register rows of a mesh or sparse matrix",
+    "MPIX_Adapt_rows_move": "Move rows of a mesh or sparse matrix to the processes of a partition",
+    "MPIX_Ghosts_create": "Find the owners of the rows that lists name, and number ghosts",
+    "MPIX_Ghosts_update": "Send values of rows to the ghosts on other processes",
+    "MPIX_Ghosts_restore": "Replace local numbers by global ones",
+    "MPIX_Ghosts_free": "Free ghosts",
     "MPIX_Adapt_data_create": "Create a set of registered data",
     "MPIX_Adapt_data_free": "Free a set of registered data",
     "MPIX_Adapt_data_add": "Register a distributed array",
@@ -18,6 +27,7 @@ SUMMARIES = {
     "MPIX_Adapt_data_items": "Register items in arrays, each with an owner",
     "MPIX_Adapt_data_container": "Register items in a container of the program",
     "MPIX_Adapt_data_call": "Register a function that is called in each window",
+    "MPIX_Adapt_data_before": "Register a function that is called in each window before anything moves",
     "MPIX_Adapt_data_start": "Begin to move registered arrays",
     "MPIX_Adapt_data_test": "Test whether an array has moved",
     "MPIX_Adapt_data_wait": "Wait until arrays have moved",

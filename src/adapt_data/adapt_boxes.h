@@ -77,6 +77,8 @@ typedef struct MPIX_Field {
     void **parts;               /* this process' boxes in order, NULL: a joining process' and empty ones;
                                  * room for as many as it has before and afterwards */
     const MPIX_Adapt_memory *memory;    /* of elements; NULL: calloc and free */
+    void **new_parts;           /* NULL, or: the program itself has arrays for the new boxes, in order; parts[] stay
+                                 * as they are then, and are its own to release */
 } MPIX_Field;
 
 /* Elements that a box is stored in: [a] along each axis; returns their product. */

@@ -319,8 +319,11 @@ module adapt_data_complex8_3
 #include "adapt_data_part.inc"
 end module
 
+#include "adapt_fields.inc"
+
 module adapt_data
   use adapt_data_base
+  use adapt_data_fields, adapt_rank_and_size => adapt_process
   use adapt_data_real4_1
   use adapt_data_real4_2
   use adapt_data_real4_3
@@ -351,7 +354,8 @@ module adapt_data
   public :: adapt_place, adapt_rank
   public :: adapt_window_probe, adapt_window_open, adapt_window_close, adapt_message
   public :: adapt_share, adapt_sums, adapt_file
-  public :: adapt_world, adapt_in_window, adapt_moves, adapt_after
+  public :: adapt_world, adapt_in_window, adapt_enter, adapt_moves, adapt_after
+  public :: adapt_fields, adapt_field, adapt_new_tiles, adapt_move_fields, adapt_share_all
 
   ! adapt_box(low, high): as many numbers in both as there are axes, one to three.
   interface adapt_box
@@ -818,6 +822,25 @@ contains
     if (code == 0 .and. present(after) .and. window%new_rank >= 0) call after(window%new_rank, window%new_size)
     if (present(ierror)) ierror = code
   end subroutine adapt_in_window
+
+  ! The line for the start: true on a joining process, whose data have come by such a window then; false: a new
+  ! program, which reads its input and sets first values.  Calls `after` in both cases.
+  logical function adapt_enter(status, moves, after, ierror)
+    integer, intent(in) :: status
+    procedure(adapt_moves) :: moves
+    procedure(adapt_after), optional :: after
+    integer, optional, intent(out) :: ierror
+    integer :: rank, size
+
+    if (present(ierror)) ierror = 0
+    adapt_enter = status == adapt_fortran_joining()
+    if (adapt_enter) then
+      call adapt_in_window(status, moves, after, ierror)
+    else if (present(after)) then
+      call adapt_rank_and_size(rank, size)
+      call after(rank, size)
+    end if
+  end function adapt_enter
 
   ! The line for the main loop: a probe and, where it says so, such a window.  Whether the world has changed.
   logical function adapt_world(moves, after, ierror)

@@ -62,6 +62,12 @@ int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI
 int MPIX_Adapt_data_share(MPIX_Adapt_data data, const char *name, void *address, int64_t count,
                           MPI_Datatype element, int *array);
 
+/* MPIX_ADAPT_SHARE(data, step, time, sums): shares up to 16 variables and arrays of fixed size in one line, under their
+ * names, as bytes.  Not for pointers: those to common types do not compile; a struct with pointers does, but
+ * joining processes get addresses of another process then. */
+#define MPIX_ADAPT_SHARE(data, ...) \
+    MPIX_ADAPT_NTH(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0) (data, __VA_ARGS__)
+
 /* Begins to move an array, or all that are not started.  Collective over all processes of the
  * window, in the same order of arrays.  MPI_ERR_ARG: registrations or layouts do not fit together;
  * MPI_ERR_NO_MEM: a process has no room.  Both on all processes; nothing has moved then, and the
@@ -86,6 +92,10 @@ typedef int MPIX_Adapt_after(int new_rank, int new_size, void *state);
  * MPI_Init_adapt on a joining process.  Leaving processes end here.  An error that is found before the first
  * of them moves has no other effect than the window's being open; after a later one what came before has moved. */
 int MPIX_Adapt_window(MPIX_Adapt_data data, int status, MPIX_Adapt_after *after, void *state);
+/* The line for the start, behind the registrations: a joining process gets all of it by its first window.  Calls
+ * `after` (may be NULL) in any case, so that rank and size are set up in one place.  1: joining; 0: a new program,
+ * which reads its input and sets first values; negative: an error. */
+int MPIX_Adapt_enter(MPIX_Adapt_data data, int status, MPIX_Adapt_after *after, void *state);
 /* The line for the main loop: a probe and, where it says so, that window.  1: the world has changed; 0: it has not;
  * negative: an error (MPIX_Adapt_data_message has its text). */
 int MPIX_Adapt(MPIX_Adapt_data data, MPIX_Adapt_after *after, void *state);
@@ -94,6 +104,9 @@ int MPIX_Adapt(MPIX_Adapt_data data, MPIX_Adapt_after *after, void *state);
  * otherwise (MPIX_Adapt_sums, MPIX_Adapt_file, messages).  0, or an error. */
 typedef int MPIX_Adapt_call(const epop_window_t *window, void *state);
 int MPIX_Adapt_data_call(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call, void *state);
+/* The same before anything moves: for what a program must undo first (local numbers, copies of neighbours' items,
+ * communicators of a library).  On joining processes shared variables have not come by then. */
+int MPIX_Adapt_data_before(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call, void *state);
 
 /* How many elements of this process' would stay with it, be sent, and be received, if the array were
  * moved in this window.  Collective, and with errors, as MPIX_Adapt_data_start; nothing moves. */
@@ -109,8 +122,54 @@ int MPIX_Adapt_data_set_count(MPIX_Adapt_data data, int array, int64_t count);
 int MPIX_Adapt_data_place(MPIX_Adapt_data data, int array, int rank, int *place);
 int MPIX_Adapt_data_rank(MPIX_Adapt_data data, int array, int place, int *rank);
 
+/* ---- how MPIX_ADAPT_SHARE does it ------------------------------------------------------------- */
+
 #ifdef __cplusplus
 }
+template < typename variable > struct MPIX_Adapt_shared {
+    static const int bytes = sizeof(variable);
+};
+/* no definition: a pointer is not shared */
+template < typename variable > struct MPIX_Adapt_shared < variable * >;
+#define MPIX_ADAPT_BYTES(variable) (MPIX_Adapt_shared<decltype(variable)>::bytes)
+#else
+#define MPIX_ADAPT_BYTES(variable) ((int64_t) (sizeof(variable) * sizeof(char[_Generic(&(variable), \
+    void **: -1, char **: -1, unsigned char **: -1, int **: -1, unsigned **: -1, long **: -1, unsigned long **: -1, \
+    long long **: -1, float **: -1, double **: -1, default: 1)])))
 #endif
+#define MPIX_ADAPT_NTH(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, number, ...) \
+    MPIX_ADAPT_SHARE_##number
+#define MPIX_ADAPT_SHARE_1(data, variable) \
+    MPIX_Adapt_data_share(data, #variable, (void *) &(variable), MPIX_ADAPT_BYTES(variable), MPI_BYTE, NULL)
+#define MPIX_ADAPT_SHARE_2(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_1(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_3(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_2(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_4(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_3(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_5(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_4(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_6(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_5(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_7(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_6(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_8(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_7(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_9(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_8(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_10(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_9(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_11(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_10(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_12(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_11(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_13(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_12(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_14(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_13(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_15(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_14(data, __VA_ARGS__))
+#define MPIX_ADAPT_SHARE_16(data, variable, ...) \
+    (MPIX_ADAPT_SHARE_1(data, variable) ? MPI_ERR_OTHER : MPIX_ADAPT_SHARE_15(data, __VA_ARGS__))
 
 #endif /* ADAPT_DATA_H_INCLUDED */

@@ -63,11 +63,29 @@ typedef struct MPIX_Item_functions {
     int (*clear) (void *state); /* all items go; 0, or an error */
     int (*put) (const void *item, void *state); /* 0, or an error */
     void *state;
+    int put_after;              /* registered only: 1: clear and put are called in the new world, behind `after` */
 } MPIX_Item_functions;
 
 int MPIX_Adapt_items_exchange(const epop_window_t *window, const MPIX_Item_functions *functions);
 /* Registers them for MPIX_Adapt_window. */
 int MPIX_Adapt_data_container(MPIX_Adapt_data data, const char *name, const MPIX_Item_functions *functions);
+
+/* Items in cells: item j of cell c is element c * slots + j of each column.  All are read when a window opens. */
+typedef struct MPIX_Cells {
+    const int *cells;           /* how many there are */
+    int **count;                /* address of the pointer to [cells]: the items of each */
+    int slots;                  /* of a cell */
+} MPIX_Cells;
+
+/* An item has come, or has stayed: values[c] is its element of column c.  0, or an error. */
+typedef int MPIX_Item_put(const void *const values[], void *state);
+/* Registers items in cells for MPIX_Adapt_window.  base of a column: the address of the array's pointer.  owner: the
+ * new rank of element i; MPI_PROC_NULL: it is a copy of another process' item, and is dropped.  In the new world,
+ * behind `after`, which may have made other cells, `put` inserts all items; count[] is 0 before `after`.  *cells and
+ * column[] are copied; what they point to stays valid as long as `data`.  On a joining process *cells->cells is 0, or
+ * its counts are. */
+int MPIX_Adapt_data_cells(MPIX_Adapt_data data, const char *name, const MPIX_Cells *cells, int columns,
+                          const MPIX_Column column[], MPIX_Item_owner *owner, MPIX_Item_put *put, void *state);
 
 /* ---- files ------------------------------------------------------------------------------------ */
 

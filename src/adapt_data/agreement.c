@@ -140,7 +140,7 @@ static int refuse_worst(struct adapt_channel *channel, const struct adapt_propos
 int adapt_agree_on_call(struct adapt_channel *channel, const struct adapt_proposal *mine,
                         struct adapt_agreed *agreed)
 {
-    enum { KIND, KIND_MIN, WORST, CHUNK, TERMS, TERMS_MIN, UNUSED, UNUSED_TOO, WORDS };
+    enum { KIND, KIND_MIN, WORST, CHUNK, TERMS, TERMS_MIN, WORDS };
     int64_t words[WORDS] = { mine->kind, -(int64_t) mine->kind, severity(channel, mine),
         -mine->chunk, mine->terms, -mine->terms
     };

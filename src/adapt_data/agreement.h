@@ -31,7 +31,8 @@ enum adapt_call_kind {
     ADAPT_CALL_FILE,
     ADAPT_CALL_FORTRAN_ARRAY,   /* bounds of an allocatable */
     ADAPT_CALL_FORTRAN_ITEMS,
-    ADAPT_CALL_WINDOW           /* MPIX_Adapt_window */
+    ADAPT_CALL_WINDOW,          /* MPIX_Adapt_window */
+    ADAPT_CALL_ROWS
 };
 
 /* Of this process. */

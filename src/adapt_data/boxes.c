@@ -1,6 +1,6 @@
 /*
- * Moving the fields of adapt_boxes.h.  First all processes look at boxes and fields, take the memory and
- * tell each other how that went; then each sends its pieces straight from the old arrays to the new
+ * Moving the fields of adapt_boxes.h.  First all processes check boxes and fields, allocate memory and
+ * agree on how that went; then each sends its pieces straight from the old arrays to the new
  * ones.  The communicator of all processes has the processes' numbers as ranks.
  */
 
@@ -12,6 +12,7 @@
 #include <string.h>
 #include "agreement.h"
 #include "box_schedule.h"
+#include "box_terms.h"
 #include "data.h"
 #include "failure.h"
 #include "motion.h"
@@ -39,126 +40,7 @@ struct call {
     void ***fresh;              /* by new box of this process */
 };
 
-/* ---- boxes ------------------------------------------------------------------------------------ */
-
-static MPIX_Box box_of(int axes, const int64_t low[], const int64_t high[], int64_t more)
-{
-    MPIX_Box box;
-
-    for (int axis = 0; axis < BOX_AXES; axis++) {
-        box.low[axis] = axis < axes ? low[axis] : 0;
-        box.high[axis] = axis < axes ? high[axis] + more : 1;
-    }
-    return box;
-}
-
-MPIX_Box MPIX_Box_of(int axes, const int64_t low[], const int64_t high[])
-{
-    return box_of(axes, low, high, 0);
-}
-
-MPIX_Box MPIX_Box_closed(int axes, const int64_t first[], const int64_t last[])
-{
-    return box_of(axes, first, last, 1);
-}
-
-void MPIX_Boxes_even_parts(const MPIX_Box *domain, int size, int parts[MPIX_BOX_AXES])
-{
-    adapt_box_parts((const struct adapt_box *) domain, size, parts);
-}
-
-int MPIX_Boxes_even(int rank, int size, int max, MPIX_Box boxes[], void *state)
-{
-    if (max > 0) {
-        struct adapt_box box = adapt_box_even(state, size, rank);
-        memcpy(&boxes[0], &box, sizeof(box));
-    }
-    return 1;
-}
-
-/* ---- grids ------------------------------------------------------------------------------------ */
-
-int MPIX_Boxes_grid_place(const MPIX_Grid *grid, int rank, int size, int parts[MPIX_BOX_AXES],
-                          int place[MPIX_BOX_AXES])
-{
-    int product = 1, rest = rank;
-
-    if (grid->axes < 1 || grid->axes > BOX_AXES || rank < 0 || rank >= size)
-        return -1;
-    for (int axis = 0; axis < BOX_AXES; axis++) {
-        parts[axis] = axis < grid->axes ? grid->parts[axis] : 1;
-        place[axis] = 0;
-        if (parts[axis] < 0)
-            return -1;
-        product *= parts[axis] > 0 ? parts[axis] : 1;
-    }
-    if (size % product != 0)
-        return -1;
-    if (MPI_Dims_create(size, grid->axes, parts) != MPI_SUCCESS)
-        return -1;
-    for (int k = 0; k < grid->axes; k++) {
-        const int axis = grid->first_fastest ? k : grid->axes - 1 - k;
-        place[axis] = rest % parts[axis];
-        rest /= parts[axis];
-    }
-    return rest == 0 ? 0 : -1;
-}
-
-/* Where part `place` of `parts` begins. */
-static int64_t begin_in(const MPIX_Grid *grid, int axis, int parts, int place)
-{
-    const int64_t cells = grid->domain.high[axis] - grid->domain.low[axis], rest = cells % parts;
-
-    return grid->domain.low[axis] + (!grid->remainder_first ? adapt_block_begin(cells, parts, place) :
-                                     place * (cells / parts) + (place < rest ? place : rest));
-}
-
-int MPIX_Boxes_grid(int rank, int size, int max, MPIX_Box boxes[], void *state)
-{
-    const MPIX_Grid *grid = state;
-    int parts[BOX_AXES], place[BOX_AXES];
-
-    if (MPIX_Boxes_grid_place(grid, rank, size, parts, place))
-        return -1;
-    for (int axis = 0; max > 0 && axis < BOX_AXES; axis++) {
-        boxes[0].low[axis] = axis < grid->axes ? begin_in(grid, axis, parts[axis], place[axis]) : 0;
-        boxes[0].high[axis] = axis < grid->axes ? begin_in(grid, axis, parts[axis], place[axis] + 1) : 1;
-    }
-    return 1;
-}
-
-int MPIX_Boxes_grid_neighbour(const MPIX_Grid *grid, int rank, int size, int axis, int steps)
-{
-    int parts[BOX_AXES], place[BOX_AXES], found = 0;
-
-    if (axis < 0 || axis >= grid->axes || MPIX_Boxes_grid_place(grid, rank, size, parts, place))
-        return MPI_PROC_NULL;
-    int64_t at = (int64_t) place[axis] + steps;
-    if (!grid->periodic[axis] && (at < 0 || at >= parts[axis]))
-        return MPI_PROC_NULL;
-    place[axis] = (int) ((at % parts[axis] + parts[axis]) % parts[axis]);
-    for (int k = 0; k < grid->axes; k++) {
-        const int of = grid->first_fastest ? grid->axes - 1 - k : k;
-        found = found * parts[of] + place[of];
-    }
-    return found;
-}
-
 /* ---- fields ----------------------------------------------------------------------------------- */
-
-int64_t MPIX_Field_extents(const MPIX_Field *field, const MPIX_Box *box,
-                           int64_t extents[MPIX_BOX_AXES])
-{
-    const bool is_empty = adapt_box_values((const struct adapt_box *) box) == 0;
-    int64_t product = 1;
-
-    for (int axis = 0; axis < BOX_AXES; axis++) {
-        extents[axis] = is_empty ? 0 : box->high[axis] - box->low[axis] + field->nodes[axis] +
-            2 * (int64_t) field->ghost[axis] + field->extra[axis];
-        product *= extents[axis];
-    }
-    return product;
-}
 
 static const char *ask_boxes(struct adapt_boxes *asked, int size, MPIX_Boxes *boxes, void *state)
 {
@@ -233,17 +115,6 @@ static const char *name_field(struct call *call, int f, const char *error)
     return call->error;
 }
 
-/* A box of so many axes: [0, 5) x [2, 3) */
-static void write_box(const struct adapt_box *box, int axes, char *text, size_t room)
-{
-    *text = '\0';
-    for (int axis = 0; axis < axes; axis++) {
-        const size_t length = strlen(text);
-        snprintf(text + length, room - length, "%s[%" PRId64 ", %" PRId64 ")", axis ? " x " : "",
-                 box->low[axis], box->high[axis]);
-    }
-}
-
 static const char *check_field(struct call *call, int f)
 {
     const MPIX_Field *field = &call->fields[f];
@@ -253,7 +124,7 @@ static const char *check_field(struct call *call, int f)
     const char *error = is_field(field, call->axes);
     for (int k = 0; !error && k < own_count(&call->old, old_rank); k++)
         if (!field->parts[k] && adapt_box_values(own_box(&call->old, old_rank, k)) > 0) {
-            write_box(own_box(&call->old, old_rank, k), call->axes, box, sizeof(box));
+            adapt_write_box(own_box(&call->old, old_rank, k), call->axes, box, sizeof(box));
             snprintf(text, sizeof(text), "part %d, of box %s, %.150s", k, box, adapt_misfit("is NULL"));
             error = text;
         }
@@ -281,6 +152,9 @@ static bool is_unchanged(const struct call *call)
 
     if (old_rank < 0 || new_rank < 0 || own_count(&call->coming, new_rank) != count)
         return false;
+    for (int f = 0; f < call->count; f++)
+        if (call->fields[f].new_parts)
+            return false;
     return count == 0 || memcmp(own_box(&call->old, old_rank, 0),
                                 own_box(&call->coming, new_rank, 0),
                                 (size_t) count * sizeof(struct adapt_box)) == 0;
@@ -314,7 +188,12 @@ static const char *make_parts(struct call *call, int f)
     call->fresh[f] = adapt_room(count, sizeof(void *));
     if (!call->fresh[f])
         return ADAPT_NO_MEMORY;
-    for (int k = 0; k < count && !call->is_unchanged; k++) {
+    for (int k = 0; k < count && call->fields[f].new_parts; k++) {
+        call->fresh[f][k] = call->fields[f].new_parts[k];
+        if (!call->fresh[f][k] && adapt_box_values(own_box(&call->coming, call->window->new_rank, k)) > 0)
+            return name_field(call, f, "new_parts of a box is NULL");
+    }
+    for (int k = 0; k < count && !call->is_unchanged && !call->fields[f].new_parts; k++) {
         const struct adapt_box *box = own_box(&call->coming, call->window->new_rank, k);
         int64_t values = MPIX_Field_extents(&call->fields[f], (const MPIX_Box *) box, extents);
         for (int axis = 0; axis < BOX_AXES; axis++)
@@ -382,128 +261,22 @@ static const char *prepare(struct call *call)
 
 /* ---- agreement -------------------------------------------------------------------------------- */
 
-#define FIELD_NUMBERS (2 + 2 * BOX_AXES)
-
-/* What must be the same of a field everywhere. */
-static void list_field(const MPIX_Field *field, int64_t numbers[FIELD_NUMBERS])
-{
-    int size = 0;
-
-    if (field->element != MPI_DATATYPE_NULL)
-        MPI_Type_size(field->element, &size);
-    numbers[0] = field->name ? adapt_mix_text(0, field->name) : 0;
-    numbers[1] = size;
-    for (int axis = 0; axis < BOX_AXES; axis++) {
-        numbers[2 + axis] = field->nodes[axis];
-        numbers[2 + BOX_AXES + axis] = field->ghost[axis];
-    }
-}
-
-static int64_t mix_boxes(int64_t hash, const struct adapt_boxes *boxes)
-{
-    if (!boxes->boxes)
-        return hash;
-    hash = adapt_mix_all(hash, boxes->first, (int64_t) boxes->size + 1);
-    return adapt_mix_all(hash, (const int64_t *) boxes->boxes,
-                         boxes->first[boxes->size] * (int64_t) (2 * BOX_AXES));
-}
-
-static int64_t terms_of(const struct call *call)
-{
-    int64_t hash = adapt_mix(call->count, call->axes), numbers[FIELD_NUMBERS];
-
-    for (int f = 0; call->copies && f < call->count; f++) {
-        list_field(&call->fields[f], numbers);
-        hash = adapt_mix_all(hash, numbers, FIELD_NUMBERS);
-    }
-    return mix_boxes(mix_boxes(hash, &call->old), &call->coming);
-}
-
-/* Fails if fields differ; *found: they do. */
-static int refuse_fields(const struct call *call, bool *found)
-{
-    const int64_t counts[] = { call->count, call->axes };
-    int64_t numbers[FIELD_NUMBERS], index;
-    char text[AGREEMENT_TEXT], what[40];
-
-    int code = adapt_find_difference(call->motion.channel, counts, 2, &index);
-    *found = !code && index >= 0;
-    if (*found) {
-        snprintf(text, sizeof(text), "%d on %d axes", call->count, call->axes);
-        return adapt_refuse_difference(call->motion.channel, call->function, "the number of fields", text);
-    }
-    for (int f = 0; !code && !*found && f < call->count; f++) {
-        const MPIX_Field *field = &call->fields[f];
-        list_field(field, numbers);
-        code = adapt_find_difference(call->motion.channel, numbers, FIELD_NUMBERS, &index);
-        *found = !code && index >= 0;
-        if (!*found)
-            continue;
-        snprintf(text, sizeof(text), "'%.100s' of %d bytes, nodes {%d, %d, %d}, ghost {%d, %d, %d}",
-                 field->name, (int) numbers[1], field->nodes[0], field->nodes[1], field->nodes[2],
-                 field->ghost[0], field->ghost[1], field->ghost[2]);
-        snprintf(what, sizeof(what), "field %d", f);
-        code = adapt_refuse_difference(call->motion.channel, call->function, what, text);
-    }
-    return code;
-}
-
-/* Fails if the boxes of one world differ; *found: they do. */
-static int refuse_boxes(const struct call *call, const struct adapt_boxes *boxes, bool *found)
-{
-    struct adapt_channel *channel = call->motion.channel;
-    char text[AGREEMENT_TEXT], box[200];
-    int64_t index;
-    int rank = 0;
-
-    int code = adapt_find_difference(channel, boxes->first, (int64_t) boxes->size + 1, &index);
-    *found = !code && index >= 0;
-    if (*found) {
-        rank = (int) index - 1;
-        snprintf(text, sizeof(text), "rank %d of %d has %" PRId64 " boxes", rank, boxes->size,
-                 boxes->first[rank + 1] - boxes->first[rank]);
-        return adapt_refuse_difference(channel, call->function, "the boxes", text);
-    }
-    if (!code)
-        code = adapt_find_difference(channel, (const int64_t *) boxes->boxes,
-                                     boxes->first[boxes->size] * (2 * BOX_AXES), &index);
-    *found = !code && index >= 0;
-    if (!*found)
-        return code;
-    index /= 2 * BOX_AXES;
-    while (boxes->first[rank + 1] <= index)
-        rank++;
-    write_box(&boxes->boxes[index], call->axes, box, sizeof(box));
-    snprintf(text, sizeof(text), "rank %d of %d has %s", rank, boxes->size, box);
-    return adapt_refuse_difference(channel, call->function, "the boxes", text);
-}
-
-static int refuse_terms(const struct call *call)
-{
-    bool found;
-    int code = refuse_fields(call, &found);
-
-    if (!code && !found)
-        code = refuse_boxes(call, &call->old, &found);
-    if (!code && !found)
-        code = refuse_boxes(call, &call->coming, &found);
-    return code || found ? code : adapt_fail(MPI_ERR_ARG, "%s: processes differ in the boxes; nothing has"
-                                             " moved", call->function);
-}
-
 /* It works on all processes or on none. */
 static int agree(struct call *call, const char *error)
 {
+    const struct adapt_box_terms terms = {.channel = call->motion.channel,.function = call->function,.axes = call->axes,
+        .count = call->count,.fields = call->copies ? call->fields : NULL,.old = &call->old,.coming = &call->coming
+    };
     const struct adapt_proposal mine = {.kind = ADAPT_CALL_BOXES,.function = call->function,
         .object = call->copies && call->count > 0 ? call->fields[0].name : NULL,.error = error,
         .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,
-        .terms = terms_of(call),.chunk = adapt_exchange_chunk()
+        .terms = adapt_box_terms_hash(&terms),.chunk = adapt_exchange_chunk()
     };
     struct adapt_agreed agreed;
 
     int code = adapt_agree_on_call(call->motion.channel, &mine, &agreed);
     if (!code && agreed.terms_differ)
-        code = refuse_terms(call);
+        code = adapt_box_terms_refuse(&terms);
     call->chunk = code ? 0 : agreed.chunk;
     return code;
 }
@@ -609,6 +382,8 @@ static void replace_parts(struct call *call)
 
     for (int f = 0; f < call->count && !call->is_unchanged; f++) {
         const MPIX_Field *field = &call->fields[f];
+        if (field->new_parts)
+            continue;
         for (int k = 0; k < old_count; k++) {
             release_part(field, field->parts[k]);
             field->parts[k] = NULL;
@@ -623,7 +398,7 @@ static void replace_parts(struct call *call)
 static void clear(struct call *call)
 {
     for (int f = 0; f < call->count; f++) {
-        for (int k = 0; call->fresh && call->fresh[f] &&
+        for (int k = 0; call->fresh && call->fresh[f] && !call->fields[f].new_parts &&
              k < own_count(&call->coming, call->window->new_rank); k++)
             release_part(&call->fields[f], call->fresh[f][k]);
         if (call->fresh)
@@ -658,7 +433,7 @@ static const char *check_call(const struct call *call, MPIX_Boxes *boxes)
     if (!boxes || (call->count > 0 && !call->fields))
         return "boxes or fields is NULL";
     if (call->count < 0 || call->axes < 1 || call->axes > BOX_AXES)
-        return "the number of fields is negative, or that of axes is not 1, 2 or 3";
+        return adapt_misfit("the number of fields is negative, or that of axes is not 1, 2 or 3");
     return NULL;
 }
 
@@ -721,49 +496,4 @@ int MPIX_Adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *box
 
     int code = start_or_refuse(&described, boxes, state, &motion);
     return code ? code : MPIX_Adapt_motion_wait(&motion);
-}
-
-/* ---- registered fields ------------------------------------------------------------------------ */
-
-struct registered {
-    struct adapt_part part;
-    int axes, count;
-    MPIX_Boxes *boxes;
-    void *state;
-    MPIX_Field *fields;
-};
-
-static int move_registered(struct adapt_part *part, const epop_window_t *window)
-{
-    struct registered *it = (struct registered *) part;
-
-    return MPIX_Adapt_boxes_move(window, it->axes, it->boxes, it->state, it->count, it->fields);
-}
-
-static void release_registered(struct adapt_part *part)
-{
-    free(((struct registered *) part)->fields);
-    free(part);
-}
-
-int MPIX_Adapt_data_boxes(MPIX_Adapt_data data, int axes, MPIX_Boxes *boxes, void *state, int count,
-                          const MPIX_Field fields[])
-{
-    static const char function[] = "MPIX_Adapt_data_boxes";
-
-    if (!boxes || count < 1 || !fields || axes < 1 || axes > BOX_AXES)
-        return adapt_fail(MPI_ERR_ARG, "%s: boxes or fields is NULL, there is no field, or the number of axes"
-                          " is not 1, 2 or 3", function);
-    struct registered *made = calloc(1, sizeof(*made));
-    MPIX_Field *copies = malloc((size_t) count * sizeof(*copies));
-    if (!made || !copies) {
-        free(made);
-        free(copies);
-        return adapt_data_take(data, NULL, "", function);
-    }
-    memcpy(copies, fields, (size_t) count * sizeof(*copies));
-    *made = (struct registered) {.part = {.kind = ADAPT_PART_BOXES,.move = move_registered,.release =
-            release_registered},.axes = axes,.count = count,.boxes = boxes,.state = state,.fields = copies
-    };
-    return adapt_data_take(data, &made->part, fields[0].name, function);
 }

@@ -1,5 +1,5 @@
 /*
- * What is registered: arrays, and where each of them stands.  Private to adapt_data.
+ * The registered arrays, and the state of each of them.  Private to adapt_data.
  */
 
 #ifndef DATA_H_INCLUDED
@@ -31,18 +31,21 @@ struct adapt_array {
     struct adapt_debt debt;
 };
 
-/* What is registered beside arrays, for MPIX_Adapt_window. */
-enum adapt_part_kind { ADAPT_PART_BOXES, ADAPT_PART_ITEMS, ADAPT_PART_CALL, ADAPT_PART_KINDS };
+/* Parts that are registered beside arrays, for MPIX_Adapt_window. */
+enum adapt_part_kind { ADAPT_PART_BEFORE, ADAPT_PART_BOXES, ADAPT_PART_ITEMS, ADAPT_PART_CALL, ADAPT_PART_KINDS };
 
 struct adapt_part {
     enum adapt_part_kind kind;
     char name[81];
     int (*move) (struct adapt_part * part, const epop_window_t * window);
+    /* In the new world, on its processes; may be NULL.  renew: before the function `after`; put: behind it. */
+    int (*renew) (struct adapt_part * part);
+    int (*put) (struct adapt_part * part);
     void (*release) (struct adapt_part * part); /* frees it */
     struct adapt_part *next;
 };
 
-/* Which arrays are meant by "all" at present. */
+/* The arrays that "all" means at present. */
 enum adapt_meant { ADAPT_MEANT_ALL, ADAPT_MEANT_SHARED, ADAPT_MEANT_OTHERS };
 
 struct MPIX_Adapt_data_s {
@@ -82,10 +85,10 @@ void adapt_data_free_types(MPIX_Adapt_data data);
  * call of this process, or NULL; data may be NULL then.  `caller` is named in errors. */
 int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end,
                 enum adapt_call_kind kind, const char *error, const char *caller);
-/* Who is who in a window.  *process_of_new belongs to the caller, also with an error. */
+/* The roles of all processes in a window.  *process_of_new belongs to the caller, also with an error. */
 const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *roles,
                            int **process_of_new);
-/* What adapt_agree has set. */
+/* Releases all that adapt_agree has set. */
 void adapt_undo_agree(MPIX_Adapt_data data, int first, int end);
 
 #endif /* DATA_H_INCLUDED */

@@ -11,6 +11,7 @@
 #include "agreement.h"
 #include "data.h"
 #include "failure.h"
+#include "items.h"
 #include "motion.h"
 
 /* Consecutive items for or from one process. */
@@ -448,6 +449,14 @@ static int move(const struct call *described, int64_t *count, const int destinat
     return code ? code : MPIX_Adapt_motion_wait(&motion);
 }
 
+int adapt_items_move(const epop_window_t *window, const char *function, const char *error, int64_t *count,
+                     const int destination[], int columns, const MPIX_Column column[])
+{
+    const struct call described = {.function = function,.window = window,.columns = columns,.column = column };
+
+    return move(&described, count, destination, error);
+}
+
 int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int destination[],
                           int columns, const MPIX_Column column[], MPIX_Append *append, void *state)
 {
@@ -456,165 +465,4 @@ int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int
     };
 
     return move(&described, count, destination, NULL);
-}
-
-/* ---- items in a container --------------------------------------------------------------------- */
-
-/* What an exchange holds while it moves. */
-struct packed {
-    int64_t count;
-    char *items;                /* [count] of functions->bytes */
-    int *destination;
-};
-
-static const char *pack_all(const MPIX_Item_functions *functions, int new_size, struct packed *packed)
-{
-    packed->count = functions->count(functions->state);
-    if (packed->count < 0) {
-        packed->count = 0;
-        return "count has failed";
-    }
-    if (functions->bytes < 1 || packed->count > INT64_MAX / functions->bytes - 1)
-        return "an item has less than 1 byte, or there are too many";
-    packed->items = adapt_room(packed->count, (size_t) functions->bytes);
-    packed->destination = adapt_room(packed->count, sizeof(int));
-    if (!packed->items || !packed->destination)
-        return ADAPT_NO_MEMORY;
-    for (int64_t i = 0; i < packed->count; i++) {
-        char *item = packed->items + i * functions->bytes;
-        if (functions->pack(i, item, functions->state))
-            return "pack has failed";
-        packed->destination[i] = functions->owner(item, new_size, functions->state);
-    }
-    return NULL;
-}
-
-static int put_all(const MPIX_Item_functions *functions, const struct packed *packed, const char *function)
-{
-    int failed = functions->clear(functions->state);
-
-    for (int64_t i = 0; !failed && i < packed->count; i++)
-        failed = functions->put(packed->items + i * functions->bytes, functions->state);
-    return failed ? adapt_fail(MPI_ERR_OTHER, "%s: clear or put has failed; items are lost", function) :
-        MPI_SUCCESS;
-}
-
-int MPIX_Adapt_items_exchange(const epop_window_t *window, const MPIX_Item_functions *functions)
-{
-    static const char function[] = "MPIX_Adapt_items_exchange";
-    struct packed packed = { 0 };
-    MPIX_Column column = {.base = &packed.items,.element = MPI_BYTE };
-    const struct call described = {.function = function,.window = window,.columns = 1,.column = &column };
-    const char *error = NULL;
-
-    if (!window || !window->new_rank_of)
-        error = "the window is NULL or not open (MPIX_Adapt_window_open)";
-    else if (!functions || !functions->count || !functions->pack || !functions->owner ||
-             !functions->clear || !functions->put)
-        error = "functions, or one of them, is NULL";
-    else if (window->old_rank >= 0)
-        error = pack_all(functions, window->new_size, &packed);
-    int code = functions && functions->bytes > 0 ?
-        MPI_Type_contiguous_c(functions->bytes, MPI_BYTE, &column.element) : MPI_SUCCESS;
-    if (!code)
-        code = move(&described, &packed.count, packed.destination, error);
-    if (!code)
-        code = put_all(functions, &packed, function);
-    if (column.element != MPI_BYTE)
-        MPI_Type_free(&column.element);
-    free(packed.items);
-    free(packed.destination);
-    return code;
-}
-
-/* ---- registered items ------------------------------------------------------------------------- */
-
-struct registered {
-    struct adapt_part part;
-    int64_t *count;
-    int columns;
-    MPIX_Column *column;        /* with datatypes of their own */
-    MPIX_Item_owner *owner;
-    void *state;
-    MPIX_Item_functions functions;      /* of a container */
-};
-
-static int move_registered(struct adapt_part *part, const epop_window_t *window)
-{
-    const struct registered *it = (struct registered *) part;
-    const struct call described = {.function = "MPIX_Adapt_window",.window = window,.columns = it->columns,
-        .column = it->column
-    };
-    const int64_t count = window->old_rank < 0 ? 0 : *it->count;
-
-    int *destination = adapt_room(count, sizeof(int));
-    for (int64_t i = 0; destination && i < count; i++)
-        destination[i] = it->owner(i, window->new_size, it->state);
-    int code = move(&described, it->count, destination, destination ? NULL : ADAPT_NO_MEMORY);
-    free(destination);
-    return code;
-}
-
-static int move_container(struct adapt_part *part, const epop_window_t *window)
-{
-    return MPIX_Adapt_items_exchange(window, &((struct registered *) part)->functions);
-}
-
-static void release_registered(struct adapt_part *part)
-{
-    struct registered *it = (struct registered *) part;
-
-    for (int c = 0; it->column && c < it->columns; c++)
-        if (it->column[c].element != MPI_DATATYPE_NULL)
-            MPI_Type_free(&it->column[c].element);
-    free(it->column);
-    free(it);
-}
-
-int MPIX_Adapt_data_items(MPIX_Adapt_data data, const char *name, int64_t *count, int columns,
-                          const MPIX_Column column[], MPIX_Item_owner *owner, void *state)
-{
-    static const char function[] = "MPIX_Adapt_data_items";
-    int code = MPI_SUCCESS;
-
-    if (!count || columns < 1 || !column || !owner)
-        return adapt_fail(MPI_ERR_ARG, "%s: count, column or owner is NULL, or there is no column", function);
-    struct registered *made = calloc(1, sizeof(*made));
-    if (made)
-        made->column = calloc((size_t) columns, sizeof(*made->column));
-    if (!made || !made->column) {
-        free(made);
-        return adapt_data_take(data, NULL, "", function);
-    }
-    made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_registered,.release =
-            release_registered};
-    made->count = count;
-    made->columns = columns;
-    made->owner = owner;
-    made->state = state;
-    for (int c = 0; c < columns; c++) {
-        made->column[c] = (MPIX_Column) {column[c].base, MPI_DATATYPE_NULL};
-        if (!code && column[c].element != MPI_DATATYPE_NULL)
-            code = MPI_Type_dup(column[c].element, &made->column[c].element);
-    }
-    if (code) {
-        release_registered(&made->part);
-        return code;
-    }
-    return adapt_data_take(data, &made->part, name, function);
-}
-
-int MPIX_Adapt_data_container(MPIX_Adapt_data data, const char *name, const MPIX_Item_functions *functions)
-{
-    static const char function[] = "MPIX_Adapt_data_container";
-
-    if (!functions)
-        return adapt_fail(MPI_ERR_ARG, "%s: functions is NULL", function);
-    struct registered *made = calloc(1, sizeof(*made));
-    if (made) {
-        made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_container,.release =
-                release_registered};
-        made->functions = *functions;
-    }
-    return adapt_data_take(data, made ? &made->part : NULL, name, function);
 }

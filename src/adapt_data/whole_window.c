@@ -32,18 +32,27 @@ static void release_registered(struct adapt_part *part)
     free(part);
 }
 
-int MPIX_Adapt_data_call(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call, void *state)
+static int register_call(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call, void *state,
+                         enum adapt_part_kind kind, const char *function)
 {
-    static const char function[] = "MPIX_Adapt_data_call";
-
     if (!call)
         return adapt_fail(MPI_ERR_ARG, "%s: call is NULL", function);
     struct registered *made = calloc(1, sizeof(*made));
     if (made)
-        *made = (struct registered) {.part = {.kind = ADAPT_PART_CALL,.move = call_registered,.release =
+        *made = (struct registered) {.part = {.kind = kind,.move = call_registered,.release =
                 release_registered},.call = call,.state = state
         };
     return adapt_data_take(data, made ? &made->part : NULL, name, function);
+}
+
+int MPIX_Adapt_data_call(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call, void *state)
+{
+    return register_call(data, name, call, state, ADAPT_PART_CALL, "MPIX_Adapt_data_call");
+}
+
+int MPIX_Adapt_data_before(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call, void *state)
+{
+    return register_call(data, name, call, state, ADAPT_PART_BEFORE, "MPIX_Adapt_data_before");
 }
 
 /* ---- the window ------------------------------------------------------------------------------- */
@@ -69,7 +78,8 @@ static int agree(MPIX_Adapt_data data, const epop_window_t *window)
     if (code || !agreed.terms_differ)
         return code;
     snprintf(text, sizeof(text), "%d of boxes (MPIX_Adapt_data_boxes), %d of items, %d functions, the first"
-             " is '%.80s',", counts[ADAPT_PART_BOXES], counts[ADAPT_PART_ITEMS], counts[ADAPT_PART_CALL],
+             " is '%.80s',", counts[ADAPT_PART_BOXES], counts[ADAPT_PART_ITEMS],
+             counts[ADAPT_PART_CALL] + counts[ADAPT_PART_BEFORE],
              data->parts ? data->parts->name : "");
     return adapt_refuse_difference(channel, FUNCTION, "what is registered beside arrays", text);
 }
@@ -82,19 +92,30 @@ static int move_arrays(MPIX_Adapt_data data, const epop_window_t *window, enum a
     return code;
 }
 
+static int move_parts(MPIX_Adapt_data data, const epop_window_t *window, enum adapt_part_kind kind)
+{
+    int code = MPI_SUCCESS;
+
+    for (struct adapt_part * part = data->parts; !code && part; part = part->next)
+        if (part->kind == kind)
+            code = part->move(part, window);
+    return code;
+}
+
 static int move_all(MPIX_Adapt_data data, const epop_window_t *window)
 {
     int code = agree(data, window);
+
+    if (!code)
+        code = move_parts(data, window, ADAPT_PART_BEFORE);
 
     /* what shared variables hold may be needed by the functions of layouts and boxes */
     if (!code)
         code = move_arrays(data, window, ADAPT_MEANT_SHARED);
     if (!code)
         code = move_arrays(data, window, ADAPT_MEANT_OTHERS);
-    for (int kind = 0; kind < ADAPT_PART_KINDS; kind++)
-        for (struct adapt_part * part = data->parts; !code && part; part = part->next)
-            if ((int) part->kind == kind)
-                code = part->move(part, window);
+    for (int kind = ADAPT_PART_BEFORE + 1; !code && kind < ADAPT_PART_KINDS; kind++)
+        code = move_parts(data, window, (enum adapt_part_kind) kind);
     return code;
 }
 
@@ -109,6 +130,23 @@ static int open_and_move(MPIX_Adapt_data data, int status, epop_window_t *window
     return code ? code : MPIX_Adapt_window_close(window, NULL);
 }
 
+/* In the new world: what is left to do for the parts, around the program's function. */
+static int set_up(MPIX_Adapt_data data, const epop_window_t *window, MPIX_Adapt_after *after, void *state)
+{
+    const bool is_here = window->new_rank >= 0;
+    int code = MPI_SUCCESS;
+
+    for (struct adapt_part * part = data->parts; is_here && !code && part; part = part->next)
+        if (part->renew)
+            code = part->renew(part);
+    if (!code && after)
+        code = after(window->new_rank, window->new_size, state);
+    for (struct adapt_part * part = data->parts; is_here && !code && part; part = part->next)
+        if (part->put)
+            code = part->put(part);
+    return code;
+}
+
 int MPIX_Adapt_window(MPIX_Adapt_data data, int status, MPIX_Adapt_after *after, void *state)
 {
     epop_window_t window;
@@ -117,8 +155,21 @@ int MPIX_Adapt_window(MPIX_Adapt_data data, int status, MPIX_Adapt_after *after,
         return adapt_fail(MPI_ERR_ARG, "%s: data is NULL", FUNCTION);
     const char *former = adapt_call_as(adapt_called(FUNCTION));
     int code = open_and_move(data, status, &window);
+    if (!code)
+        code = set_up(data, &window, after, state);
     (void) adapt_call_as(former);
-    return code || !after ? code : after(window.new_rank, window.new_size, state);
+    return code;
+}
+
+int MPIX_Adapt_enter(MPIX_Adapt_data data, int status, MPIX_Adapt_after *after, void *state)
+{
+    int rank, size;
+
+    if (status == MPI_ADAPT_STATUS_JOINING)
+        return MPIX_Adapt_window(data, status, after, state) ? -1 : 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return after && after(rank, size, state) ? -1 : 0;
 }
 
 int MPIX_Adapt(MPIX_Adapt_data data, MPIX_Adapt_after *after, void *state)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import difflib
 import fcntl
 import json
 import os
@@ -982,11 +983,9 @@ CONVERTED_MOST = 40_000_000
 CONVERTED_S = 4.0  # a run in which four adaptations are committed, on a machine that others use
 
 
-@scenario
-def converted(run: TestRun, number: str) -> None:
-    """The elastic program prints what the rigid one does, and has adapted as often as it should."""
-    before, after = _converted(run, int(number))
-    amount = 1000
+def _compare(run: TestRun, before: Path, after: Path, least: int, record: Path | None = None) -> None:
+    """The elastic program prints what the rigid one does, writes the same record, and has adapted as often as it should."""
+    amount = least
     while True:
         run.log_path.unlink(missing_ok=True)
         begin = time.monotonic()
@@ -994,16 +993,56 @@ def converted(run: TestRun, number: str) -> None:
         elastic = run.mpiexec(options, [str(amount)], 2, str(after))
         run.check(elastic.wait() == 0, f"after: exit code {elastic.process.returncode}")
         run.check("yaksa" not in str(elastic.err), f"datatypes are left behind: {elastic.err}")
+        took_s = time.monotonic() - begin
         is_whole = [event["event"] for event in run.events()].count("committed") == 4
-        if is_whole or amount == 1000:  # also of a program that ends before it adapts
+        if is_whole or amount == least:  # also of a program that ends before it adapts
+            written = record.read_bytes() if record else b""
             rigid = run.mpiexec([], [str(amount)], 2, str(before))
             run.check(rigid.wait() == 0, f"before: exit code {rigid.process.returncode}")
             run.check(elastic.lines == rigid.lines and len(rigid.lines) == 1, f"{elastic.lines}, not {rigid.lines}")
+            run.check(not record or record.read_bytes() == written, f"{record} differs")
         if is_whole or amount >= CONVERTED_MOST:
             break
         # As long as its adaptations, and not ten times as long: what it takes is known from the last run.
-        amount = min(amount * min(10, max(2, round(CONVERTED_S / (time.monotonic() - begin)))), CONVERTED_MOST)
+        amount = min(amount * min(10, max(2, round(CONVERTED_S / took_s))), CONVERTED_MOST)
     run.check(is_whole, "the adaptations were not all committed")
+
+
+@scenario
+def converted(run: TestRun, number: str) -> None:
+    """A program of the page, before and after."""
+    _compare(run, *_converted(run, int(number)), 1000)
+
+
+CODES = CONVERTING.parents[2] / "examples" / "converted"
+
+
+@scenario
+def converted_code(run: TestRun, name: str) -> None:
+    """A larger program of examples/converted, before and after."""
+    programs = []
+    for stem in (f"{name}_rigid", name):
+        source = next(CODES.glob(f"{stem}.*"))
+        compiler, flag = ("mpifort", "-Wno-unused-dummy-argument") if source.suffix == ".F90" else ("mpicc", "-std=gnu11")
+        words = [str(run.setting.prefix / "bin" / compiler), "-O1", "-Wall", "-Wextra", "-Werror", flag, str(source)]
+        done = run.start([*words, "-o", str(run.work / stem), "-ladapt_data", "-lm"])
+        run.check(done.wait() == 0, f"{source.name} does not compile: {done.err}")
+        programs.append(run.work / stem)
+    _compare(run, programs[0], programs[1], 100, run.work / f"{name}.history")
+
+
+@scenario
+def converted_code_lines(run: TestRun) -> None:
+    """The table of the larger programs on the page has the lines that are added and removed."""
+    text = CONVERTING.read_text(encoding="utf-8")
+    told = re.findall(r"^\| \[`(\w+)\.\w+`\][^|]* \| (\d+) \| (\d+) \| (\d+) \|", text, re.MULTILINE)
+    run.check(len(told) == len(list(CODES.glob("*_rigid.*"))), f"{len(told)} rows")
+    for name, before, added, removed in told:
+        old, new = (next(CODES.glob(f"{stem}.*")).read_text().splitlines() for stem in (f"{name}_rigid", name))
+        old, new = ([line for line in lines if line.strip()] for lines in (old, new))
+        changes = [line[0] for line in difflib.unified_diff(old, new, n=0) if line[:3] not in ("+++", "---")]
+        counted = (len(old), changes.count("+"), changes.count("-"))
+        run.check(counted == (int(before), int(added), int(removed)), f"{name}: {counted}")
 
 
 @scenario
@@ -1359,34 +1398,38 @@ def epop_progress(run: TestRun) -> None:
 
 @scenario
 def epop_same_share(run: TestRun) -> None:
-    """M5: the same iterations by hand and as a phase, of which it is known how much time is MPI's: the same is measured."""
+    """M5: the same iterations by hand and as a phase, of which it is known how much time is MPI's: the same is measured.
+
+    Both run at the same time, so that whatever else the machine does meets both.  They sleep, and leave cores free.
+    """
     source = SOURCES.parent / "bench" / "phases" / "phases.c"
-    shares = []
-    for style, words in (("probe", []), ("work", ["-DPHASES_EPOP", "-lepop", "-ladapt_data"])):
+    styles = {"probe": [], "work": ["-DPHASES_EPOP", "-lepop", "-ladapt_data"]}
+    for style, words in styles.items():
         compiler = str(run.setting.prefix / "bin" / "mpicc")
         done = run.start([compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", str(source), "-o", style, *words, "-lm"])
         run.check(done.wait() == 0, f"it does not compile: {done.err}")
-        run.log_path.unlink(missing_ok=True)
-        options = ["-n", "4", "--adapt-log", str(run.log_path)]
-        job = run.start(
-            [str(run.setting.prefix / "bin" / "mpiexec"), *options, f"./{style}", "-i", "150", "-w", "80", "-m", "0.5"]
-        )
-        run.await_event("adaptive")
-        step, phase = str(run.step()["step"]), None
-        while job.process.poll() is None:
-            done = run.elastic("loops", step, "--json")
-            loops = json.loads(done.stdout)["loops"] if done.returncode == 0 else []
-            phase = next((loop for loop in loops if style in (loop["key"], loop.get("name"))), phase)
-            time.sleep(0.2)
-        run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    mpiexec = str(run.setting.prefix / "bin" / "mpiexec")
+    jobs = [run.start([mpiexec, "-n", "4", f"./{style}", "-i", "60", "-w", "400", "-m", "0.5"]) for style in styles]
+    phases: dict[str, dict[str, Any]] = {}
+    while any(job.process.poll() is None for job in jobs):
+        rows = [json.loads(line) for line in run.elastic("ps", "--json").stdout.splitlines()]
+        for row in rows:
+            done = run.elastic("loops", str(row["step"]), "--json")
+            for loop in json.loads(done.stdout).get("loops", []) if done.returncode == 0 else []:
+                phases.update({style: loop for style in styles if style in (loop["key"], loop.get("name"))})
+        time.sleep(0.2)
+    run.check(all(job.wait() == 0 for job in jobs), f"exit codes {[job.process.returncode for job in jobs]}")
+    shares = []
+    for style in styles:
+        phase = phases.get(style)
         run.check(phase is not None and phase["ranks"] == "0-3" and phase["iterations"] >= 40, f"{style}: {phase}")
         assert phase
         mean_us = phase["loop_us"] / phase["iterations"]
-        run.check(mean_us > 35500, f"iterations of 20 and 16 ms cannot take {mean_us} us")
+        run.check(mean_us > 175000, f"iterations of 100 and 80 ms cannot take {mean_us} us")
         shares.append(phase["mpi_us"] / (phase["loop_us"] - phase["mpi_us"]))
-    # late processes of a busy machine change it
     by_hand, as_phase = shares
-    run.check(0.3 < by_hand < 0.9 and 0.8 < by_hand / as_phase < 1.25, f"time in MPI for time outside: {shares}, not 0.5")
+    # processes that a busy machine wakes late let the others wait: more time in MPI, of both alike
+    run.check(by_hand > 0.4 and 0.8 < by_hand / as_phase < 1.25, f"time in MPI for time outside: {shares}, not 0.5")
 
 
 @scenario

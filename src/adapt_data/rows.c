@@ -1,0 +1,324 @@
+/*
+ * Rows with lists (adapt_mesh.h).  They are items of two kinds: rows, each with the length of its lists, and entries,
+ * which follow their rows.  Items from one process stay in their order, and processes come in one order, so entries
+ * lie in the order of the rows.  In the end both are put in the order of global numbers.
+ */
+
+#include "adapt_mesh.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "agreement.h"
+#include "data.h"
+#include "failure.h"
+#include "mesh.h"
+
+/* ---- indices of 4 or 8 bytes ------------------------------------------------------------------ */
+
+bool adapt_index_bytes(MPI_Datatype index, int *bytes)
+{
+    return index != MPI_DATATYPE_NULL && MPI_Type_size(index, bytes) == MPI_SUCCESS && (*bytes == 4 || *bytes == 8);
+}
+
+int64_t adapt_get_index(const void *array, int bytes, int64_t k)
+{
+    return bytes == 4 ? ((const int32_t *) array)[k] : ((const int64_t *) array)[k];
+}
+
+void adapt_set_index(void *array, int bytes, int64_t k, int64_t value)
+{
+    if (bytes == 4)
+        ((int32_t *) array)[k] = (int32_t) value;
+    else
+        ((int64_t *) array)[k] = value;
+}
+
+/* ---- one move --------------------------------------------------------------------------------- */
+
+struct call {
+    const MPIX_Rows *rows;
+    int bytes;                  /* of an index */
+    int64_t count, entries;
+    int64_t *length;            /* [count] entries of each row */
+    int *to;                    /* [entries] destinations */
+};
+
+static const char *check_lists(struct call *call, const void *first, const int destination[])
+{
+    if (!first || adapt_get_index(first, call->bytes, 0) != 0)
+        return "first of the rows is NULL, or does not begin with 0";
+    for (int64_t i = 0; i < call->count; i++)
+        if (adapt_get_index(first, call->bytes, i + 1) < adapt_get_index(first, call->bytes, i))
+            return "first of the rows decreases";
+    call->entries = adapt_get_index(first, call->bytes, call->count);
+    call->to = adapt_room(call->entries, sizeof(int));
+    if (!call->to)
+        return ADAPT_NO_MEMORY;
+    for (int64_t i = 0; i < call->count; i++) {
+        const int64_t begin = adapt_get_index(first, call->bytes, i);
+        call->length[i] = adapt_get_index(first, call->bytes, i + 1) - begin;
+        for (int64_t k = 0; k < call->length[i]; k++)
+            call->to[begin + k] = destination[i];
+    }
+    return NULL;
+}
+
+static const char *check_call(struct call *call, const epop_window_t *window, const int destination[])
+{
+    const MPIX_Rows *rows = call->rows;
+
+    if (!window || !window->new_rank_of)
+        return "the window is NULL or not open (MPIX_Adapt_window_open)";
+    if (!rows || !rows->count || !rows->global || rows->columns < 0 || rows->lists < 0)
+        return "rows, its count or its global is NULL, or a number of columns is negative";
+    if ((rows->columns > 0 && !rows->column) || (rows->lists > 0 && (!rows->list || !rows->first)))
+        return "columns of the rows, or their lists or first, are NULL";
+    if (!adapt_index_bytes(rows->index, &call->bytes))
+        return "index of the rows is not MPI_INT or MPI_INT64_T";
+    if (rows->ghosts && rows->lists < 1)
+        return "rows with ghosts need a list of what they name";
+    call->count = window->old_rank < 0 ? 0 : *rows->count;
+    if (call->count < 0 || (call->count > 0 && (!*(void **) rows->global || !destination)))
+        return "the number of rows is negative, or their global numbers or destinations are NULL";
+    for (int64_t i = 0; i < call->count; i++)
+        if (destination[i] < 0 || destination[i] >= window->new_size)
+            return "the destination of a row is no rank of the new world";
+    call->length = adapt_room(call->count, sizeof(int64_t));
+    if (!call->length)
+        return ADAPT_NO_MEMORY;
+    return rows->lists > 0 && call->count > 0 ? check_lists(call, *(void **) rows->first, destination) : NULL;
+}
+
+static int agree(const struct call *call, const epop_window_t *window, const char *error)
+{
+    static const char function[] = "MPIX_Adapt_rows_move";
+    const MPIX_Rows *rows = call->rows;
+    struct adapt_proposal mine = {.kind = ADAPT_CALL_ROWS,.function = function,.error = error,
+        .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,.chunk = adapt_exchange_chunk()
+    };
+    struct adapt_channel *channel;
+    struct adapt_agreed agreed;
+    char text[AGREEMENT_TEXT];
+
+    if (!error)
+        mine.terms = adapt_mix(adapt_mix(adapt_mix(call->bytes, rows->columns), rows->lists), rows->ghosts != NULL);
+    int code = adapt_channel_open(window, &channel);
+    if (code)
+        return adapt_channel_failed(code, function, error);
+    code = adapt_agree_on_call(channel, &mine, &agreed);
+    if (code || !agreed.terms_differ)
+        return code;
+    snprintf(text, sizeof(text), "%d columns and %d lists, indices of %d bytes,", rows->columns, rows->lists,
+             call->bytes);
+    return adapt_refuse_difference(channel, function, "their rows", text);
+}
+
+/* Columns of the library's before the program's. */
+static MPIX_Column *join_columns(int own, const MPIX_Column mine[], int count, const MPIX_Column theirs[])
+{
+    MPIX_Column *all = malloc((size_t) (own + count) * sizeof(*all));
+
+    if (all) {
+        memcpy(all, mine, (size_t) own * sizeof(*all));
+        if (count > 0)
+            memcpy(all + own, theirs, (size_t) count * sizeof(*all));
+    }
+    return all;
+}
+
+/* ---- order ------------------------------------------------------------------------------------ */
+
+struct place {
+    int64_t global, row;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct place *one = a, *other = b;
+
+    return one->global < other->global ? -1 : one->global > other->global;
+}
+
+/* Element lists of an array in another order: row by row, from begin[row], length[row] elements. */
+static int permute(const MPIX_Column *column, const struct call *call, const struct place order[],
+                   const int64_t begin[], const int64_t length[])
+{
+    char *old = *(char **) column->base, *fresh, *to;
+    MPI_Aint lb, extent;
+    int64_t elements = call->count;
+
+    MPI_Type_get_extent(column->element, &lb, &extent);
+    for (int64_t i = 0; length && i < call->count; i++)
+        elements += length[i] - 1;
+    fresh = to = malloc((size_t) (elements * extent) + 1);
+    if (!fresh)
+        return MPI_ERR_NO_MEM;
+    for (int64_t i = 0; i < call->count; i++) {
+        const int64_t row = order[i].row, many = length ? length[row] : 1;
+        if (many > 0)
+            memcpy(to, old + (begin ? begin[row] : row) * extent, (size_t) (many * extent));
+        to += many * extent;
+    }
+    free(old);
+    *(char **) column->base = fresh;
+    return MPI_SUCCESS;
+}
+
+/* All arrays, by global numbers; sets first. */
+static int put_in_order(struct call *call, int columns, const MPIX_Column column[])
+{
+    const MPIX_Rows *rows = call->rows;
+    struct place *order = adapt_room(call->count, sizeof(*order));
+    int64_t *begin = adapt_room(call->count + 1, sizeof(int64_t));
+    int code = order && begin ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+
+    for (int64_t i = 0; !code && i < call->count; i++) {
+        order[i] = (struct place) {adapt_get_index(*(void **) rows->global, call->bytes, i), i};
+        begin[i + 1] = begin[i] + call->length[i];
+    }
+    if (!code)
+        qsort(order, (size_t) call->count, sizeof(*order), compare);
+    for (int l = 0; !code && l < rows->lists; l++)
+        code = permute(&rows->list[l], call, order, begin, call->length);
+    for (int c = 0; !code && c < columns; c++)
+        code = permute(&column[c], call, order, NULL, NULL);
+    free(order);
+    free(begin);
+    return code;
+}
+
+static int set_first(struct call *call)
+{
+    void *first = realloc(*(void **) call->rows->first, (size_t) (call->count + 1) * (size_t) call->bytes);
+    int64_t sum = 0;
+
+    if (!first)
+        return MPI_ERR_NO_MEM;
+    *(void **) call->rows->first = first;
+    adapt_set_index(first, call->bytes, 0, 0);
+    for (int64_t i = 0; i < call->count; i++) {
+        sum += call->length[i];
+        adapt_set_index(first, call->bytes, i + 1, sum);
+    }
+    return call->bytes == 4 && sum > INT32_MAX ? MPI_ERR_COUNT : MPI_SUCCESS;
+}
+
+static int move(struct call *call, const epop_window_t *window, const int destination[])
+{
+    const MPIX_Rows *rows = call->rows;
+    const MPIX_Column own[] = { {rows->global, rows->index}, {&call->length, MPI_INT64_T} };
+    MPIX_Column *columns = join_columns(2, own, rows->columns, rows->column);
+    int code = columns ? MPI_SUCCESS : adapt_fail(MPI_ERR_NO_MEM, "MPIX_Adapt_rows_move: there is no memory");
+
+    if (!code)
+        code = MPIX_Adapt_items_move(window, &call->count, destination, 2 + rows->columns, columns, NULL, NULL);
+    if (!code && rows->lists > 0)
+        code = MPIX_Adapt_items_move(window, &call->entries, call->to, rows->lists, rows->list, NULL, NULL);
+    if (!code) {
+        *rows->count = call->count;
+        code = put_in_order(call, 2 + rows->columns, columns);
+        if (!code && rows->lists > 0)
+            code = set_first(call);
+        if (code)
+            code = adapt_fail(code, "MPIX_Adapt_rows_move: there is no memory to put rows in order, or first, of"
+                              " 4 bytes, is too short for their entries; rows are lost");
+    }
+    free(columns);
+    return code;
+}
+
+int MPIX_Adapt_rows_move(const epop_window_t *window, const MPIX_Rows *rows, const int destination[])
+{
+    struct call call = {.rows = rows };
+
+    int code = agree(&call, window, check_call(&call, window, destination));
+    const char *former = adapt_call_as(adapt_called("MPIX_Adapt_rows_move"));
+    if (!code && rows->ghosts && *rows->ghosts) {
+        code = MPIX_Ghosts_restore(*rows->ghosts, rows->index, call.entries, *(void **) rows->list[0].base);
+        if (!code)
+            code = MPIX_Ghosts_free(rows->ghosts);
+    }
+    if (!code)
+        code = move(&call, window, destination);
+    (void) adapt_call_as(former);
+    free(call.length);
+    free(call.to);
+    return code;
+}
+
+/* ---- registered rows -------------------------------------------------------------------------- */
+
+struct registered {
+    struct adapt_part part;
+    MPIX_Rows rows;
+    MPIX_Row_owner *owner;
+    void *state;
+    MPIX_Column columns[];      /* those of rows, then the lists */
+};
+
+static int move_registered(struct adapt_part *part, const epop_window_t *window)
+{
+    const struct registered *it = (struct registered *) part;
+    const int64_t count = window->old_rank < 0 ? 0 : *it->rows.count;
+    int bytes = 8;
+
+    (void) adapt_index_bytes(it->rows.index, &bytes);
+    int *destination = adapt_room(count, sizeof(int));
+    for (int64_t i = 0; destination && i < count && *(void **) it->rows.global; i++)
+        destination[i] = it->owner(adapt_get_index(*(void **) it->rows.global, bytes, i), window->new_size, it->state);
+    int code = MPIX_Adapt_rows_move(window, &it->rows, destination);
+    free(destination);
+    return code;
+}
+
+/* In the new world. */
+static int number_ghosts(struct adapt_part *part)
+{
+    const struct registered *it = (struct registered *) part;
+    const int64_t count = *it->rows.count;
+    int bytes = 8;
+
+    if (!it->rows.ghosts)
+        return MPI_SUCCESS;
+    (void) adapt_index_bytes(it->rows.index, &bytes);
+    return MPIX_Ghosts_create(MPI_COMM_WORLD, it->rows.index, count, *(void **) it->rows.global,
+                              adapt_get_index(*(void **) it->rows.first, bytes, count),
+                              *(void **) it->rows.list[0].base, it->rows.ghosts);
+}
+
+static void release_registered(struct adapt_part *part)
+{
+    free(part);
+}
+
+int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows *rows, MPIX_Row_owner *owner,
+                         void *state)
+{
+    static const char function[] = "MPIX_Adapt_data_rows";
+    int bytes;
+
+    if (!rows || !owner || !rows->count || !rows->global || rows->columns < 0 || rows->lists < 0 ||
+        (rows->columns > 0 && !rows->column) || (rows->lists > 0 && (!rows->list || !rows->first)))
+        return adapt_fail(MPI_ERR_ARG, "%s: rows, owner, or what rows names is NULL", function);
+    if (!adapt_index_bytes(rows->index, &bytes))
+        return adapt_fail(MPI_ERR_ARG, "%s: index of the rows is not MPI_INT or MPI_INT64_T", function);
+    if (rows->ghosts && rows->lists < 1)
+        return adapt_fail(MPI_ERR_ARG, "%s: rows with ghosts need a list of what they name", function);
+    const size_t columns = (size_t) rows->columns, lists = (size_t) rows->lists;
+    struct registered *made = calloc(1, sizeof(*made) + (columns + lists) * sizeof(MPIX_Column));
+    if (made) {
+        made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_registered,.renew = number_ghosts,
+            .release = release_registered
+        };
+        made->owner = owner;
+        made->state = state;
+        if (columns)
+            memcpy(made->columns, rows->column, columns * sizeof(MPIX_Column));
+        if (lists)
+            memcpy(made->columns + columns, rows->list, lists * sizeof(MPIX_Column));
+        made->rows = *rows;
+        made->rows.column = made->columns;
+        made->rows.list = made->columns + columns;
+    }
+    return adapt_data_take(data, made ? &made->part : NULL, name, function);
+}
