@@ -14,10 +14,10 @@
  *   -j          one JSON line for each adaptation instead of the table, with each process' times
  *   -u          with -j: what rank 0 uses (memory, descriptors, ...) after each adaptation
  *
- * Standstill: on a process that stays, from the call of the probe that says TRUE to the return of
+ * Standstill: on a process that stays, from the call of the probe that returns TRUE to the return of
  * commit.  Like a program that has something to do, all processes compute between two probes and meet in a
  * barrier before each, so that joining processes find no idle processor unless there are more than the
- * survivors need.  A row is a kind of adaptation; average, minimum and maximum are over adaptations, of
+ * staying processes need.  A row is a kind of adaptation; average, minimum and maximum are over adaptations, of
  * the process that stood still longest in each.  With -m the moving of the state is not part of the
  * standstill; it has columns of its own.
  */

@@ -28,7 +28,7 @@ static inline MPI_Comm spawn_as_many(char **argv)
 
 #ifdef MPIX_RC_ADD
 
-/* The set of all, made of the first growth that somebody asks for (--adapt-schedule 2, of one). */
+/* The set of all, made of the first growth that somebody requests (--adapt-schedule 2, of one). */
 static inline void await_growth(MPI_Session session, char set[MPI_MAX_PSET_NAME_LEN])
 {
     char delta[MPI_MAX_PSET_NAME_LEN];
@@ -59,7 +59,7 @@ static inline MPI_Comm connect_set(MPI_Session session, const char *set)
     return comm;
 }
 
-/* Those of the launch; the first one is told. */
+/* Those of the launch; the first one is notified. */
 static inline void learn_set(MPI_Session session, char set[MPI_MAX_PSET_NAME_LEN])
 {
     MPI_Comm launched = connect_set(session, "mpi://WORLD");

@@ -7,7 +7,7 @@
  *   mpiexec -n K steady_loop --start             only start: the reference for joining processes
  *
  * The world is to be resized between 1 process and more (elastic resize).  Rank 0 prints a line for
- * each probe that says TRUE, and for --start each process one when it is initialised:
+ * each probe that returns TRUE, and for --start each process one when it is initialised:
  *   {"what":"offered"|"initialised","at":SECONDS,"joining":N}      seconds since 1970
  * With --work rank 0 runs on core CORE and computes while it is alone; FILE gets the times as
  * doubles in seconds since 1970.  Members of a larger world do next to nothing, so that it can be

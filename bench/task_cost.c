@@ -3,7 +3,7 @@
  *
  *   mpiexec -n 1 task_cost ROUNDS [PROGRAM]      (true)
  *
- * The two take turns.  Prints for each {"what":NAME,"us":[...]}.  To ask for the place, and to give it back, is not
+ * The two take turns.  Prints for each {"what":NAME,"us":[...]}.  To request the place, and to give it back, is not
  * counted.
  */
 

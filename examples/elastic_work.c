@@ -4,7 +4,7 @@
  *   elastic_work [CELLS [STEPS [MILLISECONDS]]]
  *
  * Each step changes every cell once, and every cell costs its owner so many milliseconds.  That time
- * is slept, so that the program scales perfectly and nodes may be played by a machine with fewer cores.
+ * is slept, so that the program scales perfectly and nodes may be simulated by a machine with fewer cores.
  * The cells are spread over the world in blocks; at an adaptation everybody gets all of them (they are
  * few) and keeps those of its new block.  At the end rank 0 compares their sum with a calculation of its
  * own: any lost, doubled or stale cell shows.

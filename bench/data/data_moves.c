@@ -225,7 +225,7 @@ static void forget_peak(void)
 }
 
 /* before: resident before anything moved, with the old part; shared: of that in MPI's shared segments, whose pages
- * count when a process looks at them for the first time, and are not of the move. */
+ * count when a process reads them for the first time, and are not of the move. */
 static double peak_share(const struct where *where, double before, double shared)
 {
     const char *text = getenv("MPIX_ADAPT_DATA_CHUNK");

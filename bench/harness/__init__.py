@@ -1,1 +1,1 @@
-"""The harness of `./run bench`: compiles bench/*.c, measures side by side, says which bars hold."""
+"""The harness of `./run bench`: compiles bench/*.c, measures side by side, reports which targets hold."""

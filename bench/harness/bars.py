@@ -27,7 +27,7 @@ class Bar:
         return value >= self.limit if self.at_least else value <= self.limit
 
     def margin(self, value: float) -> float:
-        """How far the value lies on the good side: 2 is twice as good as asked for, below 1 fails."""
+        """How far the value lies on the good side: 2 is twice as good as requested, below 1 fails."""
         if value <= 0 or self.limit <= 0:
             return float("inf") if self.holds(value) else 0.0
         return value / self.limit if self.at_least else self.limit / value

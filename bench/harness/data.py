@@ -19,7 +19,7 @@ PURE = ROOT / "src" / "adapt_data"
 FLAGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra")
 SCHEDULED_PROCESSES = 1_000_000
 ROUNDS_SMALL = 96  # of microseconds, where others' programs are felt
-CHUNK = 1 << 20  # bytes of a message, where memory is looked at
+CHUNK = 1 << 20  # bytes of a message, where memory is read
 UNMEASURED = ("-genv", "MPIR_CVAR_ADAPT_MEASURE", "0")
 
 

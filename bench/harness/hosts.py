@@ -1,6 +1,6 @@
-"""Two hosts on one machine: the playground of test/elastic/cluster, with launches by ssh and tcp between hosts.
+"""Two hosts on one machine: the testbed of test/elastic/cluster, with launches by ssh and tcp between hosts.
 
-Needs root, iproute2 and openssh-server.  A playground of its own, which is taken away at the end with all
+Needs root, iproute2 and openssh-server.  A testbed of its own, which is taken away at the end with all
 processes on its hosts.
 """
 

@@ -1,4 +1,4 @@
-"""While joining processes start, by bench/steady_loop.c: the survivors' throughput, and how long it
+"""While joining processes start, by bench/steady_loop.c: the staying processes' throughput, and how long it
 takes until the growth is offered to them."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .result import Case, budget, ratio_case
 
 PROGRAM = "steady_loop"
 PATIENCE_S = 120.0
-PAUSE_S = 0.05  # between two events, so that what has left is gone
+PAUSE_S = 0.05  # between two events, so that what has left has ended
 
 
 def wait_for(what: str, condition: Callable[[], Any], patience_s: float = PATIENCE_S) -> Any:
@@ -70,7 +70,7 @@ class Step:
         return [line for line in parse_lines(self.job.text()) if line["what"] == what]
 
     def resize(self, size: int) -> None:
-        """Returns when it is committed and its processes that left are gone."""
+        """Returns when it is committed and its processes that left have ended."""
         self.elastic("resize", self.id, size, "--wait")
         time.sleep(PAUSE_S)
 
@@ -111,7 +111,7 @@ def _units_per_s(ends: "array.array[float]", begin: float, end: float) -> float:
 
 
 def undisturbed(bench: Bench) -> list[Case]:
-    """The survivor on the last core, everything else on the others."""
+    """The staying process on the last core, everything else on the others."""
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:
         raise Skipped("needs two cores")

@@ -29,7 +29,7 @@ Line = dict[str, Any]
 
 
 class RunFailure(Exception):
-    """A program did not compile, run or end; the text says which, and what it printed last."""
+    """A program did not compile, run or end; the text states which, and what it printed last."""
 
 
 def cores() -> int:

@@ -140,7 +140,7 @@ def stock_prefix(options: argparse.Namespace) -> Path | None:
         "--prefix",
         str(prefix),
     ]
-    # Quick if it is there already; it says so itself if it is not.
+    # Quick if it is there already; it states so itself if it is not.
     if subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode != 0:
         print("bench: no stock MPICH; leaving out what needs it", file=sys.stderr)
         return None

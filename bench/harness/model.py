@@ -1,8 +1,8 @@
 """A model of the standstill: its parts as functions of staying, joining, leaving and nodes.
 
-Measured on as many processes as are practical here; nodes are played by the fork launcher, with a
-daemon for each name, as mpiexec sees them.  With more processes than cores the time of a survivor
-holds waiting for a core, so two models are fitted: wall time, and the CPU time of the survivor that
+Measured on as many processes as are practical here; nodes are simulated by the fork launcher, with a
+daemon for each name, as mpiexec sees them.  With more processes than cores the time of a staying process
+holds waiting for a core, so two models are fitted: wall time, and the CPU time of the staying process that
 needed most.  Both by least squares on relative errors, with no negative coefficient.
 """
 
@@ -41,7 +41,7 @@ def plans(amount: Amount) -> list[Plan]:
 
 
 def environment(plan: Plan) -> dict[str, str]:
-    """A node that is played knows of its own processes only, not that all share these cores."""
+    """A node that is simulated knows of its own processes only, not that all share these cores."""
     return {"MPIR_CVAR_PROGRESS_YIELD": "always"} if plan.nodes > 1 else {}
 
 

@@ -1,7 +1,7 @@
 """What a growth costs mpiexec, in processor time, so that a busy machine matters little.
 
-Twice: the step manager's core alone, to which daemons and processes of a large job are played by one program
-(bench/growth_reports.cpp, which needs no MPI); and mpiexec itself, with real node daemons on hosts that the fork launcher
+Twice: the step manager's core alone, to which daemons and processes of a large job are simulated by one program
+(bench/growth_reports.cpp, which needs no MPI); and mpiexec itself, with real proxies on hosts that the fork launcher
 plays, whose processes compute nothing (bench/played/played_process.c).
 """
 

@@ -19,7 +19,7 @@ from .worlds import joined
 LOOKS = {"rc_test": "ns", "rc_get": "ns", "bcast_pset_info": "ns"}  # the others are look-ups
 SIZES = (1, 2)  # of the changes: a core for each process
 MANY = 16  # processes, the first two of which send messages
-SETTLED = 16  # processes added; libfabric takes room for 16 addresses at a time
+SETTLED = 16  # processes added; libfabric takes space for 16 addresses at a time
 
 
 def looks(bench: Bench) -> list[Case]:
@@ -146,7 +146,7 @@ def change(bench: Bench) -> list[Case]:
 
 
 def _told(bench: Bench) -> list[float]:
-    """Of each growth of a run, from its request until the program is told, in µs."""
+    """Of each growth of a run, from its request until the program is notified, in µs."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         log = Path(folder) / "log"
         _run_changes(bench, 5, "--adapt-log", log)

@@ -35,7 +35,7 @@ def ratio_interval(
 
     If there are as many of both, `ours[i]` and `reference[i]` were measured one after the other, and
     the ratio is the median of the rounds' ratios: on a virtual machine whose processors are now
-    neighbours and now far apart, times have two modes, and a ratio of the medians would tell which
+    neighbours and now far apart, times have two modes, and a ratio of the medians would state which
     side met which mode more often.  Else it is the ratio of the medians.
     """
     draw = random.Random(seed)

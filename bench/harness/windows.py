@@ -52,17 +52,17 @@ def kind_of(line: Line) -> str:
 
 
 def standstill(line: Line) -> float:
-    """Of the survivor that stood still longest."""
+    """Of the staying process that stood still longest."""
     return max(survivors(line, "standstill_us"))
 
 
 def survivors(line: Line, part: str) -> list[float]:
-    """A part of the times, of each survivor."""
+    """A part of the times, of each staying process."""
     return [us for us, stayed in zip(line[part], line["stayed"], strict=True) if stayed]
 
 
 def dup(line: Line) -> float:
-    """Of the larger world, mean over the survivors."""
+    """Of the larger world, mean over the staying processes."""
     return fmean(survivors(line, "dup_us"))
 
 

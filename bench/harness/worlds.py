@@ -1,5 +1,5 @@
 """Speed of worlds, by bench/world_speed.c: ours against stock, adapted against launched, the window's
-bandwidth against a launched world's, crowded nodes against stock."""
+bandwidth against a launched world's, oversubscribed nodes against stock."""
 
 from __future__ import annotations
 

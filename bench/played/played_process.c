@@ -1,6 +1,6 @@
 /*
  * Plays an adaptive MPI process that computes nothing, so that many fit on one machine: what a growth costs mpiexec and
- * its node daemons can be measured with a hundred thousand of them (bench/harness/reports.py).  It speaks PMI and uses
+ * its proxies can be measured with a hundred thousand of them (bench/harness/reports.py).  It speaks PMI and uses
  * the adapt board as libmpi does (src/pmi/include/pmi_adapt.h), and says as much; it has no memory or network in common
  * with others, and sleeps on the board between two probes.
  *

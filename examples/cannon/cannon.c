@@ -98,7 +98,7 @@ static void multiply_blocks(double *restrict c, const double *a, const double *b
 
 /* ---- one multiplication --------------------------------------------------------------------- */
 
-/* A block on its way round: what is here, and room for what comes. */
+/* A block on its way round: what is here, and space for what comes. */
 struct traveller {
     double *here, *next;
 };

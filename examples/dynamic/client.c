@@ -3,7 +3,7 @@
  *
  *     mpiexec -n 1 ./client NAME 1 2 3          mpiexec -n 1 ./client NAME
  *
- * server_many.c wants a key, by which it knows its clients: MPIX_Icontact_keyed in place of MPIX_Client_connect, if
+ * server_many.c wants a key, by which it knows its clients: MPIX_Icontact_keyed instead of MPIX_Client_connect, if
  * this is compiled with -DKEY='"open sesame"'.
  */
 

@@ -4,8 +4,8 @@
  *     mpiexec -n 2 ./server_many NAME &
  *     mpiexec -n 1 ./client_keyed NAME 1 2 3
  *
- * Rank 0 sees what is next, a client that comes or a number, and tells the others, because which client is there first
- * need not look the same everywhere.
+ * Rank 0 sees what is next, a client that comes or a number, and notifies the others, because which client is there
+ * first need not look the same everywhere.
  */
 
 #include "connect.h"

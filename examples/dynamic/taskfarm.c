@@ -1,5 +1,5 @@
 /*
- * A farm: runs a program so many times, on places that it asks for, a few at a time, and counts how the runs ended.
+ * A farm: runs a program so many times, on places that it requests, a few at a time, and counts how the runs ended.
  *
  *     mpiexec -n 1 ./taskfarm 100 sh -c 'exit $((RANDOM % 2))'
  *

@@ -79,7 +79,7 @@ static void redistribute(struct plate *plate, const epop_window_t *window)
     plate_put(plate, temperature, material);
 }
 
-/* How long the survivors stood still, the longest of them, by part; after the commit. */
+/* How long the staying processes stood still, the longest of them, by part; after the commit. */
 static void report(const struct plate *plate, int epoch, int old_size, const struct times *times,
                    int joined)
 {
@@ -108,7 +108,7 @@ static void report(const struct plate *plate, int epoch, int old_size, const str
     fflush(stdout);
 }
 
-/* The window; `called` is when this process called the probe that said TRUE. */
+/* The window; `called` is when this process called the probe that returned TRUE. */
 static void adapt(struct plate *plate, int status, int epoch, double called)
 {
     struct times times = {.called = called };

@@ -12,7 +12,7 @@
  * of the plate (1); one of the launch returns 0. */
 int adapt_init(int *argc, char ***argv, struct plate *plate);
 
-/* Probes; if an adaptation is asked for, moves the plate to the new world.  All processes call it
+/* Probes; if an adaptation is requested, moves the plate to the new world.  All processes call it
  * after the same sweeps.  Rank 0 of the new world prints a line about it.  Leaving processes do not
  * return. */
 void adapt_if_asked(struct plate *plate);

@@ -4,7 +4,7 @@
  *   heat2d [--input FILE | --size WxH --seed S] [--iterations N] [--probe-every K]
  *          [--output FILE.png] [--dump FILE] [--quiet]
  *
- * The plate is read from a picture (plate.h says how) or made from a seed; its temperatures are
+ * The plate is read from a picture (plate.h states how) or made from a seed; its temperatures are
  * written as a picture (--output) and as raw doubles, row by row (--dump).  The result does not depend
  * on the number of processes nor on how that changes on the way.
  */

@@ -1,6 +1,6 @@
 /*
  * A loop whose processes come and go, with the calls of this library (MPIX_Session_...): the first process of the set
- * receives a change, makes the new set, and accepts; a message tells the others.
+ * receives a change, makes the new set, and accepts; a message notifies the others.
  *
  *   mpicc native_loop.c -o native_loop
  *   mpiexec -n 1 --adapt-range 1:6 --adapt-policy increase-decrease --adapt-interval 200ms ./native_loop [CHANGES]

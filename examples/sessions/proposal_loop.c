@@ -19,7 +19,7 @@
 static MPI_Session session;
 static MPI_Comm comm;           /* of those in the set */
 static int rank, size, primary;
-static int told;                /* of the primary process: a change is being told to all */
+static int told;                /* of the primary process: all are being notified of a change */
 static struct {
     int iteration, changes;
 } state;                        /* the same in all processes */

@@ -26,7 +26,7 @@ static char *next_key[] = { "app_set" };
 static int rank, size;
 static struct {
     int iteration, changes, grows;
-} state = { 0, 0, 1 };          /* those of the first process are told to all who follow */
+} state = { 0, 0, 1 };          /* those of the first process are sent to all later ones */
 
 static void free_names(char **names, int n)
 {

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Programs of Debian that are linked to libmpich12 and test something, with our library in its place.
+"""Programs of Debian that are linked to libmpich12 and test something, with our library instead.
 
     test/debian/debian_programs.py --mpi PREFIX --compare [-k PATTERN]
 

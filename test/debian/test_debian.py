@@ -1,4 +1,4 @@
-"""A sample of Debian's programs that are linked to libmpich12, with our library in its place."""
+"""A sample of Debian's programs that are linked to libmpich12, with our library instead."""
 
 from __future__ import annotations
 

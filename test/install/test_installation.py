@@ -1,4 +1,4 @@
-"""An installed Elastic MPICH: is it complete, and does it take the place of Debian's libmpich12?
+"""An installed Elastic MPICH: is it complete, and does it replace Debian's libmpich12?
 
 Each check compiles or runs something in a private folder.  The ABI checks get Debian's packages (libmpich12,
 libmpich-dev, mpich) through a private apt, unpack them beside (nothing is installed) and keep them in the user's cache.
@@ -109,7 +109,7 @@ ADAPT_FORTRAN = """      program main
 
 
 class Checks:
-    """The checks; every method whose name begins with check_ is one, its first line says what it shows."""
+    """The checks; every method whose name begins with check_ is one, its first line states what it shows."""
 
     def __init__(self, prefix: Path, folder: Path):
         self.prefix, self.folder = prefix, folder
@@ -126,7 +126,7 @@ class Checks:
         return done.stdout
 
     def compile_and_run(self, compiler: str, name: str, text: str, *flags: str) -> None:
-        """Compile with one of our wrappers, run with three processes, look at the answer."""
+        """Compile with one of our wrappers, run with three processes, read the answer."""
         (self.folder / name).write_text(text)
         program = str(self.folder / name) + ".exe"
         self.call(f"{self.prefix}/bin/{compiler}", *flags, "-o", program, name)
@@ -370,7 +370,7 @@ class Checks:
         return program
 
     def run_debian_program(self, program: Path, wanted: tuple[str, ...]) -> None:
-        """It must ask for Debian's names, get our libraries, and work."""
+        """It must request Debian's names, get our libraries, and work."""
         needed = self.call("readelf", "-d", str(program))
         for library in wanted:
             expect(f"[{library}]" in needed, f"the program does not ask for {library}")

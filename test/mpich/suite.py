@@ -7,7 +7,7 @@
 pytest runs what quick.list names (test_mpich.py); --prepare configures the suite for that.  --compare runs the whole suite
 on PREFIX, and what does not pass there on a stock MPICH as well (built with maint/build --stock if none is given; its
 waiting processes never yield, which makes the suite three times as long on few cores).  Each test whose result differs is
-listed and repeated twice on both sides, so that chance is told from change.  Results of --compare are kept by the sum of
+listed and repeated twice on both sides, so that chance is distinguished from change.  Results of --compare are kept by the sum of
 the library, so an interrupted comparison continues.
 
 The suite always comes from the pristine release, configured and compiled against the MPI under test in

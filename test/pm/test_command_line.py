@@ -247,7 +247,7 @@ def test_a_folder_that_is_not_there(mpiexec: Mpiexec) -> None:
 
 
 def test_a_binding_that_fails(mpiexec: Mpiexec) -> None:
-    """Processes go on, and say that they are not bound; what is no binding is an error."""
+    """Processes go on, and state that they are not bound; what is no binding is an error."""
     done = mpiexec("-n", "1", "-bind-to", "user:100000", "echo", "on")
     assert done.returncode == 0 and done.stdout == "on\n", done
     assert "-bind-to: process 0 of this host is not bound" in done.stderr, done

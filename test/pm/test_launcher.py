@@ -1,6 +1,6 @@
 """mpiexec, its proxies and the adapt board, without libmpi.
 
-test_process.c takes the place of the MPI processes.  This machine takes the place of several hosts: a launcher in place of
+test_process.c replaces the MPI processes.  This machine replaces several hosts: a launcher instead of
 ssh runs the proxy here.  With --reference PATH, a stock mpiexec: what does not adapt must behave the same under both.
 """
 
@@ -206,13 +206,13 @@ def expect_ok(bench: Bench, result: Result, sizes: list[int]) -> None:
     bench.expect_nothing_left()
 
 
-# ---- the tree of node daemons ---------------------------------------------------------------------
+# ---- the tree of proxies ---------------------------------------------------------------------
 
 HOSTS = ",".join(f"host{i}" for i in range(12))
 
 
 def links_between_daemons(bench: Bench) -> int:
-    """TCP connections that have a node daemon of the test at both ends."""
+    """TCP connections that have a proxy of the test at both ends."""
     inodes = set()
     for pid in bench.processes():
         try:
@@ -233,7 +233,7 @@ def start_tree(bench: Bench, schedule: str, *words: object) -> subprocess.Popen[
 
 
 def test_tree_of_daemons(bench: Bench) -> None:
-    """Twelve node daemons with a fan-out of two: four levels."""
+    """Twelve proxies with a fan-out of two: four levels."""
     job = start_tree(bench, "12,9,12,2s:8", "probes=4", "seconds=60")
     wait_for("the third adaptation", lambda: len(bench.sizes()) == 3)
     links = links_between_daemons(bench)
@@ -271,7 +271,7 @@ def free_ports(count: int) -> tuple[int, int]:
 
 
 def test_tree_without_ports(bench: Bench) -> None:
-    """Daemons that join find no port to listen on (mpiexec has two, the first daemons have seven): they are told directly."""
+    """Daemons that join find no port to listen on (mpiexec has two, the first daemons have seven): mpiexec sends to them directly."""
     first, last = free_ports(9)
     bench.extra["MPIEXEC_PORT_RANGE"] = f"{first}:{last}"
     result = bench.finish(start_tree(bench, "0.5s:12,9", "probes=2", "seconds=60"))
@@ -412,7 +412,7 @@ def test_mpiexec_dies_while_daemons_come(bench: Bench) -> None:
 
 
 def test_silent_host(bench: Bench) -> None:
-    """A launcher that neither starts the node daemon nor ends, whatever it is told."""
+    """A launcher that neither starts the proxy nor ends, whatever it is sent."""
     bench.extra["MPIEXEC_ADAPT_LAUNCH"] = "1s"
     result = bench.adapt(
         "-n", 2, "--adapt-schedule", "4/hosts=silent1+aa,3", words=["probes=1", "seconds=30"], hosts="aa:4"
@@ -443,7 +443,7 @@ assert "finalize_ack" in ask(b"cmd=finalize\\n")
 
 
 def test_spawn_on_silent_hosts(bench: Bench) -> None:
-    """DS4: launchers of spawned processes that neither start their node daemon nor end: the spawn fails in time, the job goes on."""
+    """DS4: launchers of spawned processes that neither start their proxy nor end: the spawn fails in time, the job goes on."""
     bench.extra["MPIEXEC_ADAPT_LAUNCH"] = "1s"
     script = bench.folder / "spawns.py"
     script.write_text(SPAWN_TWICE)
@@ -466,7 +466,7 @@ def test_unreachable_host_at_launch(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-# Plays mpiexec's node daemon, or ssh.  The daemon of DYING, the last one, is killed: at once, or when so much of what it says
+# Plays mpiexec's proxy, or ssh.  The daemon of DYING, the last one, is killed: at once, or when so much of what it says
 # has gone on, bytes or up to a word.
 DYING = r"""#!PYTHON
 import os, re, select, signal, socket, subprocess, sys
@@ -527,7 +527,7 @@ finally:
 
 
 def expect_lost(bench: Bench, launcher: str, after: str, options: list[object]) -> None:
-    """A launch on two hosts, or one, whose last node daemon dies."""
+    """A launch on two hosts, or one, whose last proxy dies."""
     folder = Path(tempfile.mkdtemp(dir=bench.folder))
     real = bench.mpiexec.parent / "hydra_pmi_proxy"
     mpiexec, words = bench.mpiexec, ["-launcher", "fork"]
@@ -558,7 +558,7 @@ def expect_lost(bench: Bench, launcher: str, after: str, options: list[object]) 
 
 
 def test_daemon_dies_while_the_job_starts(bench: Bench) -> None:
-    """Before it says who it is, right after, in the middle of a message, and while mpiexec waits for all in a barrier.  For one
+    """Before it states who it is, right after, in the middle of a message, and while mpiexec waits for all in a barrier.  For one
     that never connects mpiexec waits as stock's does, in a job that has nothing to do with adaptations."""
     for launcher, hello in (("one host", 4), ("fork", 4), ("ssh", 4 + 16)):
         for options in ([], ["--adapt-log", bench.log]):
@@ -610,7 +610,7 @@ eval exec "$@" '<"$file"'
 
 
 def control_port(bench: Bench, group: int = 0, limit_s: float = 20) -> int:
-    """Of a process group, as the command line of one of its node daemons (or of its launcher) says."""
+    """Of a process group, as the command line of one of its proxies (or of its launcher) says."""
 
     def look() -> int | None:
         for pid in bench.processes():
@@ -713,7 +713,7 @@ def test_every_job_has_another_secret(bench: Bench) -> None:
 
 
 def test_launcher_without_standard_input(bench: Bench) -> None:
-    """It is told what is wrong and what to do, and nobody waits; the user's own file is a way out."""
+    """It prints what is wrong and what to do, and nobody waits; the user's own file is a way out."""
     deaf = bench.folder / "deaf"
     deaf.write_text(f'#!/bin/sh\nexec {bench.ssh} "$@" </dev/null\n')
     deaf.chmod(0o755)
@@ -789,7 +789,7 @@ def test_environment_and_directory(bench: Bench) -> None:
 
 
 def test_joining_processes_of_another_program(bench: Bench) -> None:
-    """Also where the first node daemon runs none of the second program's processes."""
+    """Also where the first proxy runs none of the second program's processes."""
     script = bench.folder / "show"
     script.write_text(f'#!/bin/sh\necho "$1 $FROM_ENV"\nexec {bench.process} probes=3\n')
     script.chmod(0o755)
@@ -1138,7 +1138,7 @@ def test_mpiexec_killed(bench: Bench) -> None:
     wait_for("all processes to end", lambda: not bench.processes(), 10)
 
 
-# Asks for a place, and starts a shell there that starts something else.
+# Requests a place, and starts a shell there that starts something else.
 STARTS_A_SHELL = r"""
 import os, struct, sys, time
 pmi = int(os.environ["PMI_FD"])
@@ -1248,7 +1248,7 @@ def test_second_interrupt_ends_at_once(bench: Bench) -> None:
 
 
 def test_told_to_end_while_daemons_come(bench: Bench) -> None:
-    """Those who come late are told; those who do not come are not waited for."""
+    """Those who come late are served; those who do not come are not waited for."""
     for hosts in ("slow1,slow2", "aa,silent1"):
         for options in ([], ["--adapt-log", bench.log]):
             launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", hosts, *options]
@@ -1353,7 +1353,7 @@ def test_reader_pauses_and_interrupts(bench: Bench) -> None:
 
 
 def test_mpiexec_learns_late(bench: Bench) -> None:
-    """It hears of the first adaptive process late: until then the daemon leaves output where it is, and whoever pauses
+    """It learns of the first adaptive process late: until then the daemon leaves output where it is, and whoever pauses
     does not keep mpiexec from hearing of it."""
     job = start_spilling(bench, "stop=1", "probes=0", schedule="4")
     wait_for("mpiexec to stop", lambda: re.search(r"^State:\s+T", Path(f"/proc/{job.pid}/status").read_text(), re.M))
@@ -1437,7 +1437,7 @@ def test_terminal_and_session(bench: Bench) -> None:
 
 
 def test_daemon_stops(bench: Bench) -> None:
-    """A stopped node daemon makes its adaptation wait, and not mpiexec."""
+    """A stopped proxy makes its adaptation wait, and not mpiexec."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
     options = ["-n", 2, "--adapt-schedule", "4,2", "--adapt-log", bench.log]
     job = bench.start(*launcher, *options, program=[bench.process, "probes=2", "seconds=60", "delay=1"])
@@ -1470,7 +1470,7 @@ def test_daemon_dies_in_a_message(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-# Plays ssh.  On host bb it stands between mpiexec and the node daemon, and spoils the first message with several reports
+# Plays ssh.  On host bb it stands between mpiexec and the proxy, and spoils the first message with several reports
 # (HYD_ADAPT_REPORTS of wire/kinds.h): outer head, then head, payload and padding of each.
 SPOILS_REPORTS = r"""#!/usr/bin/python3
 import os, re, select, socket, struct, subprocess, sys
@@ -1536,7 +1536,7 @@ def test_malformed_reports(bench: Bench) -> None:
         bench.expect_nothing_left()
 
 
-# A process that says what it likes on its PMI connection, and then asks properly for the set of all processes.
+# A process that sends anything on its PMI connection, and then asks properly for the set of all processes.
 ASKS_FOR_SETS = r"""
 import os, struct, sys, time
 pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
@@ -1727,7 +1727,7 @@ ask(b"cmd=finalize\n")
 
 
 def test_answers_of_elasticd_that_are_cut_off(bench: Bench) -> None:
-    """elasticd ends in the middle of its answer about a name, at each place: it is asked again."""
+    """elasticd ends in the middle of its answer about a name, at each place: the query is repeated."""
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nport1\n"
     script, asked = bench.folder / "looks_up.py", []
     script.write_text(LOOKS_UP)
@@ -1760,7 +1760,7 @@ NO_COMMANDS = [
 
 
 def test_no_commands(bench: Bench) -> None:
-    """Whatever a process says, mpiexec and the node daemon end the job with a message, and do not crash."""
+    """Whatever a process says, mpiexec and the proxy end the job with a message, and do not crash."""
     says, file = bench.folder / "says.py", bench.folder / "line"
     says.write_text("import os, time; os.write(int(os.environ['PMI_FD']), open('line', 'rb').read()); time.sleep(20)")
     for line in NO_COMMANDS:
@@ -1772,7 +1772,7 @@ def test_no_commands(bench: Bench) -> None:
         bench.expect_nothing_left()
 
 
-# ---- strangers, and nothing left to take them in -------------------------------------------------
+# ---- unauthenticated clients, and nothing left to take them in -------------------------------------------------
 
 
 def ports_of(pid: int) -> list[int]:
@@ -1862,7 +1862,7 @@ def gaps(numbers: set[int]) -> set[int]:
 
 
 def few_descriptors(bench: Bench, hosts: str, *launcher: object) -> None:
-    """A job is told to grow by two processes while mpiexec can open so many files more, from none to all that it needs."""
+    """A job is requested to grow by two processes while mpiexec can open so many files more, from none to all that it needs."""
     extra = ["-hosts", hosts] if hosts else []
     program = [bench.process, "probes=2", "seconds=60"]
     job = bench.start(*launcher, *extra, "-n", 1, "--adapt-log", bench.log, program=program)
@@ -1914,7 +1914,7 @@ def test_few_descriptors_for_a_local_launch(bench: Bench) -> None:
 
 
 def test_few_descriptors_for_a_daemon(bench: Bench) -> None:
-    """The node daemons of the processes that stay, among them the root of the tree, can open few files more, or none."""
+    """The proxies of the processes that stay, among them the root of the tree, can open few files more, or none."""
     bench.extra["MPIEXEC_ADAPT_FANOUT"] = "2"
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb,cc,dd,ee,ff,gg"]
     program = [bench.process, "probes=10", "seconds=100"]
@@ -1960,7 +1960,7 @@ pid_t fork(void)
 
 
 def few_processes(bench: Bench, forks: int) -> None:
-    """The user may have so many processes more when a job is told to grow onto two hosts: it stays as it was, and ends well."""
+    """The user may have so many processes more when a job is requested to grow onto two hosts: it stays as it was, and ends well."""
     source, library, limit = bench.folder / "fork.c", bench.folder / "fork.so", bench.folder / "limit"
     source.write_text(FORK)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
@@ -2001,7 +2001,7 @@ def test_no_file_may_be_written(bench: Bench) -> None:
 
 
 def test_files_may_not_grow(bench: Bench) -> None:
-    """Where there is no room for a plan, or for the log, the job goes on."""
+    """Where there is no space for a plan, or for the log, the job goes on."""
     job = bench.start("-n", 2, "--adapt-log", bench.log, program=[bench.process, "probes=2", "seconds=60"])
     wait_for("the step", lambda: bench.events("adaptive"))
     daemon = int(children(job.pid)[0])

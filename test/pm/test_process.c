@@ -1,6 +1,6 @@
 /*
  * Plays an adaptive MPI process by raw PMI and the adapt board, without libmpi, so that mpiexec, the
- * node daemons and the board can be tested alone.  SPEC I1, I2 (less communication), P1, P3, P4, P6,
+ * proxies and the board can be tested alone.  SPEC I1, I2 (less communication), P1, P3, P4, P6,
  * W1-W4, C1, C3 as far as they are the process manager's.
  *
  *   test_process [key=value ...]
@@ -447,7 +447,7 @@ static void run(void)
         done++;
         echo_line();
     }
-    /* As MPI_Finalize: who ends while the daemons have yet to hear of the last commit would be taken
+    /* As MPI_Finalize: who ends while the daemons have yet to learn of the last commit would be taken
      * for one that fails in the window. */
     for (;;) {
         uint32_t seen = load32(&board->wake);

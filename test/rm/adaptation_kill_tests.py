@@ -2,7 +2,7 @@
 came of it.
 
 Whatever is killed: elasticd answers (again), the job ends once, done with the right result or failed, its accepted
-requests have one end each, its processes are gone, its cores are free, and the job beside it does not notice.
+requests have one end each, its processes have ended, its cores are free, and the job beside it does not notice.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EXPECTED: dict[str, dict[int, set[str]]] = {
     "elastic-stepd": dict.fromkeys(EVENTS, FAILED),
     "node daemon": dict.fromkeys(EVENTS, FAILED),
     "staying process": dict.fromkeys(EVENTS, FAILED),
-    # E3: before agreement survivors never notice.
+    # E3: before agreement staying processes never notice.
     "joining process": {2: DONE, 3: EITHER, 4: FAILED, 5: FAILED, 6: FAILED},
     "leaving process": {1: FAILED, 4: FAILED, 5: EITHER, 6: EITHER},
 }

@@ -220,7 +220,7 @@ def answers_that_nobody_reads_are_bounded(bench: Bench) -> None:
 
 
 def strangers_take_no_capacity_of_users(bench: Bench) -> None:
-    """Silent connections from many addresses: a user with a token gets in, and the oldest strangers go."""
+    """Silent connections from many addresses: a user with a token gets in, and the oldest unauthenticated clients go."""
     port = free_port()
     tokens = bench.folder / "tokens"
     tokens.write_text("a-long-secret-of-root root admin\n")

@@ -2,13 +2,13 @@
  * An elastic program whose end the test decides:   elastic_loop STOP-FILE
  *
  * Steps in common (one reduction and 5 ms each) until rank 0 sees the file.  Each step adds 1 to a counter that all
- * carry; at the end all must have the same, and rank 0 tells so.  Nobody runs ahead of the others by more than a step,
+ * carry; at the end all must have the same, and rank 0 states so.  Nobody runs ahead of the others by more than a step,
  * however busy the machine is, so that an adaptation is agreed on at once.
  *
  * As long as the file STOP-FILE.silent is there, nobody probes.
  *
- * The file STOP-FILE.wish holds a size: rank 0 takes the file away and wishes for that size.  What becomes of the wish
- * is a line of STOP-FILE.wished: "granted 4: ", "refused 4: REASON" (with the size of the world).
+ * The file STOP-FILE.wish holds a size: rank 0 takes the file away and wishes for that size.  What becomes of the size
+ * request is a line of STOP-FILE.wished: "granted 4: ", "refused 4: REASON" (with the size of the world).
  */
 
 #include <mpi.h>

@@ -28,7 +28,7 @@ def sum_of(seq: int, body: bytes) -> int:
 
 
 def set_records(database: sqlite3.Connection, records: int) -> None:
-    """In the snapshots, which say how many records there have been (CBOR: a key, then a number)."""
+    """In the snapshots, which state how many records there have been (CBOR: a key, then a number)."""
     key = b"\x67records"
     for seq, body in database.execute("SELECT seq, body FROM snapshot").fetchall():
         at = body.index(key) + len(key)

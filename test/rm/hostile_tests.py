@@ -121,7 +121,7 @@ def a_step_socket_that_hangs_hangs_nobody_else(bench: Bench) -> None:
     with HangingFolder(daemon.folder / "dead") as dead:
         number = daemon.submit(str(HOSTILE), "hang", str(dead), script=HOSTILE.read_text(), min=1, max=2)
         daemon.wait_state(number, "RUNNING")
-        time.sleep(0.5)  # elasticd has heard of the socket
+        time.sleep(0.5)  # elasticd has learnt of the socket
         for _ in range(3):
             expect(daemon.wait_end(daemon.submit("true"))["state"] == "DONE", "another job")
         daemon.post(f"/v1/jobs/{number}/cancel")
@@ -132,7 +132,7 @@ def a_step_socket_that_hangs_hangs_nobody_else(bench: Bench) -> None:
 
 
 def launchers_of(daemon: Daemon) -> dict[int, int]:
-    """Resident kB of mpiexec and of the node daemons by job, the most of each job."""
+    """Resident kB of mpiexec and of the proxies by job, the most of each job."""
     found: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -144,7 +144,7 @@ def launchers_of(daemon: Daemon) -> dict[int, int]:
 
 
 def processes_that_lie_harm_their_own_job_alone(bench: Bench) -> None:
-    """To their node daemon, on the socket of their step and on each port, while a good job is resized beside them."""
+    """To their proxy, on the socket of their step and on each port, while a good job is resized beside them."""
     program = work_program(bench)
     kinds = ("waits", "wishes", "names", "deaf", "endless", "step", "ports")
     daemon = bench.start(config=CONFIG, nodes=2, cores=8)
@@ -400,7 +400,7 @@ def a_user_has_so_many_bytes(bench: Bench) -> None:
     daemon.start()
     expect(submit(BAD, 400000)["error"]["code"] == "full", "it is counted after a restart, too")
     daemon.post(f"/v1/jobs/{jobs[0]}/cancel")
-    # Until what is kept of it has gone.
+    # Until what is kept of it has ended.
     jobs.append(wait_for("space for another one", lambda: submit(BAD, 400000).get("job"))["id"])
     for number in (*jobs[1:], good):
         daemon.post(f"/v1/jobs/{number}/cancel")

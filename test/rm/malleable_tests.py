@@ -16,7 +16,7 @@ CONFIG = '[scheduling]\noffer_pause = "200ms"\nrefusal_pause = "500ms"\n'
 
 
 def work_program(bench: Bench) -> Path:
-    """elastic_loop.c: runs until a file is there; its last line tells whether the result is right."""
+    """elastic_loop.c: runs until a file is there; its last line states whether the result is right."""
     mpi = bench.needs_mpi()
     program = bench.folder / "elastic_loop"
     command = [mpi / "bin/mpicc", "-O1", "-std=gnu11", HERE / "elastic_loop.c", "-o", program]

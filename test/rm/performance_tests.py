@@ -17,7 +17,7 @@ from malleable_tests import resize, wait_size
 PHASES = Path(__file__).resolve().parents[2] / "bench" / "phases" / "phases.c"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PROGRAMS = Path(__file__).resolve().parents[1] / "elastic" / "programs"
-CONFIG = '[scheduling]\npolicy = "easy"\n[monitor]\ninterval = "1s"\n'  # no sizes but those that a test asks for
+CONFIG = '[scheduling]\npolicy = "easy"\n[monitor]\ninterval = "1s"\n'  # no sizes but those that a test requests
 
 
 def heat2d(bench: Bench) -> Path:
@@ -181,7 +181,7 @@ def cores_go_from_gauss_to_cannon(bench: Bench) -> None:
 
 
 def come_to_rest(daemon: Daemon, program: Path, work: str, quiet_s: int) -> tuple[dict[int, int], list[dict[str, Any]]]:
-    """The three jobs, with the sizes that they are to have, and what was asked of them.  They begin together, when another job ends."""
+    """The three jobs, with the sizes that they are to have, and what was requested of them.  They begin together, when another job ends."""
     before = daemon.submit("sleep", "1000", min=16, max=16)
     daemon.wait_state(before, "RUNNING")
     wanted = {}
@@ -207,7 +207,7 @@ def come_to_rest(daemon: Daemon, program: Path, work: str, quiet_s: int) -> tupl
 def cores_go_to_who_can_use_them(bench: Bench) -> None:
     """Issue 15, policy measured: of three programs that go faster with up to 2, up to 6 and all processes, of which MPI time does
     not tell, each comes to within one process of the size that makes the product of all speeds greatest on 16 cores (2, 6, and
-    what is left), in at most 12 changes, and then nothing is asked of anybody for half a minute; --full: for two."""
+    what is left), in at most 12 changes, and then nothing is requested of anybody for half a minute; --full: for two."""
     quiet_s = 120 if bench.full else 30
     program = compile_phases(bench, "scales_to")
     config = CONFIG.replace('policy = "easy"\n', 'policy = "measured"\n')
@@ -227,7 +227,7 @@ def cores_go_to_who_can_use_them(bench: Bench) -> None:
 
 
 def a_program_is_known_in_its_next_run(bench: Bench) -> None:
-    """Issue 15: what was measured is remembered per user, program and arguments, also by an elasticd that was killed."""
+    """Issue 15: what was measured is stored per user, program and arguments, also by an elasticd that was killed."""
     program = compile_phases(bench, "known")
     measuring = CONFIG.replace('policy = "easy"\n', 'policy = "measured"\n')
     daemon = bench.start(config=measuring, nodes=1, cores=4)

@@ -1,6 +1,6 @@
 /*
  * A job that asks its resource manager for places: ./places FOLDER N [WORDS].  Writes its pid into FOLDER/asked when
- * it has asked for N that are hard, and into FOLDER/held when it has them, gives them back when there is FOLDER/go, and
+ * it has requested N that are hard, and into FOLDER/held when it has them, gives them back when there is FOLDER/go, and
  * ends when there is FOLDER/end.
  * Exit code 7: they were refused.
  */

@@ -1,4 +1,4 @@
-"""Places that programs ask for (MPIX_Iallocate), and sizes that they give themselves (MPIX_Comm_modify), with elasticd as their
+"""Places that programs request (MPIX_Iallocate), and sizes that they give themselves (MPIX_Comm_modify), with elasticd as their
 allocator; clauses DA1, DA2, DA12, DM4, DM5 and DX1 to DX3."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def compiled(bench: Bench, source: Path) -> Path:
 
 
 def ask(daemon: Daemon, program: Path, name: str, n: int, places: int, *words: str) -> tuple[int, Path]:
-    """A job of one process that asks for n places and may have so many; and the folder by which it is led."""
+    """A job of one process that requests n places and may have so many; and the folder by which it is led."""
     folder = daemon.folder / name
     folder.mkdir()
     return daemon.submit(str(program), str(folder), str(n), *words, name=name, places=places, output="%x.txt"), folder
@@ -105,7 +105,7 @@ def a_killed_elasticd_loses_no_wish_and_no_place(bench: Bench) -> None:
     daemon.start()
     expect(held(daemon, number) == 2 and used(daemon) == 3, f"what is held stays: {daemon.job(number)}")
     daemon.kill()
-    (folder / "go").touch()  # while nobody is there to be told
+    (folder / "go").touch()  # while nobody is there to be notified
     daemon.start()
     wait_for("what was given back meanwhile", lambda: used(daemon) == 1)
     (folder / "end").touch()

@@ -125,7 +125,7 @@ def a_job_whose_files_hang_can_be_cancelled(bench: Bench) -> None:
         expect(daemon.wait_end(limited)["state"] == "FAILED", "limited")
 
 
-# It leaves even the descriptors behind that Hydra's node daemon waits for.
+# It leaves even the descriptors behind that Hydra's proxy waits for.
 HIDE = (
     'import subprocess as s; s.Popen(["/bin/sleep", "7654"], env={}, start_new_session=True, '
     "stdin=s.DEVNULL, stdout=s.DEVNULL, stderr=s.DEVNULL)"

@@ -35,7 +35,7 @@ def submit(
 
 
 def drive(daemon: Daemon, sizes: dict[int, tuple[int, ...]], changes: int) -> None:
-    """Asks for the sizes of each job by turns until the first job has ended; a refusal is not the end of it."""
+    """Requests the sizes of each job by turns until the first job has ended; a refusal is not the end of it."""
     turns = dict.fromkeys(sizes, 0)
     first = next(iter(sizes))
 
@@ -104,7 +104,7 @@ def a_job_in_the_style_of_the_proposal_is_resized(bench: Bench) -> None:
 
 
 def a_job_in_the_style_of_v2a_is_resized(bench: Bench) -> None:
-    """What elasticd wants is an operation that the program has not asked for."""
+    """What elasticd wants is an operation that the program has not requested."""
     resized_beside_windows(bench, "v2a_loop.c", 12, high=6)
 
 
@@ -117,7 +117,7 @@ def a_job_in_the_style_of_v2a_asks_for_processes(bench: Bench) -> None:
 
 
 def refused_at_once(daemon: Daemon, number: int) -> list[dict]:
-    """The ends of its wishes so far, all of which elasticd has refused when it heard of them."""
+    """The ends of its size requests so far, all of which elasticd has refused when it learnt of them."""
     records = daemon.records(job=number)
     made = {record["data"]["wish"]: record for record in records if record["event"] == "wished"}
     ends = [record for record in records if record["event"] == "wish_ended"]

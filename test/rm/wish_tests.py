@@ -1,4 +1,4 @@
-"""What a job may wait for, what may be changed of it, and what it is told before its limit: against a real elasticd."""
+"""What a job may wait for, what may be changed of it, and the signal that it gets before its limit: against a real elasticd."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def exit_code(run: TestRun, job: Job) -> None:
 
 
 def pass_line(run: TestRun, job: Job, epoch: int, size: int) -> None:
-    """Exactly one process says PASS, with the epoch and size that the schedule leads to."""
+    """Exactly one process prints PASS, with the epoch and size that the schedule leads to."""
     said = [line for line in job.lines if line.startswith("PASS")]
     wanted = f"PASS epoch={epoch} size={size}"
     run.check(said == [wanted], f"expected one '{wanted}', got {said}")

@@ -126,7 +126,7 @@ dd if=/dev/zero of="$XDG_RUNTIME_DIR/fill" bs=1k 2>/dev/null
 
 @scenario
 def dyn_full_disk(run: TestRun) -> None:
-    """DN6: a server that can have no name, since none can be written down, says why, and leaves nothing."""
+    """DN6: a server that can have no name, since none can be written down, states why, and leaves nothing."""
     mpiexec = [str(run.setting.prefix / "bin" / "mpiexec"), "-n", "1", run.program(), "--role", "server"]
     job = run.start(["unshare", "--mount", "sh", "-c", FULL_DISK, "sh", *mpiexec, *run.test.arguments])
     code = job.wait()
@@ -148,7 +148,7 @@ def dyn_dies(run: TestRun, dying: str, left: str) -> None:
 
 @scenario
 def dyn_widow(run: TestRun, dying: str, who: str = "-1", server: str = "0") -> None:
-    """DN4: all processes are told that the other side, of `dying` processes, has ended, whatever they wait for."""
+    """DN4: all processes are notified that the other side, of `dying` processes, has ended, whatever they wait for."""
     more = ["--who", who] if who != "-1" else []
     first = _side(run, "dying", int(dying), "--server", server, *more)
     other = _side(run, "widowed", run.test.processes, "--server", str(1 - int(server)))
@@ -158,13 +158,13 @@ def dyn_widow(run: TestRun, dying: str, who: str = "-1", server: str = "0") -> N
 
 
 def _pids_of_ranks(job: Job, n: int) -> list[int]:
-    """Of processes that have said which they are."""
+    """Of processes that have stated which they are."""
     return [int(job.await_line(rf"^PID {rank} \d+$")[0].split()[2]) for rank in range(n)]
 
 
 @scenario
 def dyn_widow_stopped(run: TestRun, dying: str, server: str = "0") -> None:
-    """DN4: rank 0 of the side that lives is stopped; the others are told nevertheless, and rank 0 when it goes on."""
+    """DN4: rank 0 of the side that lives is stopped; the others are notified nevertheless, and rank 0 when it goes on."""
     first = _side(run, "dying", int(dying), "--server", server, "--until", "go")
     other = _side(run, "widowed", run.test.processes, "--server", str(1 - int(server)))
     root = _pids_of_ranks(other, 1)[0]

@@ -93,7 +93,7 @@ def under_stock(run: TestRun) -> None:
 
 @scenario
 def rigid_job(run: TestRun) -> None:
-    """I3: the resource manager is told that the job is rigid, and nobody can resize it."""
+    """I3: the resource manager is notified that the job is rigid, and nobody can resize it."""
     options = ["--adapt-log", str(run.log_path)]
     job = run.mpiexec(options, ["--work-ms", "4000"])
     run.await_event("rigid")
@@ -150,7 +150,7 @@ def under_valgrind(run: TestRun) -> None:
 
 @scenario
 def finds(run: TestRun) -> None:
-    """The test is told to make the very mistake that it looks for, and must find it."""
+    """The test makes the very mistake that it looks for, and must find it."""
     job = run.mpiexec()
     run.check(job.wait() != 0, "the mistake was not found")
     checks.patterns(run, job.err, run.test.errors, "standard error")
@@ -158,7 +158,7 @@ def finds(run: TestRun) -> None:
 
 @scenario
 def heard_again(run: TestRun, times: str) -> None:
-    """The same job again and again: each time it says what it has to say."""
+    """The same job again and again: each time it prints the same."""
     for _ in range(int(times)):
         job = run.mpiexec()
         checks.exit_code(run, job)
@@ -167,7 +167,7 @@ def heard_again(run: TestRun, times: str) -> None:
 
 @scenario
 def no_shared_memory(run: TestRun) -> None:
-    """/dev/shm is too small for the segments of a node: MPI_Init says so, and nobody dies of SIGBUS."""
+    """/dev/shm is too small for the segments of a node: MPI_Init states so, and nobody dies of SIGBUS."""
     small = 'mount -t tmpfs -o size=16k tmpfs /dev/shm && exec "$@"'
     words = ["unshare", "-rm", "/bin/sh", "-c", small, "sh", str(run.setting.prefix / "bin" / "mpiexec")]
     job = run.start([*words, "-n", str(run.test.processes), run.program()])
@@ -508,7 +508,7 @@ def samples(run: TestRun) -> None:
 
 @scenario
 def samples_tree(run: TestRun) -> None:
-    """The same by a tree of node daemons, which mpiexec has from the second sample on."""
+    """The same by a tree of proxies, which mpiexec has from the second sample on."""
     run.environment |= {"MPIEXEC_ADAPT_FANOUT": "2"}
     _samples(run, "n1,n2,n3", 4)
 
@@ -600,7 +600,7 @@ def measured_binding(run: TestRun) -> None:
 
 @scenario
 def events(run: TestRun) -> None:
-    """events, --follow and --json tell what the adapt log tells."""
+    """events, --follow and --json state what the adapt log tells."""
     job = _serve(run, 1)
     name = str(run.step()["step"])
     command = [str(run.setting.prefix / "bin" / "elastic"), "events", name, "--follow", "--json"]
@@ -687,7 +687,7 @@ def prepared_in_vain(run: TestRun) -> None:
 
 @scenario
 def missing_executable(run: TestRun) -> None:
-    """The executable is gone when processes shall join: the adaptation fails, the job goes on."""
+    """The executable has ended when processes shall join: the adaptation fails, the job goes on."""
     copy = run.work / "program"
     shutil.copy(run.program("serve"), copy)
     options = ["--adapt-log", str(run.log_path)]
@@ -871,7 +871,7 @@ def behind(run: TestRun) -> None:
 
 @scenario
 def window_hangs(run: TestRun) -> None:
-    """P8: who is where in a window that hangs is told; nothing is ended."""
+    """P8: the positions of all ranks in a window that hangs are reported; nothing is ended."""
     run.environment["MPIEXEC_ADAPT_BEHIND"] = "500ms"
     job = run.mpiexec(["--adapt-schedule", "4/leave=1", "--adapt-log", str(run.log_path)])
     report = run.await_event(
@@ -965,7 +965,7 @@ def _converted(run: TestRun, number: int) -> tuple[Path, Path]:
 @scenario
 def converted_lines(run: TestRun) -> None:
     """The page's table has the lines of its programs; where there is a number for such a code converted by hand, a third of it
-    is enough, and 15 lines say what moves."""
+    is enough, and 15 lines state what moves."""
     text = CONVERTING.read_text(encoding="utf-8")
     told = re.findall(r"^\| ([^|]+) \| (\d+) \| (\d+) \| (\d+) \| (\d*)", text, re.MULTILINE)
     blocks = re.findall(DIFF, text, re.MULTILINE | re.DOTALL)
@@ -1093,7 +1093,7 @@ def python_program(run: TestRun, name: str) -> None:
 
 @scenario
 def python_jacobi(run: TestRun) -> None:
-    """examples/python with the stand-in for mpi4py: the same bits as a rigid run; an mpi4py of another MPI is told of."""
+    """examples/python with the stand-in for mpi4py: the same bits as a rigid run; an mpi4py of another MPI is reported."""
     python = _python(run, PROGRAMS.parent / "standin")
     if not _has_numpy(python):
         raise Skip("no NumPy here")
@@ -1278,7 +1278,7 @@ def container(run: TestRun) -> None:
 
 @scenario
 def container_shared(run: TestRun) -> None:
-    """The processes in one pid namespace, mpiexec and the node daemons outside of it."""
+    """The processes in one pid namespace, mpiexec and the proxies outside of it."""
     _need_namespaces(run)
     holder = run.start([*PID_NAMESPACE, "sleep", "infinity"])
     children = Path(f"/proc/{holder.process.pid}/task/{holder.process.pid}/children")
@@ -1532,7 +1532,7 @@ def _archive(run: TestRun, name: str, text: str) -> None:
 
 @scenario
 def epop_archives(run: TestRun) -> None:
-    """E1: what is an archive, where it is looked for, and what is told of what is none; before MPI, with code 2."""
+    """E1: what is an archive, where it is looked for, and which message comes for what is none; before MPI, with code 2."""
     _archive(run, "empty.so", "int something;\n")
     _archive(run, "headless", "int *get_program(void) { return 0; }\n")
     entry = "#include <epop.h>\nprogram_t *get_program(void) { return 0; }\n"
@@ -1575,7 +1575,7 @@ def epop_archives(run: TestRun) -> None:
 
 @scenario
 def epop_structure(run: TestRun) -> None:
-    """W2: joining processes that run another program end the job; both structures are told."""
+    """W2: joining processes that run another program end the job; both structures are reported."""
     job = run.mpiexec(["--adapt-log", str(run.log_path)])
     job.await_line("^READY$")
     run.await_event("adaptive")
@@ -1628,7 +1628,7 @@ def _same_bits(run: TestRun, name: str, count: str, job: Job, others: tuple[list
 @scenario
 def epop_example(run: TestRun, name: str, count: str, moved: str = "") -> None:
     """A case study, by hand and as phases: what comes out has the same bits as without adaptations.  `count` is the option
-    that says how long it runs, `moved` the number of rows that its windows send."""
+    that states how long it runs, `moved` the number of rows that its windows send."""
     commands = _case_study(run, name)
     for command in commands:
         job = _adapt_study(run, command)
@@ -1828,7 +1828,7 @@ def stairs(run: TestRun, times: str) -> None:
 
 
 def _states(run: TestRun, path: Path) -> list[tuple[str, str]]:
-    """The letters and the event's name of each line of a log of states; its header is looked at."""
+    """The letters and the event's name of each line of a log of states; its header is read."""
     lines = path.read_text(encoding="utf-8").splitlines()
     run.check("\x1b" not in "".join(lines), "there are colours in a file")
     begin = next((i for i, line in enumerate(lines) if set(line) == {"="}), -1) + 1
@@ -1843,7 +1843,7 @@ def _states(run: TestRun, path: Path) -> list[tuple[str, str]]:
 
 
 def _daemons(job: Job) -> list[int]:
-    """mpiexec's node daemons."""
+    """mpiexec's proxies."""
     command = ["ps", "-o", "pid=,comm=", "--ppid", str(job.process.pid)]
     rows = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
     return [int(row.split()[0]) for row in rows if row.split()[1].startswith("hydra_pmi")]
@@ -1851,7 +1851,7 @@ def _daemons(job: Job) -> list[int]:
 
 @scenario
 def sets_daemon_lost(run: TestRun) -> None:
-    """SF4: a node daemon is killed; the job ends with a report, and nothing is left."""
+    """SF4: a proxy is killed; the job ends with a report, and nothing is left."""
     job = run.mpiexec()
     job.await_line("^READY ", run.test.processes)
     os.kill(_daemons(job)[-1], signal.SIGKILL)
@@ -1862,7 +1862,7 @@ def sets_daemon_lost(run: TestRun) -> None:
 @scenario
 def lost_while_all_wait(run: TestRun, what: str) -> None:
     """SF4: each process waits in another call for what does not come, a joining one to be accepted, when mpiexec or a
-    node daemon is killed: all end, and nothing is left."""
+    proxy is killed: all end, and nothing is left."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     job.await_line("^WAITS$", run.test.processes)
     run.await_event("ready")
@@ -1877,7 +1877,7 @@ def lost_while_all_wait(run: TestRun, what: str) -> None:
 
 @scenario
 def psets_listed(run: TestRun) -> None:
-    """SM3: what there are of sets can be looked at from outside, and the log tells of their beginning and end."""
+    """SM3: the sets can be observed from outside, and the log tells of their beginning and end."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     job.await_line("^READY ", run.test.processes)
     listed = run.elastic("psets", str(run.step()["step"]))
@@ -1891,7 +1891,7 @@ def psets_listed(run: TestRun) -> None:
 
 
 def _looks(run: TestRun) -> int:
-    """How often mpiexec has been asked for a set by its name."""
+    """How often mpiexec has been queried for a set by its name."""
     sockets = run.await_value(lambda: list(run.runtime.glob("elastic-mpich-*/*.sock")), "the step's socket")
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(run.time_left())
@@ -1907,7 +1907,7 @@ def _looks(run: TestRun) -> int:
 
 @scenario
 def looks_counted(run: TestRun, wanted: str) -> None:
-    """Costs of Part A: a fresh name that all processes ask for at once is one question of each daemon."""
+    """Costs of Part A: a fresh name that all processes request at once is one question of each daemon."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     job.await_line("^READY$")
     before = _looks(run)
@@ -1921,7 +1921,7 @@ def looks_counted(run: TestRun, wanted: str) -> None:
 
 @scenario
 def psets_of_windows(run: TestRun) -> None:
-    """SM3: a job with windows is asked for its sets, of which its program has made none; it goes on."""
+    """SM3: a job with windows is queried for its sets, of which its program has made none; it goes on."""
     job = _serve(run, 2)
     name = str(run.step()["step"])
     for _ in range(2):
@@ -1934,7 +1934,7 @@ def psets_of_windows(run: TestRun) -> None:
 
 @scenario
 def one_at_a_time(run: TestRun) -> None:
-    """SR5: no change is asked for before the one before has ended, and each is told, accepted and committed in order."""
+    """SR5: no change is requested before the one before has ended, and each is notified, accepted and committed in order."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     checks.result(run, job)
     names = [event["event"] for event in run.events()]
@@ -1962,7 +1962,7 @@ def leaver_stays(run: TestRun) -> None:
 
 @scenario
 def leaver_unheard(run: TestRun) -> None:
-    """SL3: who is to leave dies before its node daemon has heard that it was let go; the others go on."""
+    """SL3: who is to leave dies before its proxy has heard that it was let go; the others go on."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     (line,) = job.await_line(r"^LEAVER \d+$")
     job.await_line("^TOLD$")

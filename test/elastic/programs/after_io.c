@@ -38,8 +38,8 @@ static void use_file(MPI_Comm comm, const char *name)
     ET_MPI(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
     ET_MPI(MPI_File_read_at_all(file, (MPI_Offset) rank * BLOCK, in, BLOCK, MPI_INT, &status));
     for (int i = 0; i < BLOCK; i++) {
-        int place = rank * BLOCK + i;
-        ET_CHECK(in[i] == place % size * BLOCK + place / size, "%s: number %d is %d", name, place,
+        int position = rank * BLOCK + i;
+        ET_CHECK(in[i] == position % size * BLOCK + position / size, "%s: number %d is %d", name, position,
                  in[i]);
     }
     if (rank == 0)

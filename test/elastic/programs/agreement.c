@@ -1,6 +1,6 @@
 /*
  * P3: all pre-existing processes see TRUE at the same probe call, counted from the start or the
- * last commit, however different their speeds.  --speed says how they differ:
+ * last commit, however different their speeds.  --speed states how they differ:
  *   sleep    rank r sleeps 2 * r milliseconds between two probes
  *   compute  the same, computing
  *   burst    rank 0 probes without a pause, the others sleep
@@ -104,7 +104,7 @@ static void before(void)
     ET_CHECK(least == most, "TRUE at my probe %ld, elsewhere at %ld to %ld", et.probes, least,
              most);
     if (et.rank == 0)
-        et_say("AGREED epoch=%d probe=%ld", et.epoch + 1, et.probes);
+        et_log("AGREED epoch=%d probe=%ld", et.epoch + 1, et.probes);
 }
 
 int main(int argc, char **argv)

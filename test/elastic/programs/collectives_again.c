@@ -280,7 +280,7 @@ int main(int argc, char **argv)
     }
     ET_MPI(MPI_Type_free(&wide));
     if (et.rank == 0)
-        et_say("PASS collectives_again %s", what);
+        et_log("PASS collectives_again %s", what);
     ET_MPI(MPI_Finalize());
     return 0;
 }

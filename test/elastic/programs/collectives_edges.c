@@ -21,10 +21,10 @@ static void clear(void)
 }
 
 /* `in` has LENGTH elements from `place` on that came from out[from], and nothing else. */
-static void expect(const char *call, int place, int from, int length)
+static void expect(const char *call, int position, int from, int length)
 {
     for (int i = 0; i < INTS; i++) {
-        int right = i >= place && i < place + length ? 10 + from + i - place : -1;
+        int right = i >= position && i < position + length ? 10 + from + i - position : -1;
         ET_CHECK(in[i] == right, "%s on one process: [%d] is %d, not %d", call, i, in[i], right);
     }
     clear();
@@ -39,13 +39,13 @@ static void alone_of_length(int n)
     MPI_Request request;
 
     clear();
-#define BOTH(place, from, first, second, ...) \
+#define BOTH(position, from, first, second, ...) \
     do { \
         ET_MPI(first(__VA_ARGS__, comm)); \
-        expect(#first, place, from, n); \
+        expect(#first, position, from, n); \
         ET_MPI(second(__VA_ARGS__, comm, &request)); \
         ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE)); \
-        expect(#second, place, from, n); \
+        expect(#second, position, from, n); \
     } while (0)
     BOTH(GAP, 0, MPI_Allgatherv, MPI_Iallgatherv, out, n, type, in, &n, &gap, type);
     BOTH(GAP, 0, MPI_Gatherv, MPI_Igatherv, out, n, type, in, &n, &gap, type, 0);
@@ -64,7 +64,7 @@ static void alone_of_length(int n)
 #undef BOTH
 }
 
-static void alone_in_place(void)
+static void alone_in_buffer(void)
 {
     MPI_Comm comm = MPI_COMM_SELF;
     MPI_Datatype type = MPI_INT, none = MPI_DATATYPE_NULL;
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "alone") == 0) {
         alone_of_length(LENGTH);
         alone_of_length(0);
-        alone_in_place();
+        alone_in_buffer();
         alone_too_long();
     } else if (strcmp(what, "types") == 0) {
         types();
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
             split(quiet);
     }
     if (et.rank == 0)
-        et_say("PASS collectives_edges %s", what);
+        et_log("PASS collectives_edges %s", what);
     ET_MPI(MPI_Finalize());
     return 0;
 }

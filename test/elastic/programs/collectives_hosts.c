@@ -92,24 +92,26 @@ static void expect_blocks(const char *call)
 
 static void blocks(MPI_Datatype type, int with_data)
 {
-    int counts[MOST_RANKS], places[MOST_RANKS];
+    int counts[MOST_RANKS], positions[MOST_RANKS];
     MPI_Request request;
 
     for (int r = 0; r < et.size; r++) {
         counts[r] = r % 3;
-        places[r] = r * GAP + 1;
+        positions[r] = r * GAP + 1;
     }
     fill(mine, GAP);
     memset(seen, 0xff, sizeof seen);
-    ET_MPI(MPI_Allgatherv(mine, et.rank % 3, type, seen, counts, places, type, MPI_COMM_WORLD));
+    ET_MPI(MPI_Allgatherv(mine, et.rank % 3, type, seen, counts, positions, type, MPI_COMM_WORLD));
     if (with_data)
         expect_blocks("Allgatherv");
-    ET_MPI(MPI_Iallgatherv(mine, et.rank % 3, type, seen, counts, places, type, MPI_COMM_WORLD, &request));
+    ET_MPI(MPI_Iallgatherv(mine, et.rank % 3, type, seen, counts, positions, type, MPI_COMM_WORLD,
+                           &request));
     ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     if (with_data)
         expect_blocks("Iallgatherv");
-    memcpy(seen + places[et.rank], mine, (size_t) counts[et.rank] * sizeof *mine);
-    ET_MPI(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, seen, counts, places, type, MPI_COMM_WORLD, &request));
+    memcpy(seen + positions[et.rank], mine, (size_t) counts[et.rank] * sizeof *mine);
+    ET_MPI(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, seen, counts, positions, type, MPI_COMM_WORLD,
+                           &request));
     ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     if (with_data)
         expect_blocks("Iallgatherv in place");
@@ -140,7 +142,7 @@ int main(int argc, char **argv)
     else
         empty_blocks();
     if (et.rank == 0)
-        et_say("PASS collectives hosts %s", what);
+        et_log("PASS collectives hosts %s", what);
     ET_MPI(MPI_Finalize());
     return 0;
 }

@@ -666,7 +666,7 @@ int main(int argc, char **argv)
         many();
     close_objects();
     if (et.rank == 0)
-        et_say("PASS completions %s", which);
+        et_log("PASS completions %s", which);
     MPI_Finalize();
     return 0;
 }

@@ -26,7 +26,7 @@ int main(int argc, char **argv)
     et_init(&argc, &argv);
     ET_CHECK(init && init_thread && probe && begin && commit, "a function is missing");
     if (et.rank == 0)
-        et_say("PASS constants");
+        et_log("PASS constants");
     ET_MPI(MPI_Finalize());
     return 0;
 }

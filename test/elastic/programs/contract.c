@@ -191,7 +191,7 @@ int main(int argc, char **argv)
     ET_CHECK(!strcmp(MPIX_ANYWHERE, "*") && !strcmp(MPI_ANYWHERE, "*") && !strcmp(MPE_ANYWHERE, "*"), "anywhere");
     ET_CHECK(MPIX_COMM_PARENT == MPI_COMM_NULL && MPI_COMM_PARENT == MPIX_Comm_parent() &&
              MPE_COMM_PARENT == PMPIX_Comm_parent(), "a parent");
-    et_say("PASS contract");
+    et_log("PASS contract");
     ET_MPI(MPI_Finalize());
     return 0;
 }

@@ -7,11 +7,11 @@
 
 static void window(void)
 {
-    int joiner = et.status == MPI_ADAPT_STATUS_JOINING;
+    int joining_rank = et.status == MPI_ADAPT_STATUS_JOINING;
 
-    et_exercise(MPI_COMM_WORLD, joiner ? "the joining world" : "the old world");
+    et_exercise(MPI_COMM_WORLD, joining_rank ? "the joining world" : "the old world");
     if (et.inter != MPI_COMM_NULL)
-        et_exercise_inter(et.inter, !joiner, "intercomm");
+        et_exercise_inter(et.inter, !joining_rank, "intercomm");
     if (et.next != MPI_COMM_NULL)
         et_exercise(et.next, "new_comm_world");
 }

@@ -1,7 +1,7 @@
 /*
  * adapt_boxes.h: fields of one to three dimensions in both orders, with ghost layers, longer strides,
  * nodes along some axes, elements with gaps, one box for each process or several, moved in one call in
- * each window.  Every value tells its place; what goes over the wire (MPI_Isend is wrapped) is what no
+ * each window.  Every value encodes its position; what goes over the wire (MPI_Isend is wrapped) is what no
  * receiver had before.  Wrong use is refused on all processes and moves nothing.  SPEC-epop V1, F1, F3,
  * F4.  --axes 1, 2, 3.  --tiles 1: several boxes for a process.
  */
@@ -47,51 +47,51 @@ static size_t bytes_of(int f)
     return f == 2 ? sizeof(struct gap) : sizeof(double);
 }
 
-static double *at(int f, void *part, const MPIX_Box *box, const int64_t place[3])
+static double *at(int f, void *part, const MPIX_Box *box, const int64_t position[3])
 {
     int64_t extents[3], offset = 0;
 
     MPIX_Field_extents(&fields[f], box, extents);
     for (int k = 0; k < axes; k++) {
         const int axis = fields[f].order == MPI_ORDER_FORTRAN ? axes - 1 - k : k;
-        offset = offset * extents[axis] + place[axis] - box->low[axis] + fields[f].ghost[axis];
+        offset = offset * extents[axis] + position[axis] - box->low[axis] + fields[f].ghost[axis];
     }
     return (double *) ((char *) part + (size_t) offset * bytes_of(f));
 }
 
-static double value_of(int f, const int64_t place[3])
+static double value_of(int f, const int64_t position[3])
 {
-    return (double) (f + 1) + 10 * (double) (place[0] + 100) + 1e4 * (double) (place[1] + 100) +
-        1e7 * (double) (place[2] + 100);
+    return (double) (f + 1) + 10 * (double) (position[0] + 100) + 1e4 * (double) (position[1] + 100) +
+        1e7 * (double) (position[2] + 100);
 }
 
 static int64_t visit(int f, int k, const MPIX_Box *box, void (*what) (int, int, const MPIX_Box *,
                                                                       const int64_t[3]))
 {
-    int64_t place[3], count = 0;
+    int64_t position[3], count = 0;
 
     if (box->low[0] == box->high[0] || box->low[1] == box->high[1] || box->low[2] == box->high[2])
         return 0;
-    for (place[0] = box->low[0]; place[0] < box->high[0] + fields[f].nodes[0]; place[0]++)
-        for (place[1] = box->low[1]; place[1] < box->high[1] + fields[f].nodes[1]; place[1]++)
-            for (place[2] = box->low[2]; place[2] < box->high[2] + fields[f].nodes[2]; place[2]++) {
-                what(f, k, box, place);
+    for (position[0] = box->low[0]; position[0] < box->high[0] + fields[f].nodes[0]; position[0]++)
+        for (position[1] = box->low[1]; position[1] < box->high[1] + fields[f].nodes[1]; position[1]++)
+            for (position[2] = box->low[2]; position[2] < box->high[2] + fields[f].nodes[2]; position[2]++) {
+                what(f, k, box, position);
                 count++;
             }
     return count;
 }
 
-static void set_value(int f, int k, const MPIX_Box *box, const int64_t place[3])
+static void set_value(int f, int k, const MPIX_Box *box, const int64_t position[3])
 {
-    *at(f, parts[f][k], box, place) = value_of(f, place);
+    *at(f, parts[f][k], box, position) = value_of(f, position);
 }
 
-static void check_value(int f, int k, const MPIX_Box *box, const int64_t place[3])
+static void check_value(int f, int k, const MPIX_Box *box, const int64_t position[3])
 {
-    double value = *at(f, parts[f][k], box, place);
+    double value = *at(f, parts[f][k], box, position);
 
-    ET_CHECK(value == value_of(f, place), "field %d, box %d, (%lld, %lld, %lld): %g", f, k,
-             (long long) place[0], (long long) place[1], (long long) place[2], value);
+    ET_CHECK(value == value_of(f, position), "field %d, box %d, (%lld, %lld, %lld): %g", f, k,
+             (long long) position[0], (long long) position[1], (long long) position[2], value);
 }
 
 static void *grow(int64_t count, void *state)
@@ -135,10 +135,10 @@ static void fill(void)
 
     for (int f = 0; f < FIELDS; f++)
         for (int k = 0; k < count; k++) {
-            int64_t room = MPIX_Field_extents(&fields[f], &mine[k], extents);
-            if (room == 0)
+            int64_t capacity = MPIX_Field_extents(&fields[f], &mine[k], extents);
+            if (capacity == 0)
                 continue;
-            parts[f][k] = f == 1 ? grow(room, NULL) : malloc((size_t) room * bytes_of(f));
+            parts[f][k] = f == 1 ? grow(capacity, NULL) : malloc((size_t) capacity * bytes_of(f));
             visit(f, k, &mine[k], set_value);
         }
 }
@@ -148,7 +148,7 @@ static void fill(void)
 static int64_t wanted_of(int f, const epop_window_t *window)
 {
     MPIX_Box before[TILES], coming[TILES];
-    int64_t wanted = 0, place[3];
+    int64_t wanted = 0, position[3];
     int old = 0, fresh = 0;
 
     if (window->new_rank < 0)
@@ -161,15 +161,15 @@ static int64_t wanted_of(int f, const epop_window_t *window)
         int empty = 0;
         for (int axis = 0; axis < 3; axis++)
             empty |= coming[k].low[axis] == coming[k].high[axis];
-        for (place[0] = coming[k].low[0]; !empty && place[0] < coming[k].high[0] + nodes[0]; place[0]++)
-            for (place[1] = coming[k].low[1]; place[1] < coming[k].high[1] + nodes[1]; place[1]++)
-                for (place[2] = coming[k].low[2]; place[2] < coming[k].high[2] + nodes[2]; place[2]++) {
+        for (position[0] = coming[k].low[0]; !empty && position[0] < coming[k].high[0] + nodes[0]; position[0]++)
+            for (position[1] = coming[k].low[1]; position[1] < coming[k].high[1] + nodes[1]; position[1]++)
+                for (position[2] = coming[k].low[2]; position[2] < coming[k].high[2] + nodes[2]; position[2]++) {
                     int has = 0;
                     for (int b = 0; b < old; b++) {
                         int in = 1;
                         for (int axis = 0; axis < 3; axis++)
-                            in &= place[axis] >= before[b].low[axis] &&
-                                place[axis] < before[b].high[axis] + nodes[axis] &&
+                            in &= position[axis] >= before[b].low[axis] &&
+                                position[axis] < before[b].high[axis] + nodes[axis] &&
                                 before[b].low[axis] < before[b].high[axis];
                         has |= in;
                     }

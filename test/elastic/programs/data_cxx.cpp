@@ -1,6 +1,6 @@
 /*
  * elastic.hpp: environment, loop, window, layouts and data, in each window all arrays at once or one
- * by one.  Every element tells its number.  What is wrong throws on all processes, the program's error
+ * by one.  Every element encodes its number.  What is wrong throws on all processes, the program's error
  * handlers stay, and the window goes on.  SPEC-epop D4, D5, D6, X1, F1, F3.
  * Arguments: the number of adaptations.
  */
@@ -28,10 +28,10 @@ void check_here(bool ok, const char *what, int line)
 /* A type with gaps, and one that is sent as its owner says. */
 struct Particle {
     char kind;
-    double place[3];
+    double position[3];
     bool operator==(const Particle &other) const
     {
-        return kind == other.kind && std::equal(place, place + 3, other.place);
+        return kind == other.kind && std::equal(position, position + 3, other.position);
     }
 };
 
@@ -137,8 +137,8 @@ void State::fill(int rank, int size)
 
 void State::check(int rank, int size)
 {
-    const int place = data.place(field_number, rank);
-    const elastic::interval mine = elastic::block_free(N).range(place, size);
+    const int position = data.place(field_number, rank);
+    const elastic::interval mine = elastic::block_free(N).range(position, size);
     CHECK(std::int64_t(field.size()) == mine.count());
     for (std::int64_t i = mine.first; i < mine.end; i++)
         CHECK(field[std::size_t(i - mine.first)] == double(i));
@@ -239,7 +239,7 @@ int main(int argc, char **argv)
     elastic::environment mpi(argc, argv);
     const int epochs = argc > 1 ? std::atoi(argv[1]) : 1;
     State state;
-    int settled = 0;
+    int done = 0;
     bool was_in_window = false;
 
     if (!mpi.joining())
@@ -266,9 +266,9 @@ int main(int argc, char **argv)
         [&](int rank, int size) {       /* the world is the new one: collective calls are allowed */
             MPI_Barrier(MPI_COMM_WORLD);
             CHECK(rank == elastic::rank() && size == elastic::size());
-            settled++;
+            done++;
         });
-    CHECK(is_here && settled > 0);
+    CHECK(is_here && done > 0);
     state.check(elastic::rank(), elastic::size());
     if (elastic::rank() == 0)
         std::printf("PASS epoch=%d size=%d\n", state.epoch, elastic::size());

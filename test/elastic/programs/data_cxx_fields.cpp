@@ -1,6 +1,6 @@
 /*
  * elastic.hpp: fields on boxes, one for each rank or several tiles, with ghost layers and values on the
- * sides of cells; items in one vector of structs and in two vectors side by side.  Every value tells its
+ * sides of cells; items in one vector of structs and in two vectors side by side.  Every value encodes its
  * place, every item its number.  What is wrong throws on all processes, moves nothing, and the window
  * goes on.  SPEC-epop D4, V1, F1, F3.
  * Arguments: the number of adaptations.
@@ -27,7 +27,7 @@ void check_here(bool ok, const char *what, int line)
 
 struct Particle {
     char kind;
-    double place[2];
+    double position[2];
     std::int64_t number;
 };
 
@@ -66,7 +66,7 @@ void visit(const elastic::box &box, const elastic::field_shape &shape, Visit &&e
                                    shape.ghost[1]));
 }
 
-std::size_t room(const elastic::box &box, const elastic::field_shape &shape)
+std::size_t capacity(const elastic::box &box, const elastic::field_shape &shape)
 {
     std::size_t product = 1;
     for (std::size_t a = 0; a < 2; a++)
@@ -103,12 +103,12 @@ struct State {
 void State::fill(int rank, int size)
 {
     const elastic::box box = even.of(rank, size)[0];
-    cells.assign(room(box, CELLS), -1);
-    sides.assign(room(box, SIDES), -1);
+    cells.assign(capacity(box, CELLS), -1);
+    sides.assign(capacity(box, SIDES), -1);
     visit(box, CELLS, [&](auto i, auto j, auto at) { cells[at] = value(i, j); });
     visit(box, SIDES, [&](auto i, auto j, auto at) { sides[at] = float(value(i, j)); });
     for (const elastic::box &tile : stripes(rank, size)) {
-        tiles.emplace_back(room(tile, PLAIN));
+        tiles.emplace_back(capacity(tile, PLAIN));
         visit(tile, PLAIN, [&](auto i, auto j, auto at) { tiles.back()[at] = int(value(i, j)); });
     }
     for (std::int64_t number = 0; number < ITEMS; number++) {
@@ -123,13 +123,13 @@ void State::fill(int rank, int size)
 void State::check(int rank, int size)
 {
     const elastic::box box = even.of(rank, size)[0];
-    CHECK(cells.size() == room(box, CELLS) && sides.size() == room(box, SIDES));
+    CHECK(cells.size() == capacity(box, CELLS) && sides.size() == capacity(box, SIDES));
     visit(box, CELLS, [&](auto i, auto j, auto at) { CHECK(cells[at] == value(i, j)); });
     visit(box, SIDES, [&](auto i, auto j, auto at) { CHECK(sides[at] == float(value(i, j))); });
     const std::vector<elastic::box> mine = stripes(rank, size);
     CHECK(tiles.size() == mine.size());
     for (std::size_t k = 0; k < mine.size(); k++) {
-        CHECK(tiles[k].size() == room(mine[k], PLAIN));
+        CHECK(tiles[k].size() == capacity(mine[k], PLAIN));
         visit(mine[k], PLAIN, [&](auto i, auto j, auto at) { CHECK(tiles[k][at] == int(value(i, j))); });
     }
     double sum = 0;
@@ -142,8 +142,8 @@ void State::check(int rank, int size)
     CHECK(particles.size() == expected && x.size() == expected && n.size() == expected);
     for (std::size_t i = 0; i < expected; i++) {
         const Particle &it = particles[i], right = particle(it.number);
-        CHECK(home(it.number, size) == rank && it.kind == right.kind && it.place[0] == right.place[0] &&
-              it.place[1] == right.place[1] && !seen[std::size_t(it.number)]);
+        CHECK(home(it.number, size) == rank && it.kind == right.kind && it.position[0] == right.position[0] &&
+              it.position[1] == right.position[1] && !seen[std::size_t(it.number)]);
         CHECK(home(n[i], size) == rank && x[i] == 0.25 * n[i] && !seen_apart[std::size_t(n[i])]);
         seen[std::size_t(it.number)] = seen_apart[std::size_t(n[i])] = true;
     }

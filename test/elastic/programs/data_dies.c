@@ -29,7 +29,7 @@ static void window(void)
     ET_MPI(MPIX_Adapt_window_fill(MPI_COMM_WORLD, et.inter, et.next, et.status, &window));
     ET_MPI(MPIX_Adapt_data_start(data, &window, MPIX_ALL_ARRAYS));
     if (window.new_rank == window.new_size - 1) {
-        et_say("DYING epoch=%d rank=%d", et.epoch + 1, window.new_rank);
+        et_log("DYING epoch=%d rank=%d", et.epoch + 1, window.new_rank);
         raise(SIGKILL);
     }
     ET_MPI(MPIX_Adapt_data_wait(data, MPIX_ALL_ARRAYS));

@@ -13,10 +13,10 @@ struct pair {
     double first, second;
 };
 
-static double *matrix;          /* this process' columns; a row has room for all */
+static double *matrix;          /* this process' columns; a row has space for all */
 static struct pair *pairs;      /* of two arrays that share memory */
 static double *first, *second;  /* where the parts of the two arrays begin */
-static double *behind;          /* its elements lie before their address */
+static double *trailing;          /* its elements lie before their address */
 static MPIX_Adapt_data data;
 
 /* The library's: what comes is there before the library copies what is kept, if its sender has sent it. */
@@ -68,13 +68,13 @@ static void release_second(void *part, void *state)
 
 /* ---- before their address --------------------------------------------------------------------- */
 
-static void *grow_behind(int64_t count, void *state)
+static void *grow_trailing(int64_t count, void *state)
 {
     (void) state;
     return (double *) malloc((size_t) count * sizeof(double)) + 1;
 }
 
-static void release_behind(void *part, void *state)
+static void release_trailing(void *part, void *state)
 {
     (void) state;
     free((double *) part - 1);
@@ -87,7 +87,7 @@ static void add_arrays(void)
     const MPIX_Adapt_layout columns = MPIX_Layout_block(COLUMNS), in_pairs = MPIX_Layout_block(PAIRS);
     const MPIX_Adapt_memory of_first = { grow_first, release_first, NULL };
     const MPIX_Adapt_memory of_second = { grow_second, release_second, NULL };
-    const MPIX_Adapt_memory of_behind = { grow_behind, release_behind, NULL };
+    const MPIX_Adapt_memory of_trailing = { grow_trailing, release_trailing, NULL };
     MPI_Datatype vector, column, member, before;
 
     ET_MPI(MPI_Type_vector(ROWS, 1, COLUMNS, MPI_DOUBLE, &vector));
@@ -99,8 +99,8 @@ static void add_arrays(void)
     ET_MPI(MPIX_Adapt_data_add(data, "columns", (void **) &matrix, column, &columns, NULL, NULL));
     ET_MPI(MPIX_Adapt_data_add(data, "first", (void **) &first, member, &in_pairs, &of_first, NULL));
     ET_MPI(MPIX_Adapt_data_add(data, "second", (void **) &second, member, &in_pairs, &of_second, NULL));
-    ET_MPI(MPIX_Adapt_data_add(data, "behind", (void **) &behind, before, &in_pairs, &of_behind, NULL));
-    ET_CHECK(MPIX_Adapt_data_add(data, "heap", (void **) &behind, before, &in_pairs, NULL, NULL) ==
+    ET_MPI(MPIX_Adapt_data_add(data, "behind", (void **) &trailing, before, &in_pairs, &of_trailing, NULL));
+    ET_CHECK(MPIX_Adapt_data_add(data, "heap", (void **) &trailing, before, &in_pairs, NULL, NULL) ==
              MPI_ERR_ARG && strstr(MPIX_Adapt_data_message(), "'heap': an element has data before its"
                                    " address"), "%s", MPIX_Adapt_data_message());
     MPI_Type_free(&vector);
@@ -120,11 +120,11 @@ static void fill(void)
         matrix[k / columns * COLUMNS + k % columns] = (double) (1000 * (k / columns) + column + k % columns);
     first = grow_first(count, NULL);
     second = grow_second(count, NULL);
-    behind = grow_behind(count, NULL);
+    trailing = grow_trailing(count, NULL);
     pairs = (struct pair *) first;
     for (int64_t k = 0; k < count; k++) {
         pairs[k] = (struct pair) {(double) (pair + k), -(double) (pair + k)};
-        behind[k - 1] = 0.5 + (double) (pair + k);
+        trailing[k - 1] = 0.5 + (double) (pair + k);
     }
 }
 
@@ -145,8 +145,8 @@ static void check(void)
                  pairs[k].first);
         ET_CHECK(pairs[k].second == -(double) (pair + k), "second %lld is %g", (long long) (pair + k),
                  pairs[k].second);
-        ET_CHECK(behind[k - 1] == 0.5 + (double) (pair + k), "behind %lld is %g", (long long) (pair + k),
-                 behind[k - 1]);
+        ET_CHECK(trailing[k - 1] == 0.5 + (double) (pair + k), "behind %lld is %g", (long long) (pair + k),
+                 trailing[k - 1]);
     }
 }
 
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
     et_loop();
     free(matrix);
     free(first);
-    release_behind(behind, NULL);
+    release_trailing(trailing, NULL);
     ET_MPI(MPIX_Adapt_data_free(&data));
     return et_finish();
 }

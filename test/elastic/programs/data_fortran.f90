@@ -1,8 +1,9 @@
 ! The Fortran module adapt_data: allocatable arrays of all types and ranks, with ghost slices, bounds
 ! other than 1 and global bounds, moved in each window at once or started and waited for in another
-! order.  Every element tells its place.  Joining processes have nothing allocated and learn the
+! order.  Every element encodes its position.  Joining processes have nothing allocated and learn the
 ! slices' shape; wrong use is refused on all processes and moves nothing.  Items go to the process that
-! each is destined for, arrays of them side by side.  SPEC-epop D1 to D4, D6, X1, F3, F4.  Arguments: the number of adaptations; "grid" if all sizes are squares.
+! each is destined for, arrays of them side by side.  SPEC-epop D1 to D4, D6, X1, F3, F4.  Arguments: the number of
+! adaptations; "grid" if all sizes are squares.
 program elastic
   use mpi_f08
   use adapt_data
@@ -22,7 +23,7 @@ program elastic
   real(real32), allocatable, target :: faces(:, :, :)
   ! items: their numbers, places from 0, and tags that one process has all of
   integer(int64), allocatable, target :: item(:)
-  real(real64), allocatable, target :: place(:, :)
+  real(real64), allocatable, target :: position(:, :)
   complex(real32), allocatable, target :: tag(:)
   type(adapt_array) :: of_field, of_brick, of_numbers, of_few, of_wide, of_waves, of_spectrum
   type(adapt_array) :: of_uneven, of_nothing
@@ -189,9 +190,9 @@ contains
     integer(int64) :: i
 
     item = pack([(i, i = 1, items)], home([(i, i = 1, items)], nprocs) == rank)
-    allocate (place(0:2, 0:size(item) - 1))
+    allocate (position(0:2, 0:size(item) - 1))
     do i = 1, size(item)
-      place(:, i - 1) = real(item(i) * [1, 2, 3], real64)
+      position(:, i - 1) = real(item(i) * [1, 2, 3], real64)
     end do
     allocate (tag(5:4 + merge(items, 0, rank == nprocs - 1)))
     tag = [(cmplx(i, -i, real32), i = 1, size(tag))]
@@ -206,11 +207,11 @@ contains
     do i = 1, size(item)
       call check(.not. seen(item(i)), 'an item twice')
       seen(item(i)) = .true.
-      call check(all(place(:, i - 1) == item(i) * [1, 2, 3]), 'place')
+      call check(all(position(:, i - 1) == item(i) * [1, 2, 3]), 'place')
     end do
     call check(size(item) == count(home([(i, i = 1, items)], nprocs) == rank), 'an item is missing')
-    call check(lbound(item, 1) == 1 .and. lbound(place, 1) == 0 .and. size(place, 2) == size(item) .and. &
-               (size(item) == 0 .or. lbound(place, 2) == 0), 'bounds of items')
+    call check(lbound(item, 1) == 1 .and. lbound(position, 1) == 0 .and. size(position, 2) == size(item) .and. &
+               (size(item) == 0 .or. lbound(position, 2) == 0), 'bounds of items')
     call check(size(tag) == merge(items, 0, rank == nprocs - 1), 'who has the tags')
     if (size(tag) > 0) call check(lbound(tag, 1) == 5, 'bounds of tags')
     call check(all(tag == [(cmplx(i, -i, real32), i = 1, size(tag))]), 'tags')
@@ -242,11 +243,11 @@ contains
     end block
     if (allocated(item)) call check(size(item) == many, 'items are gone')
     call adapt_move_items(window, 'item', item, to)
-    call adapt_move_items(window, 'place', place, to)
+    call adapt_move_items(window, 'place', position, to)
     if (allocated(tag)) tags_to = spread(window%new_size - 1, 1, size(tag))
     call adapt_move_items(window, 'tag', tag, tags_to)
     if (window%status == MPI_ADAPT_STATUS_LEAVING) &
-      call check(.not. (allocated(item) .or. allocated(place) .or. allocated(tag)), 'a leaving process has items')
+      call check(.not. (allocated(item) .or. allocated(position) .or. allocated(tag)), 'a leaving process has items')
   end subroutine move_items
 
   ! Every third slice is another rank's.

@@ -49,7 +49,7 @@ program elastic
     if (.not. adapt_world(moves, after)) cycle
     last = MPI_Wtime()
   end do
-  call look_around()
+  call query_layouts()
   if (rank == 0) close (log_unit)
   call MPI_Barrier(MPI_COMM_WORLD)
   if (rank == nprocs - 1) call check_log()
@@ -68,10 +68,10 @@ contains
     call MPI_Abort(MPI_COMM_WORLD, 99)
   end subroutine check
 
-  subroutine look_around()
+  subroutine query_layouts()
     call MPI_Comm_rank(MPI_COMM_WORLD, rank)
     call MPI_Comm_size(MPI_COMM_WORLD, nprocs)
-  end subroutine look_around
+  end subroutine query_layouts
 
   subroutine moves(window)
     type(adapt_window), intent(inout) :: window
@@ -90,7 +90,7 @@ contains
     real(real64) :: sums(2)
     logical :: is_open
 
-    call look_around()
+    call query_layouts()
     call check(rank == new_rank .and. nprocs == new_size, 'after has the new rank and size')
     call check(shared%tolerance == 0.125_real64 .and. shared%word == 'words' .and. flag, 'variables')
     call check(all(table == reshape([1, 2, 3, 4, 5, 6], [2, 3])), 'table')
@@ -116,7 +116,7 @@ contains
     call check(all(cube%low == [1, 2, 3]) .and. all(cube%high == [5, 9, 4]), 'a box of three axes')
   end subroutine try_boxes
 
-  ! One process has another size, or asks for an heir that will not be.
+  ! One process has another size, or requests a successor that will not exist.
   subroutine try_errors(window)
     type(adapt_window), intent(in) :: window
     integer :: long(4), code

@@ -14,7 +14,7 @@ enum { ITEMS = 700 };
 
 struct particle {               /* with a gap */
     char kind;
-    double place[2];
+    double position[2];
     int64_t number;
 };
 
@@ -38,7 +38,7 @@ static int owner_of(int64_t number, int size)
 static struct particle particle_of(int64_t number)
 {
     return (struct particle) {
-        .kind = (char) ('a' + number % 26),.place = {(double) number, 0.5 * (double) number},.number =
+        .kind = (char) ('a' + number % 26),.position = {(double) number, 0.5 * (double) number},.number =
             number
     };
 }
@@ -71,7 +71,7 @@ static void fill(void)
         if (owner_of(number, et.size) != et.rank)
             continue;
         const struct particle particle = particle_of(number);
-        const double x = particle.place[0];
+        const double x = particle.position[0];
         const int32_t n = (int32_t) number;
         append_particles(1, &(MPIX_Column) {(void *) &particle, particle_type}, &particle_count);
         append_columns(1, (MPIX_Column[]) { {(void *) &x, MPI_DOUBLE}, {(void *) &n, MPI_INT32_T}},
@@ -96,7 +96,7 @@ static void check_items(void)
     for (int64_t i = 0; i < particle_count; i++) {
         const struct particle *p = &particles[i], right = particle_of(p->number);
         ET_CHECK(owner_of(p->number, et.size) == et.rank && p->kind == right.kind &&
-                 p->place[0] == right.place[0] && p->place[1] == right.place[1] &&
+                 p->position[0] == right.position[0] && p->position[1] == right.position[1] &&
                  !seen[0][p->number]++, "particle %lld", (long long) p->number);
         ET_CHECK(columns_x[i] == columns_n[i] && owner_of(columns_n[i], et.size) == et.rank &&
                  !seen[1][columns_n[i]]++, "columns %lld", (long long) columns_n[i]);
@@ -211,7 +211,7 @@ static void add_shared(void)
 static void window(void)
 {
     epop_window_t window;
-    int told = et.status == MPI_ADAPT_STATUS_JOINING ? -1 : settings[0], of_rank_0 = told;
+    int notified = et.status == MPI_ADAPT_STATUS_JOINING ? -1 : settings[0], of_rank_0 = notified;
     MPI_Comm all;
 
     ET_MPI(MPIX_Adapt_window_fill(MPI_COMM_WORLD, et.inter, et.next, et.status, &window));
@@ -226,7 +226,7 @@ static void window(void)
     move_items(&window);
     move_rest(&window);
     ET_MPI(MPIX_Adapt_data_move(data, &window));
-    ET_CHECK(settings[0] == (told < 0 ? of_rank_0 : told) && settings[2] == 7, "setting %d",
+    ET_CHECK(settings[0] == (notified < 0 ? of_rank_0 : notified) && settings[2] == 7, "setting %d",
              settings[0]);
     ET_CHECK(windows_seen == et.epoch + 1, "%d windows", windows_seen);
     MPIX_Adapt_window_clear(&window);
@@ -241,7 +241,7 @@ static void after(void)
 int main(int argc, char **argv)
 {
     const int lengths[] = { 1, 2, 1 };
-    const MPI_Aint places[] = { offsetof(struct particle, kind), offsetof(struct particle, place),
+    const MPI_Aint positions[] = { offsetof(struct particle, kind), offsetof(struct particle, position),
         offsetof(struct particle, number)
     };
     const MPI_Datatype types[] = { MPI_CHAR, MPI_DOUBLE, MPI_INT64_T };
@@ -249,7 +249,7 @@ int main(int argc, char **argv)
     et_options(&argc, &argv);
     et_init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Type_create_struct(3, lengths, places, types, &particle_type);
+    MPI_Type_create_struct(3, lengths, positions, types, &particle_type);
     MPI_Type_commit(&particle_type);
     add_shared();
     if (et.status == MPI_ADAPT_STATUS_NEW) {

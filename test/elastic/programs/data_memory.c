@@ -1,7 +1,7 @@
 /*
  * V10: while data move a process has its old part, its new part, and what is under way; never the whole
  * of an array.  In the window the address space is limited to what it has then, its new part, and 8
- * messages in each direction with what MPI needs for them; the whole array finds no room there.
+ * messages in each direction with what MPI needs for them; the whole array finds no space there.
  * --boxes 1: by adapt_boxes.h.
  */
 

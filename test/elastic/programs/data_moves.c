@@ -112,7 +112,7 @@ static int64_t pieces(int rank, int size, int64_t max, int64_t *low, int64_t *hi
 /* Whether element i is this rank's, by the definition of the layout. */
 static int is_mine(int array, int64_t i, int rank, int size)
 {
-    int place = rank;
+    int position = rank;
 
     if (array == IRREGULAR)
         return i >= share_begin(rank, size) && i < share_begin(rank + 1, size);
@@ -120,8 +120,8 @@ static int is_mine(int array, int64_t i, int rank, int size)
         return owner_of_user(i, size) == rank;
     if (array == SAME)
         return 1;
-    ET_MPI(MPIX_Adapt_data_place(data, array, rank, &place));
-    return MPIX_Layout_owner(&layouts[array], size, i) == place;
+    ET_MPI(MPIX_Adapt_data_place(data, array, rank, &position));
+    return MPIX_Layout_owner(&layouts[array], size, i) == position;
 }
 
 static int64_t length_of(int array)
@@ -293,7 +293,7 @@ static void after(void)
 int main(int argc, char **argv)
 {
     const int lengths[] = { 1, 1 };
-    const MPI_Aint places[] = { offsetof(struct wide, letter), offsetof(struct wide, number) };
+    const MPI_Aint positions[] = { offsetof(struct wide, letter), offsetof(struct wide, number) };
     const MPI_Datatype types[] = { MPI_CHAR, MPI_DOUBLE };
 
     et_options(&argc, &argv);
@@ -304,7 +304,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Type_contiguous((int) row_length, MPI_UINT64_T, &row);
     MPI_Type_commit(&row);
-    MPI_Type_create_struct(2, lengths, places, types, &wide);
+    MPI_Type_create_struct(2, lengths, positions, types, &wide);
     MPI_Type_commit(&wide);
     if (et.status == MPI_ADAPT_STATUS_NEW) {
         add_arrays();

@@ -2,7 +2,7 @@
  * A window in one call: shared variables, an array, boxes of a grid of processes, items in arrays that the
  * library makes longer, items in a list, and a function, registered once.  MPIX_Adapt is one line in the loop;
  * the function that it calls sets up what follows from rank and size.  The size of the domain is input: joining
- * processes have it by the window, before their boxes are looked at.  SPEC-epop D4, V1, F1.
+ * processes have it by the window, before their boxes are read.  SPEC-epop D4, V1, F1.
  */
 
 #include "elastic_test.h"
@@ -31,7 +31,7 @@ static double *weights;         /* side by side with items */
 static int64_t item_count;
 static struct listed *list;
 static double timers[1];        /* the sum over all ranks: the number of windows */
-static int windows, settled;
+static int windows, done;
 
 /* ---- what is registered ----------------------------------------------------------------------- */
 
@@ -202,7 +202,7 @@ static int after(int new_rank, int new_size, void *state)
     et_world_changed();
     ET_CHECK(new_rank == et.rank && new_size == et.size, "%d of %d", new_rank, new_size);
     windows++;
-    settled++;
+    done++;
     et.epoch = windows;
     each_value(0);
     check_items((int64_t) EACH * launched * (EACH * launched - 1) / 2);
@@ -214,14 +214,16 @@ static int after(int new_rank, int new_size, void *state)
 static void check_grid(void)
 {
     MPIX_Grid six = {.axes = 2,.parts = {3, 2},.domain = {{0, 0, 0}, {11, 5, 1}} };
-    int parts[3], place[3];
+    int parts[3], position[3];
     MPIX_Box box;
 
-    ET_CHECK(MPIX_Boxes_grid_place(&six, 4, 6, parts, place) == 0 && place[0] == 2 && place[1] == 0, "C order");
+    ET_CHECK(MPIX_Boxes_grid_place(&six, 4, 6, parts, position) == 0 && position[0] == 2 && position[1] == 0,
+             "C order");
     ET_CHECK(MPIX_Boxes_grid(4, 6, 1, &box, &six) == 1 && box.low[0] == 7 && box.high[0] == 11 &&
              box.low[1] == 0 && box.high[1] == 2, "floor: %lld", (long long) box.low[0]);
     six.remainder_first = six.first_fastest = 1;
-    ET_CHECK(MPIX_Boxes_grid_place(&six, 4, 6, parts, place) == 0 && place[0] == 1 && place[1] == 1, "first fastest");
+    ET_CHECK(MPIX_Boxes_grid_place(&six, 4, 6, parts, position) == 0 && position[0] == 1 && position[1] == 1,
+             "first fastest");
     ET_CHECK(MPIX_Boxes_grid(4, 6, 1, &box, &six) == 1 && box.low[0] == 4 && box.high[0] == 8 &&
              box.low[1] == 3 && box.high[1] == 5, "remainder first: %lld", (long long) box.low[0]);
     ET_CHECK(MPIX_Boxes_grid_neighbour(&six, 4, 6, 0, 1) == 5 && MPIX_Boxes_grid_neighbour(&six, 4, 6, 1, -1) == 1 &&
@@ -256,8 +258,8 @@ int main(int argc, char **argv)
     while (windows < epochs) {
         ET_CHECK(et_seconds() - begin < et.patience_s * (epochs + 1), "no adaptation");
         et_idle();
-        const int before = settled, changed = MPIX_Adapt(data, after, &launched);
-        ET_CHECK(changed == settled - before, "MPIX_Adapt returned %d", changed);
+        const int before = done, changed = MPIX_Adapt(data, after, &launched);
+        ET_CHECK(changed == done - before, "MPIX_Adapt returned %d", changed);
     }
     ET_MPI(MPIX_Adapt_data_free(&data));
     clear_list(NULL);

@@ -1,5 +1,5 @@
 /*
- * adapt_data.h: what does not fit together, or finds no room, is refused on all processes alike; the
+ * adapt_data.h: what does not fit together, or finds no space, is refused on all processes alike; the
  * arrays are as before, the window is open, and the next try works.  SPEC-epop D2, D3, F1.
  */
 
@@ -10,7 +10,7 @@ enum { ELEMENTS = 1000 };
 
 static double *field;
 static MPIX_Adapt_data data;
-static int fails;               /* how many parts there is no room for */
+static int fails;               /* how many parts there is no space for */
 static int64_t shift;           /* of a layout with a gap or an overlap */
 
 static void *grow(int64_t count, void *state)
@@ -132,7 +132,7 @@ static void window(void)
            0, "as many elements");
     refuse(&window, "grid", MPIX_Layout_grid(ELEMENTS, 1), MPI_DOUBLE, 0, "not a square");
 
-    /* no room on one process: the last of the new world */
+    /* no space on one process: the last of the new world */
     fails = et.status != MPI_ADAPT_STATUS_LEAVING && window.new_rank == window.new_size - 1;
     ET_CHECK(MPIX_Adapt_data_move(data, &window) == MPI_ERR_NO_MEM, "must fail");
     ET_CHECK(strstr(MPIX_Adapt_data_message(), "'field'") && fails == 0, "%s",

@@ -1,5 +1,5 @@
 /*
- * How much moves: what all processes together are told before the move is what the formulas say, and what
+ * How much moves: what all processes together are notified before the move is what the formulas say, and what
  * MPI is given to send (MPI_Isend is wrapped).  The highest ranks leave.  SPEC-epop V1 to V6.
  *   --grid 1: sizes are squares, and the grid is there, too.
  */
@@ -22,7 +22,7 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /* V2, of n. */
-static int64_t kept_of_block(int64_t n, int from, int to)
+static int64_t stays_of_block(int64_t n, int from, int to)
 {
     const int64_t a = smaller(from, to), b = from + to - a;
 
@@ -50,21 +50,21 @@ static int side_of(int size)
     return side;
 }
 
-static void check_kept(int array, int from, int to, int64_t kept)
+static void check_staying_volume(int array, int from, int to, int64_t saved)
 {
-    const int64_t n = ELEMENTS, along = kept_of_block(SIDE, side_of(from), side_of(to));
+    const int64_t n = ELEMENTS, along = stays_of_block(SIDE, side_of(from), side_of(to));
 
-    ET_CHECK(n - kept >= n - n * smaller(from, to) / (from > to ? from : to), "V3: array %d keeps %lld",
-             array, (long long) kept);
+    ET_CHECK(n - saved >= n - n * smaller(from, to) / (from > to ? from : to), "V3: array %d keeps %lld",
+             array, (long long) saved);
     if (array == BLOCK)
-        ET_CHECK(kept == kept_of_block(n, from, to), "V2: %lld", (long long) kept);
+        ET_CHECK(saved == stays_of_block(n, from, to), "V2: %lld", (long long) saved);
     if (array == FREE)
-        ET_CHECK(kept >= kept_of_block(n, from, to) && (from * 2 != to || kept == n / 2), "V4: %lld",
-                 (long long) kept);
+        ET_CHECK(saved >= stays_of_block(n, from, to) && (from * 2 != to || saved == n / 2), "V4: %lld",
+                 (long long) saved);
     if (array == CYCLIC)
-        ET_CHECK(kept == n * smaller(from, to) / common_multiple(from, to), "V5: %lld", (long long) kept);
+        ET_CHECK(saved == n * smaller(from, to) / common_multiple(from, to), "V5: %lld", (long long) saved);
     if (array == GRID && from < to)
-        ET_CHECK(kept == along * along, "V6: %lld", (long long) kept);
+        ET_CHECK(saved == along * along, "V6: %lld", (long long) saved);
 }
 
 static void add_arrays(void)
@@ -101,7 +101,7 @@ static void window(void)
         MPI_Allreduce(mine, sums, 3, MPI_INT64_T, MPI_SUM, all);
         ET_CHECK(sums[0] + sums[1] == ELEMENTS && sums[1] == sums[2], "array %d: %lld stay, %lld go, %lld come",
                  array, (long long) sums[0], (long long) sums[1], (long long) sums[2]);
-        check_kept(array, window.old_size, window.new_size, sums[0]);
+        check_staying_volume(array, window.old_size, window.new_size, sums[0]);
         bytes_sent = 0;
         ET_MPI(MPIX_Adapt_data_start(data, &window, array));
         ET_MPI(MPIX_Adapt_data_wait(data, array));

@@ -75,14 +75,14 @@ static void adapt(void)
     epop_window_t window;
     MPI_Comm all;
     int64_t first, end;
-    double told = et.epoch;
+    double notified = et.epoch;
 
     ET_CHECK(MPIX_Adapt_window_open(12345, &window, &all) == MPI_ERR_ARG, "must fail");
     ET_MPI(MPIX_Adapt_window_open(et.status, &window, &all));
     check_window(&window);
     check_all(&window, all);
-    ET_MPI(MPI_Bcast(&told, 1, MPI_DOUBLE, 0, all));
-    et.epoch = (int) told;
+    ET_MPI(MPI_Bcast(&notified, 1, MPI_DOUBLE, 0, all));
+    et.epoch = (int) notified;
 
     if (et.status == MPI_ADAPT_STATUS_JOINING)
         add_arrays();

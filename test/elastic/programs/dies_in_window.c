@@ -32,7 +32,7 @@ static void window(void)
     mine = et.status == wanted ? et.rank : -1;
     ET_MPI(MPI_Allreduce(&mine, &last, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (mine >= 0 && mine == last) {
-        et_say("DYING epoch=%d rank=%d", et.epoch + 1, et.rank);
+        et_log("DYING epoch=%d rank=%d", et.epoch + 1, et.rank);
         raise(SIGKILL);
     }
     et_exercise(MPI_COMM_WORLD, "the old world with a dead process");

@@ -1,6 +1,6 @@
 /*
  * DN1-DN6 within one job: the lower half of the world is a server, the upper half its client. --name is the name that
- * is asked for; with a port of 0 the server finds one.
+ * is requested; with a port of 0 the server finds one.
  */
 
 #include "elastic_test.h"
@@ -149,11 +149,11 @@ static void withdrawn(void)
 static void keyed(void)
 {
     MPI_Request request;
-    int asked = 0;
+    int queried = 0;
 
     ET_MPI(MPI_Comm_set_errhandler(mine, MPI_ERRORS_RETURN));
     if (is_server) {
-        ET_MPI(MPIX_Iaccept_keyed(mine, name, welcome, &asked, 1, &request));
+        ET_MPI(MPIX_Iaccept_keyed(mine, name, welcome, &queried, 1, &request));
     } else {
         ET_MPI(MPIX_Icontact(mine, name, &request));
         ET_ERROR(MPI_Wait(&request, MPI_STATUS_IGNORE), MPIX_ERR_KEY, rank == 0 ? "welcome" : "rank 0");
@@ -172,7 +172,7 @@ static void keyed(void)
     }
     attach(1, &request);
     if (is_server)
-        ET_CHECK(asked == (rank == 0 ? 2 : 0), "the function was called %d times", asked);
+        ET_CHECK(queried == (rank == 0 ? 2 : 0), "the function was called %d times", queried);
     ET_MPI(MPI_Comm_set_errhandler(mine, MPI_ERRORS_ARE_FATAL));
 }
 
@@ -270,7 +270,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&mine));
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (et.rank == 0)
-        et_say("PASS dyn_pair size=%d", et.size);
+        et_log("PASS dyn_pair size=%d", et.size);
     ET_MPI(MPI_Finalize());
     return 0;
 }

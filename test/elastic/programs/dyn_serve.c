@@ -1,6 +1,6 @@
 /*
  * One side of a connection between two jobs (DN2-DN7): --role server, client, or one of those that end too early.
- * --name NAME, --times N connections, --port: the server asks for a name and writes it into the file "name", where
+ * --name NAME, --times N connections, --port: the server requests a name and writes it into the file "name", where
  * the client reads it. --growth: the memory of the server stays what it was.
  */
 
@@ -83,7 +83,7 @@ static void connect_often(int is_server, int times, int growth)
     long before = 0, after;
 
     if (!is_server)
-        et_say("CONNECTING");
+        et_log("CONNECTING");
     for (int i = 0; i < times; i++) {
         if (i == times / 2)
             before = pages();
@@ -137,11 +137,11 @@ static void end_when_taken(int is_server)
     else
         ET_MPI(MPIX_Icontact(MPI_COMM_WORLD, name, &request));
     ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    et_say("TAKEN");
+    et_log("TAKEN");
     raise(SIGKILL);
 }
 
-static void attach_to_the_dead(int is_server)
+static void attach_to_ended(int is_server)
 {
     MPI_Request request;
     MPI_Comm inter;
@@ -158,7 +158,7 @@ static void attach_to_the_dead(int is_server)
 
 #define LONG (8 << 20)          /* bytes: more than the network takes without somebody who receives */
 
-static void meet(int is_server, MPI_Comm * inter)
+static void rendezvous(int is_server, MPI_Comm * inter)
 {
     if (is_server)
         ET_MPI(MPIX_Server_connect(MPI_COMM_WORLD, name, inter));
@@ -166,16 +166,16 @@ static void meet(int is_server, MPI_Comm * inter)
         ET_MPI(MPIX_Client_connect(MPI_COMM_WORLD, name, inter));
 }
 
-/* Ends when it is told to, and says something before. */
-static void end_when_told(int is_server)
+/* Ends on request, and prints something before. */
+static void end_when_notified(int is_server)
 {
     MPI_Comm inter;
     int number = 42, flag;
 
-    meet(is_server, &inter);
+    rendezvous(is_server, &inter);
     ET_MPI(MPI_Recv(&number, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE));
     ET_MPI(MPI_Send(&number, 1, MPI_INT, 0, 2, inter));
-    et_say("TOLD");
+    et_log("TOLD");
     for (double end = MPI_Wtime() + 0.5; MPI_Wtime() < end;)    /* what is sent with a copy goes out */
         ET_MPI(MPI_Iprobe(0, 5, inter, &flag, MPI_STATUS_IGNORE));
     raise(SIGKILL);
@@ -189,7 +189,7 @@ static void talk_to_who_ends(int is_server)
     char *text = calloc(LONG, 1);
     int number = 7, got = 0, flag;
 
-    meet(is_server, &inter);
+    rendezvous(is_server, &inter);
     ET_MPI(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
     if (et.rank == 0) {
         ET_MPI(MPI_Irecv(&got, 1, MPI_INT, 0, 9, inter, &requests[0]));
@@ -202,7 +202,7 @@ static void talk_to_who_ends(int is_server)
         ET_CHECK(got == number, "it has said %d", got);
         for (int i = 0; i < 2; i++)
             ET_ERROR(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
-        (void) MPI_Wait(&requests[2], MPI_STATUS_IGNORE);       /* libfabric may say that it has gone out */
+        (void) MPI_Wait(&requests[2], MPI_STATUS_IGNORE);       /* libfabric may report that it was sent */
         ET_ERROR(MPI_Recv(&got, 1, MPI_INT, 0, 9, inter, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
     }
     ET_MPI(MPI_Comm_free(&inter));
@@ -215,7 +215,7 @@ static void wait_in_vain(int error)
     MPI_Comm inter;
 
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    et_say("WAITING");
+    et_log("WAITING");
     ET_ERROR(MPIX_Client_connect(MPI_COMM_WORLD, name, &inter), error, NULL);
 }
 
@@ -282,7 +282,7 @@ int main(int argc, char **argv)
         MPI_Comm inter;
         ET_MPI(MPIX_Iaccept(MPI_COMM_WORLD, name, 1, &request));
         if (et.rank == 0)
-            et_say("BUSY");
+            et_log("BUSY");
         et_await_file("go");
         ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
         ET_MPI(MPIX_Remote_attach(MPI_COMM_WORLD, 1, &request, &inter));
@@ -294,9 +294,9 @@ int main(int argc, char **argv)
     else if (!strcmp(role, "dying_server") || !strcmp(role, "dying_client"))
         end_when_taken(!strcmp(role, "dying_server"));
     else if (!strcmp(role, "left_server") || !strcmp(role, "left_client"))
-        attach_to_the_dead(!strcmp(role, "left_server"));
+        attach_to_ended(!strcmp(role, "left_server"));
     else if (!strcmp(role, "told_server") || !strcmp(role, "told_client"))
-        end_when_told(!strcmp(role, "told_server"));
+        end_when_notified(!strcmp(role, "told_server"));
     else if (!strcmp(role, "widowed_server") || !strcmp(role, "widowed_client"))
         talk_to_who_ends(!strcmp(role, "widowed_server"));
     else if (!strcmp(role, "no_name") || !strcmp(role, "no_port"))
@@ -304,14 +304,14 @@ int main(int argc, char **argv)
     else if (!strcmp(role, "listener")) {
         MPI_Request request;
         ET_MPI(MPIX_Iaccept(MPI_COMM_WORLD, name, 1, &request));
-        et_say("LISTENING");
+        et_log("LISTENING");
         for (;;)
             pause();
     } else
         ET_CHECK(0, "no role %s", role);
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (et.rank == 0)
-        et_say("PASS dyn_serve %s", role);
+        et_log("PASS dyn_serve %s", role);
     ET_MPI(MPI_Finalize());
     return 0;
 }

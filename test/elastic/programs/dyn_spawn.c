@@ -118,7 +118,7 @@ static void dies(const char *number)
     ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, program, arguments, 0, &inter));
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (et.rank == 0) {
-        et_say("SPAWNED");
+        et_log("SPAWNED");
         et_make_file("returned");
     }
     for (;;)
@@ -135,7 +135,7 @@ static void exits(const char *code)
     ET_MPI(MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (et.rank == 0) {
-        et_say("SPAWNED");
+        et_log("SPAWNED");
         et_make_file("returned");
     }
     ET_MPI(MPI_Recv(&value, 1, MPI_INT, 1, 0, inter, MPI_STATUS_IGNORE));
@@ -297,7 +297,7 @@ int main(int argc, char **argv)
     }
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (et.rank == 0)
-        et_say("PASS dyn_spawn");
+        et_log("PASS dyn_spawn");
     ET_MPI(MPI_Finalize());
     return 0;
 }

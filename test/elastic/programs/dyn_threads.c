@@ -109,7 +109,7 @@ int main(int argc, char **argv)
         ET_MPI(MPI_Comm_free(&workers[i].comm));
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (rank == 0)
-        et_say("PASS dyn_threads");
+        et_log("PASS dyn_threads");
     ET_MPI(MPI_Finalize());
     return 0;
 }

@@ -20,13 +20,13 @@ static int number, flag, vanishes;
 static void check(const char *what, int error)
 {
     int class = MPI_SUCCESS, bytes;
-    char said[MPI_MAX_ERROR_STRING] = "";
+    char reported[MPI_MAX_ERROR_STRING] = "";
 
     if (error) {
         MPI_Error_class(error, &class);
-        MPI_Error_string(error, said, &bytes);
+        MPI_Error_string(error, reported, &bytes);
     }
-    ET_CHECK(class == MPIX_ERR_PROC_FAILED, "%s ends with class %d: %s", what, class, said);
+    ET_CHECK(class == MPIX_ERR_PROC_FAILED, "%s ends with class %d: %s", what, class, reported);
 }
 
 /* Algorithms of shared memory pass on that there is an error, and not which. */
@@ -173,14 +173,14 @@ static void synchronise(void)
     check_collective("MPI_Ibarrier", MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
-static void be_told(void)
+static void be_notified(void)
 {
     check_collective("MPI_Bcast", MPI_Bcast(text, 100000, MPI_BYTE, 0, inter));
 }
 
 static void (*const operations[])(void) = {
     receive, send_synchronously, probe, send_long, receive_any, probe_matched, send_columns, probe_often, start,
-    send_often, wait_for_any, receive_on_copy, collect, synchronise, be_told
+    send_often, wait_for_any, receive_on_copy, collect, synchronise, be_notified
 };
 
 #define COLLECTIVE 12           /* these and the following take all processes of the side at the same time */
@@ -188,7 +188,7 @@ static void (*const operations[])(void) = {
 
 /* ---- the two sides ---------------------------------------------------------------------------------------------- */
 
-static void meet_by_port(int is_server)
+static void connect_by_port(int is_server)
 {
     char port[MPI_MAX_PORT_NAME] = "";
     FILE *file;
@@ -210,10 +210,10 @@ static void meet_by_port(int is_server)
         ET_MPI(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
 }
 
-static void meet(int is_server, const char *by)
+static void rendezvous(int is_server, const char *by)
 {
     if (!strcmp(by, "port"))
-        meet_by_port(is_server);
+        connect_by_port(is_server);
     else if (is_server)
         ET_MPI(MPIX_Server_connect(MPI_COMM_WORLD, by, &inter));
     else
@@ -257,7 +257,7 @@ static void survive(int first)
     ET_MPI(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));       /* it is that of MPI_Waitany */
     operations[first < COLLECTIVE ? (first + et.rank) % COLLECTIVE : first] ();
-    et_say("TOLD %d", et.rank);
+    et_log("TOLD %d", et.rank);
     for (int i = 0; i < OPERATIONS; i++) {
         if (i >= COLLECTIVE)
             ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
@@ -279,7 +279,7 @@ static void pause_and_talk(int is_patient)
     if (is_patient) {
         ET_MPI(MPI_Irecv(&got, 1, MPI_INT, 0, 2, inter, &requests[0]));
         ET_MPI(MPI_Isend(text, LONG, MPI_BYTE, 0, 4, inter, &requests[1]));
-        et_say("WAITS %d", et.rank);
+        et_log("WAITS %d", et.rank);
         ET_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
         ET_CHECK(got == 42, "it has said %d", got);
     } else {
@@ -305,9 +305,9 @@ int main(int argc, char **argv)
     text = calloc(LONG, 1);
     vanishes = (int) et_number(argc, argv, "vanishes", 0);
     role = et_argument(argc, argv, "role", "");
-    meet((int) et_number(argc, argv, "server", 0), et_argument(argc, argv, "by", "dyn_widow"));
+    rendezvous((int) et_number(argc, argv, "server", 0), et_argument(argc, argv, "by", "dyn_widow"));
     greet();
-    et_say("PID %d %ld", et.rank, (long) getpid());
+    et_log("PID %d %ld", et.rank, (long) getpid());
     if (!strcmp(role, "dying"))
         die((int) et_number(argc, argv, "who", -1), et_argument(argc, argv, "until", ""));
     else if (!strcmp(role, "widowed"))
@@ -316,7 +316,7 @@ int main(int argc, char **argv)
         pause_and_talk(!strcmp(role, "patient"));
     free(text);
     if (et.rank == 0)
-        et_say("PASS dyn_widow %s", role);
+        et_log("PASS dyn_widow %s", role);
     ET_MPI(MPI_Finalize());
     return 0;
 }

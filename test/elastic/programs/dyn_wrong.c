@@ -32,7 +32,7 @@ static int allocate(int n, const char *global, const char *const locals[], const
     return error;
 }
 
-static MPI_Request one_place(void)
+static MPI_Request one_slot(void)
 {
     MPI_Request request;
 
@@ -42,7 +42,7 @@ static MPI_Request one_place(void)
 }
 
 /* The place is used, and given back. */
-static void use_place(MPI_Request request)
+static void use_slot(MPI_Request request)
 {
     char *args[] = { "-c", "exit 3", NULL };
     MPI_Status status;
@@ -58,7 +58,7 @@ static void use_place(MPI_Request request)
 }
 
 /* Of this process and itself, which is no connection that can be. */
-static void meet_at(const char *name)
+static void rendezvous_at(const char *name)
 {
     MPI_Request accept, contact;
     int done = 0;
@@ -109,7 +109,7 @@ static void comms(void)
 
 /* ---- MPIX_Iallocate, and what is done with process requests ------------------------------------------------------ */
 
-static void places(void)
+static void positions(void)
 {
     static const char *const missing[] = { NULL };
     const char *const longer[] = { text };
@@ -128,13 +128,13 @@ static void places(void)
     ET_ERROR(allocate(1, NULL, NULL, "*", NULL, 7, &request), MPI_ERR_ARG, "MPIX_HARD");
     ET_ERROR(allocate(1, NULL, NULL, "*", NULL, -1, &request), MPI_ERR_ARG, "MPIX_SOFT");
     ET_MPI(MPIX_Iallocate(0, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, NULL));
-    use_place(one_place());
+    use_slot(one_slot());
 }
 
 static void process_arguments(void)
 {
     char *longer[] = { text, NULL };
-    MPI_Request request = one_place();
+    MPI_Request request = one_slot();
     MPI_Status status;
     int number;
 
@@ -162,18 +162,18 @@ static void process_arguments(void)
     }
     ET_ERROR(MPIX_Get_stage(&status, NULL), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Get_return_code(&status, NULL), MPI_ERR_ARG, NULL);
-    use_place(request);
+    use_slot(request);
 }
 
 static void no_process(MPI_Request request)
 {
-    char room[MPI_MAX_INFO_VAL + 1];
+    char capacity[MPI_MAX_INFO_VAL + 1];
     MPI_Comm made;
 
     ET_ERROR(MPIX_Set_exec(request, "sh"), MPI_ERR_REQUEST, NULL);
     ET_ERROR(MPIX_Set_args(request, NULL), MPI_ERR_REQUEST, NULL);
-    ET_ERROR(MPIX_Get_nodename(request, room), MPI_ERR_REQUEST, NULL);
-    ET_ERROR(MPIX_Get_jsinfo(request, room), MPI_ERR_REQUEST, NULL);
+    ET_ERROR(MPIX_Get_nodename(request, capacity), MPI_ERR_REQUEST, NULL);
+    ET_ERROR(MPIX_Get_jsinfo(request, capacity), MPI_ERR_REQUEST, NULL);
     ET_ERROR(MPIX_Signal(SIGTERM, 1, &request), MPI_ERR_REQUEST, NULL);
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_SELF, 1, &request, &made), MPI_ERR_REQUEST, NULL);
 }
@@ -181,7 +181,7 @@ static void no_process(MPI_Request request)
 /* Requests of another kind go on as if nothing had been. */
 static void kinds(void)
 {
-    MPI_Request receive, persistent, accept, place = one_place();
+    MPI_Request receive, persistent, accept, position = one_slot();
     MPI_Comm made;
     int got = -1, again = -1;
 
@@ -192,7 +192,7 @@ static void kinds(void)
     no_process(receive);
     no_process(persistent);
     no_process(accept);
-    ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, &place, &made), MPI_ERR_REQUEST, NULL);
+    ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, &position, &made), MPI_ERR_REQUEST, NULL);
     ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, &receive, &made), MPI_ERR_REQUEST, NULL);
     ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, &persistent, &made), MPI_ERR_REQUEST, NULL);
     ET_ERROR(MPIX_Remote_attach(MPI_COMM_SELF, 1, &accept, &made), MPI_ERR_REQUEST, NULL);      /* no client yet */
@@ -206,7 +206,7 @@ static void kinds(void)
     ET_MPI(MPI_Cancel(&accept));
     ET_MPI(MPI_Wait(&accept, MPI_STATUS_IGNORE));
     ET_MPI(MPI_Request_free(&accept));
-    use_place(place);
+    use_slot(position);
 }
 
 /* ---- clients and servers, spawn ---------------------------------------------------------------------------------- */
@@ -266,7 +266,7 @@ static void counts(void)
     ET_CHECK(request == MPI_REQUEST_NULL && none == MPI_COMM_NULL, "something has been made");
 }
 
-/* A key of no bytes is a key: the function is asked about it. */
+/* A key of no bytes is a key: the function is queried about it. */
 static int is_empty(const void *key, int bytes, void *state)
 {
     *(int *) state = bytes;
@@ -290,7 +290,7 @@ static void no_bytes(void)
 }
 
 /* What rank 0 finds wrong in a call that does not wait, the others hear with the completion. */
-static void told_to_the_others(void)
+static void broadcast_to_others(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     int is_first = et.rank == 0, error;
@@ -318,15 +318,15 @@ static void told_to_the_others(void)
 static void arguments(void)
 {
     comms();
-    places();
+    positions();
     process_arguments();
     kinds();
     outputs();
     names();
     counts();
     no_bytes();
-    told_to_the_others();
-    meet_at(et.rank == 0 ? "meets 0" : "meets 1");
+    broadcast_to_others();
+    rendezvous_at(et.rank == 0 ? "meets 0" : "meets 1");
 }
 
 /* ---- no process manager, or a foreign one ------------------------------------------------------------------------ */
@@ -341,7 +341,7 @@ static void outside(void)
     ET_ERROR(allocate(-1, NULL, NULL, "*", NULL, MPIX_HARD, &request), MPI_ERR_COUNT, "-1");
     ET_ERROR(allocate(1, NULL, NULL, NULL, NULL, MPIX_HARD, &request), MPI_ERR_ARG, "arch_type");
     ET_MPI(MPIX_Get_server_name("localhost:0", port));
-    meet_at(port);
+    rendezvous_at(port);
 }
 
 /* A process that needs an mpiexec, and gets none; it may try again. */
@@ -364,7 +364,7 @@ static int call(int which)
 {
     static MPI_Request request = MPI_REQUEST_NULL;
     static MPI_Status status;
-    char room[MPI_MAX_INFO_VAL + 1];
+    char capacity[MPI_MAX_INFO_VAL + 1];
     int number;
 
     switch (which) {
@@ -383,9 +383,9 @@ static int call(int which)
         case 6:
             return MPIX_Set_args(request, NULL);
         case 7:
-            return MPIX_Get_nodename(request, room);
+            return MPIX_Get_nodename(request, capacity);
         case 8:
-            return MPIX_Get_jsinfo(request, room);
+            return MPIX_Get_jsinfo(request, capacity);
         case 9:
             return MPIX_Get_stage(&status, &number);
         case 10:
@@ -403,7 +403,7 @@ static int call(int which)
         case 16:
             return MPIX_Icontact_keyed(MPI_COMM_WORLD, "early", "key", 3, &request);
         case 17:
-            return MPIX_Get_server_name("early", room);
+            return MPIX_Get_server_name("early", capacity);
         case 18:
             return MPIX_Remote_attach(MPI_COMM_WORLD, 1, &request, &none);
         case 19:
@@ -462,11 +462,11 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     free(text);
     if (et.rank == 0 && !is_early)
-        et_say("PASS dyn_wrong %s size=%d", name, et.size);
+        et_log("PASS dyn_wrong %s size=%d", name, et.size);
     ET_MPI(MPI_Finalize());
     if (is_early) {
         expect_ends("after MPI_Finalize");
-        et_say("PASS dyn_wrong early");
+        et_log("PASS dyn_wrong early");
     }
     return 0;
 }

@@ -110,7 +110,7 @@ static void check_sets(void)
     ET_CHECK(value_is(sets, "mpi://WORLD", "2") && value_is(sets, "mpi://SELF", "1"), "SI2");
     ET_MPI(MPI_Info_free(&sets));
 
-    /* the result may take the place of an operand */
+    /* the result may replace an operand */
     ET_MPI(create_op(session, MPI_INFO_NULL, mine, "mpi://WORLD", MPIDYNRES_PSET_INTERSECT, mine));
     ET_CHECK(!strncmp(mine, "mpidynres://op_", 15), "SN3: %s", mine);
     ET_MPI(get_psets(session, MPI_INFO_NULL, &sets));
@@ -217,6 +217,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     ET_MPI(MPI_Finalize());
     if (rank == 0)
-        et_say("PASS dynres_calls");
+        et_log("PASS dynres_calls");
     return 0;
 }

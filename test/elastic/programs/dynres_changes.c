@@ -136,7 +136,7 @@ static int program(int argc, char **argv)
     ET_MPI(MPI_Comm_size(comm, &size));
     ET_CHECK(size == last, "%d processes at the end", size);
     if (rank == 0)
-        et_say("PASS dynres_changes size=%d", size);
+        et_log("PASS dynres_changes size=%d", size);
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
     return 0;

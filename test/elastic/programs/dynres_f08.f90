@@ -1,6 +1,7 @@
-! SC3: libmpidynres' interface by modules mpidynres_f08 and mpidynres_sim_f08: a program that grows and shrinks, with each of its routines.  As many changes
-! as its argument says; one process at the end.  As published programs do, the module has all of mpi_f08, and a procedure in it
-! these modules, whose routines then count; it gives MPI_ERRHANDLER_NULL for error handlers.
+! SC3: libmpidynres' interface by modules mpidynres_f08 and mpidynres_sim_f08: a program that grows and shrinks, with
+! each of its routines.  As many changes as its argument says; one process at the end.  As published programs do, the
+! module has all of mpi_f08, and a procedure in it these modules, whose routines then count; it gives
+! MPI_ERRHANDLER_NULL for error handlers.
 module app
   use mpi_f08
   implicit none
@@ -90,7 +91,7 @@ contains
     end subroutine begin
 
     ! of the first process: the next set, or none
-    subroutine ask(next)
+    subroutine query(next)
       character(len=MPI_MAX_PSET_NAME_LEN), intent(out) :: next
       character(len=MPI_MAX_PSET_NAME_LEN) :: delta, spare
       character(len=16) :: value
@@ -121,14 +122,14 @@ contains
       call MPIDYNRES_RC_ACCEPT(session, tag, info, ierror)
       call check(ierror == 0, 'accept')
       call MPI_Info_free(info, ierror)
-    end subroutine ask
+    end subroutine query
 
     subroutine change()
       character(len=MPI_MAX_PSET_NAME_LEN) :: next
       character(len=16) :: value
       type(MPI_Info) :: sets
 
-      if (rank == 0) call ask(next)
+      if (rank == 0) call query(next)
       call MPI_Bcast(next, len(next), MPI_CHARACTER, 0, comm, ierror)
       if (next == '') return
       changes = changes + 1

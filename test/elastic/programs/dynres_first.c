@@ -1,7 +1,7 @@
 /*
- * SR9, SR4, SC1: as libmpidynres' programs do it, whoever is first in the set asks for changes, and if it is to leave
+ * SR9, SR4, SC1: as libmpidynres' programs do it, whoever is first in the set requests changes, and if it is to leave
  * itself it does so without accepting; the next one is the first then.  As many changes as the argument says; who is
- * the first at the end says how many processes there are.
+ * the first at the end states how many processes there are.
  */
 
 #define MPIDYNRES_MAIN
@@ -48,7 +48,7 @@ static void begin(void)
     connect();
 }
 
-static struct news ask(void)
+static struct news query(void)
 {
     struct news news = { MPIDYNRES_RC_NONE, MPIDYNRES_NO_ORIGIN_RC_TAG, "" };
     MPIDYNRES_RC_type type;
@@ -91,7 +91,7 @@ static int follow(const struct news *news)
         accept_change(news);
     ET_MPI(MPI_Comm_free(&comm));
     if (!stays && rank == 0)
-        et_say("FIRST LEAVES");
+        et_log("FIRST LEAVES");
     if (!stays)
         return 0;
     strcpy(set, news->set);
@@ -107,7 +107,7 @@ int MPIDYNRES_main(int argc, char **argv)
     begin();
     while (goes_on && changes < last) {
         if (rank == 0)
-            news = ask();
+            news = query();
         ET_MPI(MPI_Bcast(&news, sizeof(news), MPI_BYTE, 0, comm));
         if (news.type == MPIDYNRES_RC_NONE)
             et_sleep_ms(1);
@@ -115,7 +115,7 @@ int MPIDYNRES_main(int argc, char **argv)
             goes_on = follow(&news);
     }
     if (goes_on && rank == 0)
-        et_say("PASS dynres_first size=%d", size);
+        et_log("PASS dynres_first size=%d", size);
     if (goes_on)
         ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));

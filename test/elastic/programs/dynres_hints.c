@@ -20,7 +20,7 @@ static int program(int argc, char **argv)
         ET_CHECK(type == MPIDYNRES_RC_NONE, "SC2: a change was offered");
     }
     ET_MPI(MPI_Session_finalize(&session));
-    et_say("PASS dynres_hints");
+    et_log("PASS dynres_hints");
     return 0;
 }
 

@@ -1,5 +1,5 @@
-! SC3: libmpidynres' interface by modules mpidynres and mpidynres_sim: a program that grows and shrinks, with each of its routines.  As many changes
-! as its argument says; one process at the end.
+! SC3: libmpidynres' interface by modules mpidynres and mpidynres_sim: a program that grows and shrinks, with each of
+! its routines.  As many changes as its argument says; one process at the end.
 module app
   implicit none
   integer :: last = 0
@@ -89,7 +89,7 @@ contains
     end subroutine begin
 
     ! of the first process: the next set, or none
-    subroutine ask(next)
+    subroutine query(next)
       character(len=MPI_MAX_PSET_NAME_LEN), intent(out) :: next
       character(len=MPI_MAX_PSET_NAME_LEN) :: delta, spare
       character(len=16) :: value
@@ -120,14 +120,14 @@ contains
       call MPIDYNRES_RC_ACCEPT(session, tag, info, ierror)
       call check(ierror == 0, 'accept')
       call MPI_Info_free(info, ierror)
-    end subroutine ask
+    end subroutine query
 
     subroutine change()
       character(len=MPI_MAX_PSET_NAME_LEN) :: next
       character(len=16) :: value
       integer :: sets
 
-      if (rank == 0) call ask(next)
+      if (rank == 0) call query(next)
       call MPI_Bcast(next, len(next), MPI_CHARACTER, 0, comm, ierror)
       if (next == '') return
       changes = changes + 1

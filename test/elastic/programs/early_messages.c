@@ -71,24 +71,24 @@ int main(int argc, char **argv)
     et.light = 1;       /* the general checks would synchronise what must not be synchronised */
     double last = et_seconds();
     while (et.epoch < et.epochs) {
-        int joiner = et.status == MPI_ADAPT_STATUS_JOINING, state[1] = { et.epoch };
+        int joining_rank = et.status == MPI_ADAPT_STATUS_JOINING, state[1] = { et.epoch };
         et_idle();
         ET_CHECK(et_seconds() < last + et.patience_s, "no adaptation");
-        if (!joiner && !et_probe())
+        if (!joining_rank && !et_probe())
             continue;
-        if (!joiner)
+        if (!joining_rank)
             before();
         ET_MPI(MPI_Comm_adapt_begin(&et.inter, &et.next, &et.staying, &et.leaving, &et.joining));
         et.in_window = 1;
         if (et.next != MPI_COMM_NULL)
             first_words(et.next, et.staying + et.joining, "first words on new_comm_world");
         if (et.inter != MPI_COMM_NULL)
-            first_words(et.inter, joiner ? et.staying + et.leaving : et.joining,
+            first_words(et.inter, joining_rank ? et.staying + et.leaving : et.joining,
                         "first words on intercomm");
-        if (!joiner)
+        if (!joining_rank)
             receive_early();
         if (et.inter != MPI_COMM_NULL)
-            ET_MPI(MPI_Bcast(state, 1, MPI_INT, joiner ? 0 : et.rank == 0 ? MPI_ROOT :
+            ET_MPI(MPI_Bcast(state, 1, MPI_INT, joining_rank ? 0 : et.rank == 0 ? MPI_ROOT :
                              MPI_PROC_NULL, et.inter));
         et.epoch = state[0];
         et_commit();

@@ -192,7 +192,7 @@ unsigned et_random(unsigned *state)
     return *state >> 8;
 }
 
-void et_say(const char *format, ...)
+void et_log(const char *format, ...)
 {
     char text[1024];
     va_list list;
@@ -280,7 +280,7 @@ void et_options(int *argc, char ***argv)
 }
 
 /* C3: a leaving process ends by exit(), which runs this and flushes stdio. */
-static void said_on_leaving(void)
+static void logged_on_leaving(void)
 {
     if (et.report && et.status == MPI_ADAPT_STATUS_LEAVING)
         printf("LEFT epoch=%d rank=%d\n", et.epoch + 1, et.rank);
@@ -298,7 +298,7 @@ static void started(void)
     ET_CHECK(et.status == MPI_ADAPT_STATUS_NEW || et.status == MPI_ADAPT_STATUS_JOINING,
              "status after initialisation is %d", et.status);
     et_world_changed();
-    atexit(said_on_leaving);
+    atexit(logged_on_leaving);
 }
 
 void et_init(int *argc, char ***argv)
@@ -348,13 +348,13 @@ struct member {
     int64_t leaves;
 };
 
-static void check_counts(int joiner)
+static void check_counts(int joining_rank)
 {
     int size, remote, rank, flag;
 
     ET_CHECK(et.staying >= 0 && et.leaving >= 0 && et.joining >= 0, "counts %d %d %d", et.staying,
              et.leaving, et.joining);
-    ET_CHECK(et.size == (joiner ? et.joining : et.staying + et.leaving),
+    ET_CHECK(et.size == (joining_rank ? et.joining : et.staying + et.leaving),
              "counts %d %d %d in a world of %d", et.staying, et.leaving, et.joining, et.size);
     if (et.joining == 0) {
         ET_CHECK(et.inter == MPI_COMM_NULL, "nobody joins, but there is an intercommunicator");
@@ -365,7 +365,7 @@ static void check_counts(int joiner)
         ET_MPI(MPI_Comm_remote_size(et.inter, &remote));
         ET_CHECK(flag, "intercomm is no intercommunicator");
         ET_CHECK(rank == et.rank && size == et.size, "intercomm: %d of %d", rank, size);
-        ET_CHECK(remote == (joiner ? et.staying + et.leaving : et.joining),
+        ET_CHECK(remote == (joining_rank ? et.staying + et.leaving : et.joining),
                  "intercomm: remote size %d", remote);
     }
     if (et.status == MPI_ADAPT_STATUS_LEAVING) {
@@ -380,11 +380,11 @@ static void check_counts(int joiner)
 }
 
 /* Everybody learns who is in the two groups and who leaves, by the communicators of the window. */
-static void learn_members(int joiner)
+static void learn_members(int joining_rank)
 {
     int pre = et.staying + et.leaving, all = pre + et.joining;
     struct member me, *members = calloc((size_t) all, sizeof(*members));
-    struct member *own = members + (joiner ? pre : 0), *other = members + (joiner ? 0 : pre);
+    struct member *own = members + (joining_rank ? pre : 0), *other = members + (joining_rank ? 0 : pre);
 
     me.who = et_who();
     me.leaves = et.status == MPI_ADAPT_STATUS_LEAVING;
@@ -425,13 +425,13 @@ static void check_order(MPI_Comm comm, const char *name)
 }
 
 /* W4, and what an application must bring to joining processes: where it is in its computation. */
-static void share_state(int joiner)
+static void share_state(int joining_rank)
 {
     long state[6] = { et.epoch, et.step, et.staying, et.leaving, et.joining, et.rank };
 
     if (et.joining == 0)
         return;
-    if (!joiner) {
+    if (!joining_rank) {
         ET_MPI(MPI_Bcast(state, 6, MPI_LONG, et.rank == 0 ? MPI_ROOT : MPI_PROC_NULL, et.inter));
         return;
     }
@@ -445,22 +445,22 @@ static void share_state(int joiner)
 
 void et_begin(void)
 {
-    int joiner = et.status == MPI_ADAPT_STATUS_JOINING;
+    int joining_rank = et.status == MPI_ADAPT_STATUS_JOINING;
 
     et.inter = et.next = MPI_COMM_WORLD;
     et.staying = et.leaving = et.joining = -1;
     ET_MPI(MPI_Comm_adapt_begin(&et.inter, &et.next, &et.staying, &et.leaving, &et.joining));
     et.in_window = 1;
-    check_counts(joiner);
+    check_counts(joining_rank);
     if (!et.light) {
-        learn_members(joiner);
+        learn_members(joining_rank);
         if (et.next != MPI_COMM_NULL)
             check_order(et.next, "new_comm_world");
     }
-    share_state(joiner);
+    share_state(joining_rank);
 }
 
-static void forget_window(void)
+static void release_window(void)
 {
     free(et.order);
     free(et.old_order);
@@ -473,7 +473,7 @@ static void forget_window(void)
 
 void et_commit(void)
 {
-    int joiner = et.status == MPI_ADAPT_STATUS_JOINING;
+    int joining_rank = et.status == MPI_ADAPT_STATUS_JOINING;
     int rank = -1, size = et.staying + et.joining;
 
     if (et.next != MPI_COMM_NULL)
@@ -488,9 +488,9 @@ void et_commit(void)
              et.rank, et.size, rank, size);
     if (!et.light)
         check_order(MPI_COMM_WORLD, "MPI_COMM_WORLD");
-    forget_window();
-    if (joiner && et.report && !et.light)
-        et_say("JOINED epoch=%d rank=%d", et.epoch, et.rank);
+    release_window();
+    if (joining_rank && et.report && !et.light)
+        et_log("JOINED epoch=%d rank=%d", et.epoch, et.rank);
 }
 
 void et_adapt(void)
@@ -532,7 +532,7 @@ int et_finish(void)
 {
     et_exercise(MPI_COMM_WORLD, "the last world");
     if (et.rank == 0)
-        et_say("PASS epoch=%d size=%d", et.epoch, et.size);
+        et_log("PASS epoch=%d size=%d", et.epoch, et.size);
     ET_MPI(MPI_Finalize());
     return 0;
 }
@@ -540,7 +540,7 @@ int et_finish(void)
 void et_skip(const char *why)
 {
     if (et.rank == 0)
-        et_say("SKIP %s", why);
+        et_log("SKIP %s", why);
     ET_MPI(MPI_Finalize());
     exit(0);
 }

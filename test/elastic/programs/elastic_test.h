@@ -1,5 +1,5 @@
 /*
- * What the conformance programs share: checks that tell who failed and where, and the usual life of
+ * What the conformance programs share: checks that state who failed and where, and the usual life of
  * an elastic program (probe, begin, commit) with the general clauses checked on the way.
  *
  * State is one object per process, `et`, owned by elastic_test.c; a program is single threaded
@@ -75,7 +75,7 @@ void et_expect_error(const char *file, int line, const char *call, int error, in
 
 /* ---- the life of an elastic program ---------------------------------------------------------------- */
 void et_options(int *argc, char ***argv);
-void et_init(int *argc, char ***argv);  /* MPI_Init_adapt; et.status tells which */
+void et_init(int *argc, char ***argv);  /* MPI_Init_adapt; et.status is the result */
 void et_init_thread(int *argc, char ***argv, int required);
 int et_probe(void);             /* 1: an adaptation is agreed */
 void et_begin(void);            /* begin, with all general checks; joining ones get the state */
@@ -103,7 +103,7 @@ void et_make_file(const char *path);
 /* --name VALUE or --name=VALUE in what is left of argv; def when missing. */
 const char *et_argument(int argc, char **argv, const char *name, const char *def);
 long et_number(int argc, char **argv, const char *name, long def);
-/* Every byte tells sender, tag and place, so that a wrong or torn message is seen. */
+/* Every byte encodes sender, tag and position, so that a wrong or torn message is seen. */
 void et_fill(void *buffer, size_t bytes, int from, int tag);
 void et_verify(const void *buffer, size_t bytes, int from, int tag, const char *what);
 /* Barrier, allreduce, broadcast and a ring of messages on an intracommunicator. */
@@ -114,6 +114,6 @@ void et_exercise_inter(MPI_Comm inter, int in_first_group, const char *name);
 MPI_T_pvar_handle et_open_variable(MPI_T_pvar_session session, const char *name);
 unsigned et_random(unsigned *state);
 /* One line on standard output in one write. */
-void et_say(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
+void et_log(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
 
 #endif /* ELASTIC_TEST_H_INCLUDED */

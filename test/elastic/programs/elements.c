@@ -83,7 +83,7 @@ static MPI_Datatype draw_struct(struct model *model, int depth)
     return type;
 }
 
-/* A constructor that repeats one type; `times` says how often. */
+/* A constructor that repeats one type; `times` is how often. */
 static MPI_Datatype repeat(MPI_Datatype old, int *times)
 {
     int lengths[2] = {draw(0, 2), draw(1, 2)}, at[2] = {0, 9}, sizes[2] = {4, 5}, parts[2], starts[2] = {1, 2};
@@ -306,7 +306,7 @@ int main(int argc, char **argv)
     }
     check_large();
     check_message();
-    et_say("PASS elements");
+    et_log("PASS elements");
     MPI_Finalize();
     return 0;
 }

@@ -22,7 +22,7 @@ struct State {
     std::vector<long> field;
     std::vector<long> index;    /* of each element of field, moved with it */
     long step = 0, size = 0, worlds = 0;        /* the size is that of the world in which this was written */
-    int epochs = 0, settled = 0;
+    int epochs = 0, done = 0;
 };
 
 void set_up(epop::args a, State &s)
@@ -86,7 +86,7 @@ EPOP_PROGRAM(State, p)
         MPI_Barrier(MPI_COMM_WORLD);
         if (rank != its_rank || size != its_size)
             throw std::runtime_error("after is called with another world");
-        s.settled++;
+        s.done++;
     });
     p.arrays([](State &s, elastic::data &d) {
         d.add("field", s.field, s.cells);
@@ -101,7 +101,7 @@ EPOP_PROGRAM(State, p)
     p.rigid("last", [](State &s) {
         int rank, size;
         check(s);
-        if (s.settled < 1)      /* the last window was everybody's */
+        if (s.done < 1)      /* the last window was everybody's */
             throw std::runtime_error("after was not called");
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -1,6 +1,6 @@
 /*
  * A program of epop.hpp: an elastic phase, a branch back, a rigid phase.  --throws PLACE: what the
- * place throws is told, and ends the job.  SPEC-epop H2.
+ * place throws is notified, and ends the job.  SPEC-epop H2.
  */
 
 #include <epop.hpp>
@@ -29,10 +29,10 @@ struct State {
     State(const State &) = delete;
 };
 
-void throw_if(const State &s, const char *place)
+void throw_if(const State &s, const char *position)
 {
-    if (s.throws == place && s.shared && s.shared->epochs > 0)
-        throw std::runtime_error(std::string("thrown in ") + place);
+    if (s.throws == position && s.shared && s.shared->epochs > 0)
+        throw std::runtime_error(std::string("thrown in ") + position);
 }
 
 void set_up(epop::args a, State &s)

@@ -2,7 +2,7 @@
  * A program of phases is measured by its phases: the performance variables agree with its own clock, in
  * each world anew.  In an iteration of "solve" rank 0 computes longest, and the others wait for it in MPI;
  * MPI is called from places of which loops would be found otherwise.  With --watched 1 it stays in "setup",
- * "solve" and "between" until the file of that name exists, for those who look at it from outside.
+ * "solve" and "between" until the file of that name exists, for those who observe it from outside.
  * SPEC-epop M1 to M4, L1.
  */
 
@@ -73,7 +73,7 @@ static int init(int *argn, char ***argc, void **data)
     state.every = et_open_variable(state.session, "adapt_measure_every");
     state.began = et_seconds();
     if (state.watched && et.rank == 0)
-        et_say("READY");
+        et_log("READY");
     *data = &state;
     return 0;
 }
@@ -106,7 +106,7 @@ static void check_times(void)
     ET_CHECK(et.rank == 0 || mpi > 0.5 * state.mpi, "%g s in MPI, only, of %g", mpi, state.mpi);
 }
 
-/* Rank 0 sees the file, and tells the others. */
+/* Rank 0 sees the file, and notifies the others. */
 static int is_over(const char *phase)
 {
     int over = et.rank == 0 && access(phase, F_OK) == 0;
@@ -182,7 +182,7 @@ static int output(void *data)
     state.outputs++;
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (et.rank == 0 && state.outputs == 2)
-        et_say("PASS epoch=%d size=%d", state.epoch, et.size);
+        et_log("PASS epoch=%d size=%d", state.epoch, et.size);
     return 0;
 }
 

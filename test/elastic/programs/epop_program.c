@@ -88,7 +88,7 @@ static void begin_phase(struct state *state, int pc)
 {
     et_world_changed();
     if (et.status == MPI_ADAPT_STATUS_JOINING)
-        et_say("JOINED epoch=%d rank=%d", et.epoch, et.rank);
+        et_log("JOINED epoch=%d rank=%d", et.epoch, et.rank);
     et.status = MPI_ADAPT_STATUS_STAYING;
     ET_CHECK(et_seconds() < state->last + et.patience_s, "no adaptation %d", et.epoch + 1);
     check_cells(state);
@@ -131,7 +131,7 @@ static int output(void *data)
     if (state->shared[EXECUTED + OUTPUT] < OUTPUT_TIMES)
         return 0;
     if (et.rank == 0)
-        et_say("PASS epoch=%d size=%d", (int) state->shared[EPOCH], et.size);
+        et_log("PASS epoch=%d size=%d", (int) state->shared[EPOCH], et.size);
     ET_MPI(MPIX_Adapt_data_free(&state->data));
     free(state->cells);
     MPI_Type_free(&shared_type);
@@ -217,7 +217,7 @@ static int leave(void *data)
     struct state *state = data;
 
     ET_CHECK(!state->cells && !state->shared, "a leaving process has data");
-    et_say("GOODBYE");
+    et_log("GOODBYE");
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * A program of the driver epop that does what it must not: --what says which.  SPEC-epop P1, P3 to
+ * A program of the driver epop that does what it must not: --what states which.  SPEC-epop P1, P3 to
  * P7, W2, W4.  The rank that is wrong is 1, or all.  Without a window in it, it is wrong after one
  * adaptation.
  */
@@ -31,7 +31,7 @@ static int init(int *argn, char ***argc, void **data)
     MPI_Comm_rank(MPI_COMM_WORLD, &et.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &et.size);
     if (is("structure") && et.rank == 0 && et.status == MPI_ADAPT_STATUS_NEW)
-        et_say("READY");
+        et_log("READY");
     return 0;
 }
 
@@ -120,7 +120,7 @@ static int last(void *data)
 {
     (void) data;
     if (et.rank == 0)
-        et_say("PASS %s %ld", what, et.step);
+        et_log("PASS %s %ld", what, et.step);
     return 0;
 }
 

@@ -68,7 +68,7 @@ int main(int argc, char **argv)
         ET_CHECK(*text && !strstr(text, "Unknown error class"), "class %d: %s", class, text);
     }
     expect_of_code();
-    et_say("PASS error_texts");
+    et_log("PASS error_texts");
     ET_MPI(MPI_Finalize());
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
  * E1: an operation before initialisation (--which probe, begin or commit), after finalisation
- * (after), or a second initialisation (twice), ends the program with a message that says so.
+ * (after), or a second initialisation (twice), ends the program with a message that states so.
  */
 
 #include "elastic_test.h"

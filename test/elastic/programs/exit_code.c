@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     mine = et.rank == (strcmp(who, "joined") == 0 ? et.size - 1 : 0);
     et_exercise(MPI_COMM_WORLD, "the last world");
     if (et.rank == 0)
-        et_say("PASS epoch=%d size=%d", et.epoch, et.size);
+        et_log("PASS epoch=%d size=%d", et.epoch, et.size);
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));        /* nobody dies before that was said */
     if (strcmp(how, "finalize") == 0) {
         ET_MPI(MPI_Finalize());

@@ -1,6 +1,6 @@
 /*
  * "A failed call changes nothing", or it ends the job with a message; with faults made on purpose.  The memory
- * functions of this program take the place of the C library's, so that one call of libmpi, counted from the moment
+ * functions of this program replace the C library's, so that one call of libmpi, counted from the moment
  * when they are armed, fails:
  *   --where probe    the --fail'th mmap of the process with rank 0, from the start on: it cannot prepare for the
  *                    first adaptation, which is withdrawn; the next one goes through
@@ -81,10 +81,10 @@ static const char *where;
 static long number;
 static int victim;
 
-static void say_hit(void)
+static void log_hit(void)
 {
     if (victim)
-        et_say(fault.hit ? "FAILED" : "MISSED");
+        et_log(fault.hit ? "FAILED" : "MISSED");
     fault.armed_alloc = fault.armed_mmap = 0;
     victim = 0;
 }
@@ -117,7 +117,7 @@ static void begin(void)
         ET_MPI(MPI_Comm_adapt_begin(&et.inter, &et.next, &et.staying, &et.leaving, &et.joining));
     }
     if (!strcmp(where, "begin"))
-        say_hit();
+        log_hit();
     et.in_window = 1;
 }
 
@@ -141,7 +141,7 @@ static void commit(void)
     }
     ET_MPI(MPI_Comm_adapt_commit());
     fault.armed_alloc = 0;
-    say_hit();
+    log_hit();
     et.in_window = 0;
     et.epoch++;
     et_world_changed();
@@ -161,10 +161,10 @@ int main(int argc, char **argv)
     }
     double last = et_seconds();
     while (et.epoch < et.epochs) {
-        int joiner = et.status == MPI_ADAPT_STATUS_JOINING;
+        int joining_rank = et.status == MPI_ADAPT_STATUS_JOINING;
         et_sleep_ms(strcmp(where, "begin") ? 5 : 50);
         ET_CHECK(et_seconds() < last + et.patience_s, "no adaptation");
-        if (!joiner && !et_probe())
+        if (!joining_rank && !et_probe())
             continue;
         begin();
         commit();

@@ -1,6 +1,6 @@
 /*
  * A collective read or write that fails on one process: all processes return, and with an error.  The
- * process that accesses the file for all (an aggregator) loses its descriptor: in its place is one of
+ * process that accesses the file for all (an aggregator) loses its descriptor: instead is one of
  * the same file that cannot be read, or not be written.
  */
 
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     if (et.rank == 0)
         remove(path);
     if (et.rank == 0)
-        et_say("PASS file_errors");
+        et_log("PASS file_errors");
     MPI_Finalize();
     return 0;
 }

@@ -3,7 +3,7 @@
  * delete callback sends to a process that receives and only then finalises.  C9; --when says
  *   last     after the last adaptation
  *   pending  while another adaptation is under way (its joining process is there)
- *   told     after a probe has said TRUE
+ *   told     after a probe has returned TRUE
  *   leave    on leaving processes, which finalise in commit (C3); their file over MPI_COMM_SELF works
  */
 
@@ -52,7 +52,7 @@ static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static void say_farewell_at_the_end(void)
+static void send_farewell_at_the_end(void)
 {
     int key;
 
@@ -80,7 +80,7 @@ static void window(void)
     if (et.status == MPI_ADAPT_STATUS_LEAVING) {
         ET_MPI(MPI_File_open(MPI_COMM_SELF, "own", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                              &own));
-        say_farewell_at_the_end();
+        send_farewell_at_the_end();
     } else if (et.status != MPI_ADAPT_STATUS_JOINING && et.rank == receiver) {
         for (int i = 0; i < pre; i++)
             if (et.old_leaves[i])
@@ -113,7 +113,7 @@ static void end_with_farewell(void)
 {
     receiver = 1;
     if (et.rank == 0)
-        say_farewell_at_the_end();
+        send_farewell_at_the_end();
     else if (et.rank == receiver)
         receive_farewell(0);
     ET_MPI(MPI_Finalize());
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
         while (!et_probe())
             et_idle();
     if (et.rank == 0)
-        et_say("PASS epoch=%d size=%d", et.epoch, et.size);
+        et_log("PASS epoch=%d size=%d", et.epoch, et.size);
     end_with_farewell();
     return 0;
 }

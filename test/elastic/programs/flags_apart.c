@@ -5,7 +5,7 @@
  *   long     long sums and broadcasts go by messages, short ones do not
  *   levels   the same where the launched processes have MPI for one thread, and the spawned ones for several
  *   unlike   the sides would use them in different ways (their environments differ): messages, and right results
- *   limited  there is no room for them: messages, and right results
+ *   limited  there is no space for them: messages, and right results
  *   threads  several threads have operations under way, each on a communicator of its own
  *   ended    the only child ends: an operation of the others is an error
  *   awaited  the others wait in an operation already when it ends; all of them get the error
@@ -97,7 +97,7 @@ static void broadcast(MPI_Comm comm, int n)
     ET_MPI(MPI_Bcast(data, n, MPI_INT, 0, comm));
 }
 
-/* Of all processes, on lanes, for some operations on so many numbers. */
+/* Of all processes, on channels, for some operations on so many numbers. */
 static unsigned long long count_messages(void (*operate)(MPI_Comm, int), MPI_Comm comm, int n)
 {
     unsigned long long before, sent;
@@ -172,7 +172,7 @@ static int last_pid(void)
     return pid;
 }
 
-/* A short one goes to rank 0, who tells the others by flags that there is an error, but not which. */
+/* A short one goes to rank 0, who notifies the others by flags that there is an error, but not which. */
 static void root_ends(void)
 {
     for (int i = 0; i < 2; i++)
@@ -257,6 +257,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&all));
     ET_MPI(MPI_Finalize());
     if (!is_child && rank == 0)
-        et_say("PASS flags_apart");
+        et_log("PASS flags_apart");
     return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * The descriptor that a joining process names for the host's shared memory may be another file by the time
  * somebody opens it: that file is not touched, and the adaptation is withdrawn.  A thread of the first joining
- * process puts an ordinary file, `victim`, in its place; the second one lets it, and only then makes
+ * process puts an ordinary file, `victim`, instead; the second one lets it, and only then makes
  * the adaptation go on.  The others probe until the file `stop` is there.
  */
 

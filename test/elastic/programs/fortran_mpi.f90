@@ -4,7 +4,7 @@ program elastic
   use mpi
   implicit none
   integer :: ierror, status, pending, rank, nprocs, epoch, epochs
-  integer :: staying, leaving, joining, total, state(1), root, expected, provided, wish
+  integer :: staying, leaving, joining, total, state(1), root, expected, provided, size_info
   integer :: info
   integer :: inter, next
   logical :: is_joining
@@ -30,18 +30,18 @@ program elastic
   call MPI_Info_create(info, ierror)
   word = '3'
   call MPI_Info_set(info, 'size', word, ierror)
-  call MPIX_Adapt_request(info, wish, ierror)
-  call check(ierror == MPI_SUCCESS .and. wish == 1, 'wish')
+  call MPIX_Adapt_request(info, size_info, ierror)
+  call check(ierror == MPI_SUCCESS .and. size_info == 1, 'wish')
   call MPI_Info_free(info, ierror)
   pending = MPIX_ADAPT_REQUEST_OPEN
   do while (pending == MPIX_ADAPT_REQUEST_OPEN)
-    call MPIX_Adapt_request_state(wish, pending, info, ierror)
+    call MPIX_Adapt_request_state(size_info, pending, info, ierror)
     call check(ierror == MPI_SUCCESS, 'state of the wish')
     call check((pending == MPIX_ADAPT_REQUEST_OPEN) .eqv. (info == MPI_INFO_NULL), 'info of the wish')
   end do
   call check(pending == MPIX_ADAPT_REQUEST_REFUSED .or. pending == MPIX_ADAPT_REQUEST_WITHDRAWN, 'a schedule decides')
   call MPI_Info_free(info, ierror)
-  call MPIX_Adapt_request_withdraw(wish, ierror)
+  call MPIX_Adapt_request_withdraw(size_info, ierror)
   call check(ierror == MPI_SUCCESS, 'withdraw')
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, nprocs, ierror)

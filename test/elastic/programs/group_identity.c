@@ -19,9 +19,9 @@ static int n_groups;
 static void keep(MPI_Group group, const et_identity * members, int size)
 {
     ET_CHECK(n_groups < GROUPS && size <= MEMBERS, "%d groups, %d members", n_groups, size);
-    struct group *kept = &groups[n_groups++];
-    *kept = (struct group) {.group = group,.size = size };
-    memcpy(kept->members, members, size * sizeof(et_identity));
+    struct group *saved = &groups[n_groups++];
+    *saved = (struct group) {.group = group,.size = size };
+    memcpy(saved->members, members, size * sizeof(et_identity));
 }
 
 /* ---- the model ----------------------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ static int spawn_all(char *program)
     for (int i = 0; i < n_groups; i++)
         ET_MPI(MPI_Group_free(&groups[i].group));
     if (et.rank == 0)
-        et_say("PASS group_identity\n");
+        et_log("PASS group_identity\n");
     ET_MPI(MPI_Finalize());
     return 0;
 }

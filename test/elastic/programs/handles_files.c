@@ -1,5 +1,5 @@
 /*
- * C4: files that are open at commit are closed with their data, deleted where that was asked for; a
+ * C4: files that are open at commit are closed with their data, deleted where that was requested; a
  * later use is MPI_ERR_FILE with a message that names the adaptation, MPI_File_close is allowed and
  * harmless.  A file over MPI_COMM_SELF remains open, with its position.  --dir FOLDER
  */
@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 static const char *dir;
-static char data_name[512], gone_name[512], shared_name[512], own_name[512];
-static MPI_File data, gone, shared, own;
+static char data_name[512], ended_name[512], shared_name[512], own_name[512];
+static MPI_File data, ended, shared, own;
 static int open_files;          /* descriptors that this process has */
 
 static void name_files(void)
 {
     snprintf(data_name, sizeof(data_name), "%s/data.%d", dir, et.epoch);
-    snprintf(gone_name, sizeof(gone_name), "%s/gone.%d", dir, et.epoch);
+    snprintf(ended_name, sizeof(ended_name), "%s/gone.%d", dir, et.epoch);
     snprintf(shared_name, sizeof(shared_name), "%s/shared.%d", dir, et.epoch);
 }
 
@@ -38,12 +38,12 @@ static void make(void)
     name_files();
     ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
     ET_MPI(MPI_File_open(MPI_COMM_WORLD, data_name, create, MPI_INFO_NULL, &data));
-    ET_MPI(MPI_File_open(copy, gone_name, create | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &gone));
+    ET_MPI(MPI_File_open(copy, ended_name, create | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &ended));
     ET_MPI(MPI_File_open(copy, shared_name, create, MPI_INFO_NULL, &shared));
     ET_MPI(MPI_Comm_free(&copy));
     ET_MPI(MPI_File_write_at_all(data, et.rank * sizeof(int), &value, 1, MPI_INT,
                                  MPI_STATUS_IGNORE));
-    ET_MPI(MPI_File_write_at(gone, et.rank * sizeof(int), &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_File_write_at(ended, et.rank * sizeof(int), &value, 1, MPI_INT, MPI_STATUS_IGNORE));
     ET_MPI(MPI_File_write_shared(shared, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
     open_files = descriptors();
 }
@@ -145,9 +145,9 @@ static void after(void)
                  open_files);
         holds(data_name, old_size);
         holds(shared_name, old_size);
-        await_deleted(gone_name);
+        await_deleted(ended_name);
         release(&data);
-        release(&gone);
+        release(&ended);
         release(&shared);
     }
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_File_open(MPI_COMM_SELF, own_name,
                          MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
                          &own));
-    data = gone = shared = MPI_FILE_NULL;
+    data = ended = shared = MPI_FILE_NULL;
     if (et.status == MPI_ADAPT_STATUS_NEW)
         make();
     et.before = before;
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
     et.after = after;
     et_loop();
     ET_MPI(MPI_File_close(&data));
-    ET_MPI(MPI_File_close(&gone));
+    ET_MPI(MPI_File_close(&ended));
     ET_MPI(MPI_File_close(&shared));
     ET_MPI(MPI_File_close(&own));
     return et_finish();

@@ -13,7 +13,7 @@ enum { WORLD_DUP, ALONE, ALONE_CREATE, OF_INTER, INTER, N_ENDING };
 static MPI_Comm ending[N_ENDING];
 static MPI_Session session = MPI_SESSION_NULL;
 static MPI_Group self_group, staying_group;
-static int keyval, deleted, kept = 1, ended = 2, finishing;
+static int keyval, deleted, saved = 1, ended = 2, finishing;
 
 static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -51,7 +51,7 @@ static void make_surviving(void)
                                       &surviving[FROM_PSET]));
     ET_MPI(MPI_Group_free(&group));
     for (int i = 0; i < N_SURVIVING; i++)
-        ET_MPI(MPI_Comm_set_attr(surviving[i], keyval, &kept));
+        ET_MPI(MPI_Comm_set_attr(surviving[i], keyval, &saved));
 }
 
 static void make_ending(void)
@@ -102,7 +102,7 @@ static void check_surviving(void)
         ET_MPI(MPI_Comm_size(surviving[i], &size));
         ET_CHECK(size == 1, "surviving communicator %d has %d", i, size);
         ET_MPI(MPI_Comm_get_attr(surviving[i], keyval, &value, &flag));
-        ET_CHECK(flag && value == &kept, "surviving communicator %d has lost its attribute", i);
+        ET_CHECK(flag && value == &saved, "surviving communicator %d has lost its attribute", i);
         et_exercise(surviving[i], "a surviving communicator");
     }
 }

@@ -13,7 +13,7 @@ static void hold(const char *here)
 {
     if (strcmp(phase, here) != 0)
         return;
-    et_say("HOLD %s rank=%d", here, et.rank);
+    et_log("HOLD %s rank=%d", here, et.rank);
     et_sleep_ms(1000 * et.patience_s);
     ET_CHECK(0, "nobody ended this job");
 }

@@ -1,6 +1,6 @@
 /*
  * Programs that forget their part of an adaptation and finish (what mpiexec then tells is the test).
- * --what says which:
+ * --what states which:
  *   true     all see TRUE and call MPI_Finalize
  *   begin    joining processes do not come to begin; the others finish when they are there
  *   end      joining processes call MPI_Finalize without begin; the others then finish
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
             et_await_file("failed");    /* the harness has seen it fail */
     }
     if (et.rank == 0)
-        et_say("PASS epoch=0 size=%d", et.size);
+        et_log("PASS epoch=0 size=%d", et.size);
     ET_MPI(MPI_Finalize());
     return 0;
 }

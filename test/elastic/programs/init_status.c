@@ -19,6 +19,6 @@ int main(int argc, char **argv)
     ET_CHECK(provided >= level, "thread level %d, asked for %d", provided, level);
     ET_MPI(MPI_Is_thread_main(&main_thread));
     ET_CHECK(main_thread, "not the main thread");
-    et_say("STATUS %s", et.status == MPI_ADAPT_STATUS_NEW ? "NEW" : "JOINING");
+    et_log("STATUS %s", et.status == MPI_ADAPT_STATUS_NEW ? "NEW" : "JOINING");
     return et_run();
 }

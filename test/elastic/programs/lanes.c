@@ -2,7 +2,7 @@
  * SI9, DS5: processes of one host that were started apart talk through shared memory, and what is sent so is as
  * ordinary as any message: order, any source, probes, synchronous and cancelled ones, long and scattered data, more
  * than fits, windows.  --how spawn: by MPI_Comm_spawn, and on what is merged from it; --how join: by process sets.
- * --lanes 0: over the network, which the performance variables tell apart.  --flood N: messages of a flood; over
+ * --channels 0: over the network, which the performance variables tell apart.  --flood N: messages of a flood; over
  * loopback fewer than fill a connection's window, where libfabric's sockets provider can wait for ever
  * (doc/user/troubleshooting.md).
  */
@@ -14,8 +14,8 @@
 #define TAG 7
 
 static MPI_T_pvar_session tool;
-static MPI_T_pvar_handle lanes, sent;
-static int with_lanes, in_flood, rank, size;
+static MPI_T_pvar_handle channels, sent;
+static int with_channels, in_flood, rank, size;
 
 static MPI_T_pvar_handle open_variable(const char *name, int class)
 {
@@ -33,7 +33,7 @@ static void open_variables(void)
 
     ET_CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS, "no MPI_T");
     ET_CHECK(MPI_T_pvar_session_create(&tool) == MPI_SUCCESS, "no session of MPI_T");
-    lanes = open_variable("shm_lanes", MPI_T_PVAR_CLASS_LEVEL);
+    channels = open_variable("shm_lanes", MPI_T_PVAR_CLASS_LEVEL);
     sent = open_variable("shm_lane_messages", MPI_T_PVAR_CLASS_COUNTER);
 }
 
@@ -45,12 +45,12 @@ static unsigned long long count_sent(void)
     return value;
 }
 
-static void check_lanes(int expected)
+static void check_channels(int expected)
 {
     unsigned value;
 
-    ET_CHECK(MPI_T_pvar_read(tool, lanes, &value) == MPI_SUCCESS, "MPI_T_pvar_read");
-    ET_CHECK((int) value == (with_lanes ? expected : 0), "%u lanes", value);
+    ET_CHECK(MPI_T_pvar_read(tool, channels, &value) == MPI_SUCCESS, "MPI_T_pvar_read");
+    ET_CHECK((int) value == (with_channels ? expected : 0), "%u lanes", value);
 }
 
 /* ---- messages between all processes of a communicator ----------------------------------------------------------- */
@@ -146,7 +146,7 @@ static void long_ones(MPI_Comm comm)
     free(in);
 }
 
-/* For which there is no room: an error, and nothing is written behind the room that there is. */
+/* For which there is no space: an error, and nothing is written after the end of the space. */
 static void too_long(MPI_Comm comm)
 {
     enum { BYTES = 60000, ROOM = 20000 };
@@ -271,7 +271,7 @@ static void exercise(MPI_Comm comm, const char *name, int others)
     ET_MPI(MPI_Comm_size(comm, &size));
     unsigned long long before = count_sent();
     flood(comm, 0);
-    ET_CHECK((count_sent() - before >= (unsigned long long) in_flood * (unsigned) others) == with_lanes,
+    ET_CHECK((count_sent() - before >= (unsigned long long) in_flood * (unsigned) others) == with_channels,
              "%s: %llu messages were sent on lanes", name, count_sent() - before);
     flood(comm, 1);
     for (int synchronous = 0; synchronous < 2; synchronous++)
@@ -298,7 +298,7 @@ static int by_spawn(int argc, char **argv)
     inter = parent;
     if (parent == MPI_COMM_NULL)
         ET_MPI(MPI_Comm_spawn(argv[0], argv + 1, STARTED, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, errors));
-    check_lanes(STARTED);
+    check_channels(STARTED);
     et_exercise_inter(inter, parent == MPI_COMM_NULL, "parents and children");
     ET_MPI(MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &merged));
     exercise(merged, "merged", STARTED);
@@ -307,7 +307,7 @@ static int by_spawn(int argc, char **argv)
     et_world_changed();
     et_exercise(MPI_COMM_WORLD, "the world");
     if (parent == MPI_COMM_NULL && et.rank == 0)
-        et_say("PASS lanes");
+        et_log("PASS lanes");
     ET_MPI(MPI_Finalize());
     return 0;
 }
@@ -319,12 +319,12 @@ static int by_joining(void)
 
     open_session();
     open_variables();
-    int joins = is_joiner(delta);
+    int joins = is_joining_process(delta);
     if (joins) {
         ET_CHECK(session_value("app_set", set), "no set");
     } else {
         MPI_Comm before = connect_set("mpi://WORLD", "before");
-        check_lanes(0);
+        check_channels(0);
         ET_MPI(MPI_Comm_rank(before, &rank));
         if (rank == 0) {
             struct change change = await_change("mpi://WORLD");
@@ -335,19 +335,19 @@ static int by_joining(void)
         ET_MPI(MPI_Comm_free(&before));
     }
     comm = connect_set(set, "all");
-    check_lanes(STARTED);       /* to the other start group */
+    check_channels(STARTED);       /* to the other start group */
     exercise(comm, "a communicator over start groups", STARTED);
-    check_lanes(STARTED);
+    check_channels(STARTED);
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS lanes");
+        et_log("PASS lanes");
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    with_lanes = et_number(argc, argv, "lanes", 1) != 0;
+    with_channels = et_number(argc, argv, "lanes", 1) != 0;
     in_flood = (int) et_number(argc, argv, "flood", 3000);
     return strcmp(et_argument(argc, argv, "how", "join"), "spawn") ? by_joining() : by_spawn(argc, argv);
 }

@@ -1,6 +1,6 @@
 /*
  * DS5: what is left of processes that had shared memory with this one.  --rounds N: so many are spawned, one after
- * the other, talk and end; then there are as many descriptors and mappings as after a few, and no lanes but the
+ * the other, talk and end; then there are as many descriptors and mappings as after a few, and no channels but the
  * last one's.  What is sent to one that has ended does not wait for it: a short message counts as sent, a
  * synchronous or a long one is an error.  So it is if they wait already when it ends.
  */
@@ -16,7 +16,7 @@
 #define PATIENCE_S 30
 #define CONNECTION 2            /* descriptors of one, as each side opens one */
 
-static MPI_T_pvar_handle lanes;
+static MPI_T_pvar_handle channels;
 static MPI_T_pvar_session tool;
 
 static int child(MPI_Comm parent)
@@ -47,7 +47,7 @@ static void await_descriptors(int most)
     }
 }
 
-static int count_mailboxes(void)
+static int count_recv_segments(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
     char line[512];
@@ -60,11 +60,11 @@ static int count_mailboxes(void)
     return n;
 }
 
-static unsigned count_lanes(void)
+static unsigned count_channels(void)
 {
     unsigned value;
 
-    ET_CHECK(MPI_T_pvar_read(tool, lanes, &value) == MPI_SUCCESS, "MPI_T_pvar_read");
+    ET_CHECK(MPI_T_pvar_read(tool, channels, &value) == MPI_SUCCESS, "MPI_T_pvar_read");
     return value;
 }
 
@@ -100,7 +100,7 @@ static void round_of_one(char *program, char *buffer)
     int pid;
 
     ET_MPI(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE));
-    ET_CHECK(count_lanes() == 1, "%u lanes", count_lanes());
+    ET_CHECK(count_channels() == 1, "%u lanes", count_channels());
     ET_MPI(MPI_Recv(&pid, 1, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE));
     et_fill(buffer, LONG_BYTES, 0, 0);
     ET_MPI(MPI_Send(buffer, LONG_BYTES, MPI_BYTE, 0, 0, inter));
@@ -115,7 +115,7 @@ static void round_of_one(char *program, char *buffer)
 
 int main(int argc, char **argv)
 {
-    int rounds = et_number(argc, argv, "rounds", 0), descriptors = 0, mailboxes = 0, provided;
+    int rounds = et_number(argc, argv, "rounds", 0), descriptors = 0, recv_segments = 0, provided;
     char *buffer = calloc(LONG_BYTES, 1);
     MPI_Comm parent;
 
@@ -125,18 +125,19 @@ int main(int argc, char **argv)
         return child(parent);
     ET_CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS, "no MPI_T");
     ET_CHECK(MPI_T_pvar_session_create(&tool) == MPI_SUCCESS, "no session of MPI_T");
-    lanes = et_open_variable(tool, "shm_lanes");
+    channels = et_open_variable(tool, "shm_lanes");
     for (int i = 0; i < rounds; i++) {
         round_of_one(argv[0], buffer);
         if (i == FEW) {
             descriptors = (int) measure().descriptors;
-            mailboxes = count_mailboxes();
+            recv_segments = count_recv_segments();
         }
     }
-    ET_CHECK(count_mailboxes() == mailboxes && mailboxes > 0, "%d mappings, then %d", mailboxes, count_mailboxes());
+    ET_CHECK(count_recv_segments() == recv_segments && recv_segments > 0, "%d mappings, then %d", recv_segments,
+             count_recv_segments());
     await_descriptors(descriptors + CONNECTION);
     ET_MPI(MPI_Finalize());
-    et_say("PASS lanes_ends");
+    et_log("PASS lanes_ends");
     free(buffer);
     return 0;
 }

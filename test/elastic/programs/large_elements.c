@@ -20,7 +20,7 @@ static struct layout {
     int count;
 } layout;
 
-static int place(int element, int i)
+static int position(int element, int i)
 {
     return element * layout.extent + layout.first + i * layout.step;
 }
@@ -33,7 +33,7 @@ static void add(void *in, void *inout, int *count, MPI_Datatype * type)
     (void) type;
     for (int element = 0; element < *count; element++) {
         for (int i = 0; i < layout.n; i++)
-            b[place(element, i)] += a[place(element, i)];
+            b[position(element, i)] += a[position(element, i)];
     }
 }
 
@@ -48,7 +48,7 @@ static void fill(int *buffer, int rank)
         buffer[i] = -5;
     for (int element = 0; element < layout.count; element++) {
         for (int i = 0; i < layout.n; i++)
-            buffer[place(element, i)] = value(rank, element, i);
+            buffer[position(element, i)] = value(rank, element, i);
     }
 }
 
@@ -56,7 +56,7 @@ static void verify(int size, const char *call, const char *comm)
 {
     for (int element = 0; element < layout.count; element++) {
         for (int i = 0; i < layout.n; i++) {
-            int sum = 0, found = theirs[place(element, i)];
+            int sum = 0, found = theirs[position(element, i)];
             for (int rank = 0; rank < size; rank++)
                 sum += value(rank, element, i);
             ET_CHECK(found == sum, "%s of %s in the %s: element %d, number %d is %d, not %d",

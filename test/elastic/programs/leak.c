@@ -76,8 +76,8 @@ static void mappings(struct usage *usage)
     fclose(file);
 }
 
-/* Parent, name and state of a process; 0 if it is gone. */
-static int look_up(long pid, long *parent, char *name, size_t bytes, char *state)
+/* Parent, name and state of a process; 0 if it has ended. */
+static int lookup_name(long pid, long *parent, char *name, size_t bytes, char *state)
 {
     char path[64], text[512], *open, *close;
     FILE *file;
@@ -102,7 +102,7 @@ static long launcher(void)
     long pid = getpid(), parent;
     char name[64], state;
 
-    while (pid > 1 && look_up(pid, &parent, name, sizeof(name), &state)) {
+    while (pid > 1 && lookup_name(pid, &parent, name, sizeof(name), &state)) {
         if (strncmp(name, "mpiexec", 7) == 0)
             return pid;
         pid = parent;
@@ -116,7 +116,7 @@ static int is_below(long pid, long top)
     char name[64], state;
 
     for (int depth = 0; depth < 16 && pid > 1; depth++) {
-        if (!look_up(pid, &parent, name, sizeof(name), &state))
+        if (!lookup_name(pid, &parent, name, sizeof(name), &state))
             return 0;
         if (parent == top)
             return 1;
@@ -138,7 +138,7 @@ static void processes(struct usage *usage)
         if (!isdigit((unsigned char) entry->d_name[0]))
             continue;
         pid = atol(entry->d_name);
-        if (!is_below(pid, top) || !look_up(pid, &parent, name, sizeof(name), &state))
+        if (!is_below(pid, top) || !lookup_name(pid, &parent, name, sizeof(name), &state))
             continue;
         usage->processes++;
         usage->zombies += state == 'Z';
@@ -200,9 +200,9 @@ static void measure_launcher(struct usage *usage)
     } while (et_seconds() < end);
 }
 
-static void tell(const char *when, const struct usage *u)
+static void notify(const char *when, const struct usage *u)
 {
-    et_say("USAGE %s epoch=%d rank=%d descriptors=%ld mappings=%ld threads=%ld segments=%ld "
+    et_log("USAGE %s epoch=%d rank=%d descriptors=%ld mappings=%ld threads=%ld segments=%ld "
            "heap=%ld resident=%ld processes=%ld zombies=%ld launcher-descriptors=%ld "
            "launcher-resident=%ld daemon-descriptors=%ld daemon-resident=%ld", when, et.epoch, et.rank,
            u->descriptors, u->mappings, u->threads, u->segments, u->heap, u->resident,
@@ -235,7 +235,7 @@ static int grows(int begin, int end, size_t what, long once)
     return value(to, what) > value(from, what) + once + (long) (to->epoch - from->epoch) * GROWTH_PER_EPOCH;
 }
 
-/* From the samples at `begin` to the last ones.  What is looked at from outside may grow by a step, when for once much
+/* From the samples at `begin` to the last ones.  What is observed from outside may grow by a step, when for once much
  * was under way at a time; what is lost again and again shows in both halves. */
 static void check_growth(int begin, size_t what, long once, const char *whose)
 {
@@ -334,7 +334,7 @@ static void after(void)
     if (!measured) {
         first = last;
         first_epoch = et.epoch;
-        tell("first", &first);
+        notify("first", &first);
     }
     if (measured < SAMPLES_MAX)
         samples[measured++] = (struct sample) {
@@ -354,7 +354,7 @@ int main(int argc, char **argv)
     et_loop();
     if (every_rank_old) {
         ET_CHECK(measured >= 2, "measured %d times", measured);
-        tell("last", &last);
+        notify("last", &last);
         compare();
     }
     return et_finish();

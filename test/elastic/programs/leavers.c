@@ -38,12 +38,12 @@ static MPI_Datatype vector, structure;
 static void make_types(void)
 {
     int lengths[2] = { 1, 3 };
-    MPI_Aint places[2] = { 0, 8 };
+    MPI_Aint positions[2] = { 0, 8 };
 
     ET_MPI(MPI_Type_vector(3, 1, 2, MPI_DOUBLE, &vector));
     ET_MPI(MPI_Type_commit(&vector));
     MPI_Datatype types[2] = { MPI_INT, vector };
-    ET_MPI(MPI_Type_create_struct(2, lengths, places, types, &structure));
+    ET_MPI(MPI_Type_create_struct(2, lengths, positions, types, &structure));
     ET_MPI(MPI_Type_commit(&structure));
 }
 

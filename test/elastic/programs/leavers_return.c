@@ -35,13 +35,13 @@ int main(int argc, char **argv)
         if (rank % 2)   /* the others must not wait for this one */
             et_await_file("last_world_done");
         ET_MPI(MPI_Finalize());
-        et_say("LEFT epoch=%d rank=%d", epoch, rank);
+        et_log("LEFT epoch=%d rank=%d", epoch, rank);
         return 0;
     }
     et_exercise(MPI_COMM_WORLD, "the last world");
     if (et.rank == 0) {
         et_make_file("last_world_done");
-        et_say("PASS epoch=%d size=%d", et.epoch, et.size);
+        et_log("PASS epoch=%d size=%d", et.epoch, et.size);
     }
     ET_MPI(MPI_Finalize());
     return 0;

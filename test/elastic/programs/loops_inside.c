@@ -1,5 +1,5 @@
 /*
- * A program with loops inside of the loop that probes, until the file "stop" exists: for those who look at it from
+ * A program with loops inside of the loop that probes, until the file "stop" exists: for those who read it from
  * outside.  All ranks sum in an inner loop, with messages in between on all but the last; rank 0 alone has another one.
  */
 
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     if (et.status == MPI_ADAPT_STATUS_JOINING)
         et_adapt();
     if (et.rank == 0)
-        et_say("READY");
+        et_log("READY");
     while (!shall_stop()) {
         sum_in_a_loop();
         do_alone();

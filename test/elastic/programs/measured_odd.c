@@ -1,6 +1,6 @@
 /*
  * Programs that are hard to measure (doc/user/measuring.md), one a --case.  Whatever they do, the loop that probes is
- * found, it takes no more time than there was, and MPI no more than the loop; and which places count is told by the
+ * found, it takes no more time than there was, and MPI no more than the loop; and which places count is notified by the
  * case.
  */
 

@@ -12,7 +12,7 @@ static int created;
 static const char *init;
 
 /* All of the world, created processes too: rank 0's step. */
-static int meet(int step)
+static int rendezvous(int step)
 {
     ET_MPI(MPI_Bcast(&step, 1, MPI_INT, 0, MPI_COMM_WORLD));
     et_world_changed();
@@ -107,7 +107,7 @@ static void grows(void)
         et_world_changed();
         expect_parent(et.size - 2, 2);
         expect_rigid();
-        step = meet(0);
+        step = rendezvous(0);
     }
     ET_MPI(MPI_Comm_dup(MPI_COMM_SELF, &self));
     for (; step < 3; step++) {
@@ -129,7 +129,7 @@ static void grows(void)
                 ET_CHECK(MPIX_COMM_PARENT == MPI_COMM_NULL, "a parent");
             else
                 ET_CHECK(MPIX_COMM_PARENT != MPI_COMM_NULL, "no parent any more");
-            meet(step);
+            rendezvous(step);
         }
         et_exercise(self, "what comes from MPI_COMM_SELF");
         expect_rigid();
@@ -160,7 +160,7 @@ static void expect_refused(int count, int class)
 
     ET_ERROR(MPIX_Comm_modify(MPI_COMM_WORLD, count, &newcomm), class, NULL);
     ET_CHECK(newcomm == MPI_COMM_NULL, "newcomm is there");
-    meet(0);
+    rendezvous(0);
     ET_CHECK(et.size == size, "%d processes", et.size);
 }
 
@@ -201,7 +201,7 @@ static void refused(void)
         ET_MPI(MPIX_Comm_modify(MPI_COMM_WORLD, 1, &newcomm));
         expect_duplicate(newcomm);
     }
-    meet(0);
+    rendezvous(0);
     expect_world(-1, 3);
 }
 
@@ -217,15 +217,15 @@ static void dying(void)
         ET_MPI(MPIX_Comm_modify(MPI_COMM_WORLD, 2, &newcomm));
         expect_duplicate(newcomm);
     }
-    meet(0);
+    rendezvous(0);
     expect_world(-1, 4);
 }
 
 static void die_if_created(const char *how)
 {
-    const char *told = getenv("PMI_ADAPT");
+    const char *notified = getenv("PMI_ADAPT");
 
-    if (!told || !strstr(told, "modify=1") || access("enough", F_OK) == 0)
+    if (!notified || !strstr(notified, "modify=1") || access("enough", F_OK) == 0)
         return;
     if (strcmp(how, "exit") == 0)
         exit(3);
@@ -268,7 +268,7 @@ static void in_window(void)
     ET_ERROR(MPIX_Comm_modify(MPI_COMM_WORLD, 1, &newcomm), MPI_ERR_OTHER, "window");
 }
 
-static void told_already(void)
+static void notified_already(void)
 {
     MPI_Comm newcomm;
 
@@ -281,7 +281,7 @@ static void windows(void)
 {
     MPI_Comm newcomm;
 
-    et.before = told_already;
+    et.before = notified_already;
     et.window = in_window;
     if (!created) {
         et_loop();
@@ -289,7 +289,7 @@ static void windows(void)
         ET_MPI(MPIX_Comm_modify(MPI_COMM_WORLD, 1, &newcomm));
         expect_duplicate(newcomm);
     }
-    meet(0);
+    rendezvous(0);
     et.epoch = 2;
     expect_world(-1, 4);
 }
@@ -348,7 +348,7 @@ int main(int argc, char **argv)
     }
     et_world_changed();
     if (et.rank == 0)
-        et_say("PASS modify %s size=%d", name, et.size);
+        et_log("PASS modify %s size=%d", name, et.size);
     ET_MPI(MPI_Finalize());
     return 0;
 }

@@ -7,7 +7,7 @@
 static void window(void)
 {
     for (int i = 0; i < LINES; i++)
-        et_say("BULK epoch=%d from=%lx line=%d %0*d", et.epoch + 1, (unsigned long) et_who(), i,
+        et_log("BULK epoch=%d from=%lx line=%d %0*d", et.epoch + 1, (unsigned long) et_who(), i,
                i % 200 + 1, 7);
 }
 

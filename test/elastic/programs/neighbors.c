@@ -163,7 +163,7 @@ int main(int argc, char **argv)
     else
         parallel();
     if (et.rank == 0)
-        et_say("PASS neighbors %s", what);
+        et_log("PASS neighbors %s", what);
     ET_MPI(MPI_Finalize());
     return 0;
 }

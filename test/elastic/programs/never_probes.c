@@ -31,7 +31,7 @@ int main(int argc, char **argv)
     }
     et_exercise(MPI_COMM_WORLD, "the world");
     if (et.rank == 0)
-        et_say("PASS epoch=%d size=%d", et.epoch, et.size);
+        et_log("PASS epoch=%d size=%d", et.epoch, et.size);
     ET_MPI(MPI_Finalize());
     return 0;
 }

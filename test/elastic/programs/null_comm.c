@@ -1,6 +1,6 @@
 /*
  * W8: on a leaving process new_comm_world is MPI_COMM_NULL; using it is MPI_ERR_COMM, and the
- * message says that the process is leaving.  (On a staying process with nobody joining, intercomm
+ * message states that the process is leaving.  (On a staying process with nobody joining, intercomm
  * is MPI_COMM_NULL as well: the usual error.)
  */
 

@@ -69,7 +69,7 @@ static void handlers(void)
 static void aborts(void)
 {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ABORT);
-    et_say("ABORTING");
+    et_log("ABORTING");
     fflush(stdout);
     MPI_Barrier(MPI_COMM_WORLD);
     if (et.rank == 0)
@@ -386,7 +386,7 @@ static void replaced(void)
 {
     MPI_Datatype type;
     MPI_Win win;
-    int *memory, gone[3][2], keys[2][3], flag;
+    int *memory, ended[3][2], keys[2][3], flag;
     void *value;
 
     ET_MPI(MPI_Type_contiguous(2, MPI_INT, &type));
@@ -397,22 +397,22 @@ static void replaced(void)
     }
     for (int first = 0; first < 3; first++)
         for (int kind = 0; kind < 2; kind++) {
-            memset(gone, 0, sizeof(gone));
+            memset(ended, 0, sizeof(ended));
             /* the keys in all orders, each twice */
             for (int i = 0; i < 6; i++) {
                 int key = (first + 2 * i) % 3;
                 if (kind == 0)
-                    ET_MPI(MPI_Type_set_attr(type, keys[0][key], &gone[key][i / 3]));
+                    ET_MPI(MPI_Type_set_attr(type, keys[0][key], &ended[key][i / 3]));
                 else
-                    ET_MPI(MPI_Win_set_attr(win, keys[1][key], &gone[key][i / 3]));
+                    ET_MPI(MPI_Win_set_attr(win, keys[1][key], &ended[key][i / 3]));
             }
             for (int key = 0; key < 3; key++) {
-                ET_CHECK(gone[key][0] && !gone[key][1], "attribute %d: %d, %d", key, gone[key][0], gone[key][1]);
+                ET_CHECK(ended[key][0] && !ended[key][1], "attribute %d: %d, %d", key, ended[key][0], ended[key][1]);
                 if (kind == 0)
                     ET_MPI(MPI_Type_delete_attr(type, keys[0][key]));
                 else
                     ET_MPI(MPI_Win_delete_attr(win, keys[1][key]));
-                ET_CHECK(gone[key][1], "attribute %d is not deleted", key);
+                ET_CHECK(ended[key][1], "attribute %d is not deleted", key);
                 if (kind == 0)
                     ET_MPI(MPI_Type_get_attr(type, keys[0][key], &value, &flag));
                 else
@@ -625,13 +625,13 @@ int main(int argc, char **argv)
         }
     ET_CHECK(found || strcmp(name, "pcontrol") == 0, "no case %s", name);
     if (et.rank == 0 && found)
-        et_say("PASS objects %s", name);
+        et_log("PASS objects %s", name);
     MPI_Finalize();
     if (!found) {
         MPI_Pcontrol(0);
         MPI_Pcontrol(2, "an argument");
         if (et.rank == 0)
-            et_say("PASS objects %s", name);
+            et_log("PASS objects %s", name);
     }
     return 0;
 }

@@ -21,37 +21,38 @@ static int long_word[LONG_WORD];
 
 /* Each process of the world does this at the same time, some before the parent knows that there are children: short
  * and long, synchronous ones, and one with gaps. */
-static void say_words(MPI_Comm parent, int to, MPI_Request words[WORDS])
+static void send_words(MPI_Comm parent, int to, MPI_Request words[WORDS])
 {
-    static int said[2 * WORDS];
+    static int reported[2 * WORDS];
     MPI_Datatype gaps;
 
     for (int i = 0; i < 2 * WORDS; i++)
-        said[i] = 100 * rank + i;
+        reported[i] = 100 * rank + i;
     for (int i = 0; i < LONG_WORD; i++)
         long_word[i] = 100 * rank + i;
     ET_MPI(MPI_Type_vector(2, 1, 2, MPI_INT, &gaps));
     ET_MPI(MPI_Type_commit(&gaps));
-    ET_MPI(MPI_Isend(&said[0], 1, MPI_INT, to, 8, parent, &words[0]));
+    ET_MPI(MPI_Isend(&reported[0], 1, MPI_INT, to, 8, parent, &words[0]));
     ET_MPI(MPI_Isend(long_word, LONG_WORD, MPI_INT, to, 8, parent, &words[1]));
-    ET_MPI(MPI_Issend(&said[1], 1, MPI_INT, to, 8, parent, &words[2]));
-    ET_MPI(MPI_Isend(&said[2], 1, gaps, to, 8, parent, &words[3]));
+    ET_MPI(MPI_Issend(&reported[1], 1, MPI_INT, to, 8, parent, &words[2]));
+    ET_MPI(MPI_Isend(&reported[2], 1, gaps, to, 8, parent, &words[3]));
     ET_MPI(MPI_Type_free(&gaps));
 }
 
-static void hear_words(MPI_Comm children, int from)
+static void receive_words(MPI_Comm children, int from)
 {
-    static int heard[LONG_WORD];
+    static int received[LONG_WORD];
 
-    ET_MPI(MPI_Recv(heard, 1, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
-    ET_CHECK(heard[0] == 100 * from, "%d from %d", heard[0], from);
-    ET_MPI(MPI_Recv(heard, LONG_WORD, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Recv(received, 1, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
+    ET_CHECK(received[0] == 100 * from, "%d from %d", received[0], from);
+    ET_MPI(MPI_Recv(received, LONG_WORD, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
     for (int i = 0; i < LONG_WORD; i++)
-        ET_CHECK(heard[i] == 100 * from + i, "%d at %d from %d", heard[i], i, from);
-    ET_MPI(MPI_Recv(heard, 1, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
-    ET_CHECK(heard[0] == 100 * from + 1, "%d from %d", heard[0], from);
-    ET_MPI(MPI_Recv(heard, 2, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
-    ET_CHECK(heard[0] == 100 * from + 2 && heard[1] == 100 * from + 4, "%d and %d from %d", heard[0], heard[1], from);
+        ET_CHECK(received[i] == 100 * from + i, "%d at %d from %d", received[i], i, from);
+    ET_MPI(MPI_Recv(received, 1, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
+    ET_CHECK(received[0] == 100 * from + 1, "%d from %d", received[0], from);
+    ET_MPI(MPI_Recv(received, 2, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
+    ET_CHECK(received[0] == 100 * from + 2 && received[1] == 100 * from + 4, "%d and %d from %d", received[0],
+             received[1], from);
 }
 
 static void exercise_merged(MPI_Comm inter, int is_high)
@@ -71,8 +72,8 @@ static void talk_early(MPI_Comm parent)
     MPI_Request words[2][WORDS];
     char name[32];
 
-    say_words(parent, 2, words[1]);
-    say_words(parent, 1, words[0]);
+    send_words(parent, 2, words[1]);
+    send_words(parent, 1, words[0]);
     ET_MPI(MPI_Waitall(WORDS, words[0], MPI_STATUSES_IGNORE));
     ET_MPI(MPI_Recv(NULL, 0, MPI_INT, 1, 9, parent, MPI_STATUS_IGNORE));
     snprintf(name, sizeof(name), "answered-%d", rank);
@@ -81,14 +82,14 @@ static void talk_early(MPI_Comm parent)
     exercise_merged(parent, 1);
 }
 
-/* To parent 1, who has not been told that there is somebody. */
+/* To parent 1, who has not been notified that there is somebody. */
 static void talk_unanswered(MPI_Comm parent)
 {
     MPI_Request words[WORDS];
 
     ET_MPI(MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));       /* that of MPI_Wait */
-    say_words(parent, 1, words);
+    send_words(parent, 1, words);
     et_make_file("said");
     for (int i = 0; i < WORDS; i++)
         ET_ERROR(MPI_Wait(&words[i], MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
@@ -99,18 +100,18 @@ static void talk_unanswered(MPI_Comm parent)
 static int child(int argc, char **argv, const char *what)
 {
     MPI_Comm parent = MPI_COMM_NULL;
-    int place = (int) et_number(argc, argv, "place", 0), value, parents;
+    int position = (int) et_number(argc, argv, "place", 0), value, parents;
 
-    if (!strcmp(what, "absent") && place == 1)
+    if (!strcmp(what, "absent") && position == 1)
         return 7;
-    if (!strcmp(what, "killed") && place == 1)
+    if (!strcmp(what, "killed") && position == 1)
         kill(getpid(), SIGKILL);
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_get_parent(&parent);
     ET_CHECK(parent != MPI_COMM_NULL && parent == MPIX_COMM_PARENT, "no parent");
-    ET_CHECK(rank == place, "rank %d is started by request %d", rank, place);
+    ET_CHECK(rank == position, "rank %d is started by request %d", rank, position);
     ET_CHECK(!getenv("PMI_PARENT"), "its children would have parents of their own");
     MPI_Comm_remote_size(parent, &parents);
     ET_CHECK(getchar() == EOF, "there is input");
@@ -140,7 +141,7 @@ static int child(int argc, char **argv, const char *what)
 
 /* ---- who starts ------------------------------------------------------------------------------------------------- */
 
-static void get_places(int n, const char *const hosts[], MPI_Request requests[])
+static void get_slots(int n, const char *const hosts[], MPI_Request requests[])
 {
     ET_MPI(MPIX_Iallocate(n, NULL, NULL, MPIX_ANYWHERE, hosts, MPIX_HARD, requests));
     ET_MPI(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
@@ -149,9 +150,9 @@ static void get_places(int n, const char *const hosts[], MPI_Request requests[])
 static void set_program(int n, MPI_Request requests[], const char *what)
 {
     for (int i = 0; i < n; i++) {
-        char place[16];
-        char *args[] = { "--child", (char *) what, "--place", place, NULL };
-        snprintf(place, sizeof(place), "%d", i);
+        char position[16];
+        char *args[] = { "--child", (char *) what, "--place", position, NULL };
+        snprintf(position, sizeof(position), "%d", i);
         ET_MPI(MPIX_Set_exec(requests[i], program));
         ET_MPI(MPIX_Set_args(requests[i], args));
     }
@@ -218,7 +219,7 @@ static void start_and_talk(int holder, int n, const char *const hosts[], const c
     MPI_Comm inter;
 
     if (rank == holder) {
-        get_places(n, hosts, requests);
+        get_slots(n, hosts, requests);
         set_program(n, requests, what);
     }
     inter = create(holder, n, requests);
@@ -237,7 +238,7 @@ static void start_and_talk(int holder, int n, const char *const hosts[], const c
         await_end(n, requests, n == 1 ? alone : codes);
 }
 
-/* DC1, DC2: from the one and the other process, again and again; the others need not be told. */
+/* DC1, DC2: from the one and the other process, again and again; the others need not be notified. */
 static void talks(void)
 {
     start_and_talk(0, 3, NULL, "talks");
@@ -260,8 +261,8 @@ static void await_seldom(int n, MPI_Request requests[])
     }
 }
 
-/* DC2: children that speak before a parent knows of them, in any order, are told apart; and they speak with one parent
- * while another one does not hear */
+/* DC2: children that speak before a parent knows of them, in any order, are distinguished; and they speak with one
+ * parent while another one does not hear */
 static void early(void)
 {
     static const int codes[] = { 10, 11, 12, 13 };
@@ -269,7 +270,7 @@ static void early(void)
     MPI_Comm inter;
 
     if (rank == 0) {
-        get_places(MOST, NULL, requests);
+        get_slots(MOST, NULL, requests);
         set_program(MOST, requests, "early");
     }
     inter = create(0, MOST, requests);
@@ -283,7 +284,7 @@ static void early(void)
         et_await_file(name);
     }
     for (int from = MOST - 1; rank > 0 && from >= 0; from--)
-        hear_words(inter, from);
+        receive_words(inter, from);
     for (int to = 0; rank == 1 && to < MOST; to++)
         ET_MPI(MPI_Send(NULL, 0, MPI_INT, to, 9, inter));
     exercise_merged(inter, 0);
@@ -318,7 +319,7 @@ static void stub(void)
     void *value;
 
     if (rank == 0) {
-        get_places(2, NULL, requests);
+        get_slots(2, NULL, requests);
         set_program(2, requests, "waits");
     }
     inter = create(0, 2, requests);
@@ -357,7 +358,7 @@ static void wrong(void)
     int value;
 
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, 0, NULL, &inter), MPI_ERR_REQUEST, NULL);
-    get_places(2, NULL, requests);
+    get_slots(2, NULL, requests);
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, 2, requests, &inter), MPI_ERR_REQUEST, NULL);
     twice[0] = twice[1] = requests[0];
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 2, twice, &inter), MPI_ERR_REQUEST, NULL);
@@ -396,7 +397,7 @@ static void fails(const char *what, const char *executable, int expected)
     int value = 0;
 
     if (rank == 0) {
-        get_places(3, NULL, requests);
+        get_slots(3, NULL, requests);
         set_program(3, requests, what);
         for (int i = 0; executable && i < 3; i++)
             ET_MPI(MPIX_Set_exec(requests[i], executable));
@@ -438,7 +439,7 @@ static void aborts(void)
     MPI_Comm inter;
 
     if (rank == 0) {
-        get_places(2, NULL, requests);
+        get_slots(2, NULL, requests);
         set_program(2, requests, "aborts");
     }
     inter = create(0, 2, requests);
@@ -464,7 +465,7 @@ static void widowed(void)
     int value;
 
     if (rank == 0) {
-        get_places(2, NULL, requests);
+        get_slots(2, NULL, requests);
         set_program(2, requests, "waits");
     }
     inter = create(0, 2, requests);
@@ -487,7 +488,7 @@ static void left(void)
     MPI_Request requests[2];
 
     if (rank == 0) {
-        get_places(2, NULL, requests);
+        get_slots(2, NULL, requests);
         set_program(2, requests, "waits");
     }
     (void) create(0, 2, requests);
@@ -504,12 +505,12 @@ static void dies(void)
 {
     left();
     if (rank == 0) {
-        et_say("DYING");
+        et_log("DYING");
         kill(getpid(), SIGKILL);
     }
 }
 
-/* DN4 of the parents: what is held for one of them that ends without having answered.  The program that takes its place
+/* DN4 of the parents: what is held for one of them that ends without having answered.  The program that replaces it
  * keeps mpiexec from ending the job, and with it who waits. */
 static void unanswered(void)
 {
@@ -517,7 +518,7 @@ static void unanswered(void)
     MPI_Request requests[1];
 
     if (rank == 0) {
-        get_places(1, NULL, requests);
+        get_slots(1, NULL, requests);
         set_program(1, requests, "unanswered");
     }
     create(0, 1, requests);
@@ -528,7 +529,7 @@ static void unanswered(void)
     ET_MPI(MPI_Startall(1, requests));
     await_stage(1, requests, MPIX_STAGE_STARTED);
     await_end(1, requests, codes);
-    et_say("PASS parent unanswered");
+    et_log("PASS parent unanswered");
     _exit(0);
 }
 

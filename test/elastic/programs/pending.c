@@ -1,8 +1,8 @@
 /*
- * C6: a request still pending on the old world at commit is reported, not a hang.  --how says which
+ * C6: a request still pending on the old world at commit is reported, not a hang.  --how states which
  * and what then:
  *   return  receives are pending on all; commit returns the error; without them it succeeds
- *   one     only rank 0 has one; all are told, and a second commit succeeds
+ *   one     only rank 0 has one; all are notified, and a second commit succeeds
  *   fatal   under the default error handler the job ends with the report
  *   file    only rank 0 has one, of a file: reading from a named pipe
  *   coll    the pending request is a nonblocking barrier that one process never entered

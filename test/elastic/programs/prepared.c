@@ -1,7 +1,7 @@
 /*
  * Two processes that never communicate (P7, C9): one probes all the time, the other only when the file
  * "go" exists.  So an adaptation can be held, and withdrawn, when one has prepared for it and
- * nobody has been told.  Both end when the file "stop" exists; joining processes do likewise.
+ * nobody has been notified.  Both end when the file "stop" exists; joining processes do likewise.
  */
 
 #include "elastic_test.h"
@@ -14,7 +14,7 @@ int main(int argc, char **argv)
     if (et.status == MPI_ADAPT_STATUS_JOINING)
         et_adapt();
     else if (et.rank == 0)
-        et_say("PID %d", (int) getpid());
+        et_log("PID %d", (int) getpid());
     else
         et_await_file("go");
     while (access("stop", F_OK) != 0) {

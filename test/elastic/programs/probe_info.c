@@ -11,7 +11,7 @@ static struct content {
     int status;
     char keys[1024];
 } first;
-static long said_epoch, said_staying, said_leaving, said_joining, said_size;
+static long epoch_reported, staying_reported, leaving_reported, joining_reported, size_reported;
 
 static void get(MPI_Info info, const char *key, char *value, int bytes)
 {
@@ -34,7 +34,7 @@ static long number(MPI_Info info, const char *key)
 }
 
 /* All keys and values as one text, so that two answers can be compared. */
-static struct content ask(int without_info)
+static struct content query(int without_info)
 {
     struct content c = { 0 };
     MPI_Info info = MPI_INFO_NULL;
@@ -46,15 +46,15 @@ static struct content ask(int without_info)
     if (without_info)
         return c;
     ET_CHECK(info != MPI_INFO_NULL, "TRUE without an info object");
-    said_epoch = number(info, "epoch");
-    said_staying = number(info, "staying");
-    said_leaving = number(info, "leaving");
-    said_joining = number(info, "joining");
-    said_size = number(info, "new_size");
+    epoch_reported = number(info, "epoch");
+    staying_reported = number(info, "staying");
+    leaving_reported = number(info, "leaving");
+    joining_reported = number(info, "joining");
+    size_reported = number(info, "new_size");
     get(info, "reason", reason, sizeof(reason));
     get(info, "deadline", deadline, sizeof(deadline));
-    snprintf(c.keys, sizeof(c.keys), "%ld %ld %ld %ld %ld %s %s", said_epoch, said_staying,
-             said_leaving, said_joining, said_size, reason, deadline);
+    snprintf(c.keys, sizeof(c.keys), "%ld %ld %ld %ld %ld %s %s", epoch_reported, staying_reported,
+             leaving_reported, joining_reported, size_reported, reason, deadline);
     ET_MPI(MPI_Info_set(info, "epoch", "not yours"));   /* a new object each time: no harm done */
     ET_MPI(MPI_Info_free(&info));
     ET_CHECK(info == MPI_INFO_NULL, "the info object cannot be freed");
@@ -63,29 +63,29 @@ static struct content ask(int without_info)
 
 static void before(void)
 {
-    first = ask(0);
+    first = query(0);
     ET_CHECK(first.status == et.status, "status %d, before it was %d", first.status, et.status);
     for (int i = 0; i < 200; i++) {
-        struct content again = ask(0);
+        struct content again = query(0);
         ET_CHECK(again.status == first.status && strcmp(again.keys, first.keys) == 0,
                  "the content changed from '%s' to '%s'", first.keys, again.keys);
-        again = ask(1);
+        again = query(1);
         ET_CHECK(again.status == first.status, "status %d without info", again.status);
         if (i % 50 == 0)
             et_exercise(MPI_COMM_WORLD, "the old world between TRUE and begin");
     }
-    ET_CHECK(said_epoch == et.epoch + 1, "epoch %ld, the last was %d", said_epoch, et.epoch);
-    ET_CHECK(said_size == said_staying + said_joining, "%ld stay, %ld join, new size %ld",
-             said_staying, said_joining, said_size);
+    ET_CHECK(epoch_reported == et.epoch + 1, "epoch %ld, the last was %d", epoch_reported, et.epoch);
+    ET_CHECK(size_reported == staying_reported + joining_reported, "%ld stay, %ld join, new size %ld",
+             staying_reported, joining_reported, size_reported);
 }
 
 static void window(void)
 {
     if (et.status == MPI_ADAPT_STATUS_JOINING)
         return;
-    ET_CHECK(said_staying == et.staying && said_leaving == et.leaving && said_joining == et.joining,
-             "probe said %ld %ld %ld, begin says %d %d %d", said_staying, said_leaving,
-             said_joining, et.staying, et.leaving, et.joining);
+    ET_CHECK(staying_reported == et.staying && leaving_reported == et.leaving && joining_reported == et.joining,
+             "probe said %ld %ld %ld, begin says %d %d %d", staying_reported, leaving_reported,
+             joining_reported, et.staying, et.leaving, et.joining);
 }
 
 int main(int argc, char **argv)

@@ -12,7 +12,7 @@
 
 static const char *program;
 
-static MPI_Request one_place(void)
+static MPI_Request one_slot(void)
 {
     MPI_Request request;
     MPI_Status status;
@@ -48,7 +48,7 @@ static void await(MPI_Request * request, int expected_stage, int expected_code)
 
 static void run_shell(const char *script, int code)
 {
-    MPI_Request request = one_place();
+    MPI_Request request = one_slot();
 
     start_shell(&request, script);
     await(&request, MPIX_STAGE_STARTED, MPIX_PROC_RUNNING);
@@ -58,7 +58,7 @@ static void run_shell(const char *script, int code)
 /* DA1, DA4, DA5, DA6, DA8 */
 static void life(void)
 {
-    MPI_Request request = one_place();
+    MPI_Request request = one_slot();
     MPI_Status status;
     char host[MPI_MAX_PROCESSOR_NAME], info[MPI_MAX_INFO_VAL + 1];
     int count, flag;
@@ -97,7 +97,7 @@ static void surroundings(void)
 /* DA6: what was set is what was there then */
 static void copies(void)
 {
-    MPI_Request request = one_place();
+    MPI_Request request = one_slot();
     char executable[] = "sh", option[] = "-c", script[] = "exit 4";
     char *args[] = { option, script, NULL };
 
@@ -116,7 +116,7 @@ static void copies(void)
 /* DA7: a program of MPI is one of its own */
 static void alone(void)
 {
-    MPI_Request request = one_place();
+    MPI_Request request = one_slot();
     char *args[] = { "--case", "child", NULL };
 
     ET_MPI(MPIX_Set_exec(request, program));
@@ -156,14 +156,14 @@ static void absent(void)
     ET_CHECK(script && fprintf(script, "#!/nowhere/sh\n") > 0 && fclose(script) == 0, "cannot write a script");
     ET_CHECK(chmod("lost", 0755) == 0, "cannot make a script executable");
     for (int i = 0; i < N; i++) {
-        requests[i] = one_place();
+        requests[i] = one_slot();
         ET_MPI(MPIX_Set_exec(requests[i], programs[i]));
         ET_MPI(MPI_Start(&requests[i]));
         ET_ERROR(MPI_Wait(&requests[i], &statuses[i]), MPI_ERR_SPAWN, NULL);
         expect_absent(requests[i], &statuses[i]);
     }
     for (int i = 0; i < N; i++) {       /* all at once */
-        requests[i] = one_place();
+        requests[i] = one_slot();
         ET_MPI(MPIX_Set_exec(requests[i], programs[i]));
     }
     ET_MPI(MPI_Startall(N, requests));
@@ -181,7 +181,7 @@ static void absent(void)
 /* DA4: each stage once and in order, beside other requests */
 static void mixed(void)
 {
-    MPI_Request requests[3] = { one_place(), one_place() };
+    MPI_Request requests[3] = { one_slot(), one_slot() };
     MPI_Status statuses[3];
     int value = 0, seven = 7, stage;
 
@@ -254,7 +254,7 @@ static void waits(void)
 /* DA10, DA11: one that has been started cannot be cancelled, one that has ended gets no signal */
 static void cancels(void)
 {
-    MPI_Request request = one_place();
+    MPI_Request request = one_slot();
     MPI_Status status;
     int cancelled, flag, stage = 0;
 
@@ -299,8 +299,8 @@ static void farm(void)
     ET_CHECK(sum == 200, "%d tasks", sum);
 }
 
-/* DA2, DA10; there is room for two, --adapt-range 1:3 */
-static void room(void)
+/* DA2, DA10; there is space for two, --adapt-range 1:3 */
+static void capacity(void)
 {
     MPI_Request requests[4];
     MPI_Status statuses[4];
@@ -338,11 +338,11 @@ static void room(void)
     ET_MPI(MPI_Request_free(&requests[2]));
 }
 
-/* DA3: words; there is room for one, --adapt-range 1:2 */
+/* DA3: words; there is space for one, --adapt-range 1:2 */
 static void words(void)
 {
     static const char *const own[] = { "tag=mine" };
-    MPI_Request requests[2] = { one_place() };
+    MPI_Request requests[2] = { one_slot() };
     MPI_Status status;
     char info[MPI_MAX_INFO_VAL + 1];
     struct utsname machine;
@@ -371,7 +371,7 @@ static void words(void)
 /* DA11 */
 static void signals(void)
 {
-    MPI_Request requests[2] = { one_place(), one_place() };
+    MPI_Request requests[2] = { one_slot(), one_slot() };
 
     start_shell(&requests[0], "exec sleep 1000");
     await(&requests[0], MPIX_STAGE_STARTED, MPIX_PROC_RUNNING);
@@ -441,7 +441,7 @@ static double seconds(clockid_t clock)
 /* Costs: who waits for processes alone uses no processor, however long that takes; and is there for others. */
 static void idle(void)
 {
-    MPI_Request requests[2] = { one_place(), one_place() };
+    MPI_Request requests[2] = { one_slot(), one_slot() };
     double began = seconds(CLOCK_MONOTONIC), used = seconds(CLOCK_PROCESS_CPUTIME_ID);
     int index;
 
@@ -459,7 +459,7 @@ static void idle(void)
  * that fails. */
 static void left(void)
 {
-    MPI_Request requests[4] = { one_place(), one_place(), one_place(), one_place() };
+    MPI_Request requests[4] = { one_slot(), one_slot(), one_slot(), one_slot() };
 
     start_shell(&requests[0], "exec sleep 1000");
     start_shell(&requests[1], "trap '' TERM; while :; do sleep 1; done");
@@ -472,7 +472,7 @@ static void left(void)
 static void dies(void)
 {
     left();
-    et_say("DYING");
+    et_log("DYING");
     kill(getpid(), SIGKILL);
 }
 
@@ -482,7 +482,8 @@ static const struct {
 } cases[] = {
     {"life", life}, {"surroundings", surroundings}, {"copies", copies}, {"alone", alone}, {"child", child},
     {"waits", waits}, {"cancels", cancels}, {"absent", absent}, {"mixed", mixed}, {"farm", farm},
-    {"room", room}, {"signals", signals}, {"hosts", hosts}, {"elsewhere", elsewhere}, {"idle", idle}, {"words", words},
+    {"room", capacity}, {"signals", signals}, {"hosts", hosts}, {"elsewhere", elsewhere}, {"idle", idle},
+    {"words", words},
     {"left", left}, {"dies", dies}
 };
 

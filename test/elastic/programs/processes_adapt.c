@@ -19,7 +19,7 @@ static void await_stage(int wanted, int wanted_code)
     ET_CHECK(stage == wanted && code == wanted_code, "stage %d, code %d", stage, code);
 }
 
-/* It says when it is told to end, and by whom it was started. */
+/* It prints when it is requested to end, and by whom it was started. */
 static void start_task(void)
 {
     char script[256], *args[] = { "-c", script, NULL };

@@ -151,6 +151,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&all));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS proposal_calls");
+        et_log("PASS proposal_calls");
     return 0;
 }

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     }
     run_phase(et.epochs);
     if (et.rank == 0)
-        et_say("PASS epoch=%d size=%d", et.epoch, et.size);
+        et_log("PASS epoch=%d size=%d", et.epoch, et.size);
     MPI_Finalize();
     return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * The MPI_T performance variables of adaptations and their control variables (doc/user/variables.md): what a tool
  * reads agrees with what the program has seen.  With --crowd 1 all processes run on one processor, and
- * progress_yield follows the number of processes; --yield N says what it must be in any case.
+ * progress_yield follows the number of processes; --yield N states what it must be in any case.
  */
 
 #define _GNU_SOURCE
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static MPI_T_pvar_session session;
-static int crowd, yield, joined;
+static int oversubscribe, yield, joined;
 static double total;
 
 /* The first processor of those that the process may run on. */
@@ -94,7 +94,7 @@ static void check_yield(void)
     int expected = yield >= 0 ? yield : et.size > 1;
 
     read_pvar("progress_yield", &value, sizeof(value));
-    if (crowd || yield >= 0)
+    if (oversubscribe || yield >= 0)
         ET_CHECK((int) value == expected, "progress_yield is %u with %d processes", value, et.size);
 }
 
@@ -120,9 +120,9 @@ static void check_after(void)
 
 int main(int argc, char **argv)
 {
-    crowd = atoi(et_argument(argc, argv, "crowd", "0"));
+    oversubscribe = atoi(et_argument(argc, argv, "crowd", "0"));
     yield = atoi(et_argument(argc, argv, "yield", "-1"));
-    if (crowd)
+    if (oversubscribe)
         bind_to_one();
     et_init(&argc, &argv);
     open_variables();

@@ -1,7 +1,7 @@
 """elastic_mpi: initialisation, probe, window, shared values, sums, files, layouts, arrays, boxes and items, with and without
 NumPy.
 
-Every element tells its number.  What is wrong raises Error on all processes, and the window goes on.  Argument: the
+Every element encodes its number.  What is wrong raises Error on all processes, and the window goes on.  Argument: the
 number of adaptations.  SPEC-epop D1 to D4, D6, F1, F3.
 """
 

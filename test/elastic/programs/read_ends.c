@@ -70,7 +70,7 @@ static void make_file(int bytes)
 }
 
 /* Where in the file the element `index` of a view is, in elements. */
-static int place(const struct view *view, int index)
+static int position(const struct view *view, int index)
 {
     return view->first + index / view->block * view->stride + index % view->block;
 }
@@ -81,7 +81,7 @@ static int expected_bytes(const struct view *view, int index, int count)
     int bytes = 0;
 
     for (int i = index; i < index + count; i++) {
-        int left = file_bytes - 4 * place(view, i);
+        int left = file_bytes - 4 * position(view, i);
         bytes += left <= 0 ? 0 : left < 4 ? left : 4;
     }
     return bytes;
@@ -206,9 +206,9 @@ static void read_once(int call, const struct view *view, int strided, int start)
     ints = bytes % 4 ? MPI_UNDEFINED : bytes / 4;
     ET_CHECK(count == ints, "%s: count is %d, not %d", calls[call].name, count, ints);
     for (int i = 0; i < bytes / 4; i++)
-        ET_CHECK(buf[step * i] == 1000 + place(view, index + i), "%s, %s view, %s buffer: element %d is %d, not %d",
+        ET_CHECK(buf[step * i] == 1000 + position(view, index + i), "%s, %s view, %s buffer: element %d is %d, not %d",
                  calls[call].name, view->name, strided ? "strided" : "contiguous", i, buf[step * i],
-                 1000 + place(view, index + i));
+                 1000 + position(view, index + i));
     for (int i = 0; strided && i < ELEMENTS; i++)
         ET_CHECK(buf[2 * i + 1] == SPOILED, "%s: a gap of the buffer is written", calls[call].name);
     ET_MPI(MPI_Type_free(&vector));
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
     if (et.rank == 0)
         remove(path);
     if (et.rank == 0)
-        et_say("PASS read_ends");
+        et_log("PASS read_ends");
     MPI_Finalize();
     return 0;
 }

@@ -15,7 +15,7 @@ static void read_lines(int n)
 
     for (int i = 0; i < n && fgets(line, sizeof(line), stdin); i++) {
         line[strcspn(line, "\n")] = '\0';
-        et_say("READ epoch=%d %s", et.epoch, line);
+        et_log("READ epoch=%d %s", et.epoch, line);
         lines++;
     }
 }

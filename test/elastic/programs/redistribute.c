@@ -60,18 +60,18 @@ static long overlap(long from1, long to1, long from2, long to2, long *from)
 }
 
 /* Everybody's place in a communicator of all (old order, then joining), and in the new world. */
-static int place_in_all(void)
+static int index_in_all(void)
 {
     return et.rank + (et.status == MPI_ADAPT_STATUS_JOINING ? et.staying + et.leaving : 0);
 }
 
-static int new_rank_of(int place)
+static int new_rank_of(int position)
 {
     int rank = 0;
 
-    if (et.old_leaves[place])
+    if (et.old_leaves[position])
         return -1;
-    for (int i = 0; i < place; i++)
+    for (int i = 0; i < position; i++)
         rank += !et.old_leaves[i];
     return rank;
 }
@@ -177,7 +177,7 @@ static void by_one_sided(uint64_t * fresh, int me, int all)
 
 static void window(void)
 {
-    int all = et.staying + et.leaving + et.joining, me = place_in_all(), mine = new_rank_of(me);
+    int all = et.staying + et.leaving + et.joining, me = index_in_all(), mine = new_rank_of(me);
     int size = et.staying + et.joining;
     unsigned draw = et.seed + 31u * (unsigned) et.epoch;
     long n = mine < 0 ? 0 : first_of(mine + 1, size) - first_of(mine, size);

@@ -275,7 +275,7 @@ static void into_window(const struct type *type, const struct operator *op, MPI_
 
 /* Types of two and three constructors with ELEMENTS - 1 == 6 elements of `basic`, and where these are, in elements. */
 enum { SHAPES = 5, SPAN = 64 };
-static MPI_Datatype nested_type(int shape, const struct type *type, const int **places)
+static MPI_Datatype nested_type(int shape, const struct type *type, const int **positions)
 {
     static const int at[SHAPES][6] = {
         {0, 2, 10, 12, 20, 22}, {0, 2, 9, 11, 15, 17}, {1, 4, 13, 16, 25, 28}, {0, 2, 10, 12, 20, 22},
@@ -317,15 +317,15 @@ static MPI_Datatype nested_type(int shape, const struct type *type, const int **
     }
     ET_MPI(MPI_Type_free(&inner));
     ET_MPI(MPI_Type_commit(&outer));
-    *places = at[shape];
+    *positions = at[shape];
     return outer;
 }
 
 static void into_nested(const struct type *type, const struct operator *op, MPI_Win win, char *base)
 {
     for (int shape = 0; shape < SHAPES; shape++) {
-        const int *places;
-        MPI_Datatype outer = nested_type(shape, type, &places);
+        const int *positions;
+        MPI_Datatype outer = nested_type(shape, type, &positions);
         values mine, first, right, seen;
         size_t bytes = (size_t) type->bytes;
 
@@ -333,7 +333,7 @@ static void into_nested(const struct type *type, const struct operator *op, MPI_
         fill(type, 0, &first);
         memset(base, 0x55, SPAN * MOST_BYTES);
         for (int i = 0; i < 6; i++)
-            memcpy(base + (size_t) places[i] * bytes, first.bytes + (size_t) i * bytes, bytes);
+            memcpy(base + (size_t) positions[i] * bytes, first.bytes + (size_t) i * bytes, bytes);
         ET_MPI(MPI_Win_fence(0, win));
         if (et.rank > 0)
             ET_MPI(MPI_Accumulate(mine.bytes, 6, type->handle, 0, 0, 1, outer, op->handle, win));
@@ -341,8 +341,8 @@ static void into_nested(const struct type *type, const struct operator *op, MPI_
         if (et.rank == 0) {
             expect_from(type, op, et.size, &right);
             for (int i = 0; i < 6; i++) {
-                memcpy(seen.bytes + (size_t) i * bytes, base + (size_t) places[i] * bytes, bytes);
-                memset(base + (size_t) places[i] * bytes, 0x55, bytes);
+                memcpy(seen.bytes + (size_t) i * bytes, base + (size_t) positions[i] * bytes, bytes);
+                memset(base + (size_t) positions[i] * bytes, 0x55, bytes);
             }
             check(type, op, "Accumulate into a nested type", &seen, &right, 6);
             for (int i = 0; i < SPAN * MOST_BYTES; i++)
@@ -378,7 +378,7 @@ int main(int argc, char **argv)
         }
     ET_MPI(MPI_Win_free(&win));
     if (et.rank == 0)
-        et_say("PASS reductions %s", what);
+        et_log("PASS reductions %s", what);
     ET_MPI(MPI_Finalize());
     return 0;
 }

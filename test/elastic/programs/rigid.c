@@ -46,7 +46,7 @@ static int with_session(double seconds)
     ET_MPI(MPI_Comm_size(comm, &size));
     work(comm, seconds);
     if (rank == 0)
-        et_say("PASS rigid size=%d", size);
+        et_log("PASS rigid size=%d", size);
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
     return 0;
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     adaptive_calls_fail();
     work(MPI_COMM_WORLD, seconds);
     if (et.rank == 0)
-        et_say("PASS rigid size=%d", et.size);
+        et_log("PASS rigid size=%d", et.size);
     ET_MPI(MPI_Finalize());
     return 0;
 }

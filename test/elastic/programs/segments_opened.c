@@ -65,11 +65,11 @@ static void use_window(bool refused)
     ET_MPI(MPI_Win_allocate(sizeof(value), sizeof(value), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
     ET_CHECK(setrlimit(RLIMIT_NOFILE, &usual) == 0, "setrlimit");
 
-    int made_here = made, made_first = made, looked_here = looked;
+    int made_here = made, made_first = made, opened_here = looked;
     ET_MPI(MPI_Bcast(&made_first, 1, MPI_INT, 0, MPI_COMM_WORLD));
     ET_CHECK(made_first > 0, "rank 0 made no segment");
-    ET_CHECK(looked_here + made_here == made_first, "made %d segments, looked %d times for others of %d", made_here,
-             looked_here, made_first);
+    ET_CHECK(opened_here + made_here == made_first, "made %d segments, looked %d times for others of %d", made_here,
+             opened_here, made_first);
     ET_CHECK(is_shared(memory) != refused, "the memory is %sshared", refused ? "" : "not ");
 
     ET_MPI(MPI_Win_fence(0, win));

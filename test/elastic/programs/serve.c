@@ -21,7 +21,7 @@ static void start_task(const char *host)
     ET_MPI(MPIX_Set_args(task, args));
     ET_MPI(MPI_Start(&task));
     ET_MPI(MPI_Wait(&task, MPI_STATUS_IGNORE));
-    et_say("TASK RUNS");
+    et_log("TASK RUNS");
 }
 
 static int shall_stop(void)
@@ -53,12 +53,12 @@ int main(int argc, char **argv)
     et.epochs = (int) et_number(argc, argv, "epochs", 0);
     pause = (int) et_number(argc, argv, "stop-probing-at", -1);
     if (et.status == MPI_ADAPT_STATUS_NEW && et.rank == 0)
-        et_say("READY");
+        et_log("READY");
     if (et.status == MPI_ADAPT_STATUS_NEW && et.rank == 0 && host)
         start_task(host);
     if (et.status == MPI_ADAPT_STATUS_JOINING) {
         if (et_argument(argc, argv, "joiner-waits", NULL)) {
-            et_say("JOINER WAITS");
+            et_log("JOINER WAITS");
             et_await_file("join");
         }
         et_adapt();

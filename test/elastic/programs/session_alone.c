@@ -44,6 +44,6 @@ int main(int argc, char **argv)
             et_sleep_ms(5);
     }
     if (rank == 1)
-        et_say("PASS session_alone");
+        et_log("PASS session_alone");
     return 0;
 }

@@ -283,7 +283,7 @@ static void check_missing(MPI_Session session)
     ET_ERROR(MPIX_Session_set_pset_data(session, WORLD, MPI_INFO_NULL), MPI_ERR_INFO, NULL);
 }
 
-/* Who makes sets, writes their data or waits for it is told at once that nobody knows them. */
+/* Who makes sets, writes their data or waits for it is notified at once that nobody knows them. */
 static void check_no_sets(MPI_Session session)
 {
     const int ops[] = { MPIX_PSETOP_UNION, MPIX_PSETOP_DIFFERENCE, MPIX_PSETOP_INTERSECTION };
@@ -312,7 +312,7 @@ static void check_no_sets(MPI_Session session)
     ET_CHECK(!out.a, "app://one is there");
 }
 
-/* Nobody changes who is there: that is told, and is no error. */
+/* Nobody changes who is there: that is reported, and is no error. */
 static void check_no_manager(MPI_Session session)
 {
     const int ops[] = { MPIX_PSETOP_ADD, MPIX_PSETOP_SUB, MPIX_PSETOP_GROW, MPIX_PSETOP_SHRINK, MPIX_PSETOP_REPLACE,
@@ -355,7 +355,7 @@ static MPI_Comm open_world(int *argc, char ***argv, int world)
 }
 
 /* Who is who, of the launch; who ends does so together with the others. */
-static void meet(MPI_Session session, int *rank, int *size)
+static void rendezvous(MPI_Session session, int *rank, int *size)
 {
     MPI_Group group;
     MPI_Comm comm;
@@ -397,7 +397,7 @@ int main(int argc, char **argv)
         check_no_manager(session);
         check_no_sets(session);
     }
-    meet(session, &rank, &size);
+    rendezvous(session, &rank, &size);
     ET_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL));
     ET_MPI(MPI_Errhandler_free(&errhandler));
     ET_MPI(MPI_Errhandler_free(&without));
@@ -405,7 +405,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Session_finalize(&other));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_arguments size=%d", size);
+        et_log("PASS session_arguments size=%d", size);
     if (world)
         ET_MPI(MPI_Finalize());
     return 0;

@@ -3,9 +3,9 @@
  *   disconnect  SL4: a process ends when the others are in MPI_Comm_disconnect
  *   freed       SD2, SO8: a set is freed while others wait for its data
  *   declined    SD2, SR8: data of processes that were to join, and are declined
- *   orphaned    SF1, SI8: who was told of an addition, and is in no set with those who join, ends without accepting it,
- *               and others make a communicator with these
- *   asker       SC6: who has asked for a growth ends before there is one; another one asks, and gets it
+ *   orphaned    SF1, SI8: the process that was notified of an addition, and is in no set with the joining ones, ends
+ *               without accepting it, and others make a communicator with these
+ *   asker       SC6: who has requested a growth ends before there is one; another one asks, and gets it
  *   replaced    SC6, SF2: the process that replaces another one dies; the next one replaces it
  */
 
@@ -126,7 +126,7 @@ static MPI_Info one(const char *key, const char *other)
 }
 
 /* Who joins reads the set of all in the data of its own. */
-static void tell_joiners(const char *delta, const char *whole)
+static void notify_joining(const char *delta, const char *whole)
 {
     MPI_Info data;
 
@@ -171,7 +171,7 @@ static void case_asker(void)
     ET_MPI(MPIX_Session_pset_op(session, op, &bound, 1, info, names, &n));
     ET_CHECK(n == 2, "SC6: the growth makes %d sets", n);
     ET_MPI(MPI_Info_free(&info));
-    tell_joiners(names[0], names[1]);
+    notify_joining(names[0], names[1]);
     ET_MPI(MPI_Comm_free(&comm));
     comm = connect_set(names[1], "whole");
     ET_MPI(MPI_Comm_free(&comm));
@@ -193,7 +193,7 @@ static void case_replaced(void)
         n = 3;
         ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_REPLACE, &bound, 1, info, names, &n));
         ET_CHECK(n == 3 && names[0][0] && names[1][0], "SC6: the next one makes %d sets", n);
-        tell_joiners(names[1], names[2]);
+        notify_joining(names[1], names[2]);
     }
     ET_MPI(MPI_Info_free(&info));
     ET_MPI(MPI_Bcast(names, sizeof(names), MPI_BYTE, 0, comm));
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "asker") && uid_of_process() == 2)        /* not there when its asker ends */
         et_sleep_ms(2000);
     open_session();
-    if (is_joiner(delta))
+    if (is_joining_process(delta))
         join(delta);
     comm = connect_set("mpi://WORLD", "launch");
     ET_MPI(MPI_Comm_rank(comm, &rank));
@@ -233,6 +233,6 @@ int main(int argc, char **argv)
         if (!strcmp(cases[i].name, what))
             cases[i].run();
     ET_MPI(MPI_Session_finalize(&session));
-    et_say("PASS session_awaited");
+    et_log("PASS session_awaited");
     return 0;
 }

@@ -1,7 +1,7 @@
 /*
- * SN5, SN6, SN7, SE1: names that are too long, that are not printable, and that are the library's.  As a wish they are
- * no error and not given; nobody can move a set to one; to all others no set is called so.  The longest name that there
- * may be works everywhere.  Run by 2 processes.
+ * SN5, SN6, SN7, SE1: names that are too long, that are not printable, and that are the library's.  As a size request
+ * they are no error and not given; nobody can move a set to one; to all others no set is called so.  The longest name
+ * that there may be works everywhere.  Run by 2 processes.
  */
 
 #include "session_changes.h"
@@ -28,8 +28,8 @@ static void fill(char *name, size_t length)
     name[length] = '\0';
 }
 
-/* By rank 0 of itself, with this wish. */
-static void wish(const char *name, pset_name made)
+/* By rank 0 of itself, with this size request. */
+static void size_info(const char *name, pset_name made)
 {
     const char *self = "mpi://SELF";
     MPI_Info info;
@@ -48,7 +48,7 @@ static void check_not_given(const char *name)
 
     if (strlen(name) > MPI_MAX_INFO_VAL)
         return;
-    wish(name, made);
+    size_info(name, made);
     ET_CHECK(!strncmp(made, "mpix://op/", 10), "SN6: '%s' was given", made);
     ET_MPI(MPIX_Session_pset_free(session, made));
 }
@@ -95,12 +95,12 @@ static void check_not_moved(const char *name)
 {
     pset_name made, next;
 
-    wish("app://mover", made);
+    size_info("app://mover", made);
     ET_ERROR(MPIX_Session_pset_move(session, made, name), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Session_pset_move(session, name, "app://moved"), MPI_ERR_ARG, NULL);
     check_state(made, "running");
     ET_MPI(MPIX_Session_pset_free(session, made));
-    wish("app://moved", next);
+    size_info("app://moved", next);
     ET_CHECK(!strcmp(next, "app://moved"), "'%s' has been moved", name);
     ET_MPI(MPIX_Session_pset_free(session, next));
 }
@@ -113,7 +113,7 @@ static int count_listed(void)
     return n;
 }
 
-/* Whatever asks for it, and from a buffer that is just long enough. */
+/* Whatever requests it, and from a buffer that is just long enough. */
 static void check_longest(void)
 {
     pset_name name, made, listed;
@@ -122,7 +122,7 @@ static void check_longest(void)
     pset_name value;
 
     fill(name, LONGEST);
-    wish(name, made);
+    size_info(name, made);
     ET_CHECK(!strcmp(made, name), "SN5: a name of %d characters is not given: %s", LONGEST, made);
     check_state(name, "running");
     ET_MPI(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, count_listed() - 1, &length, listed));
@@ -165,6 +165,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&all));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_bad_names");
+        et_log("PASS session_bad_names");
     return 0;
 }

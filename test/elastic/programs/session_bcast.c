@@ -129,7 +129,7 @@ static void until_delivered(const char *set, const char *expected)
     ET_CHECK(!strcmp(text, expected), "'%s' in place of '%s'", text, expected);
 }
 
-/* What is asked after a text has been given is answered after the own daemon has counted. */
+/* What is queried after a text has been given is answered after the own daemon has counted. */
 static void let_daemons_count(void)
 {
     int running;
@@ -291,7 +291,7 @@ static void check_ends(int which)
         }
         /* the next call goes on */
         ET_MPI(bcast("app://all", NULL));
-        et_say("PASS session_bcast");
+        et_log("PASS session_bcast");
     } else {
         ET_MPI(MPI_Send(&calls, 1, MPI_INT, first, 0, all));
     }
@@ -332,6 +332,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&all));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_bcast");
+        et_log("PASS session_bcast");
     return 0;
 }

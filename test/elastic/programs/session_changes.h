@@ -1,5 +1,5 @@
 /*
- * What the programs share that change through process sets: they open a session that says so, look whether there is a
+ * What the programs share that change through process sets: they open a session that states so, look whether there is a
  * change, take it, and make communicators of sets.  One session for each process, `session`.
  */
 
@@ -58,7 +58,7 @@ static inline int session_value(const char *key, pset_name value)
     return flag;
 }
 
-static inline int is_joiner(pset_name delta)
+static inline int is_joining_process(pset_name delta)
 {
     int dynamic;
 
@@ -77,7 +77,7 @@ static inline struct change get_change(const char *set)
     return change;
 }
 
-/* Until there is one to be told; it is told to this process. */
+/* Until there is one; this process is notified of it. */
 static inline struct change await_change(const char *set)
 {
     int flag = 0;
@@ -165,7 +165,7 @@ static inline void check_state(const char *set, const char *expected)
     ET_MPI(MPI_Info_free(&info));
 }
 
-/* Until the set has this state, as everybody is told. */
+/* Until the set has this state for every process. */
 static inline void await_state(const char *set, const char *expected)
 {
     pset_name state;

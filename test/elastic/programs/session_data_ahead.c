@@ -22,10 +22,10 @@ static void join(const char *delta)
     ET_MPI(MPI_Comm_rank(comm, &rank));
     ET_MPI(MPI_Comm_free(&comm));
     if (rank == 0)
-        et_say("PASS session_data_ahead");
+        et_log("PASS session_data_ahead");
 }
 
-static void tell(void)
+static void notify(void)
 {
     struct change change = await_change("mpi://WORLD");
     int is_member;
@@ -47,10 +47,10 @@ int main(int argc, char **argv)
 
     et_options(&argc, &argv);
     open_session();
-    if (is_joiner(delta))
+    if (is_joining_process(delta))
         join(delta);
     else
-        tell();
+        notify();
     ET_MPI(MPI_Session_finalize(&session));
     return 0;
 }

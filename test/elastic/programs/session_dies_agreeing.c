@@ -77,6 +77,6 @@ int main(int argc, char **argv)
     }
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
-    et_say("PASS session_dies_agreeing");
+    et_log("PASS session_dies_agreeing");
     return 0;
 }

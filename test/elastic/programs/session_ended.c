@@ -41,6 +41,6 @@ int main(int argc, char **argv)
     session = open_session();
     ET_MPI(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
     ET_MPI(MPI_Session_finalize(&session));
-    et_say("PASS session_ended");
+    et_log("PASS session_ended");
     return 0;
 }

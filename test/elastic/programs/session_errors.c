@@ -4,7 +4,7 @@
  *   changes  two additions of two processes: the first one is declined, the second taken by whoever is quickest
  *   leaves   rank 2 is to leave, and knows it
  *   adapt    MPI_Init_adapt in a job that changes through process sets
- *   other    the same, where only another process has said so
+ *   other    the same, where only another process has stated so
  *   full     as many sets as there can be
  */
 
@@ -37,7 +37,7 @@ static void check_arguments(void)
     check_wrong_tags(-1);
 }
 
-/* SN4: it can be looked at and worked with, but it is not agreed on.  A set that was made of it gives a group if nobody
+/* SN4: it can be read and worked with, but it is not agreed on.  A set that was made of it gives a group if nobody
  * ends meanwhile. */
 static void check_all(int least, int nobody_ends)
 {
@@ -74,7 +74,7 @@ static void check_order(void)
     ET_MPI(MPI_Group_free(&world));
 }
 
-/* Rank 0 is told the first addition and declines it, as nobody else may. */
+/* Rank 0 is notified of the first addition and declines it, as nobody else may. */
 static void decline_first(void)
 {
     struct change change = { 0 };
@@ -101,27 +101,27 @@ static void decline_first(void)
     ET_ERROR(MPI_Group_from_session_pset(session, change.delta, &group), MPI_ERR_ARG, change.delta);
 }
 
-/* SA2: all ask, one is told; all accept, one may. */
+/* SA2: all ask, one is notified; all accept, one may. */
 static void race(pset_name whole)
 {
     struct change change = { 0 };
-    int told = 0, sum = 0, tag, teller, accepted;
+    int notified = 0, sum = 0, tag, teller, accepted;
 
     while (sum == 0) {
         change = get_change(NULL);
-        told = change.type != MPIX_RC_NONE;
-        ET_MPI(MPI_Allreduce(&told, &sum, 1, MPI_INT, MPI_SUM, comm));
+        notified = change.type != MPIX_RC_NONE;
+        ET_MPI(MPI_Allreduce(&notified, &sum, 1, MPI_INT, MPI_SUM, comm));
     }
     ET_CHECK(sum == 1, "SA2: %d processes have been told", sum);
-    int mine = told ? rank : -1;
+    int mine = notified ? rank : -1;
     ET_MPI(MPI_Allreduce(&mine, &teller, 1, MPI_INT, MPI_MAX, comm));
     MPI_Info info = change.info;
     ET_MPI(MPI_Bcast(&change, sizeof(change), MPI_BYTE, teller, comm));
     tag = change.tag;
-    if (told)
+    if (notified)
         set_after("mpi://WORLD", &change, whole);
     ET_MPI(MPI_Bcast(whole, sizeof(pset_name), MPI_BYTE, teller, comm));
-    if (told) {
+    if (notified) {
         change.info = info;
         accept_change(&change, "app_set", whole);
         accepted = 1;
@@ -139,7 +139,7 @@ static void check_members(const char *set)
     MPI_Comm all = connect_set(set, "all");
     MPI_Group group;
     pset_name value;
-    int size, place, own, uids[8];
+    int size, position, own, uids[8];
 
     ET_MPI(MPI_Comm_size(all, &size));
     ET_CHECK(size == 5, "%d processes", size);
@@ -147,9 +147,9 @@ static void check_members(const char *set)
     own = atoi(value);
     ET_MPI(MPI_Allgather(&own, 1, MPI_INT, uids, 1, MPI_INT, all));
     ET_MPI(MPI_Group_from_session_pset(session, set, &group));
-    ET_MPI(MPI_Group_rank(group, &place));
+    ET_MPI(MPI_Group_rank(group, &position));
     ET_MPI(MPI_Group_free(&group));
-    ET_CHECK(uids[place] == own, "SA3: uid %d at place %d of %s", uids[place], place, set);
+    ET_CHECK(uids[position] == own, "SA3: uid %d at place %d of %s", uids[position], position, set);
     ET_MPI(MPI_Barrier(all));   /* who ends ends the set */
     ET_MPI(MPI_Comm_free(&all));
 }
@@ -226,7 +226,7 @@ static void case_adapt(int *argc, char ***argv)
     check_all(1, 0);
 }
 
-/* One process says that the job changes through sets, and the others are told of that. */
+/* One process states that the job changes through sets, and the others are notified of that. */
 static void case_other(int *argc, char ***argv)
 {
     int flag;
@@ -240,7 +240,7 @@ static void case_other(int *argc, char ***argv)
     case_adapt(argc, argv);
 }
 
-/* SO9: beyond that nothing has changed, and when one is freed there is room for one. */
+/* SO9: beyond that nothing has changed, and when one is freed there is space for one. */
 static void case_full(void)
 {
     const char *world = "mpi://WORLD";
@@ -274,7 +274,7 @@ int main(int argc, char **argv)
     et_options(&argc, &argv);
     if (strcmp(what, "other")) {
         open_session();
-        if (is_joiner(delta))
+        if (is_joining_process(delta))
             join(delta);
         comm = connect_set("mpi://WORLD", "launch");
         ET_MPI(MPI_Comm_rank(comm, &rank));
@@ -292,6 +292,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_errors");
+        et_log("PASS session_errors");
     return 0;
 }

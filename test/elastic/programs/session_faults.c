@@ -1,11 +1,11 @@
 /*
  * SL1-SL4, SF1, SF3: processes that end while others go on, in a job that changes through process sets.  Started by 4
- * processes, of which rank 0 says PASS; --case
+ * processes, of which rank 0 prints PASS; --case
  *   ends     rank 3 sends, finalises and exits with code 5; all that it has sent is received later
- *   told     rank 0 is told a change and ends; rank 1 is told the same, accepts it, and says PASS
+ *   told     rank 0 is notified of a change and ends; rank 1 is notified of the same, accepts it, and prints PASS
  *   killed   rank 3 is to leave, which has been accepted, and dies of a signal
  *   exits    the same, and it exits without finalising
- *   unheard  as killed; rank 0 says LEAVER PID and TOLD, and accepts when there is a file "accept"
+ *   unheard  as killed; rank 0 prints LEAVER PID and TOLD, and accepts when there is a file "accept"
  *   mute     the same, as exits
  *   late     the same, and it ends when it has been reported that it does not
  *   dies     rank 3 dies of a signal although nobody has accepted anything: the job ends
@@ -28,7 +28,7 @@ static void finish(void)
     exit(0);
 }
 
-/* SL2, SL4: everybody can see who is gone, the sets stay listed, and a communicator can be freed. */
+/* SL2, SL4: everybody can see who has ended, the sets stay listed, and a communicator can be freed. */
 static void check_without(const char *ended, const char *rest)
 {
     MPI_Info psets;
@@ -100,10 +100,10 @@ static void case_ends(void)
     check_without(last, rest);
 }
 
-/* SF1: both are told the same delta with the same tag. */
-static void case_told(void)
+/* SF1: both are notified of the same delta with the same tag. */
+static void case_notified(void)
 {
-    struct told {
+    struct notified {
         int type, tag;
         pset_name delta;
     } first;
@@ -112,7 +112,7 @@ static void case_told(void)
 
     if (rank == 0) {
         change = await_change(NULL);
-        first = (struct told) {.type = change.type,.tag = change.tag };
+        first = (struct notified) {.type = change.type,.tag = change.tag };
         strcpy(first.delta, change.delta);
         ET_MPI(MPI_Send(&first, sizeof(first), MPI_BYTE, 1, 0, comm));
         finish();
@@ -133,7 +133,7 @@ static void case_told(void)
     ET_MPI(MPI_Comm_free(&comm));
     comm = connect_set(whole, "survivors");
     ET_MPI(MPI_Comm_free(&comm));
-    et_say("PASS session_faults");
+    et_log("PASS session_faults");
     finish();
 }
 
@@ -159,13 +159,13 @@ static void case_leaves(const char *how)
         ET_MPI(MPI_Bcast(&pid, 1, MPI_INT, 3, comm));
     if (rank == 0) {
         if (waits)
-            et_say("LEAVER %d", pid);
+            et_log("LEAVER %d", pid);
         change = await_change("mpi://WORLD");
         ET_CHECK(change.type == MPIX_RC_SUB, "type %d", change.type);
         strcpy(news[0], change.delta);
         set_after("mpi://WORLD", &change, news[1]);
         if (waits) {
-            et_say("TOLD");
+            et_log("TOLD");
             et_await_file("accept");
         }
         accept_change(&change, NULL, NULL);
@@ -193,14 +193,14 @@ int main(int argc, char **argv)
 
     et_options(&argc, &argv);
     open_session();
-    if (is_joiner(delta))
+    if (is_joining_process(delta))
         join();
     comm = connect_set("mpi://WORLD", "launch");
     ET_MPI(MPI_Comm_rank(comm, &rank));
     if (!strcmp(what, "ends"))
         case_ends();
     else if (!strcmp(what, "told"))
-        case_told();
+        case_notified();
     else if (strcmp(what, "dies"))
         case_leaves(what);
     else if (rank == 3)
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
         for (;;)
             et_sleep_ms(10);
     if (rank == 0)
-        et_say("PASS session_faults");
+        et_log("PASS session_faults");
     ET_MPI(MPI_Session_finalize(&session));
     return 0;
 }

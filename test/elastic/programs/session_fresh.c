@@ -1,7 +1,7 @@
 /*
- * SA1: a name that all processes ask for at once is one question of each node daemon; the test counts them.  Rank 0
+ * SA1: a name that all processes request at once is one question of each proxy; the test counts them.  Rank 0
  * makes --sets N sets and tells their names (--epochs N: takes so many additions and tells the names of the new main
- * sets); then all look at them, at the same time.  Rank 0 says READY before and LOOKED after that, and goes on when the
+ * sets); then all read them, at the same time.  Rank 0 prints READY before and LOOKED after that, and goes on when the
  * files `go` and `end` are there.
  */
 
@@ -16,11 +16,11 @@ static void know_all(void)
     ET_MPI(MPI_Comm_size(all, &size));
 }
 
-static void say_and_wait(const char *word, const char *file)
+static void log_and_wait(const char *word, const char *file)
 {
     ET_MPI(MPI_Barrier(all));
     if (rank == 0) {
-        et_say("%s", word);
+        et_log("%s", word);
         et_await_file(file);
     }
     ET_MPI(MPI_Barrier(all));
@@ -39,7 +39,7 @@ static void make_of_last(int n, pset_name made)
     ET_MPI(MPI_Group_free(&world));
 }
 
-static void look(const char *name, int members)
+static void query(const char *name, int members)
 {
     MPI_Group group;
     int n, included;
@@ -52,7 +52,7 @@ static void look(const char *name, int members)
     ET_CHECK(included == (rank >= size - members), "included in %s: %d", name, included);
 }
 
-static void look_at_sets(int sets)
+static void query_sets(int sets)
 {
     pset_name name;
 
@@ -61,7 +61,7 @@ static void look_at_sets(int sets)
             make_of_last(1 + i % size, name);
         ET_MPI(MPI_Bcast(name, sizeof(name), MPI_BYTE, 0, all));
         ET_MPI(MPI_Barrier(all));
-        look(name, 1 + i % size);
+        query(name, 1 + i % size);
     }
 }
 
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     pset_name set, delta, tag;
 
     open_session();
-    if (is_joiner(delta)) {
+    if (is_joining_process(delta)) {
         session_value("mpidynres_origin_rc_tag", tag);
         epoch = atoi(tag);
     }
@@ -103,20 +103,20 @@ int main(int argc, char **argv)
     know_all();
     if (epoch == 0) {
         if (rank == 0)
-            make_of_last(size, delta);  /* from the first set on mpiexec can be asked */
-        say_and_wait("READY", "go");
+            make_of_last(size, delta);  /* from the first set on mpiexec can be queried */
+        log_and_wait("READY", "go");
     }
-    look_at_sets(sets);
+    query_sets(sets);
     while (epoch++ < epochs) {
         grow(set);
         all = connect_epoch(set, epoch);
         know_all();
     }
     et_exercise(all, "all");
-    say_and_wait("LOOKED", "end");
+    log_and_wait("LOOKED", "end");
     ET_MPI(MPI_Comm_free(&all));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_fresh");
+        et_log("PASS session_fresh");
     return 0;
 }

@@ -38,7 +38,7 @@ static const char *const name_of[] = {
 static MPI_Comm comm, ring, own[COLLECTIVES];
 static char lengthy[LONG], lengthy_too[4 * LONG];
 static int rank, takes_long_ones;
-static pset_name all = "mpi://WORLD", gone, rest;
+static pset_name all = "mpi://WORLD", ended_one, rest;
 
 static void check_failed(int error, const char *what)
 {
@@ -258,7 +258,7 @@ static int call(enum collective which)
 }
 
 /* Some processes need nothing of the one that has ended in a broadcast of another one, or for a reduction to it.  By
- * flags in shared memory it is told only that there was an error. */
+ * flags in shared memory it is notified only that there was an error. */
 static void check_collectives(int first, int end, int by_flags)
 {
     for (int which = first; which < end; which++) {
@@ -283,7 +283,7 @@ static void connect_all(int joins)
 {
     pset_name delta;
 
-    if (is_joiner(delta)) {
+    if (is_joining_process(delta)) {
         ET_CHECK(session_value("app_set", all), "SR7: the keys of the accept");
     } else if (joins) {
         comm = connect_set("mpi://WORLD", "launch");
@@ -300,7 +300,7 @@ static void connect_all(int joins)
     ET_MPI(MPI_Comm_rank(comm, &rank));
 }
 
-static void tell_sets(int is_killed)
+static void print_sets(int is_killed)
 {
     pset_name news[2];
 
@@ -323,7 +323,7 @@ static void tell_sets(int is_killed)
         strcpy(news[1], halves[0]);
     }
     ET_MPI(MPI_Bcast(news, sizeof(news), MPI_BYTE, 0, comm));
-    strcpy(gone, news[0]);
+    strcpy(ended_one, news[0]);
     strcpy(rest, news[1]);
 }
 
@@ -348,14 +348,14 @@ int main(int argc, char **argv)
     alarm(LIMIT_SECONDS);
     open_session();
     connect_all((int) et_number(argc, argv, "joins", 0));
-    tell_sets(is_killed);
+    print_sets(is_killed);
     make_communicators(operations_before);
     if (is_others)
         make_ring();
     if (rank == LEAVER)
         leave(is_killed, !is_before);
     if (is_before)
-        await_state(gone, "ended");
+        await_state(ended_one, "ended");
     if (takes_long_ones)
         receive_what_was_sent();
     if (is_others) {
@@ -373,7 +373,7 @@ int main(int argc, char **argv)
         receive_what_was_sent();
     free_communicators();
     if (rank == 0)
-        et_say("PASS session_gone");
+        et_log("PASS session_gone");
     ET_MPI(MPI_Session_finalize(&session));
     return 0;
 }

@@ -158,6 +158,6 @@ int main(int argc, char **argv)
         ET_MPI(MPI_Finalize());
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_groups");
+        et_log("PASS session_groups");
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
  * SR1, SR3, SR4, SR7, SR9, SR11, SJ1, SJ2, SI5, SI8, SL1: a program with sessions only that grows and shrinks through
- * process sets.  The first process of its set asks for changes and tells the others, who follow with a new set and
+ * process sets.  The first process of its set requests changes and notifies the others, who follow with a new set and
  * communicator; whoever is to leave ends.  --epochs N changes; --size S at the end.  --world 1, SW3: after MPI_Init,
  * whose MPI_COMM_WORLD is the start group for ever; --world 2: MPI_Init comes after the first session.
  */
@@ -12,13 +12,13 @@ struct news {
     pset_name delta, set;
 };
 
-/* SJ2: a joining process is told its delta in three ways.  The set that this process belongs to; returns the epoch in
- * which it starts. */
+/* SJ2: a joining process is notified of its delta in three ways.  The set that this process belongs to; returns the
+ * epoch in which it starts. */
 static int find_set(pset_name set)
 {
     MPI_Info info;
     pset_name delta, value;
-    int dynamic = is_joiner(delta);
+    int dynamic = is_joining_process(delta);
     const char *expected = dynamic ? "mpix://rc/" : "mpi://WORLD";
 
     ET_CHECK(!strncmp(delta, expected, strlen(expected)), "SI5: %s", delta);
@@ -126,6 +126,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&comm));
     finish();
     if (rank == 0)
-        et_say("PASS session_grows size=%d", size);
+        et_log("PASS session_grows size=%d", size);
     return 0;
 }

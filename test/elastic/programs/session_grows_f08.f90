@@ -1,5 +1,6 @@
-! SR2, SR4, SR7, SR8, SR10, SR11, SC6: changes through process sets by "use mpi_f08".  Run by one process with --adapt-range 1:3,
-! which asks for all of them itself: a preferred size, that is declined and then accepted, and operations that are done at once.
+! SR2, SR4, SR7, SR8, SR10, SR11, SC6: changes through process sets by "use mpi_f08".  Run by one process with
+! --adapt-range 1:3, which requests all of them itself: a preferred size, that is declined and then accepted, and
+! operations that are done at once.
 program session_grows
   use mpi_f08
   implicit none

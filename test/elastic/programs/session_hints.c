@@ -1,5 +1,5 @@
 /*
- * SR10: a program says which numbers of processes it can do with.  --case
+ * SR10: a program states which numbers of processes it can do with.  --case
  *   range    under --adapt-range 1:4: the answer, what is wrong, and a preferred number, which comes true
  *   nobody   without resource manager and range: there is no answer
  */
@@ -69,6 +69,6 @@ int main(int argc, char **argv)
     else
         case_range();
     ET_MPI(MPI_Session_finalize(&session));
-    et_say("PASS session_hints");
+    et_log("PASS session_hints");
     return 0;
 }

@@ -3,7 +3,7 @@
  * communication, files, topologies, further processes.
  *
  * --how join: processes of the launch and those that are added, over process sets; --how spawn: parents and children,
- * merged; --how part: the first two of a launch, that have no world.  --case tells what is looked at; --hosts N: on how
+ * merged; --how part: the first two of a launch, that have no world.  --case states what is read; --hosts N: on how
  * many hosts they are (as mpiexec takes them).
  */
 
@@ -432,14 +432,14 @@ static void window_of_group(const char *set, long n_hosts)
     ET_MPI(MPI_Win_free(&win));
 }
 
-/* They agree on the set, and are told it; the joining ones by the accept. */
+/* They agree on the set, and are notified of it; the joining ones by the accept. */
 static void by_joining(long n_hosts)
 {
     pset_name set, delta;
     MPI_Comm before, comm;
 
     open_session();
-    if (is_joiner(delta)) {
+    if (is_joining_process(delta)) {
         ET_CHECK(session_value("app_set", set), "no set");
     } else {
         before = connect_set("mpi://WORLD", "before");
@@ -515,6 +515,6 @@ int main(int argc, char **argv)
     else
         by_joining(n_hosts);
     if (rank == 0)
-        et_say("PASS session_hosts");
+        et_log("PASS session_hosts");
     return 0;
 }

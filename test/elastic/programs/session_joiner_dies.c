@@ -4,7 +4,7 @@
  *   launching  3 dies before its session
  *   joining    2 waits in MPI_Session_init, and 3 does not come there
  *   offered    both wait
- *   told       rank 0 has been told
+ *   told       rank 0 has been notified
  *   taken      and has accepted, and 3 has not returned from MPI_Session_init
  *   meeting    and the others wait for 3 in MPI_Comm_create_from_group
  * The harness kills, and makes the files that are awaited here.  Then another addition comes, and all is well.
@@ -38,10 +38,10 @@ static void before_session(int uid)
         raise(SIGKILL);
     while (uid == 3 && at_stage("joining"))
         et_sleep_ms(100);
-    et_say("OPENING %d", uid);
+    et_log("OPENING %d", uid);
 }
 
-/* Those of the first addition end when they are killed, or told that the others are. */
+/* Those of the first addition end when they are killed, or stated that the others are. */
 static void join(void)
 {
     pset_name set, last;
@@ -71,11 +71,11 @@ static void check_nothing(void)
 }
 
 /* What both processes do with a set of all four that has ended, or will. */
-static void check_lost(const char *whole)
+static void check_failed_now(const char *whole)
 {
-    MPI_Comm lost;
+    MPI_Comm failed;
 
-    ET_ERROR(try_connect(whole, "first", &lost), MPI_ERR_PROC_ABORTED, NULL);
+    ET_ERROR(try_connect(whole, "first", &failed), MPI_ERR_PROC_ABORTED, NULL);
     check_state(whole, "ended");
 }
 
@@ -93,7 +93,7 @@ static void lose_first(pset_name whole)
     change = await_change("mpi://WORLD");
     ET_CHECK(change.type == MPIX_RC_ADD, "type %d", change.type);
     set_after("mpi://WORLD", &change, whole);
-    et_say("TOLD");
+    et_log("TOLD");
     et_await_file(at_stage("told") ? "over" : "accept");
     if (!at_stage("told")) {
         accept_change(&change, "app_set", whole);
@@ -122,10 +122,10 @@ int main(int argc, char **argv)
 
     stage = et_argument(argc, argv, "stage", "told");
     et_options(&argc, &argv);
-    et_say("STARTED %d %ld", uid, (long) getpid());
+    et_log("STARTED %d %ld", uid, (long) getpid());
     before_session(uid);
     open_session();
-    if (is_joiner(delta))
+    if (is_joining_process(delta))
         join();
     comm = connect_set("mpi://WORLD", "launch");
     ET_MPI(MPI_Comm_rank(comm, &rank));
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
     if (at_stage("taken"))
         et_await_file("over");
     if (whole[0])
-        check_lost(whole);
+        check_failed_now(whole);
     if (rank == 0)
         take_second(whole);
     ET_MPI(MPI_Bcast(whole, sizeof(whole), MPI_BYTE, 0, comm));
@@ -144,6 +144,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_joiner_dies");
+        et_log("PASS session_joiner_dies");
     return 0;
 }

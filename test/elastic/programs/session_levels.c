@@ -109,6 +109,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&one));
     if (rank == 0)
-        et_say("PASS session_levels");
+        et_log("PASS session_levels");
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * SR2: as long as there is no change, looking for one is local: no question is asked, however often a process looks,
+ * SR2: as long as there is no change, looking for one is local: no question is queried, however often a process looks,
  * and whoever only looks takes in what others send.  A name that is no set's is an error (SE1).  Run by 2 processes.
  */
 
@@ -12,7 +12,7 @@
 #define LOOKS 20000
 #define BYTES (32 << 20)
 
-static void look(const char *set)
+static void query(const char *set)
 {
     int flag = -1;
 
@@ -22,7 +22,7 @@ static void look(const char *set)
     ET_CHECK(change.type == MPIX_RC_NONE, "rc_get(%s): type %d", set ? set : "NULL", change.type);
 }
 
-/* How often this thread has slept: whoever asks mpiexec does so until there is an answer. */
+/* How often this thread has slept: whoever queries mpiexec does so until there is an answer. */
 static long sleeps(void)
 {
     struct rusage usage;
@@ -31,16 +31,16 @@ static long sleeps(void)
     return usage.ru_nvcsw;
 }
 
-static void look_often(void)
+static void query_often(void)
 {
     const char *const sets[] = { NULL, "mpi://WORLD", "app://both" };
     enum { N = sizeof(sets) / sizeof(sets[0]) };
 
     for (int i = 0; i < N; i++)
-        look(sets[i]);          /* asks, of each once */
+        query(sets[i]);          /* asks, of each once */
     long before = sleeps();
     for (int i = 0; i < LOOKS; i++)
-        look(sets[i % N]);
+        query(sets[i % N]);
     long slept = sleeps() - before;
     ET_CHECK(slept < LOOKS / 10, "%d looks have slept %ld times", LOOKS, slept);
 }
@@ -85,13 +85,13 @@ int main(int argc, char **argv)
         ET_MPI(MPI_Info_free(&info));
     }
     ET_MPI(MPI_Barrier(comm));
-    look_often();
+    query_often();
     ET_ERROR(MPIX_Session_rc_test(session, "app://none", &flag), MPI_ERR_ARG, "app://none");
     take_in(comm, rank);
     ET_MPI(MPI_Barrier(comm));
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_looks");
+        et_log("PASS session_looks");
     return 0;
 }

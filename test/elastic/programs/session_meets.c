@@ -2,7 +2,7 @@
  * SI8, SX6: processes of different start groups that have met once make communicators without a question to mpiexec:
  * of all, of some in another order, between two groups, and by two threads at a time whose tags have the same hash;
  * also after more of them have joined, and others have left.  Run by 2 processes; --epochs N changes.  --introduced 1,
- * on one host: who joins those that have met, and who was told of it, do not meet at all.
+ * on one host: who joins those that have met, and who was notified of it, do not meet at all.
  */
 
 #include "session_changes.h"
@@ -200,6 +200,6 @@ int main(int argc, char **argv)
         ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
     if (!leaves && rank == 0)
-        et_say("PASS session_meets");
+        et_log("PASS session_meets");
     return 0;
 }

@@ -1,7 +1,7 @@
 /*
- * SO4, SI2, SI6, SI7, SD2: rank 2 ends while the others wait for data of sets that hold it.  They are told so, the sets
- * are ended for everybody and stay listed, and the algebra goes on.  --threads 1: many threads of each
- * process wait and another one writes (ST1).  Run by 3 processes without a world.
+ * SO4, SI2, SI6, SI7, SD2: rank 2 ends while the others wait for data of sets that hold it.  They are notified so, the
+ * sets are ended for everybody and stay listed, and the algebra goes on.  --threads 1: many threads of each process
+ * wait and another one writes (ST1).  Run by 3 processes without a world.
  */
 
 #include "elastic_test.h"
@@ -88,7 +88,7 @@ static void *write_late(void *unused)
     return NULL;
 }
 
-static void *ask_much(void *unused)
+static void *query_much(void *unused)
 {
     MPI_Info data;
     int running;
@@ -100,13 +100,13 @@ static void *ask_much(void *unused)
     return NULL;
 }
 
-/* More than the node daemon keeps answers for. */
+/* More than the proxy keeps answers for. */
 static void wait_for_other_thread(void)
 {
     pthread_t threads[THREADS], writer;
 
     for (int i = 0; i < THREADS; i++)
-        ET_CHECK(!pthread_create(&threads[i], NULL, ask_much, NULL), "no thread");
+        ET_CHECK(!pthread_create(&threads[i], NULL, query_much, NULL), "no thread");
     ET_CHECK(!pthread_create(&writer, NULL, write_late, NULL), "no thread");
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
@@ -156,11 +156,11 @@ int main(int argc, char **argv)
     ET_MPI(get_alone("app://all", "never", 0, &data));
     ET_MPI(MPI_Info_free(&data));
     check_ended("app://all");
-    /* a set that holds this process is looked at over there */
+    /* a set that holds this process is read over there */
     make_set(rank ? "app://one" : "app://zero", "mpi://SELF");
     await_set(rank ? "app://zero" : "app://one");
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_members_end");
+        et_log("PASS session_members_end");
     return 0;
 }

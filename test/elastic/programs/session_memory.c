@@ -9,7 +9,7 @@
 
 enum {
     BYTES_EACH = 128,
-    BYTES_AT_ONCE = 2048        /* libfabric takes room for 16 addresses at a time, of 113 bytes each */
+    BYTES_AT_ONCE = 2048        /* libfabric takes space for 16 addresses at a time, of 113 bytes each */
 };
 
 struct news {
@@ -29,7 +29,7 @@ static struct news take_change(const char *set, int taken)
     return news;
 }
 
-/* The joining process is told the number of changes by the first message. */
+/* The joining process is notified of the number of changes by the first message. */
 static MPI_Comm connect_next(const char *set, int *taken)
 {
     MPI_Comm comm = connect_set(set, "change");
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_rank(comm, &rank));
     if (rank == 0) {
         check_growth(middle, measure(), (changes - changes / 2) / 2);
-        et_say("PASS session_memory");
+        et_log("PASS session_memory");
     }
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));

@@ -15,7 +15,7 @@ enum {
     SETS = 16, KEPT = 5, LATE = 16      /* how many are known at a time */
 };
 
-enum life { NEVER, LIVES, LEAVES, GONE };       /* LEAVES: has been told to, and may have ended */
+enum life { NEVER, LIVES, LEAVES, GONE };       /* LEAVES: has been requested to, and may have ended */
 
 struct list {                   /* of uids, in the order of a set */
     int n, uids[MEMBERS];
@@ -27,7 +27,7 @@ struct known {
 };
 
 struct late {                   /* messages of a process that leaves, which are received later */
-    int from, to, kept;         /* from uid to uid, on which communicator of those that are kept */
+    int from, to, saved;         /* from uid to uid, on which communicator of those that are kept */
     int n, bytes, tag;          /* how many, of so many bytes, with this tag and the next ones */
 };
 
@@ -38,7 +38,7 @@ struct model {
     pset_name set;              /* of all processes, as the program sees it; one of those that are known */
     int n_sets, n_late;
     struct known sets[SETS];
-    struct list kept[KEPT];     /* members of communicators that are had over changes; 0: there is none */
+    struct list saved[KEPT];     /* members of communicators that are had over changes; 0: there is none */
     struct late late[LATE];
     unsigned char life[UIDS];
     short started_by[UIDS];     /* the tag of the change; 0: launched */
@@ -70,7 +70,7 @@ static inline void pause_own(void)
 
 /* ---- lists: the algebra of MPI's groups ---------------------------------------------------------------------- */
 
-static inline int place_of(const struct list *list, int uid)
+static inline int index_of(const struct list *list, int uid)
 {
     for (int i = 0; i < list->n; i++)
         if (list->uids[i] == uid)
@@ -80,7 +80,7 @@ static inline int place_of(const struct list *list, int uid)
 
 static inline int holds(const struct list *list, int uid)
 {
-    return place_of(list, uid) >= 0;
+    return index_of(list, uid) >= 0;
 }
 
 static inline void append(struct list *list, int uid)
@@ -209,7 +209,7 @@ static struct {
     int n, uids[UIDS];
 } met = {.group = MPI_GROUP_EMPTY };
 
-static inline void forget_met(void)
+static inline void discard_met(void)
 {
     if (met.group != MPI_GROUP_EMPTY)
         ET_MPI(MPI_Group_free(&met.group));
@@ -225,7 +225,7 @@ static inline int has_met(int uid)
     return 0;
 }
 
-static inline void meet(MPI_Group group, const struct list *members)
+static inline void rendezvous(MPI_Group group, const struct list *members)
 {
     MPI_Group before = met.group;
     int n;
@@ -244,13 +244,13 @@ static inline void meet(MPI_Group group, const struct list *members)
 static inline struct list list_of(MPI_Group group)
 {
     struct list list = { 0 };
-    int places[MEMBERS], found[MEMBERS];
+    int positions[MEMBERS], found[MEMBERS];
 
     ET_MPI(MPI_Group_size(group, &list.n));
     ET_CHECK(list.n <= MEMBERS, "a group of %d processes", list.n);
     for (int i = 0; i < list.n; i++)
-        places[i] = i;
-    ET_MPI(MPI_Group_translate_ranks(group, list.n, places, met.group, found));
+        positions[i] = i;
+    ET_MPI(MPI_Group_translate_ranks(group, list.n, positions, met.group, found));
     for (int i = 0; i < list.n; i++)
         list.uids[i] = found[i] == MPI_UNDEFINED ? -1 : met.uids[found[i]];
     return list;
@@ -258,22 +258,22 @@ static inline struct list list_of(MPI_Group group)
 
 static inline void check_group(const char *name, const struct list *members, MPI_Group group)
 {
-    struct list told = list_of(group);
+    struct list notified = list_of(group);
 
-    ET_CHECK(told.n == members->n, "SA3: %s has %d members, not %d", name, told.n, members->n);
-    for (int i = 0; i < told.n; i++)
-        ET_CHECK(told.uids[i] == members->uids[i], "SA3: uid %d at place %d of %s, not %d", told.uids[i], i, name,
-                 members->uids[i]);
+    ET_CHECK(notified.n == members->n, "SA3: %s has %d members, not %d", name, notified.n, members->n);
+    for (int i = 0; i < notified.n; i++)
+        ET_CHECK(notified.uids[i] == members->uids[i], "SA3: uid %d at position %d of %s, not %d", notified.uids[i], i,
+                 name, members->uids[i]);
 }
 
 /* Whether this process is its first that has not ended: 1, 0 or, if nobody knows, -1. */
 static inline int is_primary(const struct list *members)
 {
-    int place = place_of(members, me), sure = 1;
+    int position = index_of(members, me), sure = 1;
 
-    if (place < 0)
+    if (position < 0)
         return 0;
-    for (int i = 0; i < place; i++) {
+    for (int i = 0; i < position; i++) {
         if (model.life[members->uids[i]] == LIVES)
             return 0;
         sure = sure && model.life[members->uids[i]] == GONE;
@@ -298,7 +298,7 @@ static inline void check_info(const char *name, const struct list *members, MPI_
              "SI3: %s is %s", name, value);
 }
 
-/* What is known of a set is what everybody is told, at any time. */
+/* What is known of a set is what every process gets, at any time. */
 static inline void check_set(const char *name, const struct list *members)
 {
     enum life fate = fate_of(members);

@@ -460,6 +460,6 @@ int main(int argc, char **argv)
     if (world)
         ET_MPI(MPI_Finalize());
     if (rank == 0)
-        et_say("PASS session_named");
+        et_log("PASS session_named");
     return 0;
 }

@@ -75,7 +75,7 @@ static void check_predefined(int size)
 }
 
 /* NAME,SIZE,LOW: ranks LOW ... LOW+SIZE-1 are in it.  Returns its place in the list if this process is. */
-static int check_set(const char *text, int rank, int place)
+static int check_set(const char *text, int rank, int position)
 {
     char name[MPI_MAX_PSET_NAME_LEN], other[MPI_MAX_PSET_NAME_LEN], value[32];
     int size, low;
@@ -92,11 +92,11 @@ static int check_set(const char *text, int rank, int place)
     other[0] = (char) (other[0] - 'a' + 'A');
     check_unknown(other);
     if (mine)
-        check_listed(place, name);
+        check_listed(position, name);
     return mine;
 }
 
-/* A set is ended for those who still look at it when one of its processes has gone (SI7). */
+/* A set is ended for those who still read it when one of its processes has ended (SI7). */
 static void wait_for_all(void)
 {
     MPI_Group group;
@@ -112,7 +112,7 @@ static void wait_for_all(void)
 int main(int argc, char **argv)
 {
     char sets[1024], *rest = sets;
-    int n, length = 0, place = 3, size, rank;
+    int n, length = 0, position = 3, size, rank;
     MPI_Group group;
     MPI_Session closed;
 
@@ -125,9 +125,9 @@ int main(int argc, char **argv)
 
     check_predefined(size);
     for (char *text = strtok_r(rest, ";", &rest); text; text = strtok_r(NULL, ";", &rest))
-        place += check_set(text, rank, place);
+        position += check_set(text, rank, position);
     ET_MPI(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
-    ET_CHECK(n == place, "%d sets, expected %d", n, place);
+    ET_CHECK(n == position, "%d sets, expected %d", n, position);
     ET_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, NULL), MPI_ERR_ARG, "pset");
     ET_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n + 100, &length, NULL), MPI_ERR_ARG, "pset");
     ET_ERROR(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, -1, &length, NULL), MPI_ERR_ARG, NULL);
@@ -143,6 +143,6 @@ int main(int argc, char **argv)
     ET_CHECK(closed == MPI_SESSION_NULL, "the handle is not null after MPI_Session_finalize");
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_names");
+        et_log("PASS session_names");
     return 0;
 }

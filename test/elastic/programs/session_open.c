@@ -26,7 +26,7 @@ static void check_key(MPI_Info info, const char *key, const char *expected)
     ET_CHECK(flag && !strcmp(value, expected), "%s is '%s', not '%s'", key, value, expected);
 }
 
-static void check_level(const char *wanted, const char *told)
+static void check_level(const char *wanted, const char *notified)
 {
     MPI_Session session;
     MPI_Info given, info;
@@ -38,7 +38,7 @@ static void check_level(const char *wanted, const char *told)
     /* what the program does with its object later is its own business */
     ET_MPI(MPI_Info_set(given, "colour", "red"));
     ET_MPI(MPI_Session_get_info(session, &info));
-    check_key(info, "thread_level", told);
+    check_key(info, "thread_level", notified);
     check_key(info, "colour", "green");
     ET_MPI(MPI_Info_free(&info));
     ET_MPI(MPI_Info_free(&given));
@@ -105,6 +105,6 @@ int main(int argc, char **argv)
     check_level("nonsense", "MPI_THREAD_MULTIPLE");
     check_handler();
     check_not_open();
-    et_say("PASS session_open");
+    et_log("PASS session_open");
     return 0;
 }

@@ -1,7 +1,8 @@
 /*
  * SI3, SI4, SI7, SR7, SR8, SR11, SL2, SO4, SO8, SX2: unusual orders.  Each process has two sessions and ends either, or
- * both and opens others, while a change is offered, and between being told of it and answering; sets are asked for
- * after their processes have gone.  Run by 2 processes, to which one is added, which is removed, and another, declined.
+ * both and opens others, while a change is offered, and between being notified of it and answering; sets are requested
+ * after their processes have ended.  Run by 2 processes, to which one is added, which is removed, and another,
+ * declined.
  */
 
 #include "session_changes.h"
@@ -68,7 +69,7 @@ static void check_session(int joins, int uid)
     ET_MPI(MPI_Info_free(&info));
 }
 
-static void check_told(const struct change *change, const char *type, int old_size, int new_size)
+static void check_notified(const struct change *change, const char *type, int old_size, int new_size)
 {
     char old[16], new[16], tag[16];
     pset_name value;
@@ -90,7 +91,7 @@ static void check_told(const struct change *change, const char *type, int old_si
     ET_MPI(MPI_Info_free(&info));
 }
 
-/* Rank 0 is offered, is told, and accepts, with other sessions each time. */
+/* Rank 0 is offered, is notified, and accepts, with other sessions each time. */
 static struct change take(const char *set, pset_name after, int old_size)
 {
     static const char *const keys[][2] = {
@@ -106,7 +107,7 @@ static struct change take(const char *set, pset_name after, int old_size)
     end_sessions();
     change = get_change(set);
     int adds = change.type == MPIX_RC_ADD;
-    check_told(&change, adds ? "add" : "sub", old_size, old_size + (adds ? 1 : -1));
+    check_notified(&change, adds ? "add" : "sub", old_size, old_size + (adds ? 1 : -1));
     ET_MPI(MPI_Info_free(&change.info));
     change_sessions();
     set_after(set, &change, after);
@@ -140,7 +141,7 @@ static void join(pset_name delta)
     check_session(1, 2);
     end_sessions();
     check_session(1, 2);
-    ET_CHECK(is_joiner(again) && !strcmp(again, delta), "SI5: %s was %s", again, delta);
+    ET_CHECK(is_joining_process(again) && !strcmp(again, delta), "SI5: %s was %s", again, delta);
     use(whole, "with all again");
     while (session_value("mpidynres_pending_shutdown", again) && strcmp(again, "yes"))
         et_sleep_ms(1);
@@ -149,10 +150,10 @@ static void join(pset_name delta)
     exit(0);
 }
 
-/* SL2, SI7, SO4, SO8: the set of those who have gone, and the one that they were in. */
-static void check_gone(const char *delta, const char *whole)
+/* SL2, SI7, SO4, SO8: the set of those who have ended, and the one that they were in. */
+static void check_ended_now(const char *delta, const char *whole)
 {
-    const char *const gone[] = { delta, whole };
+    const char *const ended_one[] = { delta, whole };
     pset_name rest;
     MPI_Group group;
     MPI_Info info;
@@ -160,13 +161,13 @@ static void check_gone(const char *delta, const char *whole)
 
     await_state(delta, "ended");
     for (int i = 0; i < 2; i++) {
-        ET_ERROR(MPI_Group_from_session_pset(session, gone[i], &group), MPI_ERR_PROC_ABORTED, NULL);
-        ET_MPI(MPI_Session_get_pset_info(session, gone[i], &info));
+        ET_ERROR(MPI_Group_from_session_pset(session, ended_one[i], &group), MPI_ERR_PROC_ABORTED, NULL);
+        ET_MPI(MPI_Session_get_pset_info(session, ended_one[i], &info));
         expect(info, "mpi_size", i ? "3" : "1", "SI3");
         expect(info, "mpix_state", "ended", "SI3");
         ET_MPI(MPI_Info_free(&info));
-        ET_MPI(MPIX_Session_pset_exists(session, gone[i], &flag, NULL));
-        ET_CHECK(!flag, "SI6: %s runs", gone[i]);
+        ET_MPI(MPIX_Session_pset_exists(session, ended_one[i], &flag, NULL));
+        ET_CHECK(!flag, "SI6: %s runs", ended_one[i]);
         end_sessions();
     }
     make_set(MPIX_PSETOP_DIFFERENCE, whole, delta, rest);
@@ -181,13 +182,13 @@ static void check_gone(const char *delta, const char *whole)
     ET_ERROR(MPIX_Session_pset_free(session, delta), MPI_ERR_ARG, NULL);
 }
 
-/* By a session that was not there when it was told. */
+/* By a session that was not there when it was notified. */
 static void decline_last(void)
 {
     struct change change = await_change(NULL);
 
     ET_CHECK(change.type == MPIX_RC_ADD, "type %d", change.type);
-    check_told(&change, "add", 2, 3);
+    check_notified(&change, "add", 2, 3);
     end_sessions();
     decline_change(&change);
     ET_ERROR(MPIX_Session_rc_accept(session, change.tag, MPI_INFO_NULL), MPI_ERR_ARG, "tag");
@@ -195,8 +196,8 @@ static void decline_last(void)
     ET_ERROR(MPIX_Session_rc_decline(session, change.tag), MPI_ERR_ARG, "tag");
 }
 
-/* The communicator that says what comes is of a session that stays. */
-static MPI_Comm meet(MPI_Session * lasting)
+/* The communicator that states what comes is of a session that stays. */
+static MPI_Comm rendezvous(MPI_Session * lasting)
 {
     MPI_Group group;
     MPI_Comm made;
@@ -217,9 +218,9 @@ int main(int argc, char **argv)
     et_options(&argc, &argv);
     session = open_another();
     other = open_another();
-    if (is_joiner(delta))
+    if (is_joining_process(delta))
         join(delta);
-    comm = meet(&lasting);
+    comm = rendezvous(&lasting);
     check_session(0, rank);
     if (rank == 0)
         take("mpi://WORLD", whole, 2);
@@ -231,7 +232,7 @@ int main(int argc, char **argv)
     if (rank == 0)
         strcpy(delta, take(whole, rest, 3).delta);
     ET_MPI(MPI_Bcast(delta, sizeof(delta), MPI_BYTE, 0, comm));
-    check_gone(delta, whole);
+    check_ended_now(delta, whole);
     if (rank == 0)
         decline_last();
     ET_MPI(MPI_Comm_free(&comm));
@@ -239,6 +240,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Session_finalize(&session));
     ET_MPI(MPI_Session_finalize(&lasting));
     if (rank == 0)
-        et_say("PASS session_orders");
+        et_log("PASS session_orders");
     return 0;
 }

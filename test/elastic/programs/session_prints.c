@@ -1,6 +1,6 @@
 /*
  * I5, SR1: what a program with process sets prints is read while it runs, and however much it is.  Every process makes
- * a set (--dynamic 1: looks for changes instead), says READY and goes on when the reader, who has seen that, has made
+ * a set (--dynamic 1: looks for changes instead), prints READY and goes on when the reader, who has seen that, has made
  * the file `go`; one of them then ends, and the others print --kb kilobytes each.
  */
 
@@ -29,10 +29,10 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Group_size(world, &size));
     ET_MPI(MPI_Group_free(&world));
     use_sets((int) et_number(argc, argv, "dynamic", 0));
-    et_say("READY %d", rank);
+    et_log("READY %d", rank);
     et_await_file("go");
     for (long i = 0; i < kb && (rank > 0 || size == 1); i++)
-        et_say("PRINTED %d %ld %01000d", rank, i, 0);
+        et_log("PRINTED %d %ld %01000d", rank, i, 0);
     ET_MPI(MPI_Session_finalize(&session));
     return 0;
 }

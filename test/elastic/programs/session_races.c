@@ -96,7 +96,7 @@ static void race_to_free_and_move(void)
     ET_MPI(MPI_Barrier(all));
 }
 
-static void look(const char *name, int *serial, int *members)
+static void query(const char *name, int *serial, int *members)
 {
     pset_name value;
     MPI_Info info;
@@ -119,7 +119,7 @@ static void race_to_replace(void)
     ET_MPI(MPI_Barrier(all));
     ET_MPI(MPIX_Session_pset_move(session, own, "app://last"));
     ET_MPI(MPI_Barrier(all));
-    look("app://last", &seen[0], &seen[1]);
+    query("app://last", &seen[0], &seen[1]);
     ET_MPI(MPI_Allreduce(seen, most, 2, MPI_INT, MPI_MAX, all));
     ET_MPI(MPI_Allreduce(seen, least, 2, MPI_INT, MPI_MIN, all));
     ET_CHECK(most[0] == least[0] && most[1] == least[1], "SA3: serial %d to %d, size %d to %d", least[0], most[0],
@@ -127,7 +127,7 @@ static void race_to_replace(void)
     ET_MPI(MPI_Barrier(all));
 }
 
-/* Who makes one after it was told of another one gets a greater number. */
+/* Who makes one after it was notified of another one gets a greater number. */
 static void count_serials(void)
 {
     int before = 0, serial, members;
@@ -136,7 +136,7 @@ static void count_serials(void)
     if (rank > 0)
         ET_MPI(MPI_Recv(&before, 1, MPI_INT, rank - 1, 0, all, MPI_STATUS_IGNORE));
     make_first(size, name);
-    look(name, &serial, &members);
+    query(name, &serial, &members);
     ET_CHECK(serial > before, "SA1: serial %d after %d", serial, before);
     if (rank + 1 < size)
         ET_MPI(MPI_Send(&serial, 1, MPI_INT, rank + 1, 0, all));
@@ -148,15 +148,15 @@ static void count_serials(void)
 static int is_first_reversed(const char *name)
 {
     MPI_Group group, world;
-    int n, places[8], found[8], right = 1;
+    int n, positions[8], found[8], right = 1;
 
     ET_MPI(MPI_Group_from_session_pset(session, name, &group));
     ET_MPI(MPI_Comm_group(all, &world));
     ET_MPI(MPI_Group_size(group, &n));
     ET_CHECK(n >= 1 && n <= size, "SA3: %d members", n);
     for (int i = 0; i < n; i++)
-        places[i] = i;
-    ET_MPI(MPI_Group_translate_ranks(group, n, places, world, found));
+        positions[i] = i;
+    ET_MPI(MPI_Group_translate_ranks(group, n, positions, world, found));
     for (int i = 0; i < n; i++)
         right = right && found[i] == n - 1 - i;
     ET_MPI(MPI_Group_free(&group));
@@ -165,7 +165,7 @@ static int is_first_reversed(const char *name)
 }
 
 /* Rank 0 moves sets of other sizes to the name, and knows the serial of each; the others see some of them, in order. */
-static void look_while_it_moves(void)
+static void query_while_it_moves(void)
 {
     const char *name = "app://main";
     int sizes[MOVES + 1], serials[MOVES + 1], serial, members, last = 0, running = 0, k;
@@ -176,7 +176,7 @@ static void look_while_it_moves(void)
         for (k = 0; k < MOVES; k++) {
             make_first(1 + k % size, next);
             ET_MPI(MPIX_Session_pset_move(session, next, name));
-            look(name, &serials[k], &sizes[k]);
+            query(name, &serials[k], &sizes[k]);
             ET_CHECK(sizes[k] == 1 + k % size, "SO7: size %d, not %d", sizes[k], 1 + k % size);
         }
     }
@@ -187,7 +187,7 @@ static void look_while_it_moves(void)
         ET_MPI(MPIX_Session_pset_exists(session, name, &running, NULL));
         if (!running)
             continue;
-        look(name, &serial, &members);
+        query(name, &serial, &members);
         ET_CHECK(serial >= last, "SA1: serial %d after %d", serial, last);
         ET_CHECK(is_first_reversed(name), "SA3: the members of %s are in another order", name);
         if (serial > last && n < MOVES) {
@@ -221,11 +221,11 @@ int main(int argc, char **argv)
         race_to_replace();
         count_serials();
     }
-    look_while_it_moves();
+    query_while_it_moves();
     ET_MPI(MPI_Barrier(all));
     ET_MPI(MPI_Comm_free(&all));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_races");
+        et_log("PASS session_races");
     return 0;
 }

@@ -9,7 +9,7 @@
  *
  * --seed S, --changes N: how many are taken or declined; --say 1: each step, on standard error; --only NAME: steps of
  * one kind; --deaths 1: processes that join or leave may die; --stranger 1: each has a thread with a session of its
- * own.  mpiexec's policy says what changes are offered:
+ * own.  mpiexec's policy states what changes are offered:
  *
  *     mpiexec -n 2 --adapt-range 1:6 --adapt-policy random:7 --adapt-interval 20ms session_random --seed 7 --changes 40
  */
@@ -20,23 +20,23 @@
 /* ---- of its own ---------------------------------------------------------------------------------------------- */
 
 /* SI1, SI2: the list only grows. */
-static void look_at_list(void)
+static void query_list(void)
 {
-    static int told;
-    static pset_name last;      /* of those that were told */
+    static int notified;
+    static pset_name last;      /* of those that were notified */
     pset_name name;
     MPI_Info psets;
     int n, length = sizeof(name);
 
     ET_MPI(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
-    ET_CHECK(n >= told && n >= 2, "SI1: %d sets after %d", n, told);
-    if (told) {
-        ET_MPI(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, told - 1, &length, name));
+    ET_CHECK(n >= notified && n >= 2, "SI1: %d sets after %d", n, notified);
+    if (notified) {
+        ET_MPI(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, notified - 1, &length, name));
         ET_CHECK(!strcmp(name, last), "SI1: %s was %s", name, last);
     }
-    told = n;
+    notified = n;
     length = sizeof(last);
-    ET_MPI(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, told - 1, &length, last));
+    ET_MPI(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, notified - 1, &length, last));
     ET_MPI(MPIX_Session_get_psets(session, MPI_INFO_NULL, &psets));
     for (int i = 0; i < model.n_sets; i++)
         ET_CHECK(value_of(psets, model.sets[i].name, name) == holds(&model.sets[i].members, me), "SI2: %s",
@@ -60,7 +60,7 @@ static void make_own(void)
 }
 
 /* SN4: those that live, at least. */
-static void look_at_all(void)
+static void query_all_sets(void)
 {
     pset_name value;
     MPI_Info info;
@@ -70,7 +70,7 @@ static void look_at_all(void)
     ET_MPI(MPI_Info_free(&info));
 }
 
-static void look_at_world(void)
+static void query_world(void)
 {
     struct list own_world = world_of(me);
 
@@ -99,10 +99,10 @@ static void by_the_way(void)
             make_own();
             break;
         case 3:
-            look_at_list();
+            query_list();
             break;
         case 4:
-            look_at_all();
+            query_all_sets();
             break;
         case 5:
             reopen();
@@ -114,7 +114,7 @@ static void by_the_way(void)
             connect_self();
             break;
         case 8:
-            look_at_world();
+            query_world();
             break;
         default:
             pause_own();
@@ -183,7 +183,7 @@ static void begin(void)
     pset_name delta, uid;
 
     for (int i = 0; i < KEPT; i++)
-        kept[i] = MPI_COMM_NULL;
+        saved[i] = MPI_COMM_NULL;
     own_random = et.seed * 40503u + (unsigned) getpid();
     if (deaths)
         may_die();
@@ -192,9 +192,9 @@ static void begin(void)
     ET_CHECK(session_value("mpidynres_process_id", uid), "SI4: no mpidynres_process_id");
     me = atoi(uid);
     own_random = et.seed * 40503u + (unsigned) me * 2654435761u;
-    if (stranger.runs)
-        start_stranger();
-    if (is_joiner(delta))
+    if (outsider.runs)
+        start_outsider();
+    if (is_joining_process(delta))
         begin_joining(delta);
     else
         begin_launched();
@@ -210,7 +210,7 @@ static const struct step {
     {"split", step_split}, {"from_group", step_from_group}, {"take_away", step_take_away}, {"rename", step_rename},
     {"data", step_data}, {"text", step_text}, {"communicator", step_communicator}, {"two", step_two},
     {"intercomm", step_intercomm}, {"window", step_window}, {"renew", step_renew}, {"confirm", step_confirm},
-    {"receive_late", step_receive_late}, {"gone", step_gone}
+    {"receive_late", step_receive_late}, {"gone", step_ended}
 };
 
 static void run_step(const char *only)
@@ -220,7 +220,7 @@ static void run_step(const char *only)
     by_the_way();
     if (only && strcmp(only, step->name))
         return;
-    say("%s", step->name);
+    log_line("%s", step->name);
     step->run();
 }
 
@@ -256,15 +256,15 @@ static void take_steps(int changes, const char *only)
 int main(int argc, char **argv)
 {
     et_options(&argc, &argv);
-    says = (int) et_number(argc, argv, "say", 0);
+    logs = (int) et_number(argc, argv, "say", 0);
     deaths = (int) et_number(argc, argv, "deaths", 0);
-    stranger.runs = (int) et_number(argc, argv, "stranger", 0);
+    outsider.runs = (int) et_number(argc, argv, "stranger", 0);
     world = et.seed % WORLDS;
     begin();
     take_steps((int) et_number(argc, argv, "changes", 10), et_argument(argc, argv, "only", NULL));
     ET_MPI(MPI_Barrier(comm));
     end_sessions();
     if (rank == 0)
-        et_say("PASS session_random");
+        et_log("PASS session_random");
     return 0;
 }

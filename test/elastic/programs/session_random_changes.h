@@ -1,5 +1,5 @@
 /*
- * Changes of session_random: one process asks for one, or all do; it is accepted, before or after the others know, or
+ * Changes of session_random: one process requests one, or all do; it is accepted, before or after the others know, or
  * declined; who is removed leaves in one of several ways, and the others connect; SR4, SR5, SR7, SR8, SR9, SR11, SL1,
  * SL2, SL3, SF1, SF2.
  */
@@ -18,16 +18,16 @@ enum how { ORDERLY, WITHOUT_FREEING, WITHOUT_FINALIZING, BY_A_SIGNAL, HOWS };
 
 /* Who takes part in a change, as all have drawn it. */
 struct plan {
-    int asks, all_ask;          /* the rank that asks; or all do */
-    int tells_before;           /* the others are told before it is accepted */
+    int queries, all_query;          /* the rank that asks; or all do */
+    int notifies_before;           /* the others are notified before it is accepted */
     int may_decline;
     int keeps;                  /* the communicator of those who were there before a removal; or it is freed */
     enum how how;               /* they leave */
-    pset_name bound;            /* set that is asked for; "" for all */
+    pset_name bound;            /* set that is requested; "" for all */
     pset_name tag;              /* of the next communicator */
 };
 
-/* What all are told of a change. */
+/* What all get of a change. */
 struct news {
     int type;                   /* MPIX_RC_NONE: it was declined, or came to nothing */
     struct list members;        /* of the delta; of an addition only how many */
@@ -39,9 +39,9 @@ static struct plan draw_plan(void)
 {
     struct plan plan = { 0 };
 
-    plan.asks = draw(size);
-    plan.all_ask = draw(3) == 0;
-    plan.tells_before = draw(2);
+    plan.queries = draw(size);
+    plan.all_query = draw(3) == 0;
+    plan.notifies_before = draw(2);
     plan.may_decline = draw(2);
     plan.how = (enum how) draw(HOWS);
     plan.keeps = draw(2);
@@ -49,11 +49,11 @@ static struct plan draw_plan(void)
     make_up("change", plan.tag);
     if (draw(3) == 0 && fate_of(&set->members) == LIVES)
         strcpy(plan.bound, set->name);
-    if (plan.all_ask)
-        plan.tells_before = 1;
-    if (plan.all_ask || model.declined) /* mpiexec's policy stops if nobody wants its offers */
+    if (plan.all_query)
+        plan.notifies_before = 1;
+    if (plan.all_query || model.declined) /* mpiexec's policy stops if nobody wants its offers */
         plan.may_decline = 0;
-    if (plan.tells_before || (plan.how == BY_A_SIGNAL && !deaths))      /* SL3: these are only for who is let go */
+    if (plan.notifies_before || (plan.how == BY_A_SIGNAL && !deaths))      /* SL3: these are only for who is let go */
         plan.how %= WITHOUT_FINALIZING;
     return plan;
 }
@@ -63,23 +63,23 @@ static int leaves(const struct news *news)
     return news->type == MPIX_RC_SUB && holds(&news->members, me);
 }
 
-/* ---- the process that is told of it -------------------------------------------------------------------------- */
+/* ---- the process that is notified of it -------------------------------------------------------------------------- */
 
-/* None if another one is told of it; `asked` is the set that it was asked for.  SR4: there may be none for the one that
- * is bound, so at last it is asked for all. */
-static struct change ask(const struct plan *plan, const char **asked)
+/* None if another one is notified of it; `queried` is the set of the query.  SR4: there may be none for the one that
+ * is bound, so at last it is requested all. */
+static struct change ask(const struct plan *plan, const char **queried)
 {
     double end = et_seconds() + et.patience_s;
     int others = 0;
 
     for (int i = 0; !others; i++) {
-        *asked = i < 50 && plan->bound[0] ? plan->bound : i % 2 ? model.set : NULL;
-        struct change change = get_change(*asked);
+        *queried = i < 50 && plan->bound[0] ? plan->bound : i % 2 ? model.set : NULL;
+        struct change change = get_change(*queried);
         if (change.type == MPIX_RC_SUB && find_set(change.delta))
-            accept_change(&change, NULL, NULL); /* SF1: who had been told has left, others of it not yet */
+            accept_change(&change, NULL, NULL); /* SF1: who had been notified has left, others of it not yet */
         else if (change.type != MPIX_RC_NONE)
             return change;
-        if (plan->all_ask)
+        if (plan->all_query)
             ET_MPI(MPI_Iprobe(MPI_ANY_SOURCE, NEWS_TAG, comm, &others, MPI_STATUS_IGNORE));
         ET_CHECK(et_seconds() < end, "there is no change");
         et_sleep_ms(1);
@@ -87,10 +87,10 @@ static struct change ask(const struct plan *plan, const char **asked)
     return (struct change) {.type = MPIX_RC_NONE };
 }
 
-/* SR4: who is removed is last in the set that was asked for.  SF2: one that is added may have died. */
-static void learn_delta(struct news *news, const char *asked)
+/* SR4: who is removed is last in the set that was requested.  SF2: one that is added may have died. */
+static void learn_delta(struct news *news, const char *queried)
 {
-    const struct known *bound = asked ? find_set(asked) : NULL;
+    const struct known *bound = queried ? find_set(queried) : NULL;
     MPI_Group delta;
 
     int error = MPI_Group_from_session_pset(session, news->delta, &delta);
@@ -102,13 +102,13 @@ static void learn_delta(struct news *news, const char *asked)
     news->members = list_of(delta);
     ET_MPI(MPI_Group_free(&delta));
     for (int i = 0; i < news->members.n && bound && news->type == MPIX_RC_SUB; i++) {
-        int uid = news->members.uids[i], place = place_of(&bound->members, uid);
-        ET_CHECK(place >= 0 && place == bound->members.n - news->members.n + i,
-                 "SR4: uid %d at place %d of %s is removed", uid, place, asked);
+        int uid = news->members.uids[i], position = index_of(&bound->members, uid);
+        ET_CHECK(position >= 0 && position == bound->members.n - news->members.n + i,
+                 "SR4: uid %d at place %d of %s is removed", uid, position, queried);
     }
 }
 
-/* SI8: who is told of it cannot connect with those who join before he has accepted. */
+/* SI8: who is notified of it cannot connect with those who join before he has accepted. */
 static void check_proposed(const struct plan *plan, const struct news *news)
 {
     MPI_Comm never;
@@ -124,7 +124,7 @@ static void decline(const struct change *change, struct news *news)
     if (news->set[0])
         ET_MPI(MPIX_Session_pset_free(session, news->set));
     news->type = MPIX_RC_NONE;
-    say("%s is declined", news->delta);
+    log_line("%s is declined", news->delta);
 }
 
 /* SF2: those who join may have died, which is an error, or is found out later. */
@@ -141,12 +141,12 @@ static void accept(const struct change *change, const struct plan *plan, struct 
         return;
     ET_CHECK(deaths && class_of(error) == MPI_ERR_SPAWN && news->type == MPIX_RC_ADD, "SR7: class %d", class_of(error));
     ET_ERROR(MPIX_Session_rc_accept(session, change->tag, MPI_INFO_NULL), MPI_ERR_ARG, "tag");
-    if (!plan->tells_before)
+    if (!plan->notifies_before)
         news->type = MPIX_RC_NONE;
 }
 
-/* It is declined, or accepted now unless the others are told before. */
-static struct news take(struct change *change, const struct plan *plan, const char *asked)
+/* It is declined, or accepted now unless the others are notified before. */
+static struct news take(struct change *change, const struct plan *plan, const char *queried)
 {
     struct news news = {.type = change->type };
     pset_name old_size;
@@ -155,7 +155,7 @@ static struct news take(struct change *change, const struct plan *plan, const ch
     ET_CHECK(value_of(change->info, "mpix_old_size", old_size) && atoi(old_size) == size, "SR11: %s of %d", old_size,
              size);
     ET_MPI(MPI_Info_free(&change->info));
-    learn_delta(&news, asked);
+    learn_delta(&news, queried);
     pause_own();
     int declines = plan->may_decline && draw_own(3) == 0;
     if (!declines || draw_own(2))
@@ -167,14 +167,14 @@ static struct news take(struct change *change, const struct plan *plan, const ch
         decline(change, &news);
         return news;
     }
-    say("%s, %d %s, is accepted %s the others know", news.delta, news.members.n,
-        news.type == MPIX_RC_ADD ? "added" : "removed", plan->tells_before ? "after" : "before");
-    if (!plan->tells_before)
+    log_line("%s, %d %s, is accepted %s the others know", news.delta, news.members.n,
+        news.type == MPIX_RC_ADD ? "added" : "removed", plan->notifies_before ? "after" : "before");
+    if (!plan->notifies_before)
         accept(change, plan, &news);
     return news;
 }
 
-/* SF1, SR9: who has been told of it may leave without accepting; if all do it is complete. */
+/* SF1, SR9: who has been notified of it may leave without accepting; if all do it is complete. */
 static void accept_later(const struct change *change, const struct plan *plan, struct news *news)
 {
     pause_own();
@@ -182,17 +182,17 @@ static void accept_later(const struct change *change, const struct plan *plan, s
         accept(change, plan, news);
 }
 
-/* Where all ask nobody may be told of the next change before he knows of this one. */
-static void tell_news(const struct plan *plan, struct news *news, int tells)
+/* Where all ask nobody may be notified of the next change before he knows of this one. */
+static void notify_news(const struct plan *plan, struct news *news, int notifies)
 {
-    if (!plan->all_ask) {
-        share(news, sizeof(*news), plan->asks);
+    if (!plan->all_query) {
+        share(news, sizeof(*news), plan->queries);
         return;
     }
-    for (int i = 0; i < size && tells; i++)
+    for (int i = 0; i < size && notifies; i++)
         if (i != rank)
             ET_MPI(MPI_Send(news, sizeof(*news), MPI_BYTE, i, NEWS_TAG, comm));
-    if (!tells)
+    if (!notifies)
         ET_MPI(MPI_Recv(news, sizeof(*news), MPI_BYTE, MPI_ANY_SOURCE, NEWS_TAG, comm, MPI_STATUS_IGNORE));
     ET_MPI(MPI_Barrier(comm));
 }
@@ -204,15 +204,15 @@ static void leave(const struct plan *plan)
     pause_own();
     send_late();
     pause_own();
-    say("leaves");
+    log_line("leaves");
     if (plan->how == BY_A_SIGNAL)
         raise(SIGKILL);
     if (plan->how == WITHOUT_FINALIZING)
         _exit(0);
     if (plan->how == ORDERLY) {
         for (int i = 0; i < KEPT; i++)
-            if (kept[i] != MPI_COMM_NULL)
-                ET_MPI(MPI_Comm_free(&kept[i]));
+            if (saved[i] != MPI_COMM_NULL)
+                ET_MPI(MPI_Comm_free(&saved[i]));
         if (comm != MPI_COMM_NULL)
             ET_MPI(MPI_Comm_free(&comm));
     }
@@ -228,7 +228,7 @@ static void follow_removal(const struct plan *plan, const struct news *news)
     for (int i = 0; i < leaving->n; i++) {
         ET_CHECK(model.life[leaving->uids[i]] == LIVES, "SR4: uid %d has left", leaving->uids[i]);
         model.life[leaving->uids[i]] = LEAVES;
-        forget_late_for(leaving->uids[i]);
+        discard_late_for(leaving->uids[i]);
     }
     if (plan->keeps) {
         keep(comm, &everybody);
@@ -243,7 +243,7 @@ static void follow_removal(const struct plan *plan, const struct news *news)
     strcpy(model.set, news->set);
 }
 
-/* Uids of all are told by the first messages. */
+/* The first messages contain the uids of all. */
 static struct list learn_all(MPI_Comm made)
 {
     struct list everybody = { 0 };
@@ -298,8 +298,8 @@ static void count_change(const struct news *news)
             model.life[uid] = GONE;
 }
 
-/* SF2: none if one of those who join has died.  Some may have got one nevertheless, so all tell each other on the old
- * one. */
+/* SF2: none if one of those that join has died.  Some may have got one nevertheless, so all notify each other on the
+ * old one. */
 static MPI_Comm connect_next(const struct plan *plan, const struct news *news)
 {
     MPI_Comm next;
@@ -331,9 +331,9 @@ static void go_over_to(MPI_Comm next)
     comm = next;
     learn_comm(&everybody);
     share_model(0);
-    if (says) {
+    if (logs) {
         struct usage usage = measure();
-        say("has %ld descriptors, %ld mappings, %ld threads, %ld bytes", usage.descriptors, usage.mappings,
+        log_line("has %ld descriptors, %ld mappings, %ld threads, %ld bytes", usage.descriptors, usage.mappings,
             usage.threads, usage.heap);
     }
 }
@@ -342,25 +342,25 @@ static void change_all(void)
 {
     struct change change = {.type = MPIX_RC_NONE };
     struct news news = { 0 };
-    const char *asked = NULL;
+    const char *queried = NULL;
 
-    make_room(2);
+    make_capacity(2);
     const struct plan plan = draw_plan();
-    say("awaits a change, asked for %s by %s", plan.bound, plan.all_ask ? "all" : "one");
+    log_line("awaits a change, asked for %s by %s", plan.bound, plan.all_query ? "all" : "one");
     ET_MPI(MPI_Barrier(comm));
-    if (plan.all_ask || rank == plan.asks)
-        change = ask(&plan, &asked);
-    int is_told = change.type != MPIX_RC_NONE;
-    if (is_told)
-        news = take(&change, &plan, asked);
-    tell_news(&plan, &news, is_told);
+    if (plan.all_query || rank == plan.queries)
+        change = ask(&plan, &queried);
+    int is_notified = change.type != MPIX_RC_NONE;
+    if (is_notified)
+        news = take(&change, &plan, queried);
+    notify_news(&plan, &news, is_notified);
     count_change(&news);
     if (news.type == MPIX_RC_NONE) {
         if (!deaths)
             check_unknown(news.delta);
         return;
     }
-    if (is_told && plan.tells_before)
+    if (is_notified && plan.notifies_before)
         accept_later(&change, &plan, &news);
     if (news.type == MPIX_RC_SUB)
         follow_removal(&plan, &news);

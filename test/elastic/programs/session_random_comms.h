@@ -21,18 +21,18 @@ enum { USE_TAGS = 30000, NEWS_TAG, GONE_TAG, LATE_TAGS };
 
 static MPI_Comm comm = MPI_COMM_NULL;   /* of all; everybody has the rank of his place in the set */
 static int rank, size;
-static MPI_Comm kept[KEPT];     /* of those in the model that hold this process */
+static MPI_Comm saved[KEPT];     /* of those in the model that hold this process */
 static unsigned char sent[LARGE], got[LARGE];
-static int says;                /* what it does */
+static int logs;                /* what it does */
 
-static void say(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
+static void log_line(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
 
-static void say(const char *format, ...)
+static void log_line(const char *format, ...)
 {
     char what[4 * MPI_MAX_PSET_NAME_LEN];
     va_list list;
 
-    if (!says)
+    if (!logs)
         return;
     va_start(list, format);
     vsnprintf(what, sizeof(what), format, list);
@@ -61,7 +61,7 @@ static void learn_comm(const struct list *members)
     ET_MPI(MPI_Comm_size(comm, &size));
     ET_CHECK(size == members->n, "SA3: %d processes, not %d", size, members->n);
     ET_MPI(MPI_Comm_group(comm, &group));
-    meet(group, members);
+    rendezvous(group, members);
     ET_MPI(MPI_Group_free(&group));
 }
 
@@ -72,7 +72,7 @@ static MPI_Group group_of(const struct list *members)
     MPI_Group whole, part;
 
     for (int i = 0; i < members->n; i++)
-        ranks[i] = place_of(&everybody, members->uids[i]);
+        ranks[i] = index_of(&everybody, members->uids[i]);
     ET_MPI(MPI_Comm_group(comm, &whole));
     ET_MPI(MPI_Group_incl(whole, members->n, ranks, &part));
     ET_MPI(MPI_Group_free(&whole));
@@ -83,12 +83,12 @@ static MPI_Comm connect_list(const struct list *members, const char *tag)
 {
     MPI_Group group = group_of(members);
     MPI_Comm made;
-    int place;
+    int position;
 
     ET_MPI(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
     ET_MPI(MPI_Group_free(&group));
-    ET_MPI(MPI_Comm_rank(made, &place));
-    ET_CHECK(place == place_of(members, me), "SI7: rank %d of uid %d", place, me);
+    ET_MPI(MPI_Comm_rank(made, &position));
+    ET_CHECK(position == index_of(members, me), "SI7: rank %d of uid %d", position, me);
     return made;
 }
 
@@ -130,8 +130,8 @@ static void plan_late(const struct list *leaving)
     for (int j = 0; j < 4; j++) {
         int i = draw(KEPT), from = draw(leaving->n), n = 1 + draw(20), bytes = draw(2) ? SMALL : EAGER;
         int to = draw(MEMBERS);
-        struct list living = with_life(&model.kept[i], LIVES);
-        if (model.n_late == LATE || !living.n || !holds(&model.kept[i], leaving->uids[from]))
+        struct list living = with_life(&model.saved[i], LIVES);
+        if (model.n_late == LATE || !living.n || !holds(&model.saved[i], leaving->uids[from]))
             continue;
         model.late[model.n_late++] = (struct late) {
             leaving->uids[from], living.uids[to % living.n], i, n, bytes, LATE_TAGS + 100 * (++model.made_up % 1000)
@@ -139,7 +139,7 @@ static void plan_late(const struct list *leaving)
     }
 }
 
-static void forget_late_for(int uid)
+static void discard_late_for(int uid)
 {
     for (int j = 0; j < model.n_late; j++)
         if (model.late[j].to == uid)
@@ -152,8 +152,8 @@ static void send_late(void)
         const struct late *late = &model.late[j];
         for (int tag = late->tag; tag < late->tag + late->n && late->from == me; tag++) {
             et_fill(sent, (size_t) late->bytes, me, tag);
-            ET_MPI(MPI_Send(sent, late->bytes, MPI_BYTE, place_of(&model.kept[late->kept], late->to), tag,
-                            kept[late->kept]));
+            ET_MPI(MPI_Send(sent, late->bytes, MPI_BYTE, index_of(&model.saved[late->saved], late->to), tag,
+                            saved[late->saved]));
         }
     }
 }
@@ -164,8 +164,8 @@ static void step_receive_late(void)
     for (int j = 0; j < model.n_late; j++) {
         const struct late *late = &model.late[j];
         for (int tag = late->tag + late->n; tag-- > late->tag && late->to == me;) {
-            ET_MPI(MPI_Recv(got, late->bytes, MPI_BYTE, place_of(&model.kept[late->kept], late->from), tag,
-                            kept[late->kept], MPI_STATUS_IGNORE));
+            ET_MPI(MPI_Recv(got, late->bytes, MPI_BYTE, index_of(&model.saved[late->saved], late->from), tag,
+                            saved[late->saved], MPI_STATUS_IGNORE));
             et_verify(got, (size_t) late->bytes, late->from, tag, "a message of one that has left");
         }
     }
@@ -176,12 +176,12 @@ static void step_receive_late(void)
 /* ---- communicators that are kept ----------------------------------------------------------------------------- */
 
 /* Late messages on it could not be received any more. */
-static void forget_kept(int i)
+static void discard_saved(int i)
 {
     step_receive_late();
-    if (kept[i] != MPI_COMM_NULL)
-        end_comm(&kept[i], &model.kept[i]);
-    model.kept[i] = (struct list) { 0 };
+    if (saved[i] != MPI_COMM_NULL)
+        end_comm(&saved[i], &model.saved[i]);
+    model.saved[i] = (struct list) { 0 };
 }
 
 /* Of these members, to be used again after other changes. */
@@ -189,9 +189,9 @@ static void keep(MPI_Comm made, const struct list *members)
 {
     int i = draw(KEPT);
 
-    forget_kept(i);
-    model.kept[i] = *members;
-    kept[i] = made;
+    discard_saved(i);
+    model.saved[i] = *members;
+    saved[i] = made;
 }
 
 /* ---- traffic ------------------------------------------------------------------------------------------------- */
@@ -199,9 +199,9 @@ static void keep(MPI_Comm made, const struct list *members)
 /* Each of the living sends to the one that is so much further, and receives. */
 static void rotate(MPI_Comm on, const struct list *members, const struct list *living, int bytes, int tag)
 {
-    int place = place_of(living, me), n = living->n, away = draw(n), any = draw(2);
-    int to = place_of(members, living->uids[(place + away) % n]), from = living->uids[(place + n - away) % n];
-    int source = any ? MPI_ANY_SOURCE : place_of(members, from);
+    int position = index_of(living, me), n = living->n, away = draw(n), any = draw(2);
+    int to = index_of(members, living->uids[(position + away) % n]), from = living->uids[(position + n - away) % n];
+    int source = any ? MPI_ANY_SOURCE : index_of(members, from);
     MPI_Request requests[2];
     MPI_Status status[2];
 
@@ -216,7 +216,7 @@ static void rotate(MPI_Comm on, const struct list *members, const struct list *l
         ET_MPI(MPI_Isend(sent, bytes, MPI_BYTE, to, tag, on, &requests[1]));
         ET_MPI(MPI_Waitall(2, requests, status));
     }
-    ET_CHECK(status[0].MPI_SOURCE == place_of(members, from), "a message of rank %d", status[0].MPI_SOURCE);
+    ET_CHECK(status[0].MPI_SOURCE == index_of(members, from), "a message of rank %d", status[0].MPI_SOURCE);
     et_verify(got, (size_t) bytes, from, tag, "a message");
 }
 
@@ -274,14 +274,14 @@ static void step_traffic(void)
 {
     int i = draw(KEPT + 1);
 
-    if (i == KEPT || !model.kept[i].n)
+    if (i == KEPT || !model.saved[i].n)
         use_all();
     else
-        use_if_member(kept[i], &model.kept[i]);
+        use_if_member(saved[i], &model.saved[i]);
 }
 
 /* SL4: what needs a member that has ended is an error, also what all the others call. */
-static int call_with_gone(MPI_Comm on, int how, int peer)
+static int call_with_ended(MPI_Comm on, int how, int peer)
 {
     int flag = 0, error, one = 1, sum;
 
@@ -301,16 +301,16 @@ static int call_with_gone(MPI_Comm on, int how, int peer)
 }
 
 /* What it has sent is received before: over a network it is lost with what is sent to it. */
-static void step_gone(void)
+static void step_ended(void)
 {
     int i = draw(KEPT), how = draw(4), any = draw(MEMBERS);
-    struct list gone = with_life(&model.kept[i], GONE), living = with_life(&model.kept[i], LIVES);
+    struct list ended_one = with_life(&model.saved[i], GONE), living = with_life(&model.saved[i], LIVES);
 
     step_receive_late();
-    if (!gone.n || !holds(&living, me))
+    if (!ended_one.n || !holds(&living, me))
         return;
-    int peer = place_of(&model.kept[i], gone.uids[any % gone.n]);
-    int class = class_of(call_with_gone(kept[i], how, peer));
+    int peer = index_of(&model.saved[i], ended_one.uids[any % ended_one.n]);
+    int class = class_of(call_with_ended(saved[i], how, peer));
     ET_CHECK(class == MPIX_ERR_PROC_FAILED || (how == 3 && class == MPI_ERR_OTHER), "SL4: way %d: %d", how, class);
 }
 

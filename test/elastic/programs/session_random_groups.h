@@ -110,8 +110,8 @@ static void step_intercomm(void)
  * behind them counts the members. */
 static void use_window(MPI_Win win, unsigned char *memory, const struct list *members, int bytes, int away, int tag)
 {
-    int n = members->n, place = place_of(members, me), to = (place + away) % n;
-    int from = members->uids[(place + n - away) % n];
+    int n = members->n, position = index_of(members, me), to = (position + away) % n;
+    int from = members->uids[(position + n - away) % n];
     long *count = (long *) (memory + bytes), one = 1;
 
     *count = 0;
@@ -127,7 +127,7 @@ static void use_window(MPI_Win win, unsigned char *memory, const struct list *me
     ET_MPI(MPI_Accumulate(&one, 1, MPI_LONG, 0, bytes, 1, MPI_LONG, MPI_SUM, win));
     ET_MPI(MPI_Win_unlock(0, win));
     ET_MPI(MPI_Win_fence(0, win));
-    ET_CHECK(*count == (place == 0 ? n : 0), "%ld of %d have been counted", *count, n);
+    ET_CHECK(*count == (position == 0 ? n : 0), "%ld of %d have been counted", *count, n);
 }
 
 static void step_window(void)

@@ -1,5 +1,5 @@
 /*
- * Sessions of session_random: one has the communicators and lasts, `session` looks at sets and may be another one at
+ * Sessions of session_random: one has the communicators and lasts, `session` reads sets and may be another one at
  * any time, and a thread that knows nothing of the others may have its own; SX2, SX5, SX7, SX11, ST1, SW3.
  */
 
@@ -44,11 +44,11 @@ static void open_sessions(void)
 
 static int connect_all(const char *set, const char *tag, MPI_Comm * made)
 {
-    MPI_Session looks = session;
+    MPI_Session polls = session;
 
     session = lasting;
     int error = try_connect(set, tag, made);
-    session = looks;
+    session = polls;
     return error;
 }
 
@@ -81,11 +81,11 @@ static void step_renew(void)
     step_receive_late();
     for (int i = 0; i < KEPT; i++) {
         if (!frees)
-            kept[i] = MPI_COMM_NULL;
-        forget_kept(i);
+            saved[i] = MPI_COMM_NULL;
+        discard_saved(i);
     }
     ET_MPI(MPI_Barrier(comm));
-    forget_met();
+    discard_met();
     if (frees)
         end_comm(&comm, &everybody);
     ET_MPI(MPI_Session_finalize(&lasting));
@@ -103,7 +103,7 @@ static struct {
     int runs;                   /* whether there is to be one */
     pthread_t thread;
     volatile int stops;
-} stranger;
+} outsider;
 
 /* Sets and communicators of this process alone. */
 static void be_alone(MPI_Session own)
@@ -134,9 +134,9 @@ static void *be_strange(void *unused)
     MPI_Session own;
 
     (void) unused;
-    while (!stranger.stops) {
+    while (!outsider.stops) {
         ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &own));
-        for (int ms = 0; ms < 10 && !stranger.stops; ms++) {
+        for (int ms = 0; ms < 10 && !outsider.stops; ms++) {
             be_alone(own);
             et_sleep_ms(ms);
         }
@@ -145,16 +145,16 @@ static void *be_strange(void *unused)
     return NULL;
 }
 
-static void start_stranger(void)
+static void start_outsider(void)
 {
-    ET_CHECK(!pthread_create(&stranger.thread, NULL, be_strange, NULL), "no thread");
+    ET_CHECK(!pthread_create(&outsider.thread, NULL, be_strange, NULL), "no thread");
 }
 
 static void end_sessions(void)
 {
-    stranger.stops = 1;
-    if (stranger.runs)
-        ET_CHECK(!pthread_join(stranger.thread, NULL), "no thread");
+    outsider.stops = 1;
+    if (outsider.runs)
+        ET_CHECK(!pthread_join(outsider.thread, NULL), "no thread");
     ET_MPI(MPI_Session_finalize(&session));
     ET_MPI(MPI_Session_finalize(&lasting));
     if (world != NO_WORLD)

@@ -1,6 +1,6 @@
 /*
- * Steps of session_random on sets: all make, free, move and look at them, write and read data and texts, and see that
- * who was told to leave has ended; SA1, SA2, SN6, SO1 to SO8, SD1, SD2, SB1.
+ * Steps of session_random on sets: all make, free, move and read them, write and read data and texts, and see that
+ * who was requested to leave has ended; SA1, SA2, SN6, SO1 to SO8, SD1, SD2, SB1.
  */
 
 #ifndef SESSION_RANDOM_SETS_H_INCLUDED
@@ -10,7 +10,7 @@
 
 /* ---- sets that go -------------------------------------------------------------------------------------------- */
 
-/* As one process does, after all have ceased to look at it. */
+/* As one process does, after all have ceased to read it. */
 static void free_set(int i)
 {
     pset_name name;
@@ -24,7 +24,7 @@ static void free_set(int i)
     check_unknown(name);
 }
 
-static void make_room(int n)
+static void make_capacity(int n)
 {
     int i = 0;
 
@@ -36,7 +36,7 @@ static void make_room(int n)
 }
 
 /* What others free or move meanwhile: as it was, or not there. */
-static void look_meanwhile(const struct known *set)
+static void query_meanwhile(const struct known *set)
 {
     MPI_Group found;
     MPI_Info info;
@@ -91,7 +91,7 @@ static int take_away(const struct known *set, const char *to, int tries)
     }
     ET_MPI(MPI_Ibarrier(comm, &request));
     while (!over) {
-        look_meanwhile(set);
+        query_meanwhile(set);
         ET_MPI(MPI_Test(&request, &over, MPI_STATUS_IGNORE));
     }
     check_unknown(set->name);
@@ -113,7 +113,7 @@ static void step_take_away(void)
     moves = moves && can_move(set.name);
     model.made_up++;
     snprintf(to, sizeof(to), "app://moved/%d/%d", model.made_up, rank);
-    say("%s is %s, %s", set.name, moves ? "moved" : "freed", by_all ? "by all" : "by one");
+    log_line("%s is %s, %s", set.name, moves ? "moved" : "freed", by_all ? "by all" : "by one");
     ET_MPI(MPI_Barrier(comm));
     who = take_away(&set, moves ? to : NULL, by_all || rank == who);
     drop_set(set.name);
@@ -134,7 +134,7 @@ static void step_rename(void)
     strcpy(from, model.set);
     if (strncmp(from, "mpix://op", 9))
         return;
-    make_room(1);
+    make_capacity(1);
     ET_MPI(MPI_Barrier(comm));
     if (rank == draw(size))
         ET_MPI(MPIX_Session_pset_move(session, from, to));
@@ -150,8 +150,9 @@ static void step_rename(void)
 
 /* ---- sets that are made -------------------------------------------------------------------------------------- */
 
-/* SN6: it is given unless it is another one's, or not well-formed.  What is expected: "" if there is no wish for it. */
-static MPI_Info wish_name(pset_name expected)
+/* SN6: it is given unless it is another one's, or not well-formed.  What is expected: "" if there is no size request
+ * for it. */
+static MPI_Info requested_name(pset_name expected)
 {
     int kind = draw(6);
     pset_name wished;
@@ -204,7 +205,7 @@ static struct list draw_operand(int maker, pset_name name)
     return set->members;
 }
 
-/* SO1, SO3 to SO5: one makes it, and the others are told its name. */
+/* SO1, SO3 to SO5: one makes it, and the others are notified of its name. */
 static void step_combine(void)
 {
     static const int ops[] = { MPIX_PSETOP_UNION, MPIX_PSETOP_DIFFERENCE, MPIX_PSETOP_INTERSECTION };
@@ -213,7 +214,7 @@ static void step_combine(void)
     pset_name names[3], made, expected;
     const char *given[] = { names[0], names[1], names[2] };
 
-    make_room(1);
+    make_capacity(1);
     struct list members = draw_operand(everybody.uids[maker], names[0]);
     for (int i = 1; i < operands; i++) {
         struct list operand = draw_operand(everybody.uids[maker], names[i]);
@@ -222,20 +223,20 @@ static void step_combine(void)
         else
             members = combine(op, &members, &operand);
     }
-    MPI_Info info = wish_name(expected);
+    MPI_Info info = requested_name(expected);
     if (rank == maker)
         ET_MPI(MPIX_Session_pset_op(session, op, given, operands, info, &made, &n));
     if (info != MPI_INFO_NULL)
         ET_MPI(MPI_Info_free(&info));
     share(made, sizeof(made), maker);
-    say("combined %d of %s, %s: %s", op, names[0], operands > 1 ? names[1] : "", made);
+    log_line("combined %d of %s, %s: %s", op, names[0], operands > 1 ? names[1] : "", made);
     check_made(made, &members, expected);
 }
 
 /* SO2 */
 static void step_split(void)
 {
-    make_room(3);
+    make_capacity(3);
     const struct known set = model.sets[draw(model.n_sets)];
     const char *operand = set.name;
     int maker = draw(size), n = 3, first = draw(set.members.n + 1);
@@ -266,8 +267,8 @@ static void step_from_group(void)
     int maker = draw(size);
     pset_name made, expected;
 
-    make_room(1);
-    MPI_Info info = wish_name(expected);
+    make_capacity(1);
+    MPI_Info info = requested_name(expected);
     if (rank == maker) {
         MPI_Group group = group_of(&members);
         ET_MPI(MPIX_Session_pset_from_group(session, group, info, made));
@@ -279,7 +280,7 @@ static void step_from_group(void)
     check_made(made, &members, expected);
 }
 
-/* SA1: who was told to leave has ended, when one has seen it and has told the others. */
+/* SA1: who was requested to leave has ended, when one has seen it and has notified the others. */
 static void step_confirm(void)
 {
     int who = draw(size);
@@ -354,32 +355,32 @@ static void step_data(void)
     make_up("key", key);
     make_up("never", never);
     snprintf(value, sizeof(value), "%d", draw(1000000));
-    say("data of %s, written by rank %d, read %s", set.name, writer, together ? "together" : "alone");
+    log_line("data of %s, written by rank %d, read %s", set.name, writer, together ? "together" : "alone");
     if (rank == writer)
         write_data(set.name, key, value);
     read_data(set.name, key, value, together);
     check_no_data(set.name, never);
 }
 
-/* Calls until it is told, which the first member does in the call that is given; how many these were. */
+/* Calls until it is notified, which the first member does in the call that is given; how many these were. */
 static int await_text(const struct known *set, const char *text, int given)
 {
-    int tells = set->members.uids[0] == me, calls = 0;
-    pset_name told = "";
+    int notifies = set->members.uids[0] == me, calls = 0;
+    pset_name notified = "";
 
-    while (!told[0]) {
+    while (!notified[0]) {
         calls++;
-        if (tells && calls == given)
-            strcpy(told, text);
+        if (notifies && calls == given)
+            strcpy(notified, text);
         if (!draw_own(10))
             pause_own();
-        ET_MPI(MPIX_Session_bcast_pset_info(session, set->name, told, sizeof(told), tells));
-        ET_CHECK(!told[0] || !strcmp(told, text), "SB1: the text is %s", told);
+        ET_MPI(MPIX_Session_bcast_pset_info(session, set->name, notified, sizeof(notified), notifies));
+        ET_CHECK(!notified[0] || !strcmp(notified, text), "SB1: the text is %s", notified);
     }
     return calls;
 }
 
-/* SB1: all are told in the same call. */
+/* SB1: all are notified in the same call. */
 static void step_text(void)
 {
     const struct list everybody = all();
@@ -390,13 +391,13 @@ static void step_text(void)
     if (fate_of(&set.members) != LIVES)
         return;
     make_up("text", text);
-    say("text for %s", set.name);
+    log_line("text for %s", set.name);
     if (holds(&set.members, me))
         calls = await_text(&set, text, given);
     ET_MPI(MPI_Allgather(&calls, 1, MPI_INT, counts, 1, MPI_INT, comm));
     for (int i = 0; i < set.members.n; i++) {
-        int first = counts[place_of(&everybody, set.members.uids[0])];
-        int count = counts[place_of(&everybody, set.members.uids[i])];
+        int first = counts[index_of(&everybody, set.members.uids[0])];
+        int count = counts[index_of(&everybody, set.members.uids[i])];
         ET_CHECK(count == first && count >= given, "SB1: told in call %d of uid %d, %d of uid %d, not before %d", first,
                  set.members.uids[0], count, set.members.uids[i], given);
     }

@@ -1,13 +1,14 @@
 /*
- * SC6: a change that is not granted says why, under the key mpix_reason of the info object that it was asked for with;
- * one that is granted leaves no reason.  Rank 0 asks, the other one leaves.  --range 1: mpiexec has --adapt-range 1:2.
+ * SC6: a change that is not granted states why, under the key mpix_reason of the info object that it was requested
+ * with; one that is granted leaves no reason.  Rank 0 asks, the other one leaves.  --range 1: mpiexec has
+ * --adapt-range 1:2.
  */
 
 #include "elastic_test.h"
 
 static MPI_Session session;
 
-static int ask(int op, const char *key, const char *number, MPI_Info info)
+static int query(int op, const char *key, const char *number, MPI_Info info)
 {
     const char *world[] = { "mpi://WORLD" };
     char output[3][MPI_MAX_PSET_NAME_LEN];
@@ -29,17 +30,17 @@ static void expect_reason(MPI_Info info, const char *words)
     ET_CHECK(!words || strstr(value, words), "the reason is '%s', not '%s'", value, words);
 }
 
-static void ask_all(int range)
+static void query_all_reasons(int range)
 {
     MPI_Info info;
 
     ET_MPI(MPI_Info_create(&info));
-    ET_CHECK(ask(MPIX_PSETOP_SUB, "mpi_num_procs_sub", "3", info) == 0, "three have left");
+    ET_CHECK(query(MPIX_PSETOP_SUB, "mpi_num_procs_sub", "3", info) == 0, "three have left");
     expect_reason(info, "the set has 2 processes");
-    ET_CHECK(ask(MPIX_PSETOP_ADD, "mpi_num_procs_add", "3", info) == 0, "three have been added");
+    ET_CHECK(query(MPIX_PSETOP_ADD, "mpi_num_procs_add", "3", info) == 0, "three have been added");
     expect_reason(info, range ? "outside of --adapt-range 1:2" : "without --adapt-range");
     if (range) {
-        ET_CHECK(ask(MPIX_PSETOP_SUB, "mpi_num_procs_sub", "1", info) == 1, "none is to leave");
+        ET_CHECK(query(MPIX_PSETOP_SUB, "mpi_num_procs_sub", "1", info) == 1, "none is to leave");
         expect_reason(info, NULL);
     }
     ET_ERROR(MPIX_Session_pset_move(session, "mpi://WORLD", "app://world"), MPI_ERR_ARG, "mpi://... cannot be moved");
@@ -57,9 +58,9 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Group_rank(group, &rank));
     ET_MPI(MPI_Group_free(&group));
     if (rank == 0) {
-        ask_all(range);
+        query_all_reasons(range);
         et_make_file("asked");
-        et_say("PASS session_reasons\n");
+        et_log("PASS session_reasons\n");
     } else {
         et_await_file("asked");
     }

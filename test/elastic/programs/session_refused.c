@@ -1,5 +1,5 @@
 /*
- * SW1, SW2: in a program with windows changes through process sets are refused, with a message that says why; sets
+ * SW1, SW2: in a program with windows changes through process sets are refused, with a message that states why; sets
  * themselves work, and so do windows afterwards.
  */
 

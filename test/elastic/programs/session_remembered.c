@@ -1,7 +1,7 @@
 /*
- * What a process was told of a set it need not ask again, until that is not so any more: whatever it learns by a
- * message it does not look at what it knew before.  SA1, SI3, SI6, SI7, SO7, SO8, SL1.  The last process ends before
- * the others, with whatever it remembers; its node daemon, too, if there are several.  Run by 3 processes or more.
+ * What a process was notified of a set it need not ask again, until that is not so any more: whatever it learns by a
+ * message it does not read what it knew before.  SA1, SI3, SI6, SI7, SO7, SO8, SL1.  The last process ends before
+ * the others, with whatever it remembers; its proxy, too, if there are several.  Run by 3 processes or more.
  */
 
 #ifndef _GNU_SOURCE
@@ -35,7 +35,7 @@ static void make_named(const char *name, const char *of)
 }
 
 /* What there is of local look-ups; the set has so many members, this process among them or not. */
-static void look(const char *name, int expected, int holds_me)
+static void query(const char *name, int expected, int holds_me)
 {
     MPI_Info info;
     MPI_Group group;
@@ -66,7 +66,7 @@ static long sleeps(void)
     return usage.ru_nvcsw;
 }
 
-static void look_often(void)
+static void query_often(void)
 {
     pset_name name;
 
@@ -81,7 +81,7 @@ static void look_often(void)
             before = sleeps();
         for (int i = 0; i < SETS; i++) {
             name_of(i, name);
-            look(name, size, 1);
+            query(name, size, 1);
         }
     }
     long slept = sleeps() - before;
@@ -119,7 +119,7 @@ static void free_names(void)
         if (rank == 0)
             make_named(name, "mpi://SELF");
         pass_on();
-        look(name, 1, rank == 0);
+        query(name, 1, rank == 0);
         go_on();
     }
 }
@@ -133,26 +133,26 @@ static void move_names(void)
     for (int i = 0; i < ROUNDS; i++) {
         name_of(ROUNDS + i, from);
         name_of(2 * ROUNDS, to);
-        look(from, size, 1);
+        query(from, size, 1);
         ET_MPI(MPI_Barrier(all));
         if (rank == 0)
             ET_MPI(MPIX_Session_pset_move(session, from, to));
         pass_on();
-        look(to, size, 1);
+        query(to, size, 1);
         ET_MPI(MPIX_Session_pset_exists(session, from, &running, NULL));
         ET_CHECK(!running, "%s is still there", from);
         go_on();
     }
 }
 
-/* The last process ends; whoever was told of it by rank 0 sees it, too. */
+/* The last process ends; whoever was notified of it by rank 0 sees it, too. */
 static void end_one(void)
 {
     pset_name name;
     int running = 1;
 
     name_of(SETS - 1, name);
-    look(name, size, 1);
+    query(name, size, 1);
     ET_MPI(MPI_Barrier(all));
     if (rank == size - 1)
         return;
@@ -181,13 +181,13 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_rank(all, &rank));
     ET_MPI(MPI_Comm_size(all, &size));
     ET_CHECK(size >= 3, "%d processes are too few", size);
-    look_often();
+    query_often();
     free_names();
     move_names();
     end_one();
     ET_MPI(MPI_Comm_free(&all));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_remembered");
+        et_log("PASS session_remembered");
     return 0;
 }

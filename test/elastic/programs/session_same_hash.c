@@ -1,6 +1,6 @@
 /*
  * SI8: two creations at a time with different tags never mix, even if the tags' hashes agree.  Two threads of each of
- * 2 processes make a communicator each, again and again, in whatever order, and tell each other which one it is;
+ * 2 processes make a communicator each, again and again, in whatever order, and notify each other which one it is;
  * --inter 1: between the processes.
  */
 
@@ -73,6 +73,6 @@ int main(int argc, char **argv)
         pthread_join(threads[i], NULL);
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_same_hash");
+        et_log("PASS session_same_hash");
     return 0;
 }

@@ -53,7 +53,7 @@ static void check_turned(const char *name, int first)
     ET_MPI(MPI_Group_free(&world));
 }
 
-/* What epoch `before` has left: whoever was in it and has left the world is gone. */
+/* What epoch `before` has left: whoever was in it and has left the world has ended. */
 static void check_before(int before)
 {
     pset_name name;

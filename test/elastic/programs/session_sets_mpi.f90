@@ -99,7 +99,7 @@ program session_sets
   end do
   call check(text == 'a text with blanks' .and. calls > 3, 'text')
 
-  if (rank == 1) then           ! rank 0 has looked at it
+  if (rank == 1) then           ! rank 0 has read it
     call MPIX_Session_pset_free(session, 'app://one', ierror)
     call check(ierror == MPI_SUCCESS, 'free')
     call MPIX_Session_pset_free(session, 'app://one', ierror)

@@ -109,7 +109,7 @@ C     Who ends would end the set of the other one
       END IF
       CALL CHECK(TEXT .EQ. 'a text with blanks' .AND. CALLS .GT. 3,
      &     'text')
-C     The other one has looked at it
+C     The other one has opened at it
       IF (RANK .EQ. 1)
      &     CALL MPIX_SESSION_PSET_FREE(SESS, 'app://all', IERR)
       CALL CHECK(IERR .EQ. MPI_SUCCESS, 'free')

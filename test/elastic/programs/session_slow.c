@@ -67,6 +67,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Group_free(&all));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 3)
-        et_say("PASS session_slow");
+        et_log("PASS session_slow");
     return 0;
 }

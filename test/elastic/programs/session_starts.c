@@ -105,7 +105,7 @@ static void make_sets(void)
     ET_MPI(MPIX_Session_pset_move(session, parts[1], "app://late"));
 }
 
-static void look(int ends)
+static void query(int ends)
 {
     static const char *const others[] = { "mpi://WORLD", "app://all", "app://late" };
     const int n = sizeof(others) / sizeof(others[0]);
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
         return 0;
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
     if (rank == 0)
-        look(ends);
+        query(ends);
     else if (rank == 3)
         touch(HERE);
     else
@@ -169,6 +169,6 @@ int main(int argc, char **argv)
         expect_aborted(create("mpi://WORLD", &comm));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_starts");
+        et_log("PASS session_starts");
     return 0;
 }

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
         at_once(is_init ? init : everybody, part);
     }
     if (rank == 0)
-        et_say("PASS session_two_firsts\n");
+        et_log("PASS session_two_firsts\n");
     ET_MPI(MPI_Group_free(&all));
     if (is_init)
         ET_MPI(MPI_Finalize());

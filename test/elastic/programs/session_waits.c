@@ -1,17 +1,17 @@
 /*
  * Nobody waits for ever: calls that wait, and the process that is waited for ends; and sets that are freed under the
  * feet of a creation.  Run by 3 processes, of which rank 2 ends, or by fewer or more and additions; --case
- *   disconnect  SL4: MPI_Comm_disconnect of a communicator with a member that is gone
+ *   disconnect  SL4: MPI_Comm_disconnect of a communicator with a member that has ended
  *   freed       SO8: a set is freed while some of its members wait in MPI_Comm_create_from_group
  *   objects     SX9, SI8: windows and a file of a group one of whose members ends before it comes
  *   query       SC6: MPIX_Session_get_pset_op, which all members of a set call, and with a request
- *   data        SD2, SC4: keys of a set that ends before they are written, asked for in four ways
+ *   data        SD2, SC4: keys of a set that ends before they are written, requested in four ways
  *   lost        SC6: the process that a growth adds dies, which gives a request; the next growth works
  *   proposed    SI8: all make a communicator with a process that is proposed, which is declined, and then accepted
- *   last        SF1, SF2: the only process is told of an addition and ends; nobody is left that could accept it
+ *   last        SF1, SF2: the only process is notified of an addition and ends; nobody is left that could accept it
  *   quits       SF3: the only process of the launch exits with its session open; the one that was added waits for it
- *   exits       SF3: one that is alone on its host exits with its session open, and has asked nothing; it says LEAVES
- *   never       SF4: says WAITS in front of a call that waits for what does not come, in each process another one
+ *   exits       SF3: one that is alone on its host exits with its session open, and has asked nothing; it prints LEAVES
+ *   never       SF4: prints WAITS in front of a call that waits for what does not come, in each process another one
  */
 
 #include "session_changes.h"
@@ -181,21 +181,21 @@ static void join_last(const char *delta)
     finish();
 }
 
-static void case_lost(void)
+static void case_failed(void)
 {
     const char *bound = "app://main";
     pset_name names[2], whole = "";
     MPI_Info one, data;
     MPI_Request request;
-    char **lost = NULL;
+    char **failed = NULL;
     int op = MPIX_PSETOP_GROW, n = 2;
 
     ET_MPI(MPI_Info_create(&one));
     ET_MPI(MPI_Info_set(one, "mpi_num_procs_add", "1"));
     if (rank == 0) {
-        ET_MPI(MPIX_Session_ipset_op(session, &op, &bound, 1, one, &lost, &n, &request));
+        ET_MPI(MPIX_Session_ipset_op(session, &op, &bound, 1, one, &failed, &n, &request));
         ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-        ET_CHECK(op == MPIX_PSETOP_NULL && n == 0 && !lost, "SC6: %d sets of a process that has died", n);
+        ET_CHECK(op == MPIX_PSETOP_NULL && n == 0 && !failed, "SC6: %d sets of a process that has died", n);
         n = 2;
         ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_GROW, &bound, 1, one, names, &n));
         ET_CHECK(n == 2, "SC6: the next growth makes %d sets", n);
@@ -212,7 +212,7 @@ static void case_lost(void)
     ET_MPI(MPI_Comm_free(&comm));
 }
 
-/* Rank 0 is told of an addition, and makes the set that all pass to MPI_Comm_create_from_group. */
+/* Rank 0 is notified of an addition, and makes the set that all pass to MPI_Comm_create_from_group. */
 static struct change propose(pset_name whole)
 {
     struct change change = { 0 };
@@ -262,7 +262,7 @@ static void join_whole(void)
     finish();
 }
 
-/* A child has nothing but its connection until the daemon has ended, so that the process' end alone says what has
+/* A child has nothing but its connection until the daemon has ended, so that the process' end alone shows what has
  * happened. */
 static void quit(void)
 {
@@ -309,9 +309,9 @@ static void join_quits(void)
 
     ET_CHECK(session_value("app_set", whole), "SR7: the keys of the accept");
     comm = connect_set(whole, "whole");
-    et_say("WAITS");
+    et_log("WAITS");
     ET_MPI(MPI_Recv(&never, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE));
-    et_say("CAME");
+    et_log("CAME");
 }
 
 static void case_last(void)
@@ -321,7 +321,7 @@ static void case_last(void)
     ET_CHECK(change.type == MPIX_RC_ADD, "type %d", change.type);
     ET_MPI(MPI_Info_free(&change.info));
     ET_MPI(MPI_Comm_free(&comm));
-    et_say("PASS session_waits");
+    et_log("PASS session_waits");
     finish();
 }
 
@@ -338,7 +338,7 @@ static void case_never(void)
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
 
     ET_MPI(MPI_Comm_group(comm, &group));
-    et_say("WAITS");
+    et_log("WAITS");
     if (rank == 0) {
         error = MPIX_Session_get_pset_data(session, "mpi://SELF", "mpi://WORLD", keys, 1, 1, &data);
     } else if (rank == 1) {
@@ -354,7 +354,7 @@ static void case_never(void)
         } while (error == MPI_SUCCESS && !text[0]);
     }
     if (error == MPI_SUCCESS)
-        et_say("CAME");
+        et_log("CAME");
 }
 
 int main(int argc, char **argv)
@@ -366,15 +366,15 @@ int main(int argc, char **argv)
     if (!strcmp(what, "lost") && uid_of_process() == 2)
         raise(SIGKILL);
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
-    if (is_joiner(delta) && !strcmp(what, "proposed"))
+    if (is_joining_process(delta) && !strcmp(what, "proposed"))
         join_whole();
-    if (is_joiner(delta) && !strcmp(what, "quits"))
+    if (is_joining_process(delta) && !strcmp(what, "quits"))
         join_quits();
-    if (is_joiner(delta) && strcmp(what, "lost")) {
-        et_say("CAME");
+    if (is_joining_process(delta) && strcmp(what, "lost")) {
+        et_log("CAME");
         finish();
     }
-    if (is_joiner(delta))
+    if (is_joining_process(delta))
         join_last(delta);
     comm = connect_set("mpi://WORLD", "launch");
     ET_MPI(MPI_Comm_rank(comm, &rank));
@@ -399,9 +399,9 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "never"))
         case_never();
     else
-        case_lost();
+        case_failed();
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_waits");
+        et_log("PASS session_waits");
     return 0;
 }

@@ -188,6 +188,6 @@ int main(int argc, char **argv)
     if (with_world)
         ET_MPI(MPI_Finalize());
     if (rank == 0)
-        et_say("PASS session_windows");
+        et_log("PASS session_windows");
     return 0;
 }

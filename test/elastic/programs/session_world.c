@@ -1,6 +1,6 @@
 /*
  * SX8: MPI_COMM_WORLD is MPI_ERR_COMM before MPI_Init and after MPI_Finalize, also when sessions have made a
- * communicator over the same processes, and the message says what is missing.  In between it is an ordinary world.
+ * communicator over the same processes, and the message states what is missing.  In between it is an ordinary world.
  */
 
 #include "elastic_test.h"
@@ -44,6 +44,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Group_free(&group));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_say("PASS session_world");
+        et_log("PASS session_world");
     return 0;
 }

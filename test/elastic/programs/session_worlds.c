@@ -1,6 +1,6 @@
 /*
- * SA1, SW2: the world of an epoch, at which all processes look after each window, is one question of each node daemon;
- * the test counts them.  Rank 0 says READY before the windows and LOOKED after them, and goes on when the files `go`
+ * SA1, SW2: the world of an epoch, at which all processes look after each window, is one question of each proxy;
+ * the test counts them.  Rank 0 prints READY before the windows and LOOKED after them, and goes on when the files `go`
  * and `end` are there.
  */
 
@@ -8,7 +8,7 @@
 
 static MPI_Session session;
 
-static void look(void)
+static void query(void)
 {
     char name[MPI_MAX_PSET_NAME_LEN];
     MPI_Group world;
@@ -31,10 +31,10 @@ static void window(void)
         ET_MPI(MPI_Session_finalize(&session));
 }
 
-static void say_and_wait(const char *word, const char *file)
+static void log_and_wait(const char *word, const char *file)
 {
     if (et.rank == 0) {
-        et_say("%s", word);
+        et_log("%s", word);
         et_await_file(file);
     }
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
@@ -45,11 +45,11 @@ int main(int argc, char **argv)
     et_init(&argc, &argv);
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
     if (et.status == MPI_ADAPT_STATUS_NEW)
-        say_and_wait("READY", "go");
+        log_and_wait("READY", "go");
     et.window = window;
-    et.after = look;
+    et.after = query;
     et_loop();
-    say_and_wait("LOOKED", "end");
+    log_and_wait("LOOKED", "end");
     ET_MPI(MPI_Session_finalize(&session));
     return et_finish();
 }

@@ -19,7 +19,7 @@ static MPI_Request half[2] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL };
 static double part[4];
 
 /* One eager message for each process on the other side. */
-static void leave_behind(MPI_Comm comm)
+static void leave_unreceived(MPI_Comm comm)
 {
     int peers, inter, rank, words[WORDS];
 
@@ -79,9 +79,9 @@ static void use_world(void)
     ring(copy, "the second copy");
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
 
-    leave_behind(MPI_COMM_WORLD);
-    leave_behind(copy);
-    leave_behind(freed);
+    leave_unreceived(MPI_COMM_WORLD);
+    leave_unreceived(copy);
+    leave_unreceived(freed);
     ET_MPI(MPI_Comm_free(&freed));
     if (partitioned && et.size > 1) {
         int right = (et.rank + 1) % et.size, left = (et.rank + et.size - 1) % et.size;
@@ -99,7 +99,7 @@ static void window(void)
     if (et.inter != MPI_COMM_NULL) {
         expect_nothing(et.inter, "intercomm");
         ET_MPI(MPI_Barrier(et.inter));
-        leave_behind(et.inter);
+        leave_unreceived(et.inter);
     }
     if (et.next == MPI_COMM_NULL)
         return;
@@ -110,8 +110,8 @@ static void window(void)
     ET_MPI(MPI_Barrier(et.next));
     ring(next_copy, "a copy of new_comm_world");
     ET_MPI(MPI_Barrier(et.next));
-    leave_behind(et.next);
-    leave_behind(next_copy);
+    leave_unreceived(et.next);
+    leave_unreceived(next_copy);
 }
 
 static void after(void)

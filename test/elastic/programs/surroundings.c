@@ -6,7 +6,7 @@
 #include "elastic_test.h"
 #include <unistd.h>
 
-static void tell(int argc, char **argv)
+static void notify(int argc, char **argv)
 {
     char text[4096], directory[1024] = "?", program[1024] = "?";
     const char *value = getenv("ET_WORD");
@@ -19,19 +19,19 @@ static void tell(int argc, char **argv)
     ET_CHECK(getcwd(directory, sizeof(directory)) != NULL, "no working directory");
     for (int i = 1; i < argc; i++)
         n += (size_t) snprintf(text + n, sizeof(text) - n, "[%s]", argv[i]);
-    et_say("HERE %s", et.status == MPI_ADAPT_STATUS_NEW ? "NEW" : "JOINING");
-    et_say("ARGUMENTS %s", text);
+    et_log("HERE %s", et.status == MPI_ADAPT_STATUS_NEW ? "NEW" : "JOINING");
+    et_log("ARGUMENTS %s", text);
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &appnum, &found);
-    et_say("APPNUM %d", found ? *appnum : -1);
-    et_say("WORD %s", value ? value : "(none)");
-    et_say("DIRECTORY %s", directory);
-    et_say("PROGRAM %s", program);
+    et_log("APPNUM %d", found ? *appnum : -1);
+    et_log("WORD %s", value ? value : "(none)");
+    et_log("DIRECTORY %s", directory);
+    et_log("PROGRAM %s", program);
     fprintf(stderr, "TO-STDERR %s\n", et.status == MPI_ADAPT_STATUS_NEW ? "NEW" : "JOINING");
 }
 
 int main(int argc, char **argv)
 {
     et_init(&argc, &argv);
-    tell(argc, argv);
+    notify(argc, argv);
     return et_run();
 }

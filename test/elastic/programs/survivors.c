@@ -125,7 +125,7 @@ static void objects_live(void)
     ET_CHECK(setting == 0, "MPIR_CVAR_ADAPT_LEAVERS_RETURN is %d", setting);
 }
 
-static void world_kept(void)
+static void world_survives(void)
 {
     char name[MPI_MAX_OBJECT_NAME] = "";
     int length, flag, before = called;
@@ -148,7 +148,7 @@ static void after(void)
 {
     self_lives();
     objects_live();
-    world_kept();
+    world_survives();
     put_on_world();
 }
 

@@ -1,6 +1,6 @@
 /*
  * A profiling tool as most are: it starts in MPI_Init or MPI_Init_thread, whatever the program calls,
- * and aborts if anything else comes first.  It knows of adaptations: it asks for rank and size again
+ * and aborts if anything else comes first.  It knows of adaptations: it requests rank and size again
  * after a commit, and in MPI_Finalize, which leaving processes reach from within their commit.
  * Each process writes what it has seen into the file tool.PID.
  */

@@ -1,5 +1,5 @@
 /*
- * Messages on the window's communicators that nobody receives by commit: mpiexec tells how many, where, and
+ * Messages on the window's communicators that nobody receives by commit: mpiexec states how many, where, and
  * from whom; none of them reaches a later world.  Two stray messages from rank 1 to rank 0 on the old world,
  * three from rank 0 of the old world to joining process 0 on the intercommunicator, one to itself in the new
  * world.

@@ -240,6 +240,6 @@ int main(int argc, char **argv)
     }
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
-    et_say("PASS v2a_calls");
+    et_log("PASS v2a_calls");
     return 0;
 }

@@ -35,8 +35,8 @@ static void rooted(MPI_Comm comm, int rank, int size, int count, const char *nam
 
 static void all_to_all(MPI_Comm comm, int rank, int size, const char *name)
 {
-    int *counts = calloc((size_t) size * 4, sizeof(int)), *places = counts + size;
-    int *got_counts = counts + 2 * size, *got_places = counts + 3 * size, total = 0, got = 0;
+    int *counts = calloc((size_t) size * 4, sizeof(int)), *positions = counts + size;
+    int *got_counts = counts + 2 * size, *got_positions = counts + 3 * size, total = 0, got = 0;
 
     for (int i = 0; i < size; i++)
         mine[i] = rank * 100 + i;
@@ -46,19 +46,19 @@ static void all_to_all(MPI_Comm comm, int rank, int size, const char *name)
 
     for (int i = 0; i < size; i++) {    /* rank sends i + 1 numbers to i */
         counts[i] = i + 1;
-        places[i] = total;
+        positions[i] = total;
         for (int k = 0; k < counts[i]; k++)
             mine[total++] = rank * 100 + i;
         got_counts[i] = rank + 1;
-        got_places[i] = got;
+        got_positions[i] = got;
         got += rank + 1;
     }
-    ET_MPI(MPI_Alltoallv(mine, counts, places, MPI_INT, theirs, got_counts, got_places, MPI_INT,
+    ET_MPI(MPI_Alltoallv(mine, counts, positions, MPI_INT, theirs, got_counts, got_positions, MPI_INT,
                          comm));
     for (int i = 0; i < got; i++)
         ET_CHECK(theirs[i] == i / (rank + 1) * 100 + rank, "%s: alltoallv", name);
 
-    ET_MPI(MPI_Allgatherv(mine, rank + 1, MPI_INT, theirs, counts, places, MPI_INT, comm));
+    ET_MPI(MPI_Allgatherv(mine, rank + 1, MPI_INT, theirs, counts, positions, MPI_INT, comm));
     free(counts);
 }
 
@@ -142,11 +142,11 @@ static void all_inter(MPI_Comm inter, int first)
 
 static void window(void)
 {
-    int joiner = et.status == MPI_ADAPT_STATUS_JOINING;
+    int joining_rank = et.status == MPI_ADAPT_STATUS_JOINING;
 
-    all(MPI_COMM_WORLD, joiner ? "joining world" : "old world");
+    all(MPI_COMM_WORLD, joining_rank ? "joining world" : "old world");
     if (et.inter != MPI_COMM_NULL)
-        all_inter(et.inter, !joiner);
+        all_inter(et.inter, !joining_rank);
     if (et.next != MPI_COMM_NULL)
         all(et.next, "new_comm_world");
 }

@@ -100,31 +100,31 @@ static void halves(MPI_Comm comm, const char *name)
     keep_or_free(&half);
 }
 
-static void on_intercomm(int joiner)
+static void on_intercomm(int joining_rank)
 {
     MPI_Comm merged, copy;
     int size, pre = et.staying + et.leaving, rank;
 
-    ET_MPI(MPI_Intercomm_merge(et.inter, joiner, &merged));
+    ET_MPI(MPI_Intercomm_merge(et.inter, joining_rank, &merged));
     ET_MPI(MPI_Comm_size(merged, &size));
     ET_MPI(MPI_Comm_rank(merged, &rank));
     ET_CHECK(size == pre + et.joining, "merged: %d", size);
-    ET_CHECK(rank == et.rank + (joiner ? pre : 0), "merged: I am %d", rank);
+    ET_CHECK(rank == et.rank + (joining_rank ? pre : 0), "merged: I am %d", rank);
     et_exercise(merged, "merged intercomm");
     keep_or_free(&merged);
     ET_MPI(MPI_Comm_dup(et.inter, &copy));
-    et_exercise_inter(copy, !joiner, "a copy of intercomm");
+    et_exercise_inter(copy, !joining_rank, "a copy of intercomm");
     keep_or_free(&copy);
 }
 
 static void window(void)
 {
-    int joiner = et.status == MPI_ADAPT_STATUS_JOINING;
+    int joining_rank = et.status == MPI_ADAPT_STATUS_JOINING;
 
-    plain(MPI_COMM_WORLD, joiner ? "joining world" : "old world");
-    topologies(MPI_COMM_WORLD, joiner ? "joining world" : "old world");
+    plain(MPI_COMM_WORLD, joining_rank ? "joining world" : "old world");
+    topologies(MPI_COMM_WORLD, joining_rank ? "joining world" : "old world");
     if (et.inter != MPI_COMM_NULL)
-        on_intercomm(joiner);
+        on_intercomm(joining_rank);
     if (et.next != MPI_COMM_NULL) {
         plain(et.next, "new_comm_world");
         topologies(et.next, "new_comm_world");

@@ -1,6 +1,6 @@
 /*
  * P8: a hang inside the window.  The joining processes broadcast on the intercommunicator, the others do not, until the
- * file "go" exists: the harness makes it when mpiexec has told who is where.
+ * file "go" exists: the harness makes it when mpiexec has stated who is where.
  */
 
 #include "elastic_test.h"

@@ -65,8 +65,8 @@ static void all_pairs_inter(MPI_Comm inter, const char *name)
 
 static void modes(MPI_Comm comm, const char *name)
 {
-    int rank, size, to, from, flag, done = 0, room = 4096 + MPI_BSEND_OVERHEAD;
-    char *attached = malloc((size_t) room), small[64], got[64];
+    int rank, size, to, from, flag, done = 0, capacity = 4096 + MPI_BSEND_OVERHEAD;
+    char *attached = malloc((size_t) capacity), small[64], got[64];
     MPI_Request request, persistent[2];
     MPI_Message message;
     MPI_Status status;
@@ -83,13 +83,13 @@ static void modes(MPI_Comm comm, const char *name)
     ET_CHECK(status.MPI_SOURCE == from, "%s: any source says %d", name, status.MPI_SOURCE);
     et_verify(got, sizeof(got), from, 1, name);
 
-    ET_MPI(MPI_Buffer_attach(attached, room));
+    ET_MPI(MPI_Buffer_attach(attached, capacity));
     et_fill(small, sizeof(small), rank, 2);
     ET_MPI(MPI_Bsend(small, sizeof(small), MPI_BYTE, to, 2, comm));
     ET_MPI(MPI_Mprobe(from, 2, comm, &message, &status));
     ET_MPI(MPI_Mrecv(got, sizeof(got), MPI_BYTE, &message, &status));
     et_verify(got, sizeof(got), from, 2, name);
-    ET_MPI(MPI_Buffer_detach(&attached, &room));
+    ET_MPI(MPI_Buffer_detach(&attached, &capacity));
 
     ET_MPI(MPI_Irecv(got, sizeof(got), MPI_BYTE, from, 3, comm, &request));
     ET_MPI(MPI_Barrier(comm));
@@ -122,10 +122,10 @@ static void modes(MPI_Comm comm, const char *name)
 
 static void window(void)
 {
-    int joiner = et.status == MPI_ADAPT_STATUS_JOINING;
+    int joining_rank = et.status == MPI_ADAPT_STATUS_JOINING;
 
-    all_pairs(MPI_COMM_WORLD, joiner ? "joining world" : "old world");
-    modes(MPI_COMM_WORLD, joiner ? "joining world" : "old world");
+    all_pairs(MPI_COMM_WORLD, joining_rank ? "joining world" : "old world");
+    modes(MPI_COMM_WORLD, joining_rank ? "joining world" : "old world");
     if (et.inter != MPI_COMM_NULL)
         all_pairs_inter(et.inter, "intercomm");
     if (et.next != MPI_COMM_NULL) {

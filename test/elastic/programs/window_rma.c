@@ -80,22 +80,22 @@ static void post_start(MPI_Comm comm, MPI_Win win, long *cells, int rank, int si
 static void dynamic(MPI_Comm comm, int rank, int size, const char *name)
 {
     static long cell;
-    MPI_Aint here, *places = calloc((size_t) size, sizeof(MPI_Aint));
+    MPI_Aint here, *positions = calloc((size_t) size, sizeof(MPI_Aint));
     MPI_Win win;
     long value = 333 + rank;
 
     ET_MPI(MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &win));
     ET_MPI(MPI_Win_attach(win, &cell, sizeof(cell)));
     ET_MPI(MPI_Get_address(&cell, &here));
-    ET_MPI(MPI_Allgather(&here, 1, MPI_AINT, places, 1, MPI_AINT, comm));
+    ET_MPI(MPI_Allgather(&here, 1, MPI_AINT, positions, 1, MPI_AINT, comm));
     ET_MPI(MPI_Win_fence(0, win));
-    ET_MPI(MPI_Put(&value, 1, MPI_LONG, (rank + 1) % size, places[(rank + 1) % size], 1, MPI_LONG,
+    ET_MPI(MPI_Put(&value, 1, MPI_LONG, (rank + 1) % size, positions[(rank + 1) % size], 1, MPI_LONG,
                    win));
     ET_MPI(MPI_Win_fence(0, win));
     ET_CHECK(cell == 333 + (rank + size - 1) % size, "%s: dynamic brought %ld", name, cell);
     ET_MPI(MPI_Win_detach(win, &cell));
     ET_MPI(MPI_Win_free(&win));
-    free(places);
+    free(positions);
 }
 
 static void all(MPI_Comm comm, const char *name)

@@ -19,7 +19,7 @@ static MPI_Datatype column, blocks, particles;
 
 static void make_types(void)
 {
-    int lengths[3] = { 3, 1, 1 }, places[4];
+    int lengths[3] = { 3, 1, 1 }, positions[4];
     MPI_Aint offsets[3] = { offsetof(struct particle, position), offsetof(struct particle, charge),
         offsetof(struct particle, kind)
     };
@@ -28,8 +28,8 @@ static void make_types(void)
     ET_MPI(MPI_Type_vector(SIDE, 1, SIDE, MPI_DOUBLE, &column));
     ET_MPI(MPI_Type_commit(&column));
     for (int i = 0; i < 4; i++)
-        places[i] = 7 * i;
-    ET_MPI(MPI_Type_create_indexed_block(4, 3, places, MPI_INT, &blocks));
+        positions[i] = 7 * i;
+    ET_MPI(MPI_Type_create_indexed_block(4, 3, positions, MPI_INT, &blocks));
     ET_MPI(MPI_Type_commit(&blocks));
     ET_MPI(MPI_Type_create_struct(3, lengths, offsets, basic, &raw));
     ET_MPI(MPI_Type_create_resized(raw, 0, sizeof(struct particle), &particles));

@@ -1,14 +1,14 @@
 /*
- * MPIX_Adapt_request: the program itself asks for the sizes --sizes 4,1,...: rank 0, or with --all 1 every process,
- * makes the wish in each iteration, which is one wish.  Each is granted by an adaptation.  --refused TEXT: the wish
- * for --sizes is refused with this reason instead.  --withdraw 1: what is wished for is withdrawn.  What is no wish is
- * an error.
+ * MPIX_Adapt_request: the program itself requests the sizes --sizes 4,1,...: rank 0, or with --all 1 every process,
+ * makes the size request in each iteration, which is one size request.  Each is granted by an adaptation.  --refused
+ * TEXT: the size request for --sizes is refused with this reason instead.  --withdraw 1: what is requested is
+ * withdrawn.  What is no size request is an error.
  */
 
 #include "elastic_test.h"
 
 static int wanted[16], wanted_count;
-static int of_all, makes_wishes, id, of_epoch = -1;
+static int of_all, makes_requests, id, of_epoch = -1;
 
 static MPI_Info info_of(const char *key, const char *value)
 {
@@ -19,7 +19,7 @@ static MPI_Info info_of(const char *key, const char *value)
     return info;
 }
 
-static int wish_for(int size)
+static int request_size(int size)
 {
     char text[16];
     int number = -1;
@@ -34,8 +34,8 @@ static int wish_for(int size)
     return number;
 }
 
-/* The end that the wish comes to; the info object is as it should be. */
-static int await_end(int wish, char *reason, int reason_bytes)
+/* The end that the size request comes to; the info object is as it should be. */
+static int await_end(int size_info, char *reason, int reason_bytes)
 {
     double start = et_seconds();
     int state = -1, flag, n = reason_bytes;
@@ -43,11 +43,11 @@ static int await_end(int wish, char *reason, int reason_bytes)
     MPI_Info info;
 
     while (1) {
-        ET_MPI(MPIX_Adapt_request_state(wish, &state, &info));
+        ET_MPI(MPIX_Adapt_request_state(size_info, &state, &info));
         ET_CHECK((state == MPIX_ADAPT_REQUEST_OPEN) == (info == MPI_INFO_NULL), "state %d, and info", state);
         if (state != MPIX_ADAPT_REQUEST_OPEN)
             break;
-        ET_CHECK(et_seconds() < start + et.patience_s, "wish %d is open after %g s", wish, et.patience_s);
+        ET_CHECK(et_seconds() < start + et.patience_s, "wish %d is open after %g s", size_info, et.patience_s);
         et_sleep_ms(1);
     }
     ET_MPI(MPI_Info_get_string(info, "reason", &n, reason, &flag));
@@ -57,16 +57,16 @@ static int await_end(int wish, char *reason, int reason_bytes)
     ET_CHECK(flag && atoi(size) > 0, "no size");
     ET_MPI(MPI_Info_free(&info));
     int again = -1;
-    ET_MPI(MPIX_Adapt_request_state(wish, &again, NULL));
+    ET_MPI(MPIX_Adapt_request_state(size_info, &again, NULL));
     ET_CHECK(again == state, "state %d, and then %d", state, again);
     return state;
 }
 
-/* An iteration: the wish of this epoch, again and again. */
+/* An iteration: the size request of this epoch, again and again. */
 static void compute(void)
 {
-    if (makes_wishes && wanted[et.epoch] != et.size) {
-        int number = wish_for(wanted[et.epoch]);
+    if (makes_requests && wanted[et.epoch] != et.size) {
+        int number = request_size(wanted[et.epoch]);
         ET_CHECK(of_epoch != et.epoch || number == id, "wish %d, made again, is %d", id, number);
         id = number;
         of_epoch = et.epoch;
@@ -84,8 +84,8 @@ static void after(void)
     ET_CHECK(state == MPIX_ADAPT_REQUEST_GRANTED && reason[0] == '\0', "state %d: %s", state, reason);
     ET_CHECK(et.size == wanted[et.epoch - 1], "size %d", et.size);
     if (of_all)
-        return;                 /* others make the next wish already, and this one would take its place */
-    int now = wish_for(et.size);
+        return;                 /* others make the next size request already, and this one would replace it */
+    int now = request_size(et.size);
     ET_CHECK(await_end(now, reason, sizeof(reason)) == MPIX_ADAPT_REQUEST_GRANTED, "the size that it has: %s", reason);
     ET_CHECK(await_end(id, reason, sizeof(reason)) == MPIX_ADAPT_REQUEST_GRANTED, "no longer granted");
 }
@@ -138,7 +138,7 @@ static void refused(const char *why)
 {
     char reason[256];
 
-    id = wish_for(wanted[0]);
+    id = request_size(wanted[0]);
     int state = await_end(id, reason, sizeof(reason));
     ET_CHECK(state == MPIX_ADAPT_REQUEST_REFUSED && strstr(reason, why), "state %d: %s", state, reason);
 }
@@ -147,14 +147,14 @@ static void refused(const char *why)
 static void withdrawn(void)
 {
     char reason[256];
-    int state, first = wish_for(et.size + 1);
+    int state, first = request_size(et.size + 1);
 
     ET_MPI(MPIX_Adapt_request_withdraw(first));
     state = await_end(first, reason, sizeof(reason));
     ET_CHECK(state == MPIX_ADAPT_REQUEST_WITHDRAWN && strstr(reason, "withdrawn"), "state %d: %s", state, reason);
     ET_MPI(MPIX_Adapt_request_withdraw(first));
     for (int i = 0; i < 8; i++)
-        id = wish_for(et.size + 1 + i % 2);
+        id = request_size(et.size + 1 + i % 2);
     ET_MPI(MPIX_Adapt_request_withdraw(id));
     ET_CHECK(id == first + 8, "wish %d after wish %d", id, first);
     for (int i = first + 1; i <= id; i++)
@@ -173,7 +173,7 @@ static void too_many(void)
     int state = -1;
 
     for (int i = 0; i < 40 && state != MPIX_ADAPT_REQUEST_REFUSED; i++) {
-        id = wish_for(et.size + 1 + i % 2);
+        id = request_size(et.size + 1 + i % 2);
         ET_MPI(MPIX_Adapt_request_state(id, &state, NULL));
     }
     ET_CHECK(state == MPIX_ADAPT_REQUEST_REFUSED, "forty wishes at once, state %d", state);
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
     for (char *size = strtok(sizes, ","); size; size = strtok(NULL, ","))
         wanted[wanted_count++] = atoi(size);
     of_all = (int) et_number(argc, argv, "all", 0);
-    makes_wishes = of_all || (et.rank == 0 && et.status == MPI_ADAPT_STATUS_NEW);
+    makes_requests = of_all || (et.rank == 0 && et.status == MPI_ADAPT_STATUS_NEW);
     if (et.status == MPI_ADAPT_STATUS_NEW && et.rank == 0) {
         if (why)
             refused(why);

@@ -78,7 +78,7 @@ class FakeElasticd:
         self.socket = path
         self.lock = threading.Condition()
         self.jobs: dict[int, Json] = {}
-        self.requests: list[tuple[str, str, Json]] = []  # method, path, body: what the tests look at
+        self.requests: list[tuple[str, str, Json]] = []  # method, path, body: for the tests
         self.keys: dict[str, int] = {}
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
         self.records: list[Json] = []
@@ -342,7 +342,7 @@ class FakeElasticd:
         return {"job": self.public(job)}
 
     def get_loops(self, number: int, query: dict[str, str]) -> Json:
-        """What a job does with its time, if a test has said so (`_loops`)."""
+        """What a job does with its time, if a test has stated so (`_loops`)."""
         if set(query) - {"max_age_ms"}:
             raise Refused(400, "field", f"unknown parameters {sorted(query)}")
         job = self.job(number)

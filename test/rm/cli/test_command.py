@@ -153,7 +153,7 @@ def test_run_interrupted_while_waiting(here: Place) -> None:
 
 
 def test_run_held_then_released(here: Place) -> None:
-    """run: a job that waits says so, then when it starts"""
+    """run: a job that waits states so, then when it starts"""
     process = here.start("run", "-n", "2", "--hold", "sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo done")
     assert process.stderr
     here.wait_until("the job waits", lambda: here.fake.jobs)
@@ -191,7 +191,7 @@ def test_run_with_a_closed_reader(here: Place) -> None:
 
 
 def test_run_program_that_is_not_there(here: Place) -> None:
-    """run: a program that cannot be started is told"""
+    """run: a program that cannot be started is reported"""
     _, err = here.call("run", "./not-there", code=1)
     expect("cannot start ./not-there" in err, err)
 
@@ -274,7 +274,7 @@ def test_submit_refused(here: Place) -> None:
 
 
 def test_wrong_usage(here: Place) -> None:
-    """wrong usage is told before anything is sent"""
+    """wrong usage is reported before anything is sent"""
     for words in (["run"], ["run", "-n", "0", "x"], ["run", "-n", "8:2", "x"], ["run", "-t", "x", "y"], ["run", "-n"],
                   ["run", "--sizes", "odd", "x"], ["submit"], ["submit", "--kind", "soft", "x"], ["hold"],
                   ["hold", "x"], ["show", "0"], ["drain", "n0"], ["resize", "1", "0"], ["queue", "extra"], ["explode"],
@@ -364,7 +364,7 @@ def test_attach_to_run(here: Place) -> None:
 
 
 def test_attach_slow_reader(here: Place) -> None:
-    """attach to elastic run: a stopped reader holds nobody up, and is told what it has missed"""
+    """attach to elastic run: a stopped reader holds nobody up, and is notified of what it has missed"""
     run = started_run(here, "echo ready; until [ -e go ]; do sleep 0.1; done; seq 1 1500000; touch written; until [ -e enough ]; do sleep 0.1; done")
     reader = here.start("attach", "1")
     assert run.stdout and reader.stdout
@@ -384,7 +384,7 @@ def test_attach_slow_reader(here: Place) -> None:
 
 
 def test_attach_input(here: Place) -> None:
-    """attach --input: it takes the place of elastic run's own, once"""
+    """attach --input: it replaces elastic run's own, once"""
     ours, theirs = pty.openpty()  # a terminal that elastic run is not in the foreground of
     run = started_run(here, "cat; exit 3", stdin=theirs)
     os.close(theirs)

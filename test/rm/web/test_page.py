@@ -366,7 +366,7 @@ def test_report_file(browser: Browser, site: Site, fake: MadeUp) -> None:
 
 
 def test_live(browser: Browser, site: Site, fake: MadeUp) -> None:
-    """the page follows what happens, and says when elasticd is away"""
+    """the page follows what happens, and states when elasticd is away"""
     browser.loaded(site.url)
     number = fake.add_job("newcomer", "RUNNING", 1, 1, now_ms(), [("n2", 1)])
     browser.wait("the new job", lambda: "newcomer" in browser.text("#queue"))
@@ -379,7 +379,7 @@ def test_live(browser: Browser, site: Site, fake: MadeUp) -> None:
 
 
 def test_token(browser: Browser, site: Site, fake: MadeUp) -> None:
-    """where a token is wanted the page asks for it, and keeps it for this window only"""
+    """where a token is wanted the page requests it, and keeps it for this window only"""
     fake.token = "secret"
     browser.open(site.url)
     browser.wait("the question", lambda: browser.run("document.getElementById('login') && !document.getElementById('login').hidden"))

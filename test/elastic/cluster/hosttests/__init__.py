@@ -1,1 +1,1 @@
-"""Tests of adaptations between hosts: each brings up a playground of its own, and nothing may be left in it."""
+"""Tests of adaptations between hosts: each brings up a testbed of its own, and nothing may be left in it."""

@@ -1,4 +1,4 @@
-"""Who does not read makes others wait, and ends nothing: readers of mpiexec's output that pause, mpiexec and node daemons that are
+"""Who does not read makes others wait, and ends nothing: readers of mpiexec's output that pause, mpiexec and proxies that are
 stopped; and hosts that are lost meanwhile, which must be noticed all the same (src/pm/hydra/elastic/wire/silence.h)."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def printing(run: HostRun, n: int, on: str, kb: int, then: str, *arguments: str)
 
 
 def control_timers(run: HostRun) -> list[str]:
-    """What h1's kernel does by the clock on the connections between mpiexec and its node daemons."""
+    """What h1's kernel does by the clock on the connections between mpiexec and its proxies."""
     listed = run.on("h1", "ss", "-tnopH", "state", "established").stdout.splitlines()
     return [line for line in listed if "mpiexec" in line]
 
@@ -61,7 +61,7 @@ def rigid_sockets_are_stock(run: HostRun) -> None:
 
 @case("I3", nodes=2)
 def reader_pauses_over_hosts(run: HostRun) -> None:
-    """For a while, when all processes are adaptive: answers go on meanwhile.  (Until then a node daemon whose processes are not may
+    """For a while, when all processes are adaptive: answers go on meanwhile.  (Until then a proxy whose processes are not may
     have to wait for the reader, as stock's do, and its processes in MPI_Init.)"""
     reader, go = run.work / "read", run.work / "go"
     job = printing(run, 2, "h1,h2", KB, f"(until [ -e {reader} ]; do sleep 0.1; done; {COUNT})", "--after", str(go))
@@ -96,7 +96,7 @@ def mpiexec_stopped_long(run: HostRun) -> None:
 
 @case("I3", nodes=3, full=True, deadline_s=240)
 def daemon_stopped_long(run: HostRun) -> None:
-    """As by a debugger or scontrol suspend: a node daemon, while mpiexec has much to tell it."""
+    """As by a debugger or scontrol suspend: a proxy, while mpiexec has much to tell it."""
     job = serve(run, 2, "h1,h2")
     (daemon,) = run.pids("h2", "hydra_pmi_proxy")
     os.kill(daemon, signal.SIGSTOP)

@@ -29,7 +29,7 @@ def slurm_config(extra: str = "") -> str:
 
 
 class Slurm(Managed):
-    """elasticd over the playground's Slurm, and what Slurm itself says."""
+    """elasticd over the testbed's Slurm, and what Slurm itself says."""
 
     def __init__(
         self, run: HostRun, extra: str = "", options: Sequence[str] = (), before: Sequence[str] = ()
@@ -140,7 +140,7 @@ def follow(run: HostRun, daemon: Slurm) -> None:
 
 @case("W6 C7", with_slurm=True)
 def rm_slurm_follows(run: HostRun) -> None:
-    """Without accounting elasticd finds out that jobs must be sets, and says so."""
+    """Without accounting elasticd finds out that jobs must be sets, and states so."""
     daemon = Slurm(run)
     run.check("set of Slurm jobs" in daemon.job.err, f"elasticd does not say how it resizes: {daemon.job.err}")
     follow(run, daemon)
@@ -280,7 +280,7 @@ def rm_slurm_gives_way_to_nobody(run: HostRun) -> None:
 
 @case("E4", with_slurm=True)
 def rm_slurm_cancelled_outside(run: HostRun) -> None:
-    """Slurm jobs that an administrator cancels: that job ends and says so, the others go on."""
+    """Slurm jobs that an administrator cancels: that job ends and states so, the others go on."""
     daemon = Slurm(run)
     stays = daemon.submit("stays", "4", "serve")
     goes = daemon.submit("goes", "2:8", "serve")
@@ -324,7 +324,7 @@ def rm_slurm_srun_fails(run: HostRun) -> None:
 
 @case("", nodes=2, with_slurm=True, deadline_s=240)
 def rm_slurm_killed_between_allocation_and_answer(run: HostRun) -> None:
-    """elasticd finds again what it was given and never heard of, and cancels what belongs to no job."""
+    """elasticd finds again what it was given and never learnt of, and cancels what belongs to no job."""
     path = run.environment["PATH"]
     allocated = slow_salloc(run)
     daemon = Slurm(run)
@@ -371,7 +371,7 @@ def rm_slurm_killed_again_and_again(run: HostRun) -> None:
 
 @case("", with_slurm=True, full=True)
 def rm_slurm_controller_down(run: HostRun) -> None:
-    """Without slurmctld running jobs go on, waiting ones say why they wait, and start when it is back."""
+    """Without slurmctld running jobs go on, waiting ones state why they wait, and start when it is back."""
     daemon = Slurm(run)
     job = daemon.submit("runs", "4", "serve")
     daemon.await_adaptive(job)
@@ -407,7 +407,7 @@ def rm_slurm_munge_down(run: HostRun) -> None:
 
 @case("E3", with_slurm=True, full=True)
 def rm_slurm_refused_growth(run: HostRun) -> None:
-    """Slurm does not give the nodes: the job keeps its world, the reason says what Slurm said."""
+    """Slurm does not give the nodes: the job keeps its world, the reason states what Slurm said."""
     daemon = Slurm(run, 'wait = "0"')
     job = daemon.start_job("elastic", "2:16", 16)
     daemon.resize(job, 4)

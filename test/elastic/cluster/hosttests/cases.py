@@ -1,4 +1,4 @@
-"""The tests over hosts: each function drives one; `case` says how many hosts it wants and what it covers.
+"""The tests over hosts: each function drives one; `case` states how many hosts it wants and what it covers.
 
 Everything is waited for with generous deadlines.  Where a fault is made, the bound that counts is in the test
 (FAULT_S): the other end of a connection is found silent after 30 s (src/pm/hydra/elastic/wire/silence.h).
@@ -76,7 +76,7 @@ def launch(run: HostRun, n: int, on: str, sizes: str, program: str = "cycle", *o
 
 
 def serve(run: HostRun, n: int, on: str, *arguments: str, program: str | None = None) -> Job:
-    """A job that runs until it is told to stop, and is resized from outside."""
+    """A job that runs until it is requested to stop, and is resized from outside."""
     words = ["-launcher", "ssh", "-hosts", on, "--adapt-log", str(run.log_path)]
     job = run.mpiexec(words, arguments, n, program or "serve")
     job.await_line("^READY$")
@@ -102,7 +102,7 @@ def resize(run: HostRun, *arguments: str) -> str:
 
 
 def refused(run: HostRun, job: Job, *arguments: str, names: str) -> None:
-    """Must fail within bounds, say which host and why, and leave the job as it was."""
+    """Must fail within bounds, state which host and why, and leave the job as it was."""
     start = time.monotonic()
     before = run.step()
     done = run.elastic("resize", step_name(run), *arguments, "--wait")
@@ -130,7 +130,7 @@ def await_none(run: HostRun, host: str, program: str, limit_s: float) -> None:
         time.sleep(0.05)
 
 
-# ---- the playground itself ------------------------------------------------------------------------------
+# ---- the testbed itself ------------------------------------------------------------------------------
 
 
 def _cluster(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -416,7 +416,7 @@ def launch_over_silent_host_too(run: HostRun) -> None:
 
 @case("E3", nodes=4)
 def tree_over_hosts(run: HostRun) -> None:
-    """Commands go through a tree of node daemons; mpiexec itself tells the one that another cannot reach (h3, h4)."""
+    """Commands go through a tree of proxies; mpiexec itself tells the one that another cannot reach (h3, h4)."""
     ports = range(20000, 20050)
     run.environment |= {"MPIEXEC_ADAPT_FANOUT": "2", "MPIEXEC_PORT_RANGE": f"{ports[0]}:{ports[-1]}"}
     silence = ["pref", "10", "ipproto", "tcp", "sport", f"{ports[0]}-{ports[-1]}"]
@@ -463,7 +463,7 @@ def host_lost_while_joining(run: HostRun) -> None:
 
 @case("E4", full=True, deadline_s=240)
 def host_lost_in_the_window(run: HostRun) -> None:
-    """The host of a staying process dies between begin and commit: the job ends and says why."""
+    """The host of a staying process dies between begin and commit: the job ends and states why."""
     words = ["-hosts", "h1,h2,h3", "--adapt-schedule", "3", "--adapt-log", str(run.log_path)]
     job = run.mpiexec(words, ["--hold", "window", "--epochs", "1"], 2, "hold")
     job.await_line("^HOLD window", 2)
@@ -585,7 +585,7 @@ def slurm_named_hosts(run: HostRun) -> None:
 
 @case("W6", nodes=3, with_slurm=True, full=True)
 def slurm_resize_by_command(run: HostRun) -> None:
-    """--adapt-range bounds what elastic resize may ask for; steps end with their processes."""
+    """--adapt-range bounds what elastic resize may request; steps end with their processes."""
     line = f"{run.setting.prefix}/bin/mpiexec -n 4 --adapt-range 2:8 --adapt-log {run.log_path} {run.program('serve')}"
     script = run.work / "job.sh"
     script.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")

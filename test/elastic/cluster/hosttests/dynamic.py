@@ -122,7 +122,7 @@ def spawns_that_fail_elsewhere(run: HostRun) -> None:
 
 @case("DN4", nodes=2, deadline_s=300)
 def vanished_side(run: HostRun) -> None:
-    """The host of a client vanishes without a word: all of the server's processes are told, and go on."""
+    """The host of a client vanishes without a word: all of the server's processes are notified, and go on."""
     words = ["--by", "port", "--vanishes", "1"]
     server = run.mpiexec(["-launcher", "ssh", "-hosts", "h1"], ["--role", "widowed", "--server", "1", "--first", "4", *words], 2, "dyn_widow")
     client = run.mpiexec(["-launcher", "ssh", "-hosts", "h2"], ["--role", "pausing", *words], 2, "dyn_widow")

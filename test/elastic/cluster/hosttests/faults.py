@@ -2,7 +2,7 @@
 finds no descriptor, or a host's link is cut, at each of its six steps (SPEC, "Six steps"), under elasticd's back ends *hosts* and
 *slurm*.
 
-A cell has a playground of its own: three hosts, an elastic job on two of them in turn, a rigid job beside it on the third.
+A cell has a testbed of its own: three hosts, an elastic job on two of them in turn, a rigid job beside it on the third.
 The victim is struck when the step tells the event that stands for the number.  Whatever is struck: the job goes on, or ends with
 a reason, within FAULT_S; each accepted request has exactly one end; no process, segment or Slurm job of it is left; the job
 beside it does not notice; elasticd answers.  `table` gives what was seen, as doc/admin/reliability.md shows it.
@@ -35,7 +35,7 @@ from .managed import ENDED, Managed
 
 STEPS = {1: "requested", 2: "launching", 3: "plan", 4: "target", 5: "agent_committed", 6: "committed"}
 GOES_ON, FAILS, EITHER = {"DONE"}, {"FAILED"}, {"DONE", "FAILED"}
-# Before the processes have agreed (step 4) survivors do not notice (E3); step 3 is when it may be either.
+# Before the processes have agreed (step 4) staying processes do not notice (E3); step 3 is when it may be either.
 AS_JOINING = {2: GOES_ON, 3: EITHER, 4: FAILS, 5: FAILS, 6: FAILS}
 HOST_OF_JOINING = {1: GOES_ON} | AS_JOINING
 ALWAYS_FAILS, ALWAYS_GOES_ON = dict.fromkeys(STEPS, FAILS), dict.fromkeys(STEPS, GOES_ON)
@@ -61,7 +61,7 @@ class Victim:
     strike: Callable[[Scene], None]
     expected: dict[int, set[str]]
     prepare: Callable[[Scene], None] = lambda scene: None  # before the change
-    mend: Callable[[Scene], None] = lambda scene: None  # before anything else is asked
+    mend: Callable[[Scene], None] = lambda scene: None  # before anything else is queried
     heal: Callable[[Scene], None] = lambda scene: None  # after the job has ended, or the change has
     shrinks: bool = False
     slurm_only: bool = False
@@ -125,7 +125,7 @@ class Scene:
                         yield event
 
     def at_step(self, step: int) -> None:
-        """Asks for the change and returns when it has come so far."""
+        """Requests the change and returns when it has come so far."""
         events = self.events()
         next(events)
         self.daemon.resize(self.job, self.target)
@@ -190,7 +190,7 @@ class Scene:
         resource.prlimit(self.mpiexec, resource.RLIMIT_NOFILE, self.limit)
 
     def await_saved_state(self) -> None:
-        """slurmctld saves its jobs every few seconds: what is younger when it is killed, it has forgotten afterwards."""
+        """slurmctld saves its jobs every few seconds: what is younger when it is killed, it has lost afterwards."""
         saved = Path(self.run.cluster.folder) / "slurm" / "state" / "job_state"
         self.run.await_value(
             lambda: saved.exists() and saved.stat().st_mtime > self.placed, "saved state of slurmctld"
@@ -298,7 +298,7 @@ VICTIMS = [
     Victim(
         "mpiexec finds no descriptor", Scene.take_descriptors, ALWAYS_GOES_ON, mend=Scene.give_descriptors
     ),
-    Victim(  # it goes on, unless slurmctld has forgotten the Slurm job of the new node, and takes that away
+    Victim(  # it goes on, unless slurmctld has lost the Slurm job of the new node, and takes that away
         "slurmctld",
         Scene.kill_controller,
         dict.fromkeys(STEPS, EITHER),

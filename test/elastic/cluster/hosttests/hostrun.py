@@ -1,4 +1,4 @@
-"""One test on a playground of its own: what harness.job does for one machine, on hosts.
+"""One test on a testbed of its own: what harness.job does for one machine, on hosts.
 
 Jobs are started on a host as a user there would; programs, working folder and logs lie on the file system that all
 hosts share.  After the test every host must be as it was before: processes, /dev/shm and /run.
@@ -135,5 +135,5 @@ class HostRun(TestRun):
 
 
 def temporary_playground(folder: Path) -> Path:
-    """A folder for a playground that a test brings up by the command."""
+    """A folder for a testbed that a test brings up by the command."""
     return state.folder_of("", str(folder))

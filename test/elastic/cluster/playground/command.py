@@ -1,4 +1,4 @@
-"""The command line of the playground: up, down, status, shell, and faults to try."""
+"""The command line of the testbed: up, down, status, shell, and faults to try."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .state import Cluster, PlaygroundError
 def up(
     folder: Path, nodes: int, with_slurm: bool = False, cpus: Sequence[int] = (4,), accounting: bool = False
 ) -> Cluster:
-    """Brings a playground up; what is left of an earlier one that broke off is removed before.
+    """Brings a testbed up; what is left of an earlier one that broke off is removed before.
 
     `cpus`: that the nodes claim to have under Slurm, by turns.
     """
@@ -64,7 +64,7 @@ def _log_tails(folder: Path) -> str:
 
 
 def down(folder: Path) -> bool:
-    """Ends and removes everything of a playground.  Whether there was anything."""
+    """Ends and removes everything of a testbed.  Whether there was anything."""
     if os.environ.get(state.MARKER) == str(folder):
         raise PlaygroundError("this shell is inside the playground; leave it first")
     ended = hosts.end_all(folder)

@@ -1,4 +1,4 @@
-"""The files of a playground: names, accounts and ssh, as each host sees them in /etc.
+"""The files of a testbed: names, accounts and ssh, as each host sees them in /etc.
 
 ssh works between all hosts without questions and without the user's own keys and settings: host-init binds
 `etc/ssh/ssh_config` over the system's one.  Every host has a host key of its own, so that a wrong address is noticed.

@@ -22,14 +22,14 @@ from .state import MARKER, Cluster, Host, PlaygroundError
 HERE = Path(__file__).resolve().parent.parent
 TOOLS = ("ip", "unshare", "nsenter", "setpriv", "ssh", "ssh-keygen", "/usr/sbin/sshd")
 UNSHARE = ["unshare", "--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-NETWORK = "10.77"  # nobody outside sees it: every playground has the same addresses
+NETWORK = "10.77"  # nobody outside sees it: every testbed has the same addresses
 MOST_HOSTS = 250
 START_LIMIT_S = 30.0
 END_LIMIT_S = 20.0
 
 
 def impossible() -> str:
-    """Why there can be no playground here; empty if there can."""
+    """Why there can be no testbed here; empty if there can."""
     if os.geteuid() != 0:
         return "it takes root to make network namespaces; repeat with sudo"
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
@@ -101,7 +101,7 @@ def outer_pid(host: Host, inner: int) -> int | None:
 
 
 def marked(folder: Path) -> list[int]:
-    """Processes that name this playground in their environment, ourselves left out."""
+    """Processes that name this testbed in their environment, ourselves left out."""
     wanted = os.fsencode(f"{MARKER}={folder}")
     found = []
     for pid in _pids():
@@ -244,7 +244,7 @@ def _await(condition: Callable[[], bool], complaint: str, limit_s: float = END_L
 
 
 def end_all(folder: Path) -> int:
-    """Ends every process of a playground and returns how many that were; fine if there is none."""
+    """Ends every process of a testbed and returns how many that were; fine if there is none."""
     ended: set[int] = set()
 
     def gone() -> bool:

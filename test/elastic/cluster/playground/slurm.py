@@ -1,6 +1,6 @@
-"""A stock Slurm on the hosts of a playground: munge, slurmctld on the head, slurmd on each host.
+"""A stock Slurm on the hosts of a testbed: munge, slurmctld on the head, slurmd on each host.
 
-The configuration is the smallest that lets jobs be resized; doc/developer/testbed.md says what each setting is for.  It appears
+The configuration is the smallest that lets jobs be resized; doc/developer/testbed.md states what each setting is for.  It appears
 as /etc/slurm on every host.  One munged serves all hosts: its socket is a file, and files are shared.
 
 Accounting is optional: slurmdbd and a MariaDB on the head, which listens on a socket there and on no port.  Without

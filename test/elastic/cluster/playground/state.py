@@ -1,6 +1,6 @@
-"""Where a playground keeps its files, and which one is meant.
+"""Where a testbed keeps its files, and which one is meant.
 
-A playground is known by its folder.  Everything that belongs to it is either in that folder or a process whose
+A testbed is known by its folder.  Everything that belongs to it is either in that folder or a process whose
 environment names the folder, so that `down` needs no other record, also after an `up` that broke off.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-MARKER = "ELASTIC_CLUSTER"  # in the environment of every process of a playground: its folder
+MARKER = "ELASTIC_CLUSTER"  # in the environment of every process of a testbed: its folder
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}")
 # Sockets lie in the folder, and the path of a socket has at most 107 bytes.
 PATH_BYTES = 70
@@ -40,7 +40,7 @@ class Host:
 
 @dataclass
 class Cluster:
-    """What is known of a playground that is up: `head` is the switch and the login node, not a compute node."""
+    """What is known of a testbed that is up: `head` is the switch and the login node, not a compute node."""
 
     folder: str
     head: Host
@@ -70,7 +70,7 @@ def check_owner(folder: Path) -> None:
 
 
 def folder_of(name: str, state: str | None) -> Path:
-    """The folder of a playground: given, or by its name."""
+    """The folder of a testbed: given, or by its name."""
     if state is None and not NAME.fullmatch(name):
         raise PlaygroundError(f"'{name}' cannot be a playground's name: use letters, digits, - and _")
     folder = Path(os.path.abspath(state)) if state else default_base() / name
@@ -84,7 +84,7 @@ def folder_of(name: str, state: str | None) -> Path:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """One `up` or `down` at a time for playgrounds in the same place."""
+    """One `up` or `down` at a time for testbeds in the same place."""
     try:
         folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         if folder.parent == default_base():  # made now, by us or by somebody who was faster
@@ -104,7 +104,7 @@ def save(cluster: Cluster) -> None:
 
 
 def load(folder: Path) -> Cluster | None:
-    """The playground as it was brought up; None if that was never finished."""
+    """The testbed as it was brought up; None if that was never finished."""
     try:
         known = json.loads((folder / "cluster.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -114,7 +114,7 @@ def load(folder: Path) -> Cluster | None:
 
 
 def remove_files(folder: Path) -> None:
-    """Removes a playground's folder, and the one above if it was the last in it."""
+    """Removes a testbed's folder, and the one above if it was the last in it."""
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "log").is_dir():
         raise PlaygroundError(f"{folder} is not the folder of a playground; remove or rename it yourself")
     shutil.rmtree(folder, ignore_errors=True)
