@@ -44,7 +44,7 @@ static void expect(const char *name, int block, int i, int value)
              name, start, size, root, count, block, i, *at(in, block, i), value);
 }
 
-/* What one collective needs to be checked: the initialisation, and what must be in the buffers. */
+/* The data for the check of one collective: the initialisation, and what must be in the buffers. */
 enum call {
     BARRIER, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, REDUCE,
     ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, CALLS

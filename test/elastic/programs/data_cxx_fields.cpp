@@ -1,7 +1,7 @@
 /*
  * elastic.hpp: fields on boxes, one for each rank or several tiles, with ghost layers and values on the
  * sides of cells; items in one vector of structs and in two vectors side by side.  Every value encodes its
- * place, every item its number.  What is wrong throws on all processes, moves nothing, and the window
+ * place, every item its number.  An error throws on all processes, moves nothing, and the window
  * goes on.  SPEC-epop D4, V1, F1, F3.
  * Arguments: the number of adaptations.
  */

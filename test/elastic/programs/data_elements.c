@@ -1,7 +1,7 @@
 /*
  * adapt_data.h: elements that are longer than their extent (columns of a matrix that is stored by rows), that have
- * gaps in which another array lies, and that begin before their address.  What is kept is moved by the datatype, as
- * messages are: nothing but data is written, also where others' data have arrived already.  SPEC-epop D2, V1.
+ * gaps in which another array lies, and that begin before their address.  Staying elements are moved by the datatype,
+ * as messages are: nothing but data is written, also where others' data have arrived already.  SPEC-epop D2, V1.
  */
 
 #include "elastic_test.h"

@@ -43,7 +43,7 @@ static void blocking(void)
     }
 }
 
-/* What rank 0 of a group has completed first is what all of it attach. */
+/* All of a group attach the request that its rank 0 has completed first. */
 static int complete_one(int n, MPI_Request * requests)
 {
     int i;
@@ -58,7 +58,7 @@ static int complete_one(int n, MPI_Request * requests)
     return i;
 }
 
-/* What is complete on all processes. */
+/* The requests that are complete on all processes. */
 static void attach_to(MPI_Request * request)
 {
     MPI_Comm inter;

@@ -1,6 +1,6 @@
 /*
- * "Errors not named above" of dynamic process management: --case NAME, one of those in the table at the end.  What
- * fails must change nothing, so that afterwards the same things are done as they should be.
+ * "Errors not named above" of dynamic process management: --case NAME, one of those in the table at the end.  A failed
+ * call must change nothing, so that the same calls succeed afterwards.
  */
 
 #include "elastic_test.h"
@@ -289,7 +289,7 @@ static void no_bytes(void)
     ET_MPI(MPI_Request_free(&accept));
 }
 
-/* What rank 0 finds wrong in a call that does not wait, the others hear with the completion. */
+/* An error that rank 0 finds in a nonblocking call reaches the others with the completion. */
 static void broadcast_to_others(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;

@@ -1,5 +1,5 @@
 /*
- * What the conformance programs share: checks that state who failed and where, and the usual life of
+ * Common to the conformance programs: checks that state who failed and where, and the usual life of
  * an elastic program (probe, begin, commit) with the general clauses checked on the way.
  *
  * State is one object per process, `et`, owned by elastic_test.c; a program is single threaded
@@ -18,7 +18,7 @@
 
 #define ET_FAILED 99
 
-/* Who a process is, for comparing orders across communicators (host and process number). */
+/* Identity of a process, for comparing orders across communicators (host and process number). */
 typedef uint64_t et_identity;
 
 struct et_state {

@@ -204,7 +204,7 @@ static int redistribute(void *data, const epop_window_t *window)
     return 0;
 }
 
-/* What derives from the world is made anew in the first execution in it. */
+/* The first execution in a world derives everything from it again. */
 static int solve_anew(void *data)
 {
     static int known;

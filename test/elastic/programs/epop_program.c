@@ -83,7 +83,7 @@ static int init(int *argn, char ***argc, void **data)
     return 0;
 }
 
-/* What each execution of a phase begins with. */
+/* Each execution of a phase begins with it. */
 static void begin_phase(struct state *state, int pc)
 {
     et_world_changed();

@@ -135,7 +135,7 @@ static void create(void)
     ET_MPI(MPI_Comm_free(&comm));
 }
 
-/* Who has left, or was spawned, is in no communicator of this process alone. */
+/* A process that has left, or was spawned, is in no communicator of this process alone. */
 static void create_wrong(void)
 {
     MPI_Comm comm;

@@ -1,7 +1,7 @@
 /*
  * DS5: what is left of processes that had shared memory with this one.  --rounds N: so many are spawned, one after
  * the other, talk and end; then there are as many descriptors and mappings as after a few, and no channels but the
- * last one's.  What is sent to one that has ended does not wait for it: a short message counts as sent, a
+ * last one's.  A message to an ended process does not wait for it: a short message counts as sent, a
  * synchronous or a long one is an error.  So it is if they wait already when it ends.
  */
 

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* What an adaptation may cost for ever, in bytes: allocator noise, no object of ours. */
+/* Bytes that an adaptation may cost for ever: allocator noise, no object of ours. */
 #define GROWTH_PER_EPOCH 40
 #define GROWTH_ONCE 4096
 /* Whole pages are all that can be seen of memory from outside. */
@@ -180,7 +180,7 @@ static struct usage measure(void)
     return usage;
 }
 
-/* What launcher and daemon use; processes that left end a moment after the commit, and
+/* Resources of launcher and proxy; processes that left end a moment after the commit, and
  * so do their daemons: wait for the count to fall. */
 static void measure_launcher(struct usage *usage)
 {
@@ -235,8 +235,8 @@ static int grows(int begin, int end, size_t what, long once)
     return value(to, what) > value(from, what) + once + (long) (to->epoch - from->epoch) * GROWTH_PER_EPOCH;
 }
 
-/* From the samples at `begin` to the last ones.  What is observed from outside may grow by a step, when for once much
- * was under way at a time; what is lost again and again shows in both halves. */
+/* From the samples at `begin` to the last ones.  Values observed from outside may grow by a step, when much was
+ * pending at one time; a repeated leak shows in both halves. */
 static void check_growth(int begin, size_t what, long once, const char *whose)
 {
     int middle = (begin + measured) / 2, outside = what != offsetof(struct sample, heap);

@@ -1,7 +1,7 @@
 /*
- * Programs that are hard to measure (doc/user/measuring.md), one a --case.  Whatever they do, the loop that probes is
- * found, it takes no more time than there was, and MPI no more than the loop; and which places count is notified by the
- * case.
+ * Programs that are hard to measure (doc/user/measuring.md), one a --case.  In each case the loop that probes is
+ * found, it takes no more time than there was, and MPI no more than the loop; and the call sites that count are
+ * determined by the case.
  */
 
 #define _GNU_SOURCE

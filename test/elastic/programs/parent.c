@@ -170,7 +170,7 @@ static void await_stage(int n, MPI_Request requests[], int expected)
     }
 }
 
-/* Who is killed while MPICH makes memory that it shares leaves a file: until all are past that. */
+/* A process that is killed while MPICH makes shared memory leaves a file: until all are past that. */
 static void await_children(int n)
 {
     for (int i = 0, flag; i < n;) {

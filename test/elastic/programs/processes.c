@@ -204,7 +204,7 @@ static void mixed(void)
     }
 }
 
-/* What has come of one request: its next stage. */
+/* The next stage of one request. */
 static void advance(int i, const MPI_Status * status, int stages[])
 {
     int stage;

@@ -85,7 +85,7 @@ static void check_sets(void)
     ET_CHECK(!flag, "SO7: %s is there", rest);
 }
 
-/* Who gets the info first waits until there is some. */
+/* The first process to get the info waits until there is some. */
 static void check_info(void)
 {
     MPI_Info info;

@@ -141,7 +141,7 @@ static const struct operator {
 
 enum { TYPES = sizeof types / sizeof *types, OPERATORS = sizeof operators / sizeof *operators };
 
-/* What process `rank` gives: small integers, so that any order of additions has the same result; negative ones, and
+/* The operand of process `rank`: small integers, so that any order of additions has the same result; negative ones, and
  * unsigned ones with the highest bit, are among them. */
 static void fill(const struct type *type, int rank, values *out)
 {

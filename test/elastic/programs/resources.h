@@ -1,4 +1,4 @@
-/* What a process holds, for programs that look whether it grows. */
+/* Resources that a process holds, for programs that check whether they grow. */
 
 #ifndef RESOURCES_H_INCLUDED
 #define RESOURCES_H_INCLUDED

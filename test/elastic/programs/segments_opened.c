@@ -1,7 +1,7 @@
 /*
  * E4 and C9, shared segments without names: each process looks for each of them once.  If one process cannot, because
  * it has no descriptor left, all take memory of their own, the window works, and the next one is shared again; no
- * descriptor is left over.  What libmpi opens goes through functions of this program.
+ * descriptor is left over.  libmpi opens files through functions of this program.
  */
 
 #include "resources.h"

@@ -24,7 +24,7 @@ static struct {
 static MPI_Info data;           /* a key and a value */
 static const char *operands[] = { WORLD, "mpi://SELF" }, *keys[] = { "key" };
 
-/* What stands for argument i, or NULL if that one is missing. */
+/* The value for argument i, or NULL if that one is missing. */
 #define GIVE(i, value) (missing == (i) ? NULL : (value))
 
 /* ---- of MPI 4.0 -------------------------------------------------------------------------------------------------- */
@@ -283,7 +283,7 @@ static void check_missing(MPI_Session session)
     ET_ERROR(MPIX_Session_set_pset_data(session, WORLD, MPI_INFO_NULL), MPI_ERR_INFO, NULL);
 }
 
-/* Who makes sets, writes their data or waits for it is notified at once that nobody knows them. */
+/* A process that makes sets, writes their data or waits for it gets at once that nobody knows them. */
 static void check_no_sets(MPI_Session session)
 {
     const int ops[] = { MPIX_PSETOP_UNION, MPIX_PSETOP_DIFFERENCE, MPIX_PSETOP_INTERSECTION };
@@ -354,7 +354,7 @@ static MPI_Comm open_world(int *argc, char ***argv, int world)
     return MPI_COMM_WORLD;
 }
 
-/* Who is who, of the launch; who ends does so together with the others. */
+/* The processes of the launch; all of them end together. */
 static void rendezvous(MPI_Session session, int *rank, int *size)
 {
     MPI_Group group;

@@ -1,5 +1,5 @@
 /*
- * Who is waited for ends, or what is waited for is undone, while others wait for it already; --case
+ * An awaited process ends, or an awaited operation is undone, while others wait for it already; --case
  *   disconnect  SL4: a process ends when the others are in MPI_Comm_disconnect
  *   freed       SD2, SO8: a set is freed while others wait for its data
  *   declined    SD2, SR8: data of processes that were to join, and are declined
@@ -125,7 +125,7 @@ static MPI_Info one(const char *key, const char *other)
     return info;
 }
 
-/* Who joins reads the set of all in the data of its own. */
+/* A joining process reads the set of all in the data of its own. */
 static void notify_joining(const char *delta, const char *whole)
 {
     MPI_Info data;

@@ -113,7 +113,7 @@ static int count_listed(void)
     return n;
 }
 
-/* Whatever requests it, and from a buffer that is just long enough. */
+/* By each call, and from a buffer that is just long enough. */
 static void check_longest(void)
 {
     pset_name name, made, listed;

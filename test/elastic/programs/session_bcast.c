@@ -129,7 +129,7 @@ static void until_delivered(const char *set, const char *expected)
     ET_CHECK(!strcmp(text, expected), "'%s' in place of '%s'", text, expected);
 }
 
-/* What is queried after a text has been given is answered after the own daemon has counted. */
+/* A query after a text has its reply after the own proxy has counted. */
 static void let_daemons_count(void)
 {
     int running;

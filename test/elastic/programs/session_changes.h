@@ -1,5 +1,5 @@
 /*
- * What the programs share that change through process sets: they open a session that states so, look whether there is a
+ * Common to programs that change through process sets: they open a session that states so, look whether there is a
  * change, take it, and make communicators of sets.  One session for each process, `session`.
  */
 

@@ -1,7 +1,7 @@
 /*
- * SL4: a member of a communicator has ended.  What the others do with it on this communicator is an error, also what
- * they have begun before; what they do without it, point to point, works; what it has sent before is received; and the
- * communicator can be freed.  4 processes, of which rank 3 ends; with --joins 1 it has joined before; --case
+ * SL4: a member of a communicator has ended.  Operations of the others with it on this communicator are errors, also
+ * earlier ones; point-to-point operations without it work; what it has sent before is received; and the communicator
+ * can be freed.  4 processes, of which rank 3 ends; with --joins 1 it has joined before; --case
  *   before    it has ended before the others do anything
  *   meanwhile it ends while they wait for it
  *   killed    it is to leave, which has been accepted, and dies of a signal while they wait for it
@@ -54,7 +54,7 @@ static void check_not_sent(int error, const char *what)
 
 /* ---- who ends ---------------------------------------------------------------------------------------------------- */
 
-/* What it has sent goes out meanwhile, which needs progress where that is the first message to a process. */
+/* Its messages leave meanwhile, which needs progress where that is the first message to a process. */
 static void let_others_wait(void)
 {
     int flag;
@@ -86,7 +86,7 @@ enum { RECV, ISEND_LONG, ISSEND, ANYBODY, BEGUN };
 static MPI_Request begun[BEGUN];
 static char received[BEGUN][SMALL];
 
-/* What is received from anybody comes from a living one in the end. */
+/* A receive from any source gets a message of a living one in the end. */
 static void begin_messages(void)
 {
     ET_MPI(MPI_Irecv(received[RECV], SMALL, MPI_BYTE, LEAVER, NEVER, comm, &begun[RECV]));
@@ -150,7 +150,7 @@ static void receive_what_was_sent(void)
 
 /* ---- requests of other kinds ------------------------------------------------------------------------------------- */
 
-/* Who waits for the last one first finds that the others have ended long ago. */
+/* A process that waits for the last one first finds that the others have ended long ago. */
 static void check_many(void)
 {
     static char small[MANY][SMALL];

@@ -41,7 +41,7 @@ static void before_session(int uid)
     et_log("OPENING %d", uid);
 }
 
-/* Those of the first addition end when they are killed, or stated that the others are. */
+/* Those of the first addition end when they are killed, or notified that the others are. */
 static void join(void)
 {
     pset_name set, last;
@@ -70,7 +70,7 @@ static void check_nothing(void)
     ET_CHECK(!flag && change.type == MPIX_RC_NONE, "SF2: it is seen, type %d", change.type);
 }
 
-/* What both processes do with a set of all four that has ended, or will. */
+/* Operations of both processes with a set of all four that has ended, or will. */
 static void check_failed_now(const char *whole)
 {
     MPI_Comm failed;

@@ -48,7 +48,7 @@ static void add_up(MPI_Comm comm)
     ET_CHECK(sum == size * (size - 1) / 2, "the sum of %d ranks is %d", size, sum);
 }
 
-/* What one sends the other one gets, in this order. */
+/* The other one gets all messages, in this order. */
 static void *talk(void *state)
 {
     MPI_Comm comm = *(MPI_Comm *) state;

@@ -33,7 +33,7 @@ static unsigned long long count_meetings(void)
     return value;
 }
 
-/* Who takes part, by its rank in all, in the order of the group. */
+/* The participants, by rank in all, in the order of the group. */
 static void check_members(MPI_Comm comm, MPI_Group all, MPI_Group group)
 {
     int n, ranks[16], expected[16], mine, got[16];

@@ -1,7 +1,7 @@
 /*
- * What a program that draws its steps knows of its sets, apart from MPI: who is in them, in which order, and who of
- * these has ended.  All processes have the same model, byte for byte, and hand it on to those that join: what is not
- * used in it is 0.  What MPI says is compared with it: SA1, SA3, SI3, SI6, SI7, SL2, SO4.
+ * The model of sets in a program that draws its steps, apart from MPI: members, their order, and which of them have
+ * ended.  All processes have the same model, byte for byte, and hand it on to those that join: what is not used in it
+ * is 0.  The results of MPI are compared with it: SA1, SA3, SI3, SI6, SI7, SL2, SO4.
  */
 
 #ifndef SESSION_MODEL_H_INCLUDED
@@ -298,7 +298,7 @@ static inline void check_info(const char *name, const struct list *members, MPI_
              "SI3: %s is %s", name, value);
 }
 
-/* What is known of a set is what every process gets, at any time. */
+/* Every process gets the same of a set, at any time. */
 static inline void check_set(const char *name, const struct list *members)
 {
     enum life fate = fate_of(members);

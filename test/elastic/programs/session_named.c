@@ -69,7 +69,7 @@ static void check_members(const char *name, int size, const int *ranks)
     ET_MPI(MPI_Group_free(&world));
 }
 
-/* What is made of it is an ordinary communicator (SI9). */
+/* Its communicator is an ordinary one (SI9). */
 static void use_set(const char *name)
 {
     MPI_Group group;

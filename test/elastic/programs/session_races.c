@@ -77,7 +77,7 @@ static void race_to_move(void)
         ET_MPI(MPIX_Session_pset_free(session, to));
 }
 
-/* What is freed by one and moved by the others is freed or moved, and not both. */
+/* A set that one frees and the others move is freed or moved, and not both. */
 static void race_to_free_and_move(void)
 {
     pset_name name;
@@ -127,7 +127,7 @@ static void race_to_replace(void)
     ET_MPI(MPI_Barrier(all));
 }
 
-/* Who makes one after it was notified of another one gets a greater number. */
+/* A process that makes one after a notification of another one gets a greater number. */
 static void count_serials(void)
 {
     int before = 0, serial, members;

@@ -2,8 +2,8 @@
  * A program that does with changing process sets what any program may, at random: SA1, SA2, SA3, SR4, SR7, SR8, SR9,
  * SJ1, SJ2, SL1, SL2, SL4, SF1, SI8, SI9, SO1 to SO8, SD1, SD2, SB1, SX2, SX5, SX6, SX9, SW3, ST1.
  *
- * All processes draw the same steps, and each does things of its own in between.  What MPI says is compared with a
- * model (session_model.h) that is the same in all of them.  What they do: session_random_comms.h (communicators and
+ * All processes draw the same steps, and each does things of its own in between.  The results of MPI are compared with
+ * a model (session_model.h) that is the same in all of them.  What they do: session_random_comms.h (communicators and
  * messages), session_random_sessions.h, session_random_sets.h (with data and texts), session_random_groups.h (what is
  * made of groups), session_random_changes.h; here is the order in which they do it.
  *
@@ -224,7 +224,7 @@ static void run_step(const char *only)
     step->run();
 }
 
-/* What a process keeps over the second half of its changes: pools that have grown once, and what libfabric knows of
+/* Memory that stays over the second half of the changes: pools that have grown once, and libfabric's records of
  * processes. */
 static void check_growth(const struct usage *first, int changes)
 {

@@ -16,7 +16,7 @@ static int deaths;              /* processes that join or leave may die */
 
 enum how { ORDERLY, WITHOUT_FREEING, WITHOUT_FINALIZING, BY_A_SIGNAL, HOWS };
 
-/* Who takes part in a change, as all have drawn it. */
+/* The participants of a change, as all have drawn it. */
 struct plan {
     int queries, all_query;          /* the rank that asks; or all do */
     int notifies_before;           /* the others are notified before it is accepted */
@@ -27,7 +27,7 @@ struct plan {
     pset_name tag;              /* of the next communicator */
 };
 
-/* What all get of a change. */
+/* Data of a change that all get. */
 struct news {
     int type;                   /* MPIX_RC_NONE: it was declined, or came to nothing */
     struct list members;        /* of the delta; of an addition only how many */
@@ -275,7 +275,7 @@ static void follow_addition(const struct news *news, MPI_Comm made)
 
 /* ---- all ----------------------------------------------------------------------------------------------------- */
 
-/* Who was there has the same model; who joins gets it. */
+/* Earlier processes have the same model; a joining one gets it. */
 static void share_model(int joins)
 {
     static struct model other;

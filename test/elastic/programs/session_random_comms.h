@@ -92,8 +92,8 @@ static MPI_Comm connect_list(const struct list *members, const char *tag)
     return made;
 }
 
-/* SL1: nothing is left on it, nor has anything come that was sent on another one.  What its members have sent each
- * other comes before what they send now, which they do if all of them live. */
+/* SL1: nothing is left on it, nor has anything come that was sent on another one.  Earlier messages of its members
+ * come before those that they send now, if all of them live. */
 static void check_drained(MPI_Comm on, int all_live)
 {
     int members, left, ones[MEMBERS], from[MEMBERS];
@@ -251,7 +251,7 @@ static void use_comm(MPI_Comm on, const struct list *members, int tag)
         collect(on, members, draw(2) ? 1 : MIDDLE / (int) sizeof(int));
 }
 
-/* What its members draw meanwhile does not count: the others do not draw it. */
+/* Draws of its members meanwhile do not count: the others do not make them. */
 static void use_if_member(MPI_Comm on, const struct list *members)
 {
     unsigned before = model.random;
@@ -300,7 +300,7 @@ static int call_with_ended(MPI_Comm on, int how, int peer)
     }
 }
 
-/* What it has sent is received before: over a network it is lost with what is sent to it. */
+/* Its messages are received before: over a network it is lost with what is sent to it. */
 static void step_ended(void)
 {
     int i = draw(KEPT), how = draw(4), any = draw(MEMBERS);

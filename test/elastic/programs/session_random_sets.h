@@ -35,7 +35,7 @@ static void make_capacity(int n)
             i++;
 }
 
-/* What others free or move meanwhile: as it was, or not there. */
+/* A set that others free or move meanwhile is unchanged, or missing. */
 static void query_meanwhile(const struct known *set)
 {
     MPI_Group found;
@@ -150,8 +150,7 @@ static void step_rename(void)
 
 /* ---- sets that are made -------------------------------------------------------------------------------------- */
 
-/* SN6: it is given unless it is another one's, or not well-formed.  What is expected: "" if there is no size request
- * for it. */
+/* SN6: it is given unless it is another one's, or not well-formed.  The expected name: "" if none is requested. */
 static MPI_Info requested_name(pset_name expected)
 {
     int kind = draw(6);
@@ -310,7 +309,7 @@ static void write_data(const char *set, const char *key, const char *value)
     ET_MPI(MPI_Info_free(&data));
 }
 
-/* Waits for it.  Who waits together with the others, and does nothing else, first does what they do while they wait. */
+/* Waits for it.  A process that only waits together with the others first does what they do while they wait. */
 static void read_data(const char *set, const char *key, const char *expected, int together)
 {
     const char *coll = together ? model.set : "mpi://SELF";

@@ -1,7 +1,7 @@
 /*
- * What a process was notified of a set it need not ask again, until that is not so any more: whatever it learns by a
- * message it does not read what it knew before.  SA1, SI3, SI6, SI7, SO7, SO8, SL1.  The last process ends before
- * the others, with whatever it remembers; its proxy, too, if there are several.  Run by 3 processes or more.
+ * A process need not repeat a query about a set until its reply becomes wrong: after a message about a change it does
+ * not use the old reply.  SA1, SI3, SI6, SI7, SO7, SO8, SL1.  The last process ends before the others, with whatever
+ * it remembers; its proxy, too, if there are several.  Run by 3 processes or more.
  */
 
 #ifndef _GNU_SOURCE
@@ -34,7 +34,7 @@ static void make_named(const char *name, const char *of)
     ET_MPI(MPI_Info_free(&info));
 }
 
-/* What there is of local look-ups; the set has so many members, this process among them or not. */
+/* Local lookups; the set has so many members, this process among them or not. */
 static void query(const char *name, int expected, int holds_me)
 {
     MPI_Info info;

@@ -1,7 +1,7 @@
 /*
  * SW2: process sets in a world that is adapted.  In each epoch rank 0 makes a set of all, in turned order, and one of
- * itself; all know the members by their present ranks.  What was made in an epoch before is ended if a member has left,
- * and has the same processes otherwise.  mpix://WORLD/E stays.
+ * itself; all know the members by their present ranks.  A set of an earlier epoch is ended if a member has left, and
+ * has the same processes otherwise.  mpix://WORLD/E stays.
  */
 
 #include "elastic_test.h"
@@ -53,7 +53,7 @@ static void check_turned(const char *name, int first)
     ET_MPI(MPI_Group_free(&world));
 }
 
-/* What epoch `before` has left: whoever was in it and has left the world has ended. */
+/* The set of epoch `before`: its processes that have left the world have ended. */
 static void check_before(int before)
 {
     pset_name name;

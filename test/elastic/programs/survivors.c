@@ -1,7 +1,7 @@
 /*
  * C5: what survives the commit: MPI_COMM_SELF and what derives from it alone, datatypes,
  * operations, info objects, keyvals, error handlers, the error handler and the name of
- * MPI_COMM_WORLD.  What does not: attributes cached on MPI_COMM_WORLD, deleted through their
+ * MPI_COMM_WORLD.  These do not: attributes cached on MPI_COMM_WORLD, deleted through their
  * callbacks, once.
  */
 

@@ -2,7 +2,7 @@
  * MPIX_Adapt_request: the program itself requests the sizes --sizes 4,1,...: rank 0, or with --all 1 every process,
  * makes the size request in each iteration, which is one size request.  Each is granted by an adaptation.  --refused
  * TEXT: the size request for --sizes is refused with this reason instead.  --withdraw 1: what is requested is
- * withdrawn.  What is no size request is an error.
+ * withdrawn.  A malformed size request is an error.
  */
 
 #include "elastic_test.h"
