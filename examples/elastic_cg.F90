@@ -1,7 +1,8 @@
 ! Conjugate gradients for Poisson's equation on a square plate, by a world that grows and shrinks (mpi_f08).
 !
 ! Each process has some columns of the unknowns, of the residual and of the search direction, which is looked at
-! in the columns beside them, too.  In the window all three move by themselves (module adapt_data, ../doc/user/data.md).
+! in the columns beside them, too.  In the window all three move by themselves (module adapt_data,
+! ../doc/user/data-fortran.md).
 ! Scalar products are added up column by column, in the same order everywhere, so that the solution has the same
 ! bits for any history of the world.
 !

@@ -1,5 +1,5 @@
 ! Fortran's view of adapt_data.h: allocatable arrays that move to their new owners in the adaptation
-! window, and the window in one call.  doc/user/data.md has the whole of it, with an example.
+! window, and the window in one call.  doc/user/data-fortran.md has the whole of it, with an example.
 !
 ! An array is split along its last dimension; one element of its layout is a slice.  It may have ghost
 ! slices before and behind each part, and global bounds in the last dimension.  Communicators are
