@@ -59,14 +59,6 @@ static void describe_request(MPIR_Request * req, char *text, int size)
              tag_text);
 }
 
-/* MPIR_Request_is_active says so of every request that is no persistent or partitioned one of two processes. */
-static bool is_active(MPIR_Request * req)
-{
-    if (req->kind == MPIR_REQUEST_KIND__PREQUEST_COLL)
-        return req->u.persist_coll.real_request != NULL;
-    return MPIR_Request_is_active(req);
-}
-
 static bool is_pending(MPIR_Request * req)
 {
     if (!req->comm || !MPIR_Adapt_ends(req->comm))
@@ -74,7 +66,7 @@ static bool is_pending(MPIR_Request * req)
     if (req->kind == MPIR_REQUEST_KIND__MPROBE)
         return true;
     /* the counter of a persistent collective operation that was never started has its first value */
-    return is_active(req) && !MPIR_Request_is_complete(req);
+    return MPIR_Request_is_active(req) && !MPIR_Request_is_complete(req);
 }
 
 /* The request that carries out a started persistent one. */
