@@ -226,6 +226,21 @@ def test_a_prompt_with_a_rank_is_written(mpiexec: Mpiexec) -> None:
         assert job.stdout.read() == b"thanks\n"
 
 
+def test_files_of_output_are_written_anew(mpiexec: Mpiexec) -> None:
+    """Nothing of a longer file that was there stays."""
+    (mpiexec.folder / "out.0").write_text("a long line of an earlier job\n" * 3)
+    done = mpiexec("-outfile-pattern", "out.%r", "-n", "2", "/bin/echo", "short")
+    assert done.returncode == 0 and done.stdout == "", done
+    assert [(mpiexec.folder / f"out.{rank}").read_text() for rank in range(2)] == ["short\n", "short\n"]
+
+
+def test_a_file_of_output_that_cannot_be_opened(mpiexec: Mpiexec) -> None:
+    done = mpiexec("-outfile-pattern", "missing/out.%r", "-n", "1", "/bin/echo", "kept")
+    assert done.returncode == 0 and done.stdout == "kept\n", done
+    assert "cannot open missing/out.0 for the output of rank 0 (No such file or directory)" in done.stderr, done
+    assert "ssert" not in done.stderr, done
+
+
 @pytest.mark.parametrize("option", ["genvnone", "envnone", "genvlist", "envlist"])
 def test_variables_that_are_not_passed(mpiexec: Mpiexec, option: str) -> None:
     """The program is found in PATH, which it does not have."""
