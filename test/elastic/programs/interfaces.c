@@ -52,11 +52,12 @@ static void fortran_statuses(void)
     ET_MPI(MPI_Status_set_cancelled(&status, 1));
     ET_MPI(MPI_Status_c2f(&status, f));
     ET_MPI(MPI_Status_f2f08(f, &f08));
-    ET_CHECK(f08.MPI_SOURCE == 3 && f08.MPI_TAG == 17 && f08.MPI_ERROR == MPI_ERR_TRUNCATE, "source %d, tag %d, error %d",
-             (int) f08.MPI_SOURCE, (int) f08.MPI_TAG, (int) f08.MPI_ERROR);
+    ET_CHECK(f08.MPI_SOURCE == 3 && f08.MPI_TAG == 17 && f08.MPI_ERROR == MPI_ERR_TRUNCATE,
+             "source %d, tag %d, error %d", (int) f08.MPI_SOURCE, (int) f08.MPI_TAG, (int) f08.MPI_ERROR);
     memset(f, 0, sizeof(f));
     ET_MPI(PMPI_Status_f082f(&f08, f));
-    ET_CHECK(f[MPI_F_SOURCE] == 3 && f[MPI_F_TAG] == 17, "source %d, tag %d", (int) f[MPI_F_SOURCE], (int) f[MPI_F_TAG]);
+    ET_CHECK(f[MPI_F_SOURCE] == 3 && f[MPI_F_TAG] == 17, "source %d, tag %d",
+             (int) f[MPI_F_SOURCE], (int) f[MPI_F_TAG]);
     ET_MPI(PMPI_Status_f2f08(f, &f08_again));
     ET_CHECK(memcmp(&f08, &f08_again, sizeof(f08)) == 0, "there and back is another status");
     ET_MPI(MPI_Status_f082f(&f08, f));
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
     ready_list();
     fortran_statuses();
     class_text();
-    et_say("PASS interfaces");
+    et_log("PASS interfaces");
     ET_MPI(MPI_Finalize());
     return 0;
 }
