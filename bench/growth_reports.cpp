@@ -58,11 +58,11 @@ class PlayedJob {
                                 [](void *, const char *text) { fail(text); }, [](void *, int64_t) {},
                                 nullptr, nullptr, nullptr};
         char error[1024] = "";
-        core_ = step_core_create(&config, &effects, error, sizeof error);
+        core_ = stepmgr_create(&config, &effects, error, sizeof error);
         if (!core_)
             fail(error);
     }
-    ~PlayedJob() { step_core_destroy(core_); }
+    ~PlayedJob() { stepmgr_destroy(core_); }
     PlayedJob(const PlayedJob &) = delete;
     PlayedJob &operator=(const PlayedJob &) = delete;
 
@@ -75,7 +75,7 @@ class PlayedJob {
     void grow()
     {
         std::string line = R"({"id":1,"op":"resize","wait":true,"size":)" + std::to_string(2 * half_) + "}";
-        step_core_client_line(core_, ++now_ms_, 1, line.c_str());
+        stepmgr_client_line(core_, ++now_ms_, 1, line.c_str());
         if (group_ < 0)
             fail("the growth was not launched: " + answer_);
         place(group_);
@@ -85,7 +85,7 @@ class PlayedJob {
         each_daemon(group_, REPORT_PREPARED, "");
         each_daemon(0, REPORT_PREPARED, "");
         each_daemon(group_, REPORT_PREPARED, "");
-        step_core_time(core_, now_ms_ += 1000);
+        stepmgr_time(core_, now_ms_ += 1000);
         each_daemon(0, REPORT_FROZEN, write_number(10));
         each_daemon(0, REPORT_COMMITTED, "");
         each_daemon(group_, REPORT_COMMITTED, "");
@@ -99,7 +99,7 @@ class PlayedJob {
             for (int rank = 0; rank < half_; rank++)
                 report(group, rank, REPORT_EXITED, write_exited({static_cast<uint32_t>(rank), 0}));
             for (int proxy = 0; proxy < daemons_; proxy++)
-                step_core_proxy_departed(core_, now_ms_, group, proxy);
+                stepmgr_proxy_disconnected(core_, now_ms_, group, proxy);
         }
     }
 
@@ -116,7 +116,7 @@ class PlayedJob {
         std::vector<step_process> processes;
         for (int rank = 0; rank < half_; rank++)
             processes.push_back({proxy_of(rank), names[static_cast<size_t>(proxy_of(rank))].c_str()});
-        step_core_group(core_, now_ms_, group, half_, processes.data());
+        stepmgr_group(core_, now_ms_, group, half_, processes.data());
     }
 
     void init(int group, uint32_t epoch)
@@ -141,7 +141,7 @@ class PlayedJob {
     void to_core(int group, int proxy, step_report kind, const std::string &payload)
     {
         reports_++;
-        step_core_report(core_, now_ms_, group, proxy, kind, epoch_, payload.data(), payload.size());
+        stepmgr_report(core_, now_ms_, group, proxy, kind, epoch_, payload.data(), payload.size());
     }
 
     static PlayedJob &self(void *context) { return *static_cast<PlayedJob *>(context); }
@@ -165,7 +165,7 @@ class PlayedJob {
     long reports_ = 0;
     bool committed_ = false;
     std::string answer_;
-    step_core *core_ = nullptr;
+    stepmgr *core_ = nullptr;
 };
 
 }  // namespace

@@ -16,58 +16,56 @@ AM_CXXFLAGS = -std=c++20 -O2
 elastic_ldflags = -static-libstdc++ -static-libgcc
 
 elastic_stepmgr_sources = \
-    elastic/stepmgr/adapt/adaptation_table.cpp \
     elastic/stepmgr/adapt/offers.cpp \
     elastic/stepmgr/adapt/plan.cpp \
     elastic/stepmgr/adapt/policy.cpp \
-    elastic/stepmgr/adapt/size_request.cpp \
-    elastic/stepmgr/adapt/step_adapt.cpp \
-    elastic/stepmgr/adapt/step_modify.cpp \
-    elastic/stepmgr/adapt/step_size_request.cpp \
-    elastic/stepmgr/adapt/step_sizes.cpp \
-    elastic/stepmgr/adapt/step_window.cpp \
     elastic/stepmgr/common/change.cpp \
     elastic/stepmgr/common/journal.cpp \
     elastic/stepmgr/common/program_sizes.cpp \
     elastic/stepmgr/common/pset_members.cpp \
     elastic/stepmgr/common/schedule.cpp \
+    elastic/stepmgr/common/size_request.cpp \
     elastic/stepmgr/common/world.cpp \
     elastic/stepmgr/monitor/performance_sample.cpp \
+    elastic/stepmgr/monitor/performance_sampler.cpp \
     elastic/stepmgr/monitor/state_log.cpp \
-    elastic/stepmgr/monitor/step_performance.cpp \
-    elastic/stepmgr/monitor/step_states.cpp \
-    elastic/stepmgr/monitor/step_stragglers.cpp \
+    elastic/stepmgr/monitor/straggler_reporter.cpp \
+    elastic/stepmgr/monitor/window_stragglers.cpp \
     elastic/stepmgr/proto/loops.cpp \
     elastic/stepmgr/proto/payload.cpp \
     elastic/stepmgr/proto/protocol.cpp \
     elastic/stepmgr/proto/pset_call.cpp \
-    elastic/stepmgr/proto/step_client.cpp \
     elastic/stepmgr/proto/task_call.cpp \
+    elastic/stepmgr/psets/pset_bc_table.cpp \
     elastic/stepmgr/psets/pset_bcasts.cpp \
-    elastic/stepmgr/psets/pset_business_cards.cpp \
-    elastic/stepmgr/psets/pset_change.cpp \
     elastic/stepmgr/psets/pset_change_table.cpp \
-    elastic/stepmgr/psets/pset_hints.cpp \
     elastic/stepmgr/psets/pset_invalidation.cpp \
     elastic/stepmgr/psets/pset_meshes.cpp \
     elastic/stepmgr/psets/pset_rendezvous.cpp \
-    elastic/stepmgr/psets/pset_request.cpp \
     elastic/stepmgr/psets/pset_sync.cpp \
     elastic/stepmgr/psets/psets.cpp \
-    elastic/stepmgr/psets/step_psets.cpp \
-    elastic/stepmgr/step.cpp \
+    elastic/stepmgr/state/adaptation_table.cpp \
+    elastic/stepmgr/state/step_state.cpp \
+    elastic/stepmgr/step/pset_change.cpp \
+    elastic/stepmgr/step/pset_hints.cpp \
+    elastic/stepmgr/step/pset_request.cpp \
+    elastic/stepmgr/step/step.cpp \
+    elastic/stepmgr/step/step_adapt.cpp \
+    elastic/stepmgr/step/step_client.cpp \
+    elastic/stepmgr/step/step_modify.cpp \
+    elastic/stepmgr/step/step_psets.cpp \
+    elastic/stepmgr/step/step_size_request.cpp \
+    elastic/stepmgr/step/step_sizes.cpp \
+    elastic/stepmgr/step/step_states.cpp \
     elastic/stepmgr/stepmgr.cpp \
+    elastic/stepmgr/tasks/relay_proxies.cpp \
     elastic/stepmgr/tasks/slots.cpp \
-    elastic/stepmgr/tasks/step_relays.cpp \
-    elastic/stepmgr/tasks/step_tasks.cpp
+    elastic/stepmgr/tasks/task_manager.cpp
 
 noinst_HEADERS += \
-    elastic/stepmgr/adapt/adaptation.h \
-    elastic/stepmgr/adapt/adaptation_table.h \
     elastic/stepmgr/adapt/offers.h \
     elastic/stepmgr/adapt/plan.h \
     elastic/stepmgr/adapt/policy.h \
-    elastic/stepmgr/adapt/size_request.h \
     elastic/stepmgr/common/bytes.h \
     elastic/stepmgr/common/change.h \
     elastic/stepmgr/common/journal.h \
@@ -75,25 +73,33 @@ noinst_HEADERS += \
     elastic/stepmgr/common/pset_members.h \
     elastic/stepmgr/common/result.h \
     elastic/stepmgr/common/schedule.h \
+    elastic/stepmgr/common/size_request.h \
     elastic/stepmgr/common/world.h \
     elastic/stepmgr/monitor/performance_sample.h \
+    elastic/stepmgr/monitor/performance_sampler.h \
     elastic/stepmgr/monitor/state_log.h \
+    elastic/stepmgr/monitor/straggler_reporter.h \
     elastic/stepmgr/proto/call_bytes.h \
+    elastic/stepmgr/proto/call_reply.h \
     elastic/stepmgr/proto/loops.h \
     elastic/stepmgr/proto/payload.h \
     elastic/stepmgr/proto/protocol.h \
     elastic/stepmgr/proto/pset_call.h \
     elastic/stepmgr/proto/task_call.h \
+    elastic/stepmgr/psets/pset_bc_table.h \
     elastic/stepmgr/psets/pset_bcasts.h \
-    elastic/stepmgr/psets/pset_business_cards.h \
     elastic/stepmgr/psets/pset_invalidation.h \
     elastic/stepmgr/psets/pset_meshes.h \
     elastic/stepmgr/psets/pset_rendezvous.h \
     elastic/stepmgr/psets/pset_sync.h \
     elastic/stepmgr/psets/psets.h \
-    elastic/stepmgr/step.h \
+    elastic/stepmgr/state/adaptation.h \
+    elastic/stepmgr/state/adaptation_table.h \
+    elastic/stepmgr/state/step_state.h \
+    elastic/stepmgr/step/step.h \
     elastic/stepmgr/stepmgr.h \
     elastic/stepmgr/tasks/slots.h \
+    elastic/stepmgr/tasks/task_manager.h \
     elastic/mpiexec/arguments.h     \
     elastic/mpiexec/capacity.h      \
     elastic/mpiexec/connections.h   \

@@ -63,7 +63,7 @@ static void place_group(const struct HYD_step_group *g)
         processes[rank].proxy = g->processes[rank].proxy;
         processes[rank].host = g->proxies[g->processes[rank].proxy].node->hostname;
     }
-    step_core_group(HYD_step.core, HYD_step_now_ms(), g->group, g->count, processes);
+    stepmgr_group(HYD_step.core, HYD_step_now_ms(), g->group, g->count, processes);
     MPL_free(processes);
 }
 
@@ -77,9 +77,9 @@ static void drain(void)
         if (!deferred_first)
             deferred_last = &deferred_first;
         if (g && d->proxy >= 0)
-            step_core_proxy_departed(HYD_step.core, HYD_step_now_ms(), d->group, d->proxy);
+            stepmgr_proxy_disconnected(HYD_step.core, HYD_step_now_ms(), d->group, d->proxy);
         else if (g && d->proxy == DAEMON_UP)
-            step_core_daemon_up(HYD_step.core, HYD_step_now_ms(), d->group);
+            stepmgr_proxy_up(HYD_step.core, HYD_step_now_ms(), d->group);
         else if (g)
             place_group(g);
         MPL_free(d);
@@ -154,7 +154,7 @@ void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch
                      size_t bytes)
 {
     HYD_core_enter();
-    step_core_report(HYD_step.core, HYD_step_now_ms(), group, proxy, kind, epoch, payload, bytes);
+    stepmgr_report(HYD_step.core, HYD_step_now_ms(), group, proxy, kind, epoch, payload, bytes);
     HYD_core_leave();
 }
 
@@ -164,7 +164,7 @@ void HYD_core_due(int64_t now_ms)
         return;
     HYD_step.wake_ms = -1;
     HYD_core_enter();
-    step_core_time(HYD_step.core, now_ms);
+    stepmgr_time(HYD_step.core, now_ms);
     HYD_core_leave();
 }
 
@@ -173,63 +173,63 @@ void HYD_core_told_to_end(int signum)
     if (!HYD_step.core)
         return;
     HYD_core_enter();
-    step_core_told_to_end(HYD_step.core, HYD_step_now_ms(), signum);
+    stepmgr_terminate(HYD_step.core, HYD_step_now_ms(), signum);
     HYD_core_leave();
 }
 
 void HYD_core_strangers(unsigned count)
 {
     if (HYD_step.core)
-        step_core_strangers(HYD_step.core, HYD_step_now_ms(), count);
+        stepmgr_unauthenticated(HYD_step.core, HYD_step_now_ms(), count);
 }
 
 void HYD_core_client_line(int client, const char *line)
 {
     HYD_core_enter();
-    step_core_client_line(HYD_step.core, HYD_step_now_ms(), client, line);
+    stepmgr_client_line(HYD_step.core, HYD_step_now_ms(), client, line);
     HYD_core_leave();
 }
 
 void HYD_core_client_departed(int client)
 {
     HYD_core_enter();
-    step_core_client_departed(HYD_step.core, client);
+    stepmgr_client_disconnected(HYD_step.core, client);
     HYD_core_leave();
 }
 
 void HYD_core_id(const char *step_id)
 {
-    step_core_id(HYD_step.core, step_id);
+    stepmgr_id(HYD_step.core, step_id);
 }
 
 int HYD_core_add_set(const char *name, const uint32_t (*runs)[2], int n)
 {
-    return step_core_add_set(HYD_step.core, name, runs, n);
+    return stepmgr_add_set(HYD_step.core, name, runs, n);
 }
 
 int HYD_core_has_sets(void)
 {
-    return step_core_has_sets(HYD_step.core);
+    return stepmgr_has_sets(HYD_step.core);
 }
 
 int HYD_core_local_pre(const char *host)
 {
-    return step_core_local_pre(HYD_step.core, host);
+    return stepmgr_local_pre(HYD_step.core, host);
 }
 
 int HYD_core_owns_failure(int group)
 {
-    return step_core_owns_failure(HYD_step.core, group);
+    return stepmgr_owns_failure(HYD_step.core, group);
 }
 
 int HYD_core_world_rank(int group, int rank)
 {
-    return step_core_world_rank(HYD_step.core, group, rank);
+    return stepmgr_world_rank(HYD_step.core, group, rank);
 }
 
 size_t HYD_core_summary(char *text, size_t bytes)
 {
-    return step_core_summary(HYD_step.core, text, bytes);
+    return stepmgr_summary(HYD_step.core, text, bytes);
 }
 
 /* ---- what it asks for --------------------------------------------------------------------------- */
@@ -332,7 +332,7 @@ int64_t HYD_core_env_ms(const char *name, int64_t otherwise)
 
     if (!MPL_env2str(name, &text))
         return otherwise;
-    if (step_core_parse_time(text, &ms, error, sizeof(error)) < 0)
+    if (stepmgr_parse_time(text, &ms, error, sizeof(error)) < 0)
         HYD_step_option_error(name, error);
     return ms;
 }
@@ -384,7 +384,7 @@ void HYD_core_create(void)
         /* 0: by the program's pace */
         .margin = (uint64_t) env_number("MPIEXEC_ADAPT_MARGIN", 0, 0, 1, INT_MAX, "a number of probes, at least 1"),
         .prepare_ms = HYD_core_env_ms("MPIEXEC_ADAPT_PREPARE", PREPARE_DEFAULT_MS),
-        .behind_ms = HYD_core_env_ms("MPIEXEC_ADAPT_BEHIND", BEHIND_DEFAULT_MS),
+        .straggler_ms = HYD_core_env_ms("MPIEXEC_ADAPT_BEHIND", BEHIND_DEFAULT_MS),
         .seed = (uint64_t) unix_ms() ^ ((uint64_t) getpid() << 32),
         .unix_ms_at_zero = unix_ms() - HYD_step_now_ms(),
         .size = HYD_server_info.pg_list.pg_process_count,
@@ -401,7 +401,7 @@ void HYD_core_create(void)
         .send = effect_send,
         .reply = effect_reply,
         .log = effect_log,
-        .tell_user = effect_tell_user,
+        .notify_user = effect_tell_user,
         .wake_at = effect_wake_at,
         .clock_us = clock_us,
         .state_line = effect_state_line,
@@ -409,18 +409,18 @@ void HYD_core_create(void)
     };
 
     if (HYD_step_options.range &&
-        step_core_parse_range(HYD_step_options.range, &config.range_min, &config.range_max, error,
+        stepmgr_parse_range(HYD_step_options.range, &config.range_min, &config.range_max, error,
                               sizeof(error)) < 0)
         HYD_step_option_error("--adapt-range", error);
     if (HYD_step_options.interval &&
-        step_core_parse_time(HYD_step_options.interval, &config.interval_ms, error,
+        stepmgr_parse_time(HYD_step_options.interval, &config.interval_ms, error,
                              sizeof(error)) < 0)
         HYD_step_option_error("--adapt-interval", error);
 
     HYD_step.fanout = env_number("MPIEXEC_ADAPT_FANOUT", HYD_RELAY_FANOUT_DEFAULT, 1, 2, HYD_RELAY_FANOUT_MAX,
                                  "a number of node daemons, 2 to 1024, or 0");
     HYD_core_enter();
-    HYD_step.core = step_core_create(&config, &effects, error, sizeof(error));
+    HYD_step.core = stepmgr_create(&config, &effects, error, sizeof(error));
     MPL_free(hosts);
     if (!HYD_step.core)
         HYD_step_option_error(HYD_step_options.schedule ? "--adapt-schedule" :
@@ -431,14 +431,14 @@ void HYD_core_create(void)
         place_group(HYD_step_find_group(0));
         tell_of_departed(HYD_step_find_group(0));
     }
-    step_core_strangers(HYD_step.core, HYD_step_now_ms(), HYD_step_strangers());
+    stepmgr_unauthenticated(HYD_step.core, HYD_step_now_ms(), HYD_step_strangers());
     if (HYD_step_told_to_end())
-        step_core_told_to_end(HYD_step.core, HYD_step_now_ms(), HYD_step_told_to_end());
+        stepmgr_terminate(HYD_step.core, HYD_step_now_ms(), HYD_step_told_to_end());
     HYD_core_leave();
 }
 
 void HYD_core_destroy(void)
 {
-    step_core_destroy(HYD_step.core);
+    stepmgr_destroy(HYD_step.core);
     HYD_step.core = NULL;
 }

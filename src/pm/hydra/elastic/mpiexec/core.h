@@ -41,8 +41,8 @@ void HYD_core_client_line(int client, const char *line);
 void HYD_core_client_departed(int client);
 void HYD_core_id(const char *step_id);
 
-/* See step_core_add_set, step_core_has_sets, step_core_local_pre,
- * step_core_owns_failure, step_core_world_rank, step_core_summary. */
+/* See stepmgr_add_set, stepmgr_has_sets, stepmgr_local_pre,
+ * stepmgr_owns_failure, stepmgr_world_rank, stepmgr_summary. */
 int HYD_core_add_set(const char *name, const uint32_t (*runs)[2], int n);
 int HYD_core_has_sets(void);
 int HYD_core_local_pre(const char *host);

@@ -11,7 +11,7 @@
 
 #include "glue.h"
 
-struct step_core;               /* core.c */
+struct stepmgr;                 /* core.c */
 
 struct HYD_step_process {
     int proxy;                  /* index of its proxy in the group */
@@ -64,7 +64,7 @@ struct HYD_step_group {
 };
 
 struct HYD_step {
-    struct step_core *core;     /* NULL: not needed so far */
+    struct stepmgr *core;       /* NULL: not needed so far */
     struct HYD_step_group *groups;
     int64_t zero_us;            /* monotonic clock at time 0 */
     int64_t wake_ms;            /* when the core wants to be called, <0: never */

@@ -31,7 +31,7 @@ struct HYD_agent HYD_agent;
 
 namespace {
 
-using elastic::LookAtSet;
+using elastic::LookupSet;
 using elastic::SetMembers;
 
 constexpr int PROCESSES = 4;
@@ -136,7 +136,7 @@ class ProxySetsTest : public testing::Test {
     /* Of each test another one: what was answered to those before is still there. */
     static inline int tests = 0;
     const std::string name_ = "app://main/" + std::to_string(tests++);
-    const LookAtSet main_ = {name_, false};
+    const LookupSet main_ = {name_, false};
     const SetMembers all_ = list({10, 11, 12, 13});
 };
 
@@ -156,8 +156,8 @@ TEST_F(ProxySetsTest, one_question_for_all_that_ask_the_same)
 TEST_F(ProxySetsTest, another_question_is_another_one)
 {
     EXPECT_TRUE(ask(0, main_));
-    EXPECT_TRUE(ask(1, LookAtSet{name_, true}));
-    EXPECT_TRUE(ask(2, LookAtSet{"app://other", false}));
+    EXPECT_TRUE(ask(1, LookupSet{name_, true}));
+    EXPECT_TRUE(ask(2, LookupSet{"app://other", false}));
     EXPECT_TRUE(ask(3, elastic::FreeSet{name_}));
     EXPECT_TRUE(ask(0, elastic::FreeSet{name_}, 2)) << "only looks are";
     EXPECT_TRUE(ask(0, main_, 3)) << "the same process' own";

@@ -1,6 +1,6 @@
 /*
  * The C interface of stepmgr.h over class Step.  No exception leaves this file.  A call that
- * arrives while another one runs (an effect that failed and told the core so at once) is put off
+ * arrives while another one runs (an effect that failed and notified the step manager so at once) is put off
  * until that one is done, so that Step never sees a change under its feet.
  */
 
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "stepmgr/common/schedule.h"
-#include "stepmgr/step.h"
+#include "stepmgr/step/step.h"
 
-struct step_core {
+struct stepmgr {
     std::unique_ptr<elastic::Step> step;
     step_effects effects;
     bool busy = false;
@@ -34,18 +34,18 @@ void copy_text(const std::string &text, char *buffer, size_t bytes)
     buffer[length] = '\0';
 }
 
-void guarded(step_core *core, const std::function<void()> &call)
+void guarded(stepmgr *core, const std::function<void()> &call)
 {
     try {
         call();
     } catch (const std::exception &exception) {
         std::string text = std::string("internal error of the adaptation core: ") + exception.what();
-        core->effects.tell_user(core->effects.context, text.c_str());
+        core->effects.notify_user(core->effects.context, text.c_str());
     }
 }
 
 /* A call that finds no other under way; then those that came meanwhile. */
-void run_now(step_core *core, const std::function<void()> &call)
+void run_now(stepmgr *core, const std::function<void()> &call)
 {
     core->busy = true;
     guarded(core, call);
@@ -58,7 +58,7 @@ void run_now(step_core *core, const std::function<void()> &call)
 }
 
 /* `call` must own what it needs. */
-void run(step_core *core, std::function<void()> call)
+void run(stepmgr *core, std::function<void()> call)
 {
     if (core->busy)
         core->put_off.push_back(std::move(call));
@@ -70,7 +70,7 @@ void run(step_core *core, std::function<void()> call)
 
 extern "C" {
 
-int step_core_parse_time(const char *text, int64_t *ms, char *error, size_t error_bytes)
+int stepmgr_parse_time(const char *text, int64_t *ms, char *error, size_t error_bytes)
 {
     auto time = elastic::parse_time_ms(text);
     if (!time) {
@@ -81,7 +81,7 @@ int step_core_parse_time(const char *text, int64_t *ms, char *error, size_t erro
     return 0;
 }
 
-int step_core_parse_range(const char *text, int *min, int *max, char *error, size_t error_bytes)
+int stepmgr_parse_range(const char *text, int *min, int *max, char *error, size_t error_bytes)
 {
     auto range = elastic::parse_range(text);
     if (!range) {
@@ -93,14 +93,14 @@ int step_core_parse_range(const char *text, int *min, int *max, char *error, siz
     return 0;
 }
 
-struct step_core *step_core_create(const struct step_config *config,
-                                   const struct step_effects *effects, char *error,
-                                   size_t error_bytes)
+struct stepmgr *stepmgr_create(const struct step_config *config,
+                               const struct step_effects *effects, char *error,
+                               size_t error_bytes)
 {
     try {
         auto step = elastic::Step::create(*config, *effects);
         if (step)
-            return new step_core{std::move(step.value()), *effects, false, {}};
+            return new stepmgr{std::move(step.value()), *effects, false, {}};
         copy_text(step.error(), error, error_bytes);
     } catch (const std::exception &exception) {
         copy_text(exception.what(), error, error_bytes);
@@ -108,18 +108,18 @@ struct step_core *step_core_create(const struct step_config *config,
     return nullptr;
 }
 
-void step_core_destroy(struct step_core *core)
+void stepmgr_destroy(struct stepmgr *core)
 {
     delete core;
 }
 
-void step_core_id(struct step_core *core, const char *step_id)
+void stepmgr_id(struct stepmgr *core, const char *step_id)
 {
     run(core, [core, id = std::string(step_id)] { core->step->id(id); });
 }
 
-void step_core_group(struct step_core *core, int64_t now_ms, int group, int count,
-                     const struct step_process *processes)
+void stepmgr_group(struct stepmgr *core, int64_t now_ms, int group, int count,
+                   const struct step_process *processes)
 {
     std::vector<std::string> hosts;
     std::vector<int> proxies;
@@ -135,8 +135,8 @@ void step_core_group(struct step_core *core, int64_t now_ms, int group, int coun
     });
 }
 
-void step_core_report(struct step_core *core, int64_t now_ms, int group, int proxy,
-                      enum step_report report, uint32_t epoch, const void *payload, size_t bytes)
+void stepmgr_report(struct stepmgr *core, int64_t now_ms, int group, int proxy,
+                    enum step_report report, uint32_t epoch, const void *payload, size_t bytes)
 {
     const auto *first = static_cast<const unsigned char *>(payload);
     elastic::Bytes whole(first, bytes);
@@ -146,32 +146,32 @@ void step_core_report(struct step_core *core, int64_t now_ms, int group, int pro
     run(core, [=] { core->step->report(now_ms, {group, proxy}, report, epoch, copy); });
 }
 
-void step_core_daemon_up(struct step_core *core, int64_t now_ms, int group)
+void stepmgr_proxy_up(struct stepmgr *core, int64_t now_ms, int group)
 {
-    run(core, [=] { core->step->daemon_up(now_ms, group); });
+    run(core, [=] { core->step->proxy_up(now_ms, group); });
 }
 
-void step_core_proxy_departed(struct step_core *core, int64_t now_ms, int group, int proxy)
+void stepmgr_proxy_disconnected(struct stepmgr *core, int64_t now_ms, int group, int proxy)
 {
-    run(core, [=] { core->step->proxy_departed(now_ms, {group, proxy}); });
+    run(core, [=] { core->step->proxy_disconnected(now_ms, {group, proxy}); });
 }
 
-void step_core_time(struct step_core *core, int64_t now_ms)
+void stepmgr_time(struct stepmgr *core, int64_t now_ms)
 {
     run(core, [=] { core->step->time(now_ms); });
 }
 
-void step_core_told_to_end(struct step_core *core, int64_t now_ms, int signum)
+void stepmgr_terminate(struct stepmgr *core, int64_t now_ms, int signum)
 {
-    run(core, [=] { core->step->told_to_end(now_ms, signum); });
+    run(core, [=] { core->step->terminate(now_ms, signum); });
 }
 
-void step_core_strangers(struct step_core *core, int64_t now_ms, unsigned count)
+void stepmgr_unauthenticated(struct stepmgr *core, int64_t now_ms, unsigned count)
 {
-    run(core, [=] { core->step->strangers(now_ms, count); });
+    run(core, [=] { core->step->unauthenticated(now_ms, count); });
 }
 
-int step_core_add_set(struct step_core *core, const char *name, const uint32_t (*runs)[2], int n)
+int stepmgr_add_set(struct stepmgr *core, const char *name, const uint32_t (*runs)[2], int n)
 {
     bool added = false;
     guarded(core, [&] {
@@ -184,42 +184,42 @@ int step_core_add_set(struct step_core *core, const char *name, const uint32_t (
     return added ? 0 : -1;
 }
 
-int step_core_has_sets(const struct step_core *core)
+int stepmgr_has_sets(const struct stepmgr *core)
 {
     return core->step->has_sets() ? 1 : 0;
 }
 
-int step_core_local_pre(const struct step_core *core, const char *host)
+int stepmgr_local_pre(const struct stepmgr *core, const char *host)
 {
     return core->step->local_pre(host ? host : "");
 }
 
-int step_core_owns_failure(const struct step_core *core, int group)
+int stepmgr_owns_failure(const struct stepmgr *core, int group)
 {
     return core->step->owns_failure(group) ? 1 : 0;
 }
 
-int step_core_world_rank(const struct step_core *core, int group, int rank)
+int stepmgr_world_rank(const struct stepmgr *core, int group, int rank)
 {
     return core->step->world_rank(group, rank);
 }
 
-void step_core_client_line(struct step_core *core, int64_t now_ms, int client, const char *line)
+void stepmgr_client_line(struct stepmgr *core, int64_t now_ms, int client, const char *line)
 {
     run(core, [core, now_ms, client, text = std::string(line)] {
         core->step->client_line(now_ms, client, text);
     });
 }
 
-void step_core_client_departed(struct step_core *core, int client)
+void stepmgr_client_disconnected(struct stepmgr *core, int client)
 {
-    run(core, [=] { core->step->client_departed(client); });
+    run(core, [=] { core->step->client_disconnected(client); });
 }
 
-size_t step_core_summary(const struct step_core *core, char *text, size_t bytes)
+size_t stepmgr_summary(const struct stepmgr *core, char *text, size_t bytes)
 {
     std::string summary;
-    guarded(const_cast<step_core *>(core), [&] { summary = core->step->summary(); });
+    guarded(const_cast<stepmgr *>(core), [&] { summary = core->step->summary(); });
     copy_text(summary, text, bytes);
     return summary.size();
 }

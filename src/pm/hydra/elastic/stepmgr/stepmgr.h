@@ -1,11 +1,11 @@
 /*
- * The step manager's decisions, as a pure core: events and time in, effects out.  One object per job
- * step (mpiexec), driven from Hydra's event loop or from a test that owns a clock and fake daemons.
+ * The interface of the step manager, which is pure: events and time in, effects out.  One object per job
+ * step (mpiexec), driven from Hydra's event loop or from a test that owns a clock and fake proxies.
  * No input, output, clock, thread or randomness of its own (the seed is given).  SPEC six steps,
  * P3, P4, P7, P8, C7, E3, E4.
  *
  * Times are milliseconds of a monotonic clock whose zero the caller chooses (launch is a good one).
- * Every function may call effects before it returns; effects must not call back into the core.
+ * Every function may call effects before it returns; effects must not call back into the step manager.
  */
 
 #ifndef ELASTIC_STEPMGR_H_INCLUDED
@@ -30,11 +30,11 @@ struct step_config {
     int64_t interval_ms;        /* --adapt-interval */
     uint64_t margin;            /* probes from the greatest count to the ceiling; 0: by the program's pace */
     int64_t prepare_ms;         /* how long the freeze waits for processes to prepare at most */
-    int64_t behind_ms;          /* P8: report who is behind after this time; 0: never */
+    int64_t straggler_ms;       /* P8: report who is behind after this time; 0: never */
     uint64_t seed;
     int64_t unix_ms_at_zero;    /* wall clock at time 0, for logs */
     int size;                   /* of the launch, so that the first entry of a schedule is checked
-                                 * by step_core_create; 0: not known yet */
+                                 * by stepmgr_create; 0: not known yet */
     int programs;               /* launched together (MPMD), at least 1; 0: not known */
     const char *const *hosts;   /* that mpiexec was given, whether processes run there or not */
     int n_hosts;
@@ -43,11 +43,11 @@ struct step_config {
 };
 
 struct step_process {           /* one process of a group */
-    int proxy;                  /* node daemon within the group */
+    int proxy;                  /* proxy within the group */
     const char *host;
 };
 
-struct step_agent {             /* a node daemon */
+struct step_agent {             /* a proxy */
     int group, proxy;
 };
 
@@ -62,89 +62,89 @@ struct step_world {
     const char *parent;         /* for PMI_PARENT_ENV */
 };
 
-/* What the core asks for.  `context` is the caller's.  Strings and payloads are copied if kept. */
+/* What the step manager requests.  `context` is the caller's.  Strings and payloads are copied if kept. */
 struct step_effects {
     void *context;
     /* Step 2: start `count` processes of `program` (its MPI_APPNUM; STEP_NO_PROGRAM: none, only node
-     * daemons, whose step_core_daemon_up is called) as a new process group numbered `group` for `epoch`; `hosts`
+     * proxies, whose stepmgr_proxy_up is called) as a new process group numbered `group` for `epoch`; `hosts`
      * (n_hosts names, may be 0) is where.  pre: size of the world now; uids are first_uid + rank; modify:
-     * MPIX_Comm_modify creates them.  local_pre(host) is asked back through step_core_local_pre.  0 or -1 with a
+     * MPIX_Comm_modify creates them.  local_pre(host) is queried back through stepmgr_local_pre.  0 or -1 with a
      * message in error. */
     int (*launch) (void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
-                   const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes);
+                  const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes);
     void (*kill_group) (void *context, int group);      /* remove an expansion that failed */
     void (*abort_step) (void *context, const char *reason);     /* E4: end the whole job */
-    /* The same to n daemons; messages to one of them come in the order in which they were sent. */
+    /* The same to n proxies; messages to one of them come in the order in which they were sent. */
     void (*send) (void *context, const struct step_agent *to, int n, enum step_command command,
-                  uint32_t epoch, const void *payload, size_t bytes);
+                 uint32_t epoch, const void *payload, size_t bytes);
     void (*reply) (void *context, int client, const char *line);        /* one JSON line, no newline */
     void (*log) (void *context, const char *line);      /* --adapt-log, one JSON line, no newline */
-    void (*tell_user) (void *context, const char *text);        /* one line for standard error */
-    void (*wake_at) (void *context, int64_t time_ms);   /* call step_core_time then; replaces; <0 none */
+    void (*notify_user) (void *context, const char *text);      /* one line for standard error */
+    void (*wake_at) (void *context, int64_t time_ms);   /* call stepmgr_time then; replaces; <0 none */
     /* The same clock in microseconds, for the times in log lines alone; NULL: whole ms are logged. */
     int64_t (*clock_us)(void *context);
     /* --sets-log, lines without the last newline; only if `states` is set. */
     void (*state_line)(void *context, const char *text);
-    /* As launch, for processes of a program's own: a group whose daemons report by REPORT_TASK. */
+    /* As launch, for processes of a program's own: a group whose proxies report by REPORT_TASK. */
     int (*launch_world)(void *context, const struct step_world *world, int *group, char *error, size_t error_bytes);
 };
 
 #define STEP_NO_PROGRAM (-1)
 
-struct step_core;
+struct stepmgr;
 
 /* Texts of --adapt-interval ("1s", "250ms", "0") and --adapt-range ("1:8").  0, or -1 with a
  * message. */
-int step_core_parse_time(const char *text, int64_t *ms, char *error, size_t error_bytes);
-int step_core_parse_range(const char *text, int *min, int *max, char *error, size_t error_bytes);
+int stepmgr_parse_time(const char *text, int64_t *ms, char *error, size_t error_bytes);
+int stepmgr_parse_range(const char *text, int *min, int *max, char *error, size_t error_bytes);
 
 /* Returns NULL and a message (what is wrong, where in the text, what is allowed) on bad options. */
-struct step_core *step_core_create(const struct step_config *config,
-                                   const struct step_effects *effects,
-                                   char *error, size_t error_bytes);
-void step_core_destroy(struct step_core *core);
+struct stepmgr *stepmgr_create(const struct step_config *config,
+                               const struct step_effects *effects,
+                               char *error, size_t error_bytes);
+void stepmgr_destroy(struct stepmgr *core);
 /* Another step has taken its id meanwhile: it has this one from now on. */
-void step_core_id(struct step_core *core, const char *step_id);
+void stepmgr_id(struct stepmgr *core, const char *step_id);
 
 /* A process group is being started: 0 is the launch, others come from effects.launch (called by the
- * glue after launch() returned the group number, when placement is known). */
-void step_core_group(struct step_core *core, int64_t now_ms, int group, int count,
-                     const struct step_process *processes);
-void step_core_report(struct step_core *core, int64_t now_ms, int group, int proxy,
-                      enum step_report report, uint32_t epoch, const void *payload, size_t bytes);
-/* The daemon of a group without a program is there. */
-void step_core_daemon_up(struct step_core *core, int64_t now_ms, int group);
-/* A daemon's connection broke or all of its processes have ended. */
-void step_core_proxy_departed(struct step_core *core, int64_t now_ms, int group, int proxy);
-void step_core_time(struct step_core *core, int64_t now_ms);
+ * mpiexec after launch() returned the group number, when placement is known). */
+void stepmgr_group(struct stepmgr *core, int64_t now_ms, int group, int count,
+                   const struct step_process *processes);
+void stepmgr_report(struct stepmgr *core, int64_t now_ms, int group, int proxy,
+                    enum step_report report, uint32_t epoch, const void *payload, size_t bytes);
+/* The proxy of a group without a program is there. */
+void stepmgr_proxy_up(struct stepmgr *core, int64_t now_ms, int group);
+/* A proxy's connection broke or all of its processes have ended. */
+void stepmgr_proxy_disconnected(struct stepmgr *core, int64_t now_ms, int group, int proxy);
+void stepmgr_time(struct stepmgr *core, int64_t now_ms);
 /* mpiexec has got this signal and passes it on: nothing is begun any more, and what breaks is not to blame. */
-void step_core_told_to_end(struct step_core *core, int64_t now_ms, int signum);
+void stepmgr_terminate(struct stepmgr *core, int64_t now_ms, int signum);
 /* So many connections to control ports did not know the job's secret. */
-void step_core_strangers(struct step_core *core, int64_t now_ms, unsigned count);
+void stepmgr_unauthenticated(struct stepmgr *core, int64_t now_ms, unsigned count);
 
 /* Processes of the launch, `n` times a first uid and how many from there on, are a process set.  0, or -1: the name is
  * in use, or there are too many sets. */
-int step_core_add_set(struct step_core *core, const char *name, const uint32_t (*runs)[2], int n);
+int stepmgr_add_set(struct stepmgr *core, const char *name, const uint32_t (*runs)[2], int n);
 
 /* Whether there is, or was, a process set that is not one of MPI's own. */
-int step_core_has_sets(const struct step_core *core);
+int stepmgr_has_sets(const struct stepmgr *core);
 
 /* How many processes of the present world are on `host`. */
-int step_core_local_pre(const struct step_core *core, const char *host);
-/* Whether the death of this process is the core's business alone (an expansion before agreement:
+int stepmgr_local_pre(const struct stepmgr *core, const char *host);
+/* Whether the death of this process is the step manager's business alone (an expansion before agreement:
  * 1, do not clean up the job) or Hydra's usual (0). */
-int step_core_owns_failure(const struct step_core *core, int group);
+int stepmgr_owns_failure(const struct stepmgr *core, int group);
 /* World rank of a process now (-1: not a member), for messages. */
-int step_core_world_rank(const struct step_core *core, int group, int rank);
+int stepmgr_world_rank(const struct stepmgr *core, int group, int rank);
 
 /* Step protocol: one client of the socket, one line at a time (without newline, at most
- * STEP_LINE_MAX bytes; the glue bounds it). */
+ * STEP_LINE_MAX bytes; mpiexec bounds it). */
 #define STEP_LINE_MAX (4 * 1024 * 1024)
-void step_core_client_line(struct step_core *core, int64_t now_ms, int client, const char *line);
-void step_core_client_departed(struct step_core *core, int client);
+void stepmgr_client_line(struct stepmgr *core, int64_t now_ms, int client, const char *line);
+void stepmgr_client_disconnected(struct stepmgr *core, int client);
 
 /* One line for mpiexec -v at the end of the job; empty if nothing was adapted. */
-size_t step_core_summary(const struct step_core *core, char *text, size_t bytes);
+size_t stepmgr_summary(const struct stepmgr *core, char *text, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /*
  * Every message between mpiexec and a node daemon, with what it carries in brackets.  How it is framed: message.h.
- * Handlers: stepmgr/step.cpp (reports to the step manager), and by tables mpiexec/reports.c, proxy/commands.c (commands
- * of the step manager) and proxy/messages.c.
+ * Handlers: stepmgr/step/step.cpp (reports to the step manager), and by tables mpiexec/reports.c, proxy/commands.c
+ * (commands of the step manager) and proxy/messages.c.
  */
 
 #ifndef WIRE_KINDS_H_INCLUDED

@@ -6,9 +6,9 @@
 
 namespace elastic {
 
-Result<Offers> Offers::create(const step_config &config)
+Result<SizeSource> SizeSource::create(const step_config &config)
 {
-    Offers offers;
+    SizeSource offers;
     offers.interval_ms_ = std::max<int64_t>(config.interval_ms, 0);
     bool range_given = config.range_min != 0 || config.range_max != 0;
     if (config.schedule && config.policy)
@@ -38,7 +38,7 @@ Result<Offers> Offers::create(const step_config &config)
     return offers;
 }
 
-bool Offers::limit(const Range &hinted)
+bool SizeSource::limit(const Range &hinted)
 {
     if (!given_range_)
         return false;
@@ -51,17 +51,17 @@ bool Offers::limit(const Range &hinted)
     return true;
 }
 
-void Offers::launched(int64_t launch_ms)
+void SizeSource::launched(int64_t launch_ms)
 {
     launch_ms_ = launch_ms;
 }
 
-void Offers::adaptive(int64_t now_ms)
+void SizeSource::adaptive(int64_t now_ms)
 {
     not_before_ms_ = policy_ ? now_ms + interval_ms_ : now_ms;
 }
 
-std::optional<int64_t> Offers::due() const
+std::optional<int64_t> SizeSource::due() const
 {
     if (policy_)
         return not_before_ms_;
@@ -71,7 +71,7 @@ std::optional<int64_t> Offers::due() const
     return entry.at_ms ? std::max(launch_ms_ + *entry.at_ms, not_before_ms_) : not_before_ms_;
 }
 
-std::optional<Offer> Offers::take(int64_t now_ms, int present, const ProgramSizes *rule)
+std::optional<Offer> SizeSource::take(int64_t now_ms, int present, const ProgramSizes *rule)
 {
     auto when = due();
     if (!when || *when > now_ms)
@@ -93,12 +93,12 @@ std::optional<Offer> Offers::take(int64_t now_ms, int present, const ProgramSize
     return Offer{ChangeRequest{*size, {}, {}}, "policy"};
 }
 
-void Offers::postpone(int64_t now_ms)
+void SizeSource::postpone(int64_t now_ms)
 {
     not_before_ms_ = now_ms + std::max(interval_ms_, RETRY_MS);
 }
 
-bool Offers::ended(int64_t now_ms, bool committed)
+bool SizeSource::ended(int64_t now_ms, bool committed)
 {
     if (!policy_) {
         not_before_ms_ = now_ms;

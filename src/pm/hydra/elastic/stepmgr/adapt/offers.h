@@ -1,6 +1,6 @@
 /*
- * Where adaptations come from when nobody asks: --adapt-schedule or --adapt-policy.  Says which
- * change is due, and when to look again.  Pure; times are milliseconds on the core's clock.
+ * Source of adaptations without a request: --adapt-schedule or --adapt-policy.  Returns the change that
+ * is due, and the time of the next one.  Pure; times are milliseconds on the step manager's clock.
  *
  * An entry of a schedule is offered once, committed or not.  A policy waits for the interval after
  * each end, at least RETRY_MS after one that was not committed, and gives up after
@@ -27,13 +27,13 @@ struct Offer {
     std::string origin;         /* "schedule entry 3", "policy" */
 };
 
-class Offers {
+class SizeSource {
   public:
     static constexpr int64_t RETRY_MS = 1000;
     static constexpr int FAILURES_MAX = 3;
     static constexpr int64_t SKIP_MS = 10;      /* at least, after an offer that is not made */
 
-    static Result<Offers> create(const step_config &config);
+    static Result<SizeSource> create(const step_config &config);
 
     bool any() const { return policy_ || !schedule_.empty(); }
     /* --adapt-range without a policy: what requests are accepted for. */

@@ -15,7 +15,7 @@ namespace {
 struct Tables {
     std::vector<pmi_adapt_member> members;
     std::vector<pmi_adapt_host> hosts;
-    std::string cards;
+    std::string bcs;
 };
 
 class TableBuilder {
@@ -31,10 +31,10 @@ class TableBuilder {
         if (names_segment && host.segment_pid == 0)     /* the lowest joining rank of the host */
             host = process.segment;
         tables_.members.push_back({process.uid, found->second, flags,
-                                   static_cast<uint32_t>(process.card.size()),
-                                   tables_.cards.size()});
-        tables_.cards += process.card;
-        tables_.cards.resize((tables_.cards.size() + 7) / 8 * 8);      /* aligned for the reader */
+                                   static_cast<uint32_t>(process.bc.size()),
+                                   tables_.bcs.size()});
+        tables_.bcs += process.bc;
+        tables_.bcs.resize((tables_.bcs.size() + 7) / 8 * 8);   /* aligned for the reader */
     }
     Tables take() { return std::move(tables_); }
 
@@ -84,7 +84,7 @@ std::string cannot_share_memory(const std::vector<Process *> &members,
         if (known.size() > 1)
             return "processes of host " + process.host + " are in different pid namespaces "
                    "(a container for each process?), where joining processes cannot share memory; "
-                   "run all processes of a host in one container";
+                                                         "run all processes of a host in one container";
     }
     return {};
 }
@@ -104,14 +104,14 @@ std::string build_plan(const PlanFacts &facts, const Change &change,
 
     pmi_adapt_plan header = build_header(facts, change, tables);
     uint64_t cards_offset = header.hosts_offset + tables.hosts.size() * sizeof(pmi_adapt_host);
-    header.bytes = cards_offset + tables.cards.size();
+    header.bytes = cards_offset + tables.bcs.size();
     for (pmi_adapt_member &member : tables.members)
         member.card_offset += cards_offset;
 
     std::string blob(reinterpret_cast<const char *>(&header), sizeof header);
     append(blob, tables.members);
     append(blob, tables.hosts);
-    return blob + tables.cards;
+    return blob + tables.bcs;
 }
 
 }  // namespace elastic

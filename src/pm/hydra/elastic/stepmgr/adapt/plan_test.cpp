@@ -19,14 +19,14 @@ class PlanTest : public testing::Test {
         step_process launch[] = {{0, "a"}, {0, "a"}, {1, "b"}, {1, "b"}};
         world.add_group(0, 0, launch);
         for (Process *process : world.members())
-            process->card = std::string(process->uid + 1, 'x');
+            process->bc = std::string(process->uid + 1, 'x');
     }
     std::span<const Process> join()
     {
         step_process joining[] = {{0, "b"}, {0, "b"}, {1, "c"}};
         world.add_group(1, 4, joining);
         for (Process &process : world.processes(1)) {
-            process.card = "joining" + std::to_string(process.rank);
+            process.bc = "joining" + std::to_string(process.rank);
             process.segment = {static_cast<uint32_t>(100 + process.rank), 7, 4096, 0, 0, 0};
         }
         world.processes(1)[1].segment = {};     /* only the lowest of a host names one */
@@ -199,14 +199,14 @@ TEST_F(PlanTest, groups_are_forgotten_when_all_have_departed)
 {
     join();
     world.commit(Change{{0, 1, 2, 3}, 3, 3}, 1);
-    world.forget_empty_groups();
+    world.remove_empty_groups();
     EXPECT_TRUE(world.has_group(0)) << "its daemons still run";
-    EXPECT_EQ(world.mark_departed({0, 0}).size(), 2u);
-    world.mark_departed({0, 1});
-    world.forget_empty_groups();
+    EXPECT_EQ(world.mark_disconnected({0, 0}).size(), 2u);
+    world.mark_disconnected({0, 1});
+    world.remove_empty_groups();
     EXPECT_FALSE(world.has_group(0));
     EXPECT_TRUE(world.has_group(1));
-    EXPECT_TRUE(world.departed({0, 0})) << "also when nothing is known of it any more";
+    EXPECT_TRUE(world.disconnected({0, 0})) << "also when nothing is known of it any more";
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ std::optional<int> Policy::next_size(int present, const ProgramSizes *rule)
 {
     if (range_.min == range_.max && present == range_.min)
         return std::nullopt;
-    int wanted = wish(present);
+    int wanted = size_request(present);
     if (!rule || rule->allows(wanted))
         return wanted;
     auto size = usable(present, wanted, *rule);
@@ -108,20 +108,20 @@ std::optional<int> Policy::next_size(int present, const ProgramSizes *rule)
     return size;
 }
 
-int Policy::wish(int present)
+int Policy::size_request(int present)
 {
     if (present < range_.min || present > range_.max)
         return std::clamp(present, range_.min, range_.max);
     return kind_ == Kind::RANDOM ? next_random(present) : next_stair(present);
 }
 
-/* The next size that the program can use: in the direction of the wish, else the other way. */
-std::optional<int> Policy::usable(int present, int wish, const ProgramSizes &rule) const
+/* The next size that the program can use: in the direction of the size request, else the other way. */
+std::optional<int> Policy::usable(int present, int size_request, const ProgramSizes &rule) const
 {
-    int away = wish > present ? 1 : -1;
+    int away = size_request > present ? 1 : -1;
     for (int step : {away, -away}) {
         int last = step > 0 ? range_.max : range_.min;
-        auto size = rule.next(wish, step, last);
+        auto size = rule.next(size_request, step, last);
         if (size == present)
             size = rule.next(present, step, last);
         if (size)

@@ -23,7 +23,7 @@ class Policy {
   public:
     static Result<Policy> parse(std::string_view text, Range range, uint64_t seed);
 
-    /* Whether no offer is made this time; asked once before each. */
+    /* Whether no offer is made this time; queried once before each. */
     bool skips();
 
     /* The size to offer to a world of `present` processes; nothing when the range holds it alone, of those
@@ -41,8 +41,8 @@ class Policy {
     Policy(Kind kind, Range range, uint64_t seed);
     static Result<Policy> parse_random(std::string_view text, Range range, uint64_t seed);
 
-    int wish(int present);
-    std::optional<int> usable(int present, int wish, const ProgramSizes &rule) const;
+    int size_request(int present);
+    std::optional<int> usable(int present, int size_request, const ProgramSizes &rule) const;
     int next_stair(int present);
     int next_random(int present);
     double uniform();           /* in (0, 1] */

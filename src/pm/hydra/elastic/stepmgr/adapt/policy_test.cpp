@@ -123,9 +123,9 @@ step_config policy_config(int64_t interval_ms)
     return config;
 }
 
-TEST(OffersTest, a_policy_waits_for_the_interval)
+TEST(SizeSourceTest, a_policy_waits_for_the_interval)
 {
-    Offers offers = Offers::create(policy_config(1000)).value();
+    SizeSource offers = SizeSource::create(policy_config(1000)).value();
     offers.launched(0);
     offers.adaptive(500);
     EXPECT_EQ(offers.due(), 1500);
@@ -135,25 +135,25 @@ TEST(OffersTest, a_policy_waits_for_the_interval)
     EXPECT_EQ(offers.due(), 3000);
 }
 
-TEST(OffersTest, SM1_an_offer_that_is_not_made_is_no_end)
+TEST(SizeSourceTest, SM1_an_offer_that_is_not_made_is_no_end)
 {
     step_config config = policy_config(0);
     config.policy = "random:7:2:0";
-    Offers offers = Offers::create(config).value();
+    SizeSource offers = SizeSource::create(config).value();
     offers.adaptive(0);
-    for (int64_t now = 0; now < 1000; now += Offers::SKIP_MS) {
+    for (int64_t now = 0; now < 1000; now += SizeSource::SKIP_MS) {
         EXPECT_FALSE(offers.take(now, 2));
-        EXPECT_EQ(offers.due(), now + Offers::SKIP_MS) << "no hot loop";
+        EXPECT_EQ(offers.due(), now + SizeSource::SKIP_MS) << "no hot loop";
     }
     EXPECT_TRUE(offers.any());
 }
 
-TEST(OffersTest, a_policy_gives_up_after_failures_in_a_row)
+TEST(SizeSourceTest, a_policy_gives_up_after_failures_in_a_row)
 {
-    Offers offers = Offers::create(policy_config(0)).value();
+    SizeSource offers = SizeSource::create(policy_config(0)).value();
     offers.adaptive(0);
     EXPECT_FALSE(offers.ended(10, false));
-    EXPECT_EQ(offers.due(), 10 + Offers::RETRY_MS) << "no hot loop of failing launches";
+    EXPECT_EQ(offers.due(), 10 + SizeSource::RETRY_MS) << "no hot loop of failing launches";
     EXPECT_FALSE(offers.ended(20, true));
     EXPECT_FALSE(offers.ended(30, false));
     EXPECT_FALSE(offers.ended(40, false));
@@ -161,11 +161,11 @@ TEST(OffersTest, a_policy_gives_up_after_failures_in_a_row)
     EXPECT_FALSE(offers.due());
 }
 
-TEST(OffersTest, schedule_times_count_from_launch)
+TEST(SizeSourceTest, schedule_times_count_from_launch)
 {
     step_config config = {};
     config.schedule = "2s:4,1,1s:3";
-    Offers offers = Offers::create(config).value();
+    SizeSource offers = SizeSource::create(config).value();
     offers.launched(100);
     offers.adaptive(200);
     EXPECT_EQ(offers.due(), 2100);
@@ -177,19 +177,19 @@ TEST(OffersTest, schedule_times_count_from_launch)
     EXPECT_FALSE(offers.due());
 }
 
-TEST(OffersTest, options_that_exclude_each_other)
+TEST(SizeSourceTest, options_that_exclude_each_other)
 {
     step_config both = policy_config(0);
     both.schedule = "4";
-    EXPECT_FALSE(Offers::create(both));
+    EXPECT_FALSE(SizeSource::create(both));
     step_config no_range = policy_config(0);
     no_range.range_min = no_range.range_max = 0;
-    EXPECT_NE(Offers::create(no_range).error().find("--adapt-range"), std::string::npos);
+    EXPECT_NE(SizeSource::create(no_range).error().find("--adapt-range"), std::string::npos);
     step_config only_range = policy_config(0);
     only_range.policy = nullptr;
-    EXPECT_EQ(Offers::create(only_range).value().requests_range()->max, 4);
+    EXPECT_EQ(SizeSource::create(only_range).value().requests_range()->max, 4);
     only_range.schedule = "4";
-    EXPECT_FALSE(Offers::create(only_range));
+    EXPECT_FALSE(SizeSource::create(only_range));
 }
 
 }  // namespace

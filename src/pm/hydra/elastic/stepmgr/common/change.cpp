@@ -38,7 +38,7 @@ std::optional<Error> check_leaving(int present, const std::vector<int> &ascendin
     return std::nullopt;
 }
 
-/* Why joining processes cannot run the program that is asked for, or nothing. */
+/* Why joining processes cannot run the program that is requested, or nothing. */
 std::optional<Error> check_program(const ChangeRequest &request, int joining, int programs)
 {
     if (!request.program)
@@ -147,12 +147,12 @@ bool valid_host_name(std::string_view name)
            std::all_of(name.begin(), name.end(), allowed);
 }
 
-bool valid_host_place(std::string_view place)
+bool valid_host_slot(std::string_view slot)
 {
-    size_t colon = place.find(':');
-    return valid_host_name(place.substr(0, colon)) &&
+    size_t colon = slot.find(':');
+    return valid_host_name(slot.substr(0, colon)) &&
            (colon == std::string_view::npos ||
-            parse_number(place.substr(colon + 1), 1, SIZE_MAX_PROCESSES));
+            parse_number(slot.substr(colon + 1), 1, SIZE_MAX_PROCESSES));
 }
 
 Result<std::vector<std::string>> parse_hosts(std::string_view text, char separator)

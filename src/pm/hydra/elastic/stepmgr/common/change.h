@@ -1,5 +1,5 @@
 /*
- * A change of the world: what is asked for (a size, perhaps who leaves, where the new processes
+ * A change of the world: what is requested (a size, perhaps who leaves, where the new processes
  * go and which program they run) and what it comes to when the present size is known.  Pure; used by
  * schedules, policies and the step protocol alike, so that they agree on what is valid.  SPEC W6, W7.
  */
@@ -24,7 +24,7 @@ inline constexpr size_t HOST_NAME_MAX_BYTES = 255;
 struct ChangeRequest {
     int size = 0;               /* after the change */
     std::optional<std::vector<int>> leave;      /* ranks before the change; none: the highest */
-    std::vector<std::string> hosts;     /* for joining processes; empty: wherever there is room */
+    std::vector<std::string> hosts;     /* for joining processes; empty: wherever there is capacity */
     std::string tag{};          /* the client's own mark, repeated in the event "requested" */
     std::optional<int> program{};       /* of joining processes: its MPI_APPNUM; none: the first */
 };
@@ -45,7 +45,7 @@ Result<std::vector<int>> parse_ranks(std::string_view text, char separator);
 Result<std::vector<std::string>> parse_hosts(std::string_view text, char separator);
 bool valid_host_name(std::string_view name);
 /* A host name, or NAME:COUNT: exactly so many joining processes there. */
-bool valid_host_place(std::string_view place);
+bool valid_host_slot(std::string_view slot);
 
 /* Whole number within [low, high]; nothing else in the text. */
 std::optional<long long> parse_number(std::string_view text, long long low, long long high);

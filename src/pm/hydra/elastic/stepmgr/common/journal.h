@@ -1,5 +1,5 @@
 /*
- * What happened, as events: one JSON object each, given to --adapt-log, kept in a bounded history,
+ * Events of the step: one JSON object each, written to --adapt-log, kept in a bounded history,
  * and sent to the clients of the step protocol that follow.  doc/developer/step-events.md lists the events.
  */
 

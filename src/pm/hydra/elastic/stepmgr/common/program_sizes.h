@@ -1,6 +1,6 @@
 /*
- * Which sizes the program can use, as it has said itself (MPIX_Adapt_sizes, pmi_adapt_sizes.h): for mpiexec, which
- * refuses other sizes, and for elasticd, which does not ask for them.  A rule that has been parsed is well formed.
+ * The sizes that the program can use, by its own rule (MPIX_Adapt_sizes, pmi_adapt_sizes.h): for mpiexec, which
+ * refuses other sizes, and for elasticd, which does not request them.  A rule that has been parsed is well formed.
  * Pure.
  */
 

@@ -1,6 +1,6 @@
 /*
  * A value or the message that says why there is none and what to do.  Operating errors travel this
- * way through the core; programmer errors are asserted.
+ * way through the step manager; programmer errors are asserted.
  */
 
 #ifndef ELASTIC_RESULT_H_INCLUDED

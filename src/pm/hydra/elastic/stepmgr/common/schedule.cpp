@@ -41,14 +41,14 @@ std::optional<Error> parse_option(std::string_view text, ChangeRequest &change)
         auto program = parse_number(value, 0, PROGRAMS_MAX - 1);
         if (!program)
             return Error{"'" + std::string(value) + "' is not the number of a program: give 0 for "
-                         "the first, 1 for the second, and so on"};
+                                                    "the first, 1 for the second, and so on"};
         change.program = static_cast<int>(*program);
         return std::nullopt;
     }
     if (key == "leave" || key == "hosts" || key == "program")
         return Error{"'" + std::string(key) + "' is given twice"};
     return Error{"'/" + std::string(text) + "' is not known: allowed are /leave=RANKS, "
-                 "/hosts=NAMES and /program=NUMBER, as in 3/leave=0+2 or 8/hosts=a+b"};
+                                            "/hosts=NAMES and /program=NUMBER, as in 3/leave=0+2 or 8/hosts=a+b"};
 }
 
 Result<ScheduleEntry> parse_entry(std::string_view text)
@@ -91,7 +91,7 @@ class EntryReader {
             bool at_comma = end != std::string_view::npos && text_[end] == ',';
             bool at_end = end == std::string_view::npos;
             bool wanted = !part.empty() || at_comma || (after_comma_ && at_end);
-            place_ = position_;
+            entry_start_ = position_;
             advance(end);
             after_comma_ = at_comma || (after_comma_ && part.empty());
             if (wanted)
@@ -100,7 +100,7 @@ class EntryReader {
         return std::nullopt;
     }
 
-    size_t place() const { return place_ + 1; }
+    size_t position() const { return entry_start_ + 1; }
 
   private:
     void advance(size_t end)
@@ -112,7 +112,7 @@ class EntryReader {
     }
 
     std::string_view text_;
-    size_t position_ = 0, place_ = 0;
+    size_t position_ = 0, entry_start_ = 0;
     bool after_comma_ = false, done_ = false;
 };
 
@@ -179,9 +179,9 @@ Result<std::vector<ScheduleEntry>> parse_schedule(std::string_view text, int lau
         auto entry = part->empty() ? Result<ScheduleEntry>(Error{"nothing is given: give a size"})
                                    : parse_entry(*part);
         if (!entry)
-            return entry_error(entries.size() + 1, *part, reader.place(), entry.error());
+            return entry_error(entries.size() + 1, *part, reader.position(), entry.error());
         if (auto error = check_entry(entry.value(), before, programs))
-            return entry_error(entries.size() + 1, *part, reader.place(), error->message);
+            return entry_error(entries.size() + 1, *part, reader.position(), error->message);
         if (entries.size() == SCHEDULE_MAX_ENTRIES)
             return Error{"the adaptation schedule has more than " +
                          std::to_string(SCHEDULE_MAX_ENTRIES) + " entries"};

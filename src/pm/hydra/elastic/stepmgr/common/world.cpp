@@ -118,20 +118,20 @@ std::string World::host_of(const Agent &agent) const
     return daemon ? find(agent.group, daemon->ranks.front())->host : "";
 }
 
-bool World::departed(const Agent &agent) const
+bool World::disconnected(const Agent &agent) const
 {
     const Daemon *daemon = find_daemon(agent);
-    return !daemon || daemon->departed;
+    return !daemon || daemon->disconnected;
 }
 
-std::vector<Process *> World::mark_departed(const Agent &agent)
+std::vector<Process *> World::mark_disconnected(const Agent &agent)
 {
     std::vector<Process *> lost;
     if (!known(agent))
         return lost;
     Group &group = groups_.at(agent.group);
     Daemon &daemon = group.daemons.at(agent.proxy);
-    daemon.departed = true;
+    daemon.disconnected = true;
     for (int rank : daemon.ranks) {
         if (Process &process = group.processes[static_cast<size_t>(rank)]; !process.ended)
             lost.push_back(&process);
@@ -139,12 +139,12 @@ std::vector<Process *> World::mark_departed(const Agent &agent)
     return lost;
 }
 
-void World::forget_empty_groups()
+void World::remove_empty_groups()
 {
     std::erase_if(groups_, [](const auto &entry) {
         const Group &group = entry.second;
         return std::all_of(group.daemons.begin(), group.daemons.end(),
-                           [](const auto &daemon) { return daemon.second.departed; }) &&
+                           [](const auto &daemon) { return daemon.second.disconnected; }) &&
                std::all_of(group.processes.begin(), group.processes.end(),
                            [](const Process &process) { return process.world_rank < 0; });
     });

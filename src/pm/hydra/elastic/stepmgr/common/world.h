@@ -1,10 +1,10 @@
 /*
- * Who is in the job: groups of processes as they were started, the node daemons that hold them, and
- * the world, the ordered list of members.  Owns uids and world ranks.  No decisions.  SPEC W2, W6.
+ * The processes of a job step: groups as they were started, the proxies that hold them, and the
+ * world, which is the ordered list of members.  Owns uids and world ranks.  No decisions.  SPEC W2, W6.
  *
  * Invariants: a member's world_rank is its index in members(), everybody else's is -1; an agent
- * (one daemon of one group) that has departed does not come back; a group is forgotten when all of its agents
- * have departed, so that a thousand adaptations leave nothing behind.
+ * (one proxy of one group) that has disconnected does not come back; a group is dropped when all of its agents
+ * have disconnected, so that a thousand adaptations leave nothing behind.
  */
 
 #ifndef ELASTIC_WORLD_H_INCLUDED
@@ -47,14 +47,14 @@ struct Process {
     uint32_t uid = 0;
     int world_rank = -1;
     InitMode init = InitMode::UNKNOWN;
-    bool takes_part = false;    /* its card is known: it adapts, or waits in MPIX_Comm_modify */
-    std::string card;           /* network addresses, raw */
+    bool takes_part = false;    /* its business card is known: it adapts, or waits in MPIX_Comm_modify */
+    std::string bc;             /* network addresses, raw */
     uint64_t pid_namespace = 0; /* 0: not known */
     bool ready = false;         /* joining: waits in begin */
     pmi_adapt_host segment = {};
     uint32_t left_epoch = 0;    /* the epoch in which it left the world */
     bool ended = false;
-    bool let_go = false;        /* with a change through process sets: however it ends, nobody is ended for it */
+    bool may_exit = false;      /* with a change through process sets: however it ends, nobody is ended for it */
 
     Agent agent() const { return {group, proxy}; }
 };
@@ -82,21 +82,21 @@ class World {
 
     void mark_ended(Process &process);
 
-    bool departed(const Agent &agent) const;
+    bool disconnected(const Agent &agent) const;
     /* The agent's processes that had not been reported as ended. */
-    std::vector<Process *> mark_departed(const Agent &agent);
+    std::vector<Process *> mark_disconnected(const Agent &agent);
     bool known(const Agent &agent) const;
     /* Its processes that have not ended. */
     std::vector<uint32_t> living_of(const Agent &agent) const;
     std::string host_of(const Agent &agent) const;      /* empty if it is not known */
-    void forget_empty_groups();
+    void remove_empty_groups();
 
-    /* Agents that have not departed and hold at least one of these processes. */
+    /* Agents that have not disconnected and hold at least one of these processes. */
     static std::set<Agent> agents_of(const std::vector<Process *> &processes);
 
   private:
     struct Daemon {
-        bool departed = false;
+        bool disconnected = false;
         std::vector<int> ranks;
     };
     struct Group {

@@ -39,7 +39,7 @@ Json describe_slowest(const std::vector<const ProcessSample *> &by_ratio)
     return slowest;
 }
 
-/* What can be told, as a number of the protocol. */
+/* What can be reported, as a number of the protocol. */
 bool is_in_phase(const ProcessSample &sample)
 {
     constexpr uint64_t MOST = uint64_t{1} << 53;
@@ -67,7 +67,7 @@ uint64_t most_frequent_phase(const std::vector<ProcessSample> &samples)
 }
 
 /* The first of those that are behind, `in` being all of the phase by iteration. */
-Json describe_behind(const std::vector<const ProcessSample *> &in)
+Json describe_stragglers(const std::vector<const ProcessSample *> &in)
 {
     Json behind = Json::array();
     for (size_t i = 0; i < std::min(in.size(), BEHIND_RANKS_MAX); i++) {
@@ -105,7 +105,7 @@ Json describe_phase(const std::vector<ProcessSample> &samples, const LoopSet &lo
             {"iteration_max", in.back()->report.iteration},
             {"total", first.total >= 0 ? Json(first.total) : Json()},
             {"iteration_us", measured ? Json(known->loop_ns / 1000 / known->iterations) : Json()},
-            {"behind", describe_behind(in)}};
+            {"behind", describe_stragglers(in)}};
 }
 
 ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoch, int64_t now_ms)

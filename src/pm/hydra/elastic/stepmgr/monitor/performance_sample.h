@@ -1,10 +1,10 @@
 /*
- * What the processes of a step do with their time, as their boards say: for the operation `performance` of the
- * step protocol.  Pure: rows in, JSON out.  SPEC-performance J1.
+ * Time of the processes of a step in computation and in MPI, from their boards, for the operation `performance` of
+ * the step protocol.  Pure: rows in, JSON out.  SPEC-performance J1.
  *
  * Known of each process are its probes since the last commit and, of the loop that probes, the measured iterations,
  * the time that they took and the part of it that was spent in MPI (src/mpi/adapt/perf_measure.h).  All loops are known
- * as the daemons have put them together (loops.h).
+ * as the proxies have put them together (loops.h).
  */
 
 #ifndef ELASTIC_PERFORMANCE_SAMPLE_H_INCLUDED
@@ -23,7 +23,7 @@ namespace elastic {
 
 inline constexpr size_t SLOWEST_RANKS_MAX = 4;
 inline constexpr size_t BEHIND_RANKS_MAX = 4;
-inline constexpr uint64_t BEHIND_ITERATIONS = 2;        /* so many are no chance: the process is told of */
+inline constexpr uint64_t BEHIND_ITERATIONS = 2;        /* so many are no chance: the process is notified of */
 
 struct ProcessSample {
     int world_rank = 0;

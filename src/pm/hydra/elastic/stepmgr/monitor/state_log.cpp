@@ -10,14 +10,14 @@ namespace elastic {
 
 namespace {
 
-const char *colour_of(PlaceState state)
+const char *colour_of(SlotState state)
 {
     switch (state) {
-        case PlaceState::IDLE: return "\033[34m";
-        case PlaceState::RESERVED: return "\033[33m";
-        case PlaceState::RUNNING: return "\033[32m";
-        case PlaceState::PROPOSED: return "\033[35m";
-        case PlaceState::ACCEPTED: return "\033[31m";
+        case SlotState::IDLE: return "\033[34m";
+        case SlotState::RESERVED: return "\033[33m";
+        case SlotState::RUNNING: return "\033[32m";
+        case SlotState::PROPOSED: return "\033[35m";
+        case SlotState::ACCEPTED: return "\033[31m";
     }
     return "";
 }
@@ -39,32 +39,32 @@ std::string StateLog::header() const
     return text + std::string(TIME_WIDTH + std::max<size_t>(numbered_, 5) + 6, '=');
 }
 
-size_t StateLog::place_of(uint32_t uid)
+size_t StateLog::slot_of(uint32_t uid)
 {
-    auto known = places_.find(uid);
-    if (known != places_.end())
+    auto known = slots_.find(uid);
+    if (known != slots_.end())
         return known->second;
     size_t place = 0;
-    while (place < states_.size() && states_[place] != PlaceState::IDLE)
+    while (place < states_.size() && states_[place] != SlotState::IDLE)
         place++;
     if (place == states_.size())
-        states_.push_back(PlaceState::IDLE);
-    return places_[uid] = place;
+        states_.push_back(SlotState::IDLE);
+    return slots_[uid] = place;
 }
 
-void StateLog::update(const std::vector<std::pair<uint32_t, PlaceState>> &processes)
+void StateLog::update(const std::vector<std::pair<uint32_t, SlotState>> &processes)
 {
     std::set<uint32_t> present;
     for (const auto &[uid, state] : processes)
         present.insert(uid);
-    std::erase_if(places_, [&](const auto &entry) {
-        bool departed = !present.contains(entry.first);
-        if (departed)
-            states_[entry.second] = PlaceState::IDLE;
-        return departed;
+    std::erase_if(slots_, [&](const auto &entry) {
+        bool disconnected = !present.contains(entry.first);
+        if (disconnected)
+            states_[entry.second] = SlotState::IDLE;
+        return disconnected;
     });
     for (const auto &[uid, state] : processes)
-        states_[place_of(uid)] = state;
+        states_[slot_of(uid)] = state;
 }
 
 std::string StateLog::line(int64_t time_us, const std::string &event) const
@@ -72,7 +72,7 @@ std::string StateLog::line(int64_t time_us, const std::string &event) const
     char time[32];
     snprintf(time, sizeof time, "%*.3fms ", static_cast<int>(TIME_WIDTH) - 3, static_cast<double>(time_us) / 1000.0);
     std::string text = time;
-    for (PlaceState state : states_) {
+    for (SlotState state : states_) {
         if (colours_)
             text += colour_of(state);
         text += static_cast<char>(state);

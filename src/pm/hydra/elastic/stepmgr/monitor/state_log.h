@@ -1,5 +1,5 @@
 /*
- * mpiexec --sets-log: who is where and in which state, a line for each event, as libmpidynres' log of states.  Places
+ * mpiexec --sets-log: who is where and in which state, a line for each event, as libmpidynres' log of states.  Slots
  * are numbered from 1 on; a process that comes gets the lowest free one, and keeps it.  Pure: states in, lines out.
  * SM1, SM2.
  */
@@ -15,36 +15,36 @@
 
 namespace elastic {
 
-enum class PlaceState : char {
+enum class SlotState : char {
     IDLE = 'I',
     RESERVED = 'P',             /* its process is started, and not of the job yet */
     RUNNING = 'R',
-    PROPOSED = 'S',             /* its process shall leave: the program has been told */
+    PROPOSED = 'S',             /* its process shall leave: the program has been notified */
     ACCEPTED = 'A'              /* and has agreed */
 };
 
 class StateLog {
   public:
-    /* So many places are numbered in the header; there may be more later. */
-    StateLog(size_t places, bool colours) : numbered_(places), colours_(colours), states_(places, PlaceState::IDLE) {}
+    /* So many slots are numbered in the header; there may be more later. */
+    StateLog(size_t slots, bool colours) : numbered_(slots), colours_(colours), states_(slots, SlotState::IDLE) {}
 
     /* Several lines, each with its newline but the last. */
     std::string header() const;
 
     /* All processes that there are, in the order in which they came, and their states. */
-    void update(const std::vector<std::pair<uint32_t, PlaceState>> &processes);
-    /* Milliseconds with a fraction, a letter for each place, the event. */
+    void update(const std::vector<std::pair<uint32_t, SlotState>> &processes);
+    /* Milliseconds with a fraction, a letter for each slot, the event. */
     std::string line(int64_t time_us, const std::string &event) const;
 
   private:
     static constexpr size_t TIME_WIDTH = 13;    /* with its unit and a blank */
 
-    size_t place_of(uint32_t uid);
+    size_t slot_of(uint32_t uid);
 
     size_t numbered_;
     bool colours_;
-    std::vector<PlaceState> states_;    /* of place 1, 2, ... */
-    std::map<uint32_t, size_t> places_; /* by uid, from 0 */
+    std::vector<SlotState> states_;     /* of slot 1, 2, ... */
+    std::map<uint32_t, size_t> slots_;  /* by uid, from 0 */
 };
 
 }  // namespace elastic

@@ -5,7 +5,7 @@
 namespace elastic {
 namespace {
 
-using S = PlaceState;
+using S = SlotState;
 
 TEST(StateLogTest, SM2_a_letter_for_each_place)
 {

@@ -123,10 +123,10 @@ Json describe_inner_loops(const LoopSet &set)
     }
     std::stable_sort(by_time.begin(), by_time.end(),
                      [](const loop *a, const loop *b) { return a->loop_ns > b->loop_ns; });
-    Json told = Json::array();
+    Json notified = Json::array();
     for (size_t i = 0; i < std::min(by_time.size(), LOOPS_TOLD_MAX); i++)
-        told.push_back(describe(set, *by_time[i]));
-    return told;
+        notified.push_back(describe(set, *by_time[i]));
+    return notified;
 }
 
 }  // namespace elastic

@@ -1,5 +1,5 @@
 /*
- * The loops that node daemons have put together (wire/loop_set.h), as the core keeps and describes them.
+ * The loops that proxies have put together (wire/loop_set.h), as the step manager keeps and describes them.
  * SPEC-performance N, J1.
  */
 

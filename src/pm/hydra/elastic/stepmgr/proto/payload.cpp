@@ -78,7 +78,7 @@ std::optional<InitReport> parse_init(Bytes payload)
     report.pid_namespace = reader.take<uint64_t>();
     if (adaptive > 2 || reader.left() > CARD_MAX_BYTES)
         return std::nullopt;
-    report.card = reader.rest();
+    report.bc = reader.rest();
     return reader.complete() ? std::optional(std::move(report)) : std::nullopt;
 }
 
@@ -201,7 +201,7 @@ std::optional<UnreceivedReport> parse_unreceived(Bytes payload)
                                                               : std::nullopt;
 }
 
-std::optional<WishReport> parse_wish(Bytes payload)
+std::optional<SizeRequestReport> parse_size_request(Bytes payload)
 {
     constexpr uint64_t UNTIL_MAX_MS = uint64_t{1} << 52;        /* exact in every JSON reader */
     Reader reader(payload);
@@ -213,17 +213,17 @@ std::optional<WishReport> parse_wish(Bytes payload)
                  made.size_min <= made.size && made.size <= made.size_max && made.until_ms <= UNTIL_MAX_MS;
     if (!holds)
         return std::nullopt;
-    WishReport report{made.rank, made.number, static_cast<int>(made.size), static_cast<int>(made.size_min),
-                      static_cast<int>(made.size_max), made.until_ms, reader.rest(),
-                      made.kind == PMI_ADAPT_WISH_MODIFY};
+    SizeRequestReport report{made.rank, made.number, static_cast<int>(made.size), static_cast<int>(made.size_min),
+                             static_cast<int>(made.size_max), made.until_ms, reader.rest(),
+                             made.kind == PMI_ADAPT_WISH_MODIFY};
     bool is_text = pmi_adapt_wish_reason_holds(report.reason.data(), report.reason.size());
     return reader.complete() && is_text ? std::optional(std::move(report)) : std::nullopt;
 }
 
-std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload)
+std::optional<SizeRequestWithdrawal> parse_size_request_withdrawal(Bytes payload)
 {
     Reader reader(payload);
-    WishWithdrawal withdrawal;
+    SizeRequestWithdrawal withdrawal;
     withdrawal.rank = reader.take<uint32_t>();
     withdrawal.number = reader.take<uint32_t>();
     return reader.complete() ? std::optional(withdrawal) : std::nullopt;
@@ -249,7 +249,7 @@ std::optional<bcast_frozen> parse_bcast(Bytes payload)
     return reader.complete() && sane ? std::optional(count) : std::nullopt;
 }
 
-std::optional<uint64_t> parse_forgotten(Bytes payload)
+std::optional<uint64_t> parse_invalidated(Bytes payload)
 {
     Reader reader(payload);
     auto number = reader.take<uint64_t>();
@@ -286,10 +286,10 @@ std::optional<SharedReport> parse_shared(Bytes payload)
     std::vector<SetMembers::Run> runs(n);
     for (SetMembers::Run &run : runs)
         run = {reader.take<uint32_t>(), reader.take<uint32_t>()};
-    auto cards = SetMembers::of_runs(runs);
-    if (!cards)
+    auto bcs = SetMembers::of_runs(runs);
+    if (!bcs)
         return std::nullopt;
-    report.cards = std::move(*cards);
+    report.bcs = std::move(*bcs);
     report.ranks.resize(reader.left() / sizeof(uint32_t));
     for (uint32_t &rank : report.ranks)
         rank = reader.take<uint32_t>();
@@ -309,7 +309,7 @@ std::string write_init(const InitReport &report)
     append(text, report.rank);
     append(text, report.modifies ? uint32_t{2} : uint32_t{report.adaptive});
     append(text, report.pid_namespace);
-    return text + report.card;
+    return text + report.bc;
 }
 
 std::string write_ready(const ReadyReport &report)
@@ -398,7 +398,7 @@ std::string write_unreceived(const UnreceivedReport &report)
     return text + report.communicator;
 }
 
-std::string write_wish(const WishReport &report)
+std::string write_slot_request(const SizeRequestReport &report)
 {
     std::string text;
     wish_made made = {};
@@ -413,7 +413,7 @@ std::string write_wish(const WishReport &report)
     return text + report.reason;
 }
 
-std::string write_wish_withdrawal(const WishWithdrawal &withdrawal)
+std::string write_size_request_withdrawal(const SizeRequestWithdrawal &withdrawal)
 {
     std::string text;
     append(text, withdrawal.rank);
@@ -432,8 +432,8 @@ std::string write_started(const StartedReport &report)
 std::string write_shared(const SharedReport &report)
 {
     std::string bytes;
-    append(bytes, static_cast<uint32_t>(report.cards.runs().size()));
-    for (const SetMembers::Run &run : report.cards.runs())
+    append(bytes, static_cast<uint32_t>(report.bcs.runs().size()));
+    for (const SetMembers::Run &run : report.bcs.runs())
         append(bytes, run);
     for (uint32_t rank : report.ranks)
         append(bytes, rank);

@@ -1,6 +1,6 @@
 /*
- * Payloads of the messages between step manager and node daemons (stepmgr.h), read and written
- * with their length checked first: what a daemon sends is never trusted to be whole.
+ * Payloads of the messages between step manager and proxies (stepmgr.h), read and written
+ * with their length checked first: what a proxy sends is never trusted to be whole.
  */
 
 #ifndef ELASTIC_PAYLOAD_H_INCLUDED
@@ -30,8 +30,8 @@ inline constexpr size_t UNABLE_MAX_BYTES = 1024;
 struct InitReport {
     uint32_t rank = 0;
     bool adaptive = false;
-    std::string card;
-    uint64_t pid_namespace = 0;         /* 0: not known */
+    std::string bc;
+    uint64_t pid_namespace = 0; /* 0: not known */
     bool modifies = false;      /* in MPIX_Comm_modify, or created by it; adaptive or not */
 };
 struct ReadyReport {
@@ -40,7 +40,7 @@ struct ReadyReport {
 };
 /* Who has begun to use MPI. */
 struct StartedReport {
-    uint64_t number = 0;        /* 0: nobody has asked */
+    uint64_t number = 0;        /* 0: nobody has queried */
     std::vector<uint32_t> ranks;
 };
 struct UnableReport {
@@ -75,14 +75,14 @@ struct SizesReport {
     uint32_t rank = 0;
     std::string rule;
 };
-struct WishReport {
+struct SizeRequestReport {
     uint32_t rank = 0, number = 0;
     int size = 0, size_min = 0, size_max = 0;   /* in order */
     uint64_t until_ms = 0;      /* Unix time, 0: none */
     std::string reason;
     bool modify = false;        /* of MPIX_Comm_modify */
 };
-struct WishWithdrawal {
+struct SizeRequestWithdrawal {
     uint32_t rank = 0, number = 0;
 };
 struct SetReport {
@@ -109,11 +109,11 @@ std::optional<ExitReport> parse_exited(Bytes payload);
 std::optional<SizesReport> parse_sizes(Bytes payload);
 std::optional<UnreceivedReport> parse_unreceived(Bytes payload);
 /* Of the kinds that are known: processes, modify. */
-std::optional<WishReport> parse_wish(Bytes payload);
-std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload);
+std::optional<SizeRequestReport> parse_size_request(Bytes payload);
+std::optional<SizeRequestWithdrawal> parse_size_request_withdrawal(Bytes payload);
 std::optional<SetReport> parse_set_report(Bytes payload);
 std::optional<bcast_frozen> parse_bcast(Bytes payload);
-std::optional<uint64_t> parse_forgotten(Bytes payload);
+std::optional<uint64_t> parse_invalidated(Bytes payload);
 struct ComesReport {
     uint64_t number = 0;        /* of STEP_COMES */
     bool comes = false;
@@ -121,13 +121,13 @@ struct ComesReport {
 std::optional<ComesReport> parse_comes(Bytes payload);
 std::optional<StartedReport> parse_started(Bytes payload);
 struct SharedReport {
-    SetMembers cards;           /* whose are told in an answer, */
+    SetMembers bcs;             /* whose business cards are in an answer, */
     std::vector<uint32_t> ranks;        /* and who else was given it */
 };
 std::optional<SharedReport> parse_shared(Bytes payload);
 std::optional<uint32_t> parse_broke(Bytes payload);
 
-/* The reverse, for the fake daemons of the tests. */
+/* The reverse, for the fake proxies of the tests. */
 std::string write_init(const InitReport &report);
 std::string write_ready(const ReadyReport &report);
 std::string write_unable(const UnableReport &report);
@@ -139,8 +139,8 @@ std::string write_loops(const LoopsReport &report);
 std::string write_exited(const ExitReport &report);
 std::string write_sizes(const SizesReport &report);
 std::string write_unreceived(const UnreceivedReport &report);
-std::string write_wish(const WishReport &report);
-std::string write_wish_withdrawal(const WishWithdrawal &withdrawal);
+std::string write_slot_request(const SizeRequestReport &report);
+std::string write_size_request_withdrawal(const SizeRequestWithdrawal &withdrawal);
 std::string write_set_report(uint32_t rank, uint32_t id, const std::string &call);
 std::string write_started(const StartedReport &report);
 std::string write_shared(const SharedReport &report);

@@ -16,7 +16,7 @@ TEST(PayloadTest, what_is_written_is_read)
     ASSERT_TRUE(init);
     EXPECT_EQ(init->rank, 7u);
     EXPECT_TRUE(init->adaptive);
-    EXPECT_EQ(init->card, std::string("a\0b", 3));
+    EXPECT_EQ(init->bc, std::string("a\0b", 3));
     EXPECT_EQ(init->pid_namespace, 4026531836u);
     auto ready = parse_ready(bytes(write_ready({3, {11, 5, 4096, 21, 22, 23}})));
     ASSERT_TRUE(ready);

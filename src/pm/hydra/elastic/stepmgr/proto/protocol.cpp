@@ -82,7 +82,7 @@ class FieldReader {
     {
         std::vector<std::string> hosts;
         for (const Json &item : list(name, HOSTS_MAX)) {
-            bool fits = item.is_string() && valid_host_place(item.get_ref<const std::string &>());
+            bool fits = item.is_string() && valid_host_slot(item.get_ref<const std::string &>());
             if (!fits)
                 fail(std::string("'") + name +
                      "' must hold host names of letters, digits, '.', '-' and '_', or NAME:COUNT");
@@ -176,7 +176,7 @@ RefuseRequest read_refuse(FieldReader &fields)
     if (!fields.has("wish"))
         fields.fail("'wish' is missing: give the number of the event 'wish'");
     else
-        refuse.wish = fields.number("wish", 1, COUNTER_MAX);
+        refuse.request_number = fields.number("wish", 1, COUNTER_MAX);
     refuse.reason = fields.text("reason", PMI_ADAPT_WISH_REASON_MAX);
     if (!pmi_adapt_wish_reason_holds(refuse.reason.data(), refuse.reason.size()))
         fields.fail("'reason' must not have control characters");
@@ -193,7 +193,7 @@ GrantRequest read_grant(FieldReader &fields)
     }
     if (fields.error())
         return grant;
-    grant.wish = fields.number("wish", 1, COUNTER_MAX);
+    grant.request_number = fields.number("wish", 1, COUNTER_MAX);
     grant.grant = fields.number("grant", 1, COUNTER_MAX);
     grant.hosts = fields.hosts("hosts");
     return grant;

@@ -21,7 +21,7 @@ namespace elastic {
 inline constexpr int PROTOCOL_VERSION = 1;
 inline constexpr size_t REQUEST_ID_MAX_BYTES = 64;
 inline constexpr size_t TAG_MAX_BYTES = 64;
-inline constexpr size_t PLACE_HINTS_MAX = 255;  /* bytes, of an event */
+inline constexpr size_t SLOT_HINTS_MAX = 255;   /* bytes, of an event */
 inline constexpr size_t REASON_MAX_BYTES = PMI_ADAPT_REASON_MAX - 1;
 
 struct HelloRequest {};
@@ -45,12 +45,12 @@ struct CancelRequest {
 };
 
 struct RefuseRequest {
-    uint64_t wish = 0;
-    std::string reason;         /* told to the program, not empty */
+    uint64_t request_number = 0;
+    std::string reason;         /* for the program, not empty */
 };
 
 struct GrantRequest {           /* places for processes that the program starts */
-    uint64_t wish = 0;
+    uint64_t request_number = 0;
     uint64_t grant = 0;         /* number of it: 1, 2, 3, ... */
     std::vector<std::string> hosts;     /* one place on each, or NAME:COUNT */
 };
@@ -63,7 +63,7 @@ struct PsetsRequest {
     uint32_t after = 0;         /* only sets that got their name after this serial number */
 };
 
-struct TasksRequest {};        /* what runs on places */
+struct TasksRequest {};         /* what runs on places */
 
 struct ClientRequest {
     Json id;                    /* null if none could be read */

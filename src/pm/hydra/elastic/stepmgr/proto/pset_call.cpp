@@ -75,7 +75,7 @@ template <> MakeSets read(CallReader &reader)
         call.parts.push_back(reader.number());
     for (uint32_t n = reader.number(PMI_SET_OPERANDS_MAX); n > 0 && reader.ok(); n--)
         call.operands.push_back(reader.operand());
-    call.looks = reader.number(1) == 1;
+    call.lookups = reader.number(1) == 1;
     return call;
 }
 
@@ -86,7 +86,7 @@ template <> MakeFromList read(CallReader &reader)
     return {std::move(wished), std::move(members), reader.number(1) == 1};
 }
 
-template <> LookAtSet read(CallReader &reader)
+template <> LookupSet read(CallReader &reader)
 {
     std::string name = reader.name();
     bool is_older = reader.left().empty();
@@ -144,22 +144,22 @@ template <> JoinBcast read(CallReader &reader)
 
 template <> GiveText read(CallReader &reader)
 {
-    uint32_t place = reader.number(PMI_SET_BCASTS_MAX - 1);
-    return {place, reader.text(PMI_SET_TEXT_MAX)};
+    uint32_t slot = reader.number(PMI_SET_BCASTS_MAX - 1);
+    return {slot, reader.text(PMI_SET_TEXT_MAX)};
 }
 
 template <> TakeTurn read(CallReader &reader)
 {
-    uint32_t place = reader.number(PMI_SET_BCASTS_MAX - 1);
+    uint32_t slot = reader.number(PMI_SET_BCASTS_MAX - 1);
     uint64_t low = reader.number();
-    return {place, static_cast<uint64_t>(reader.number()) << 32 | low};
+    return {slot, static_cast<uint64_t>(reader.number()) << 32 | low};
 }
 
-template <> MeetMembers read(CallReader &reader)
+template <> RendezvousMembers read(CallReader &reader)
 {
-    std::string tag = reader.text(PMI_SET_TAG_MAX), card = reader.text(PMI_SET_CARD_MAX);
+    std::string tag = reader.text(PMI_SET_TAG_MAX), bc = reader.text(PMI_SET_CARD_MAX);
     SetMembers members = reader.members();
-    return {std::move(tag), std::move(card), std::move(members), reader.number(1) == 1};
+    return {std::move(tag), std::move(bc), std::move(members), reader.number(1) == 1};
 }
 
 template <> MadeSet read(CallReader &reader)
@@ -178,7 +178,7 @@ template <> CountEnded read(CallReader &reader)
     return {reader.members()};
 }
 
-template <> TellState read(CallReader &reader)
+template <> NotifyState read(CallReader &reader)
 {
     return {reader.members()};
 }
@@ -206,8 +206,8 @@ template <> HasEntered read(CallReader &)
 template <> GetChange read(CallReader &reader)
 {
     SetOperand bound = reader.operand();
-    bool only_look = reader.number(1) == 1;
-    return {std::move(bound), only_look, reader.text(PMI_SET_CARD_MAX)};
+    bool only_query = reader.number(1) == 1;
+    return {std::move(bound), only_query, reader.text(PMI_SET_CARD_MAX)};
 }
 
 template <> AcceptChange read(CallReader &reader)
@@ -241,7 +241,7 @@ template <> CloseOp read(CallReader &reader)
 }
 
 /* Of one member. */
-template <> AskComes read(CallReader &reader)
+template <> QueryArrival read(CallReader &reader)
 {
     SetMembers members = reader.members();
     uint32_t uid = reader.require(members.size() == 1) ? members.greatest() : 0;
@@ -249,7 +249,7 @@ template <> AskComes read(CallReader &reader)
     return {uid, static_cast<uint64_t>(reader.number()) << 32 | low};
 }
 
-template <> AskLeaves read(CallReader &)
+template <> QueryLeaving read(CallReader &)
 {
     return {};
 }
@@ -289,16 +289,16 @@ struct Write {
         append_number(bytes, call.operands.size());
         for (const SetOperand &operand : call.operands)
             append_operand(bytes, operand);
-        append_number(bytes, call.looks ? 1 : 0);
+        append_number(bytes, call.lookups ? 1 : 0);
     }
     void operator()(const MakeFromList &call)
     {
         append_number(bytes, PMI_SET_FROM_LIST);
         append_text(bytes, call.wished);
         append_members(bytes, call.members);
-        append_number(bytes, call.looks ? 1 : 0);
+        append_number(bytes, call.lookups ? 1 : 0);
     }
-    void operator()(const LookAtSet &call)
+    void operator()(const LookupSet &call)
     {
         append_number(bytes, PMI_SET_LOOK);
         append_text(bytes, call.name);
@@ -340,26 +340,26 @@ struct Write {
     {
         append_number(bytes, PMI_SET_JOIN);
         append_operand(bytes, call.callers);
-        append_number(bytes, call.place);
+        append_number(bytes, call.slot);
     }
     void operator()(const GiveText &call)
     {
         append_number(bytes, PMI_SET_GIVE);
-        append_number(bytes, call.place);
+        append_number(bytes, call.slot);
         append_text(bytes, call.text);
     }
     void operator()(const TakeTurn &call)
     {
         append_number(bytes, PMI_SET_TURN);
-        append_number(bytes, call.place);
+        append_number(bytes, call.slot);
         append_number(bytes, call.number);
         append_number(bytes, call.number >> 32);
     }
-    void operator()(const MeetMembers &call)
+    void operator()(const RendezvousMembers &call)
     {
         append_number(bytes, PMI_SET_MEET);
         append_text(bytes, call.tag);
-        append_text(bytes, call.card);
+        append_text(bytes, call.bc);
         append_members(bytes, call.members);
         append_number(bytes, call.knows ? 1 : 0);
     }
@@ -373,7 +373,7 @@ struct Write {
             append_text(bytes, operand);
         append_members(bytes, call.members);
     }
-    void operator()(const TellState &call)
+    void operator()(const NotifyState &call)
     {
         append_number(bytes, PMI_SET_STATE);
         append_members(bytes, call.members);
@@ -387,7 +387,7 @@ struct Write {
     void operator()(const EnterJob &call)
     {
         append_number(bytes, PMI_SET_ENTER);
-        append_text(bytes, call.card);
+        append_text(bytes, call.bc);
     }
     void operator()(const AwaitAccept &call)
     {
@@ -399,8 +399,8 @@ struct Write {
     {
         append_number(bytes, PMI_SET_CHANGE);
         append_operand(bytes, call.bound);
-        append_number(bytes, call.only_look ? 1 : 0);
-        append_text(bytes, call.card);
+        append_number(bytes, call.only_query ? 1 : 0);
+        append_text(bytes, call.bc);
     }
     void operator()(const AcceptChange &call)
     {
@@ -432,8 +432,8 @@ struct Write {
         append_number(bytes, PMI_SET_CLOSE);
         append_text(bytes, call.name);
     }
-    void operator()(const AskLeaves &) { append_number(bytes, PMI_SET_LEAVES); }
-    void operator()(const AskComes &call)
+    void operator()(const QueryLeaving &) { append_number(bytes, PMI_SET_LEAVES); }
+    void operator()(const QueryArrival &call)
     {
         append_number(bytes, PMI_SET_COMES);
         append_members(bytes, *SetMembers::of_list(std::span(&call.uid, 1)));
@@ -458,7 +458,7 @@ std::optional<SetCall> parse_set_call(Bytes call)
         case PMI_SET_FROM_LIST:
             return whole<MakeFromList>(reader);
         case PMI_SET_LOOK:
-            return whole<LookAtSet>(reader);
+            return whole<LookupSet>(reader);
         case PMI_SET_LIST:
             return whole<ListSets>(reader);
         case PMI_SET_MOVE:
@@ -476,13 +476,13 @@ std::optional<SetCall> parse_set_call(Bytes call)
         case PMI_SET_TURN:
             return whole<TakeTurn>(reader);
         case PMI_SET_MEET:
-            return whole<MeetMembers>(reader);
+            return whole<RendezvousMembers>(reader);
         case PMI_SET_MADE:
             return whole<MadeSet>(reader);
         case PMI_SET_ENDED_COUNT:
             return whole<CountEnded>(reader);
         case PMI_SET_STATE:
-            return whole<TellState>(reader);
+            return whole<NotifyState>(reader);
         default:
             return std::nullopt;
     }
@@ -513,11 +513,11 @@ std::optional<ChangeCall> parse_change_call(Bytes call)
         case PMI_SET_CLOSE:
             return whole_change<CloseOp>(reader);
         case PMI_SET_LEAVES:
-            return whole_change<AskLeaves>(reader);
+            return whole_change<QueryLeaving>(reader);
         case PMI_SET_HINTS:
             return whole_change<AddHints>(reader);
         case PMI_SET_COMES:
-            return whole_change<AskComes>(reader);
+            return whole_change<QueryArrival>(reader);
         default:
             return std::nullopt;
     }

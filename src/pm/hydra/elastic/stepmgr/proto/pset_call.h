@@ -26,17 +26,17 @@ struct SetOperand {
 };
 struct MakeSets {
     pmi_set_op op = PMI_SET_OP_UNION;
-    std::string wished;         /* "": no wish */
+    std::string wished;         /* "": no size request */
     std::vector<uint32_t> parts;
     std::vector<SetOperand> operands;
-    bool looks = false;         /* the caller wants to look at them, too */
+    bool lookups = false;       /* the caller wants to look at them, too */
 };
 struct MakeFromList {
     std::string wished;
     SetMembers members;
-    bool looks = false;
+    bool lookups = false;
 };
-struct LookAtSet {
+struct LookupSet {
     std::string name;
     bool state = true;          /* the caller wants to know it, not only whether the set has ended */
 };
@@ -62,20 +62,20 @@ struct GetData {
 };
 struct JoinBcast {
     SetOperand callers;
-    uint32_t place = 0;
+    uint32_t slot = 0;
 };
 struct GiveText {
-    uint32_t place = 0;
+    uint32_t slot = 0;
     std::string text;
 };
 struct TakeTurn {
-    uint32_t place = 0;
+    uint32_t slot = 0;
     uint64_t number = 0;        /* of the call */
 };
-struct MeetMembers {
-    std::string tag, card;
+struct RendezvousMembers {
+    std::string tag, bc;
     SetMembers members;
-    bool knows = false;         /* the caller has the cards of all members */
+    bool knows = false;         /* the caller has the business cards of all members */
 };
 /* By the caller itself; nobody waits for an answer. */
 struct MadeSet {
@@ -87,17 +87,17 @@ struct MadeSet {
 struct CountEnded {
     SetMembers members;
 };
-struct TellState {
+struct NotifyState {
     SetMembers members;
 };
-using SetCall = std::variant<MakeSets, MakeFromList, LookAtSet, ListSets, MoveSet, FreeSet, PutData, GetData, JoinBcast,
-                             GiveText, TakeTurn, MeetMembers, MadeSet, CountEnded, TellState>;
+using SetCall = std::variant<MakeSets, MakeFromList, LookupSet, ListSets, MoveSet, FreeSet, PutData, GetData, JoinBcast,
+                             GiveText, TakeTurn, RendezvousMembers, MadeSet, CountEnded, NotifyState>;
 
 /* Calls that are not of the table of sets, but of the step: on changes through sets (pset_change.cpp), and the last
  * (step_psets.cpp). */
 struct BecomeDynamic {};
 struct EnterJob {
-    std::string card;
+    std::string bc;
 };
 struct AwaitAccept {
     bool introduced = false;    /* the caller has claimed lanes to all whom the answer to EnterJob named */
@@ -105,8 +105,8 @@ struct AwaitAccept {
 struct HasEntered {};
 struct GetChange {
     SetOperand bound;           /* "": all processes */
-    bool only_look = false;
-    std::string card = {};
+    bool only_query = false;
+    std::string bc = {};
 };
 struct AcceptChange {
     uint32_t tag = 0;
@@ -127,16 +127,16 @@ struct QueryOp {
 struct CloseOp {
     std::string name;
 };
-struct AskLeaves {};
+struct QueryLeaving {};
 struct AddHints {
     SetData hints;
 };
-struct AskComes {
+struct QueryArrival {
     uint32_t uid = 0;
     uint64_t creation = 0;
 };
 using ChangeCall = std::variant<BecomeDynamic, EnterJob, AwaitAccept, HasEntered, GetChange, AcceptChange,
-                                DeclineChange, RequestOp, QueryOp, CloseOp, AskLeaves, AddHints, AskComes>;
+                                DeclineChange, RequestOp, QueryOp, CloseOp, QueryLeaving, AddHints, QueryArrival>;
 
 /* Nothing: it is malformed, or of the other kind. */
 std::optional<SetCall> parse_set_call(Bytes call);

@@ -1,7 +1,7 @@
 /*
- * libFuzzer: any bytes as reports of daemons, calls of processes and client lines to a step that is in the middle of
+ * libFuzzer: any bytes as reports of proxies, calls of processes and client lines to a step that is in the middle of
  * an adaptation.  The first byte of the input: whether a resource manager decides, and how far processes have begun.
- * Each piece that follows: what it is; from which daemon, of which group; its length.  Calls are also put together of
+ * Each piece that follows: what it is; from which proxy, of which group; its length.  Calls are also put together of
  * numbers and texts, so that most of them can be read.  Each call that awaits an answer gets one at the most.
  */
 
@@ -17,7 +17,7 @@
 namespace {
 
 int next_group;
-std::map<uint32_t, int> asked;  /* by their id: calls of all processes that are not answered */
+std::map<uint32_t, int> requested;      /* by their id: calls of all processes that are not answered */
 
 void require(bool holds)
 {
@@ -54,7 +54,7 @@ void send(void *, const step_agent *, int n, enum step_command command, uint32_t
     uint32_t to[2];
     require(n == 1 && bytes > sizeof to && bytes <= sizeof to + PMI_SET_CALL_MAX);
     memcpy(to, payload, sizeof to);
-    require(to[1] != 0 && asked[to[1]]-- > 0);
+    require(to[1] != 0 && requested[to[1]]-- > 0);
 }
 
 void reply(void *, int, const char *line)
@@ -65,7 +65,7 @@ void log(void *, const char *line)
 {
     require(!strchr(line, '\n'));
 }
-void tell_user(void *, const char *text)
+void notify_user(void *, const char *text)
 {
     require(!strstr(text, "internal error"));
 }
@@ -73,7 +73,7 @@ void wake_at(void *, int64_t) {}
 void state_line(void *, const char *) {}
 
 /* Three processes, of which two are on the first host, and a host more. */
-step_core *make_step(unsigned how)
+stepmgr *make_step(unsigned how)
 {
     static const char *const HOSTS[] = {"a", "b", "c"};
     step_config config = {};
@@ -86,21 +86,21 @@ step_core *make_step(unsigned how)
         config.range_min = 1;
         config.range_max = 4;
     }
-    config.behind_ms = 3;
+    config.straggler_ms = 3;
     config.hosts = HOSTS;
     config.n_hosts = 3;
     config.states = how / 4 % 2;
     step_effects effects = {nullptr, launch, kill_group, abort_step, send,       reply,
-                            log,     tell_user, wake_at, nullptr,    state_line, launch_world};
+                            log,     notify_user, wake_at, nullptr,    state_line, launch_world};
     char error[256];
     next_group = 1;
-    asked.clear();
-    step_core *core = step_core_create(&config, &effects, error, sizeof error);
+    requested.clear();
+    stepmgr *core = stepmgr_create(&config, &effects, error, sizeof error);
     step_process processes[] = {{0, "a"}, {0, "a"}, {1, "b"}};
-    step_core_group(core, 0, 0, 3, processes);
+    stepmgr_group(core, 0, 0, 3, processes);
     for (uint32_t rank = 0; rank < how / 8 % 4; rank++) {
         std::string init = elastic::write_init({rank, how / 32 % 2 == 0, "card"});
-        step_core_report(core, 0, 0, static_cast<int>(rank / 2), REPORT_INIT, 0, init.data(), init.size());
+        stepmgr_report(core, 0, 0, static_cast<int>(rank / 2), REPORT_INIT, 0, init.data(), init.size());
     }
     return core;
 }
@@ -129,13 +129,13 @@ std::string put_together(const unsigned char *bytes, size_t n)
     return call;
 }
 
-void set_call(step_core *core, int64_t now_ms, int group, unsigned rank, uint32_t id, const std::string &call)
+void set_call(stepmgr *core, int64_t now_ms, int group, unsigned rank, uint32_t id, const std::string &call)
 {
     if (id != 0)
-        asked[id]++;
+        requested[id]++;
     std::string report = elastic::write_set_report(rank, id, call);
-    step_core_report(core, now_ms, group, group == 0 ? static_cast<int>(rank / 2) : static_cast<int>(rank % 2),
-                     REPORT_SET_CALL, 0, report.data(), report.size());
+    stepmgr_report(core, now_ms, group, group == 0 ? static_cast<int>(rank / 2) : static_cast<int>(rank % 2),
+                   REPORT_SET_CALL, 0, report.data(), report.size());
 }
 
 constexpr step_report REPORTS[] = {
@@ -146,12 +146,12 @@ constexpr step_report REPORTS[] = {
 constexpr unsigned KINDS = sizeof REPORTS / sizeof *REPORTS;
 
 /* One that is read: what the numbers of its payload are, the input says. */
-void task_report(step_core *core, int64_t now_ms, int group, int proxy, const unsigned char *bytes, size_t n)
+void task_report(stepmgr *core, int64_t now_ms, int group, int proxy, const unsigned char *bytes, size_t n)
 {
     task_head head = {n > 0 ? bytes[0] % 4u : 0, n > 1 ? bytes[1] % 16u : 0, n > 2 && bytes[2] % 2 ? 2u : 3u,
                       n > 3 ? bytes[3] : 0u};
     std::string report = elastic::write_task_head(head);
-    step_core_report(core, now_ms, group, proxy, REPORT_TASK, 0, report.data(), report.size());
+    stepmgr_report(core, now_ms, group, proxy, REPORT_TASK, 0, report.data(), report.size());
 }
 
 }  // namespace
@@ -160,7 +160,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
     if (size == 0)
         return 0;
-    step_core *core = make_step(data[0]);
+    stepmgr *core = make_step(data[0]);
     int64_t now_ms = 0;
     data++;
     size--;
@@ -171,29 +171,29 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         std::string text(payload, payload + length);
         now_ms++;
         if (what < KINDS) {
-            step_core_report(core, now_ms, static_cast<int>(group), static_cast<int>(proxy), REPORTS[what], 1,
-                             payload, length);
+            stepmgr_report(core, now_ms, static_cast<int>(group), static_cast<int>(proxy), REPORTS[what], 1,
+                           payload, length);
         } else if (what == KINDS) {
             now_ms += static_cast<int64_t>(length) * 100;
-            step_core_time(core, now_ms);
+            stepmgr_time(core, now_ms);
         } else if (what == KINDS + 1) {
             step_process joining[] = {{0, "a"}, {1, "c"}, {1, "c"}, {0, "a"}};
-            step_core_group(core, now_ms, static_cast<int>(group), static_cast<int>(length % 5),
-                            joining);
+            stepmgr_group(core, now_ms, static_cast<int>(group), static_cast<int>(length % 5),
+                          joining);
         } else if (what == KINDS + 2) {
-            step_core_client_line(core, now_ms, static_cast<int>(proxy), text.c_str());
+            stepmgr_client_line(core, now_ms, static_cast<int>(proxy), text.c_str());
         } else if (what == KINDS + 3) {
-            step_core_proxy_departed(core, now_ms, static_cast<int>(group), static_cast<int>(proxy));
+            stepmgr_proxy_disconnected(core, now_ms, static_cast<int>(group), static_cast<int>(proxy));
         } else if (what == KINDS + 4) {
-            step_core_daemon_up(core, now_ms, static_cast<int>(data[1] / 3 % 8));
+            stepmgr_proxy_up(core, now_ms, static_cast<int>(data[1] / 3 % 8));
         } else if (what == KINDS + 5) {
-            step_core_client_departed(core, static_cast<int>(proxy));
+            stepmgr_client_disconnected(core, static_cast<int>(proxy));
         } else if (what == KINDS + 6) {
             task_report(core, now_ms, static_cast<int>(group), static_cast<int>(proxy), payload, length);
         } else if (what == KINDS + 7 && length > 0) {
             set_call(core, now_ms, static_cast<int>(group), rank, payload[0], text.substr(1));
         } else if (what == KINDS + 8 && length == 0) {
-            step_core_told_to_end(core, now_ms, 15);
+            stepmgr_terminate(core, now_ms, 15);
         } else if (length > 0) {
             set_call(core, now_ms, static_cast<int>(group), rank, payload[0],
                      put_together(payload + 1, length - 1));
@@ -201,6 +201,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         data += 3 + length;
         size -= 3 + length;
     }
-    step_core_destroy(core);
+    stepmgr_destroy(core);
     return 0;
 }

@@ -27,7 +27,7 @@ class TaskReader : public CallBytes {
 
 TaskCall read_allocate(TaskReader &reader)
 {
-    AllocatePlaces call;
+    AllocateSlots call;
     call.first = reader.number();
     call.n = reader.number(PMI_TASKS_MAX);
     call.hard = reader.number(1) == 1;
@@ -79,7 +79,7 @@ void append_texts(std::string &bytes, const std::vector<std::string> &texts)
 struct Write {
     std::string &bytes;
 
-    void operator()(const AllocatePlaces &call)
+    void operator()(const AllocateSlots &call)
     {
         append_number(bytes, PMI_TASK_ALLOCATE);
         append_number(bytes, call.first);
@@ -96,12 +96,12 @@ struct Write {
         append_number(bytes, call.number);
         bytes += call.program;
     }
-    void operator()(const CancelPlace &call)
+    void operator()(const CancelSlot &call)
     {
         append_number(bytes, PMI_TASK_CANCEL);
         append_number(bytes, call.number);
     }
-    void operator()(const ReleasePlace &call)
+    void operator()(const ReleaseSlot &call)
     {
         append_number(bytes, PMI_TASK_RELEASE);
         append_number(bytes, call.number);
@@ -140,10 +140,10 @@ std::optional<TaskCall> parse_task_call(Bytes bytes)
             call = read_start(reader);
             break;
         case PMI_TASK_CANCEL:
-            call = CancelPlace{reader.number()};
+            call = CancelSlot{reader.number()};
             break;
         case PMI_TASK_RELEASE:
-            call = ReleasePlace{reader.number()};
+            call = ReleaseSlot{reader.number()};
             break;
         case PMI_TASK_SIGNAL: {
             uint32_t number = reader.number();

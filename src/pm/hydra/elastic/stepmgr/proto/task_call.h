@@ -1,6 +1,6 @@
 /*
- * What processes ask about process requests, and what daemons report of them, as bytes (pmi_adapt_set.h, wire/task.h):
- * read with every length and count checked first.
+ * What processes query about process requests, and what proxies report of them, as bytes (pmi_adapt_set.h,
+ * wire/task.h): read with every length and count checked first.
  */
 
 #ifndef ELASTIC_TASK_CALL_H_INCLUDED
@@ -18,12 +18,12 @@
 
 namespace elastic {
 
-struct AllocatePlaces {
+struct AllocateSlots {
     uint32_t first = 0, n = 0;
     bool hard = false;
     std::string arch, words;
-    std::vector<std::string> own_words;         /* of each, or none */
-    std::vector<std::string> hosts;             /* for each, or none */
+    std::vector<std::string> own_words; /* of each, or none */
+    std::vector<std::string> hosts;     /* for each, or none */
 };
 struct StartTask {
     uint32_t number = 0;
@@ -37,10 +37,10 @@ struct StartWorld {             /* several places' programs, together */
     std::string parent;
     std::vector<Member> members;
 };
-struct CancelPlace {
+struct CancelSlot {
     uint32_t number = 0;
 };
-struct ReleasePlace {
+struct ReleaseSlot {
     uint32_t number = 0;
 };
 struct SignalTask {
@@ -49,7 +49,7 @@ struct SignalTask {
 };
 struct AwaitTaskEvents {};
 using TaskCall =
-    std::variant<AllocatePlaces, StartTask, CancelPlace, ReleasePlace, SignalTask, AwaitTaskEvents, StartWorld>;
+    std::variant<AllocateSlots, StartTask, CancelSlot, ReleaseSlot, SignalTask, AwaitTaskEvents, StartWorld>;
 
 /* Nothing: it is malformed, or no such call. */
 std::optional<TaskCall> parse_task_call(Bytes call);

@@ -22,13 +22,13 @@ std::string nothing()
 
 }  // namespace
 
-SetBcasts::Bcast *SetBcasts::find(uint32_t uid, uint32_t place)
+SetBcasts::Bcast *SetBcasts::find(uint32_t uid, uint32_t slot)
 {
-    auto found = places_.find({uid, place});
-    return found == places_.end() ? nullptr : found->second;
+    auto found = slots_.find({uid, slot});
+    return found == slots_.end() ? nullptr : found->second;
 }
 
-/* To the daemons of all that take part. */
+/* To the proxies of all that take part. */
 void SetBcasts::order(const Bcast &bcast, enum bcast_what what, uint64_t value)
 {
     Order order;
@@ -41,13 +41,13 @@ void SetBcasts::order(const Bcast &bcast, enum bcast_what what, uint64_t value)
 
 /* ---- taking part ------------------------------------------------------------------------------------------ */
 
-std::string SetBcasts::join(const SetCaller &caller, const std::string &who, const SetMembers &members, uint32_t place,
+std::string SetBcasts::join(const SetCaller &caller, const std::string &who, const SetMembers &members, uint32_t slot,
                             const Uids &ended)
 {
     auto found = bcasts_.find(who);
     if (found != bcasts_.end() && found->second->parts.contains(caller.uid))
-        return SetAnswer().number(found->second->parts[caller.uid].place).bytes();
-    if (Bcast *previous = find(caller.uid, place)) {
+        return SetAnswer().number(found->second->parts[caller.uid].slot).bytes();
+    if (Bcast *previous = find(caller.uid, slot)) {
         leave(*previous, caller.uid, ended);
         found = bcasts_.find(who);
     }
@@ -60,13 +60,13 @@ std::string SetBcasts::join(const SetCaller &caller, const std::string &who, con
         found->second->members = members;
     }
     Bcast &bcast = *found->second;
-    bcast.parts[caller.uid] = {place, caller.agent};
-    places_[{caller.uid, place}] = &bcast;
+    bcast.parts[caller.uid] = {slot, caller.agent};
+    slots_[{caller.uid, slot}] = &bcast;
     uint64_t gate = !bcast.text                    ? PMI_ADAPT_GATE_OPEN
                     : bcast.text->counting.empty() ? bcast.text->target
-                                                 : PMI_ADAPT_GATE_SHUT;
-    orders_.push_back({{caller.agent}, {BCAST_PLACE, bcast.id, caller.uid, place, gate}});
-    return SetAnswer().number(place).bytes();
+                                                   : PMI_ADAPT_GATE_SHUT;
+    orders_.push_back({{caller.agent}, {BCAST_PLACE, bcast.id, caller.uid, slot, gate}});
+    return SetAnswer().number(slot).bytes();
 }
 
 void SetBcasts::leave(Bcast &bcast, uint32_t uid, const Uids &ended)
@@ -75,7 +75,7 @@ void SetBcasts::leave(Bcast &bcast, uint32_t uid, const Uids &ended)
     if (part == bcast.parts.end())
         return;
     uint64_t agent = part->second.agent;
-    places_.erase({uid, part->second.place});
+    slots_.erase({uid, part->second.slot});
     bcast.parts.erase(part);
     if (bcast.text) {
         std::erase_if(bcast.text->waiting, [&](const Waiting &waiting) { return waiting.caller.uid == uid; });
@@ -92,7 +92,7 @@ void SetBcasts::drop_if_unused(Bcast &bcast)
         bcasts_.erase(std::string(bcast.who));
 }
 
-void SetBcasts::forget(const std::string &who)
+void SetBcasts::discard(const std::string &who)
 {
     auto found = bcasts_.find(who);
     if (found == bcasts_.end())
@@ -104,16 +104,16 @@ void SetBcasts::forget(const std::string &who)
             replies_.push_back({waiting.caller, nobody_calls()});
     }
     for (const auto &[uid, part] : bcast.parts)
-        places_.erase({uid, part.place});
+        slots_.erase({uid, part.slot});
     under_way_.erase(&bcast);
     bcasts_.erase(found);
 }
 
 /* ---- a text ------------------------------------------------------------------------------------------------ */
 
-std::string SetBcasts::give(const SetCaller &caller, uint32_t place, std::string text, const Uids &ended)
+std::string SetBcasts::give(const SetCaller &caller, uint32_t slot, std::string text, const Uids &ended)
 {
-    Bcast *bcast = find(caller.uid, place);
+    Bcast *bcast = find(caller.uid, slot);
     if (!bcast)
         return nobody_calls();
     if (bcast->members.first_without(ended) != caller.uid)
@@ -132,7 +132,7 @@ void SetBcasts::start(Bcast &bcast, std::string text, const Uids &ended)
     bcast.text = Text();
     bcast.text->number = ++last_text_;
     bcast.text->text = std::move(text);
-    bcast.text->owed = bcast.members.size() - bcast.members.count_of(ended);
+    bcast.text->pending_from = bcast.members.size() - bcast.members.count_of(ended);
     for (const auto &[uid, part] : bcast.parts)
         bcast.text->counting.insert(part.agent);
     under_way_.insert(&bcast);
@@ -145,7 +145,7 @@ void SetBcasts::frozen(uint64_t agent, const bcast_frozen &count, const Uids &en
 {
     auto found = std::ranges::find(under_way_, count.bcast, [](const Bcast *bcast) { return bcast->id; });
     if (found == under_way_.end() || (*found)->text->number != count.text || !(*found)->text->counting.erase(agent))
-        return;                 /* it was forgotten, or this daemon's last process left */
+        return;                 /* it was dropped, or this proxy's last process left */
     Bcast &bcast = **found;
     bcast.text->target = std::max(bcast.text->target, count.ceiling);
     if (bcast.text->counting.empty())
@@ -158,29 +158,29 @@ void SetBcasts::agree(Bcast &bcast, const Uids &ended)
     order(bcast, BCAST_GATE, bcast.text->target);
     for (const Waiting &waiting : std::exchange(bcast.text->waiting, {}))
         replies_.push_back({waiting.caller, answer(bcast, waiting.caller.uid, waiting.number, ended)});
-    finish_if_told(bcast, ended);
+    finish_if_notified(bcast, ended);
 }
 
 /* SB2: all get the same. */
 std::string SetBcasts::answer(Bcast &bcast, uint32_t uid, uint64_t number, const Uids &ended)
 {
     Text &text = *bcast.text;
-    if (number < text.target || !text.told.insert(uid).second)
+    if (number < text.target || !text.notified.insert(uid).second)
         return nothing();
-    text.owed--;
+    text.pending_from--;
     if (!text.answer) {
-        auto departed = bcast.members.find_any(ended);
-        text.answer = departed ? SetAnswer::error(PMI_SET_MEMBER_ENDED, "process " + std::to_string(*departed) +
-                                                                            " of the set has ended before its text "
-                                                                            "was delivered")
-                               : SetAnswer().number(1).text(text.text).bytes();
+        auto disconnected = bcast.members.find_any(ended);
+        text.answer = disconnected ? SetAnswer::error(PMI_SET_MEMBER_ENDED, "process " + std::to_string(*disconnected) +
+                                                                                " of the set has ended before its text "
+                                                                                "was delivered")
+                                   : SetAnswer().number(1).text(text.text).bytes();
     }
     return *text.answer;
 }
 
-std::optional<std::string> SetBcasts::turn(const SetCaller &caller, uint32_t place, uint64_t number, const Uids &ended)
+std::optional<std::string> SetBcasts::turn(const SetCaller &caller, uint32_t slot, uint64_t number, const Uids &ended)
 {
-    Bcast *bcast = find(caller.uid, place);
+    Bcast *bcast = find(caller.uid, slot);
     if (!bcast)
         return nobody_calls();
     if (!bcast->text)
@@ -190,13 +190,13 @@ std::optional<std::string> SetBcasts::turn(const SetCaller &caller, uint32_t pla
         return std::nullopt;
     }
     std::string answered = answer(*bcast, caller.uid, number, ended);
-    finish_if_told(*bcast, ended);
+    finish_if_notified(*bcast, ended);
     return answered;
 }
 
-void SetBcasts::finish_if_told(Bcast &bcast, const Uids &ended)
+void SetBcasts::finish_if_notified(Bcast &bcast, const Uids &ended)
 {
-    if (bcast.text->owed > 0)
+    if (bcast.text->pending_from > 0)
         return;
     bcast.text.reset();
     under_way_.erase(&bcast);
@@ -210,15 +210,15 @@ void SetBcasts::finish_if_told(Bcast &bcast, const Uids &ended)
 
 void SetBcasts::without(uint32_t uid, const Uids &ended)
 {
-    for (auto next = places_.lower_bound({uid, 0}); next != places_.end() && next->first.first == uid;
-         next = places_.lower_bound({uid, 0}))
+    for (auto next = slots_.lower_bound({uid, 0}); next != slots_.end() && next->first.first == uid;
+         next = slots_.lower_bound({uid, 0}))
         leave(*next->second, uid, ended);
     for (auto next = under_way_.begin(); next != under_way_.end();) {
         Bcast &bcast = **next++;
-        if (!bcast.members.contains(uid) || bcast.text->told.contains(uid))
+        if (!bcast.members.contains(uid) || bcast.text->notified.contains(uid))
             continue;
-        bcast.text->owed--;
-        finish_if_told(bcast, ended);
+        bcast.text->pending_from--;
+        finish_if_notified(bcast, ended);
         drop_if_unused(bcast);
     }
 }

@@ -1,11 +1,11 @@
 /*
  * Texts that the first process of a set gives to all its members (MPIX_Session_bcast_pset_info): agreed on as a probe
  * (doc/developer/decisions/agreement.md), in the number of the call that nobody has come to yet.  Members count their
- * calls on the boards and look at a gate there; who is stopped by it asks here.  Calls of processes and counts of
- * daemons in, answers and orders to daemons out.  SB1, SB2.
+ * calls on the boards and look at a gate there; who is stopped by it queries here.  Calls of processes and counts of
+ * proxies in, answers and orders to proxies out.  SB1, SB2.
  *
  * Owned by Sets, which knows names; here a set is called by what is constant in it.  A process takes part with one of
- * its places on the board.  One text is under way in a set, one may wait behind it.
+ * its slots on the board.  One text is under way in a set, one may wait behind it.
  */
 
 #ifndef ELASTIC_PSET_BCASTS_H_INCLUDED
@@ -22,23 +22,11 @@
 
 #include "pmi_adapt.h"
 #include "stepmgr/common/pset_members.h"
+#include "stepmgr/proto/call_reply.h"
 #include "wire/bcast.h"
 
 namespace elastic {
 
-/* A question of a process, to which it gets one answer. */
-struct SetCaller {
-    uint32_t uid = 0;
-    uint32_t id = 0;            /* among the questions of that process */
-    uint64_t agent = 0;         /* its daemon, whatever the number means */
-};
-struct SetReply {
-    SetCaller caller;
-    std::string answer;
-    std::vector<uint32_t> others = {};  /* processes of its daemon to whom it may give the same answer, too, as long as
-                                         * they may remember such answers */
-    std::vector<uint32_t> cards = {};   /* whose are told in it */
-};
 using Uids = std::set<uint32_t>;
 
 class SetBcasts {
@@ -50,20 +38,20 @@ class SetBcasts {
 
     explicit SetBcasts(size_t most) : most_(most) {}
 
-    /* The caller, a member, counts its calls in this place from now on, and in none of another set; the answer says
+    /* The caller, a member, counts its calls in this slot from now on, and in none of another set; the answer says
      * where it has counted before. */
-    std::string join(const SetCaller &caller, const std::string &who, const SetMembers &members, uint32_t place,
+    std::string join(const SetCaller &caller, const std::string &who, const SetMembers &members, uint32_t slot,
                      const Uids &ended);
     /* From the first member that lives. */
-    std::string give(const SetCaller &caller, uint32_t place, std::string text, const Uids &ended);
+    std::string give(const SetCaller &caller, uint32_t slot, std::string text, const Uids &ended);
     /* The caller is in the call of this number, in front of the gate.  Nothing: it has to wait. */
-    std::optional<std::string> turn(const SetCaller &caller, uint32_t place, uint64_t number, const Uids &ended);
-    /* A daemon has counted. */
+    std::optional<std::string> turn(const SetCaller &caller, uint32_t slot, uint64_t number, const Uids &ended);
+    /* A proxy has counted. */
     void frozen(uint64_t agent, const bcast_frozen &count, const Uids &ended);
     /* A process has ended; it is among `ended`. */
     void without(uint32_t uid, const Uids &ended);
     /* Nobody can call the set so any more. */
-    void forget(const std::string &who);
+    void discard(const std::string &who);
 
     bool empty() const { return bcasts_.empty(); }
     /* Since the last time; orders are to be sent before the replies, and before the answer to the call. */
@@ -72,7 +60,7 @@ class SetBcasts {
 
   private:
     struct Part {
-        uint32_t place = 0;
+        uint32_t slot = 0;
         uint64_t agent = 0;
     };
     struct Waiting {
@@ -82,12 +70,12 @@ class SetBcasts {
     struct Text {
         uint32_t number = 0;
         std::string text;
-        std::set<uint64_t> counting;    /* daemons that have not counted; none: it is agreed on */
+        std::set<uint64_t> counting;    /* proxies that have not counted; none: it is agreed on */
         uint64_t target = 1;    /* the greatest ceiling */
         std::vector<Waiting> waiting;
         std::optional<std::string> answer;      /* as the first process has got it */
-        Uids told;
-        size_t owed = 0;        /* who are not told, and have not ended */
+        Uids notified;
+        size_t pending_from = 0;        /* who are not notified, and have not ended */
     };
     struct Bcast {
         uint32_t id = 0;
@@ -98,12 +86,12 @@ class SetBcasts {
         std::optional<std::string> next;
     };
 
-    Bcast *find(uint32_t uid, uint32_t place);
+    Bcast *find(uint32_t uid, uint32_t slot);
     void order(const Bcast &bcast, enum bcast_what what, uint64_t value);
     void start(Bcast &bcast, std::string text, const Uids &ended);
     void agree(Bcast &bcast, const Uids &ended);
     std::string answer(Bcast &bcast, uint32_t uid, uint64_t number, const Uids &ended);
-    void finish_if_told(Bcast &bcast, const Uids &ended);
+    void finish_if_notified(Bcast &bcast, const Uids &ended);
     void leave(Bcast &bcast, uint32_t uid, const Uids &ended);
     void drop_if_unused(Bcast &bcast);
     void erase(Bcast &bcast);
@@ -111,7 +99,7 @@ class SetBcasts {
     size_t most_;
     uint32_t last_id_ = 0, last_text_ = 0;
     std::map<std::string, std::unique_ptr<Bcast>> bcasts_;      /* by who */
-    std::map<std::pair<uint32_t, uint32_t>, Bcast *> places_;   /* by uid and place */
+    std::map<std::pair<uint32_t, uint32_t>, Bcast *> slots_;    /* by uid and slot */
     std::set<Bcast *> under_way_;       /* that have a text */
     std::vector<Order> orders_;
     std::vector<SetReply> replies_;

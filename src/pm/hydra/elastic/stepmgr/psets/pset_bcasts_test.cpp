@@ -1,4 +1,4 @@
-/* Texts of process sets: one by one, and in random runs of processes, boards and daemons that are slow and die. */
+/* Texts of process sets: one by one, and in random runs of processes, boards and proxies that are slow and die. */
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ SetMembers first(uint32_t n)
 
 class SetBcastsTest : public testing::Test {
   protected:
-    /* Processes 0, 1, 2; daemon 10 has the first two. */
+    /* Processes 0, 1, 2; proxy 10 has the first two. */
     static SetCaller by(uint32_t uid) { return {uid, 1, uid < 2 ? 10u : 11u}; }
     void join_all()
     {
@@ -130,7 +130,7 @@ TEST_F(SetBcastsTest, SB2_a_member_that_ends_before_delivery)
     give(0, "text");
     EXPECT_EQ(turn(0, 4), "waits");
     count(10, 1, 4);
-    end(2);                     /* the only process of the daemon that has not counted */
+    end(2);                     /* the only process of the proxy that has not counted */
     auto replies = bcasts.take_replies();
     ASSERT_EQ(replies.size(), 1u);
     EXPECT_EQ(read(replies[0].answer), ABORTED);
@@ -174,7 +174,7 @@ TEST_F(SetBcastsTest, a_set_that_is_freed_keeps_nobody)
     give(0, "text");
     EXPECT_EQ(turn(1, 4), "waits");
     ordered();
-    bcasts.forget("set");
+    bcasts.discard("set");
     EXPECT_EQ(ordered(), "4:10:11");
     EXPECT_EQ(read(bcasts.take_replies().at(0).answer), "code " + std::to_string(PMI_SET_UNKNOWN));
     EXPECT_EQ(turn(2, 1), "code " + std::to_string(PMI_SET_UNKNOWN));
@@ -242,7 +242,7 @@ TEST(SetBcastsCallTest, only_members_of_a_set_take_part_under_its_name)
 
 /* ---- random runs -------------------------------------------------------------------------------------------- */
 
-/* Processes call as they like; messages between them and the step manager are in order for each daemon, and late. */
+/* Processes call as they like; messages between them and the step manager are in order for each proxy, and late. */
 class RandomRun {
   public:
     explicit RandomRun(uint32_t seed) : random_(seed)
@@ -259,9 +259,9 @@ class RandomRun {
             go();
         }
         giving_ = false;
-        for (int step = 0; step < 20000 && !settled(); step++)
+        for (int step = 0; step < 20000 && !after_events(); step++)
             go();
-        EXPECT_TRUE(settled()) << "somebody waits for ever";
+        EXPECT_TRUE(after_events()) << "somebody waits for ever";
         const auto &longest = std::ranges::max_element(processes_, {}, [](const auto &p) {
                                   return p.second.delivered.size();
                               })->second.delivered;
@@ -276,7 +276,7 @@ class RandomRun {
   private:
     struct Process {
         uint64_t agent = 0, count = 0, gate = PMI_ADAPT_GATE_SHUT, done = 0;
-        bool joined = false, asks = false;
+        bool joined = false, queries = false;
         std::vector<std::pair<uint64_t, std::string>> delivered;
     };
 
@@ -296,10 +296,10 @@ class RandomRun {
     void call(uint32_t uid)
     {
         Process &p = processes_[uid];
-        if (p.asks || ended_.contains(uid))
+        if (p.queries || ended_.contains(uid))
             return;
         if (!p.joined) {
-            p.asks = true;
+            p.queries = true;
             to_manager_[p.agent].push_back([this, uid, &p] {
                 reply({{uid, 0, p.agent}, bcasts_.join({uid, 0, p.agent}, "set", first(5), 0, ended_)});
             });
@@ -307,13 +307,13 @@ class RandomRun {
         }
         p.count++;
         if (p.count >= p.gate && !(p.gate > 0 && p.gate <= p.done)) {
-            p.asks = true;
+            p.queries = true;
             to_manager_[p.agent].push_back([this, uid, &p] {
                 if (auto answer = bcasts_.turn({uid, 0, p.agent}, 0, p.count, ended_))
                     reply({{uid, 0, p.agent}, *answer});
             });
         } else if (giving_ && random_() % 8 == 0 && first(5).first_without(ended_) == uid) {
-            p.asks = true;
+            p.queries = true;
             to_manager_[p.agent].push_back([this, uid, &p] {
                 reply({{uid, 0, p.agent}, bcasts_.give({uid, 0, p.agent}, 0, std::to_string(++texts_), ended_)});
             });
@@ -326,7 +326,7 @@ class RandomRun {
         to_daemon_[p.agent].push_back([this, &p, uid = reply.caller.uid, text = read(reply.answer)] {
             if (ended_.contains(uid))
                 return;
-            p.asks = false;
+            p.queries = false;
             if (p.joined && !text.empty() && text != PENDING) {
                 p.delivered.push_back({p.count, text});
                 p.done = p.count;
@@ -382,7 +382,7 @@ class RandomRun {
         queue.pop_front();
         next();
     }
-    bool settled()
+    bool after_events()
     {
         for (uint64_t agent = 0; agent < 3; agent++) {
             if (!to_manager_[agent].empty() || !to_daemon_[agent].empty())
@@ -390,7 +390,7 @@ class RandomRun {
         }
         return std::ranges::all_of(processes_, [&](const auto &entry) {
             const auto &[uid, p] = entry;
-            return ended_.contains(uid) || (p.joined && !p.asks && p.gate == PMI_ADAPT_GATE_OPEN);
+            return ended_.contains(uid) || (p.joined && !p.queries && p.gate == PMI_ADAPT_GATE_OPEN);
         });
     }
 

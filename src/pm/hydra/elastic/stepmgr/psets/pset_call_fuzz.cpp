@@ -1,6 +1,7 @@
 /*
  * Fuzzing of calls on process sets: whatever a process says gets one answer or waits, and what is understood is written
- * again as it came.  A first byte tells which process asks; the table of sets is small, so that its bounds are met.
+ * again as it came.  A first byte notifies which process queries; the table of sets is small, so that its bounds are
+ * met.
  */
 
 #include <cstdlib>
@@ -42,18 +43,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     elastic::Sets sets({.sets = 4, .data = 64, .runs = 16, .operands_runs = 8, .rounds = 2});
     sets.grow(PROCESSES);
     elastic::Bytes rest(data, size);
-    size_t asked = 0, answered = 0;
+    size_t requested = 0, answered = 0;
     for (uint32_t id = 1; id < 20 && !rest.empty(); id++) {
         auto [call, next] = cut(rest);
         rest = next;
         check_written_again(call, elastic::parse_set_call);
         check_written_again(call, elastic::parse_change_call);
-        asked++;
+        requested++;
         answered += sets.call({id % PROCESSES, id}, call).size();
-        require(answered <= asked);
+        require(answered <= requested);
     }
     for (uint32_t uid = 0; uid < PROCESSES; uid++)
         answered += sets.ended(uid).size();
-    require(answered <= asked);
+    require(answered <= requested);
     return 0;
 }

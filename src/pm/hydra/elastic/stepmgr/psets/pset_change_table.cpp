@@ -1,11 +1,11 @@
 /*
- * One change through process sets as a table, as adaptation_table.cpp for windows.  Nothing is told before all joining
- * processes wait in MPI_Session_init; what was told once is told until somebody accepts or declines it, or it fails, or
- * who was told has ended and others wait for those who would join: these may be all that could ask for it.
- * SR3, SR6-SR9, SF1, SF2.
+ * One change through process sets as a table, as adaptation_table.cpp for windows.  Nothing is announced before all
+ * joining processes wait in MPI_Session_init; a change that was announced is announced until somebody accepts or
+ * declines it, or it fails, or who was notified has ended and others wait for those who would join: these may be all
+ * that could request it.  SR3, SR6-SR9, SF1, SF2.
  */
 
-#include "stepmgr/adapt/adaptation_table.h"
+#include "stepmgr/state/adaptation_table.h"
 
 namespace elastic {
 
@@ -44,7 +44,7 @@ constexpr AdaptTransition TABLE[] = {
     {S::TOLD, E::TAKE, S::TAKEN, A::START_JOINERS},
     {S::TOLD, E::DECLINE, S::WITHDRAWN, A::REMOVE_JOINERS},
     {S::TOLD, E::TELLER_ENDED, S::ORPHANED, A::NONE},
-    {S::TOLD, E::ALL_THERE, S::COMMITTED, A::COMPLETE},         /* who is to go may do so at once */
+    {S::TOLD, E::ALL_THERE, S::COMMITTED, A::COMPLETE}, /* who is to go may do so at once */
     {S::TOLD, E::JOB_ENDED, S::WITHDRAWN, A::REMOVE_JOINERS},
     {S::TOLD, E::JOINER_LOST, S::FAILED, A::REMOVE_JOINERS},
     {S::TOLD, E::MEMBER_LOST, S::FAILED, A::REMOVE_JOINERS},

@@ -6,37 +6,37 @@
 
 namespace elastic {
 
-uint64_t SetForgets::begin(const std::set<Agent> &agents)
+uint64_t PsetInvalidation::begin(const std::set<Agent> &agents)
 {
     last_++;
     if (!agents.empty())
-        owed_[last_] = agents;
+        pending_from_[last_] = agents;
     return last_;
 }
 
-/* Of one daemon they come in order. */
-bool SetForgets::confirmed(const Agent &agent, uint64_t number)
+/* Of one proxy they come in order. */
+bool PsetInvalidation::confirmed(const Agent &agent, uint64_t number)
 {
-    auto owed = owed_.find(number);
-    if (owed == owed_.end() || owed->second.erase(agent) == 0)
+    auto pending_from = pending_from_.find(number);
+    if (pending_from == pending_from_.end() || pending_from->second.erase(agent) == 0)
         return false;
-    if (owed->second.empty())
-        owed_.erase(owed);
+    if (pending_from->second.empty())
+        pending_from_.erase(pending_from);
     return true;
 }
 
-void SetForgets::departed(const Agent &agent)
+void PsetInvalidation::disconnected(const Agent &agent)
 {
-    for (auto owed = owed_.begin(); owed != owed_.end();) {
-        owed->second.erase(agent);
-        owed = owed->second.empty() ? owed_.erase(owed) : std::next(owed);
+    for (auto pending_from = pending_from_.begin(); pending_from != pending_from_.end();) {
+        pending_from->second.erase(agent);
+        pending_from = pending_from->second.empty() ? pending_from_.erase(pending_from) : std::next(pending_from);
     }
 }
 
-std::vector<SetReply> SetForgets::take_answers()
+std::vector<SetReply> PsetInvalidation::take_answers()
 {
     std::vector<SetReply> replies;
-    while (!answers_.empty() && (owed_.empty() || answers_.front().behind < owed_.begin()->first)) {
+    while (!answers_.empty() && (pending_from_.empty() || answers_.front().behind < pending_from_.begin()->first)) {
         replies.push_back(std::move(answers_.front().reply));
         answers_.pop_front();
     }

@@ -21,47 +21,47 @@ template <class Visit> bool all_of(const SetMembers &members, Visit visit)
 
 }  // namespace
 
-bool SetCircles::hold(const SetMembers &members) const
+bool PsetMeshes::hold(const SetMembers &members) const
 {
     const uint32_t *first = nullptr;
     return all_of(members, [&](uint32_t uid) {
-        auto circle = circle_of_.find(uid);
-        if (circle == circle_of_.end())
+        auto mesh = mesh_of_.find(uid);
+        if (mesh == mesh_of_.end())
             return false;
-        first = first ? first : &circle->second;
-        return circle->second == *first;
+        first = first ? first : &mesh->second;
+        return mesh->second == *first;
     });
 }
 
-bool SetCircles::join(const SetMembers &members)
+bool PsetMeshes::join(const SetMembers &members)
 {
-    std::map<uint32_t, size_t> present; /* by circle */
+    std::map<uint32_t, size_t> present; /* by mesh */
     all_of(members, [&](uint32_t uid) {
-        if (auto circle = circle_of_.find(uid); circle != circle_of_.end())
-            present[circle->second]++;
+        if (auto mesh = mesh_of_.find(uid); mesh != mesh_of_.end())
+            present[mesh->second]++;
         return true;
     });
-    if (!std::ranges::all_of(present, [&](const auto &circle) { return sizes_.at(circle.first) == circle.second; }))
+    if (!std::ranges::all_of(present, [&](const auto &mesh) { return sizes_.at(mesh.first) == mesh.second; }))
         return false;
-    for (const auto &[circle, size] : present)
-        sizes_.erase(circle);
+    for (const auto &[mesh, size] : present)
+        sizes_.erase(mesh);
     sizes_[++last_] = members.size();
     all_of(members, [&](uint32_t uid) {
-        circle_of_[uid] = last_;
+        mesh_of_[uid] = last_;
         return true;
     });
     return true;
 }
 
-void SetCircles::departed(uint32_t uid)
+void PsetMeshes::disconnected(uint32_t uid)
 {
-    auto circle = circle_of_.find(uid);
-    if (circle == circle_of_.end())
+    auto mesh = mesh_of_.find(uid);
+    if (mesh == mesh_of_.end())
         return;
-    auto size = sizes_.find(circle->second);
+    auto size = sizes_.find(mesh->second);
     if (--size->second == 0)
         sizes_.erase(size);
-    circle_of_.erase(circle);
+    mesh_of_.erase(mesh);
 }
 
 }  // namespace elastic

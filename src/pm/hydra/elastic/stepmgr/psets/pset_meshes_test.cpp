@@ -1,4 +1,4 @@
-/* Circles of processes that have met, alone and in meetings: simulated at random. */
+/* Full meshes: processes that have met, alone and in rendezvous: simulated at random. */
 
 #include "stepmgr/psets/pset_meshes.h"
 
@@ -23,43 +23,43 @@ SetMembers list(const Uids &uids)
     return *SetMembers::of_list(uids);
 }
 
-TEST(SetCircles, BeginWithAMeeting)
+TEST(PsetMeshes, BeginWithAMeeting)
 {
-    SetCircles circles;
-    EXPECT_FALSE(circles.hold(list({0, 1})));
-    EXPECT_TRUE(circles.join(list({2, 0, 1})));
-    EXPECT_TRUE(circles.hold(list({0, 1, 2})));
-    EXPECT_TRUE(circles.hold(list({2, 1}))) << "any of them, in any order";
-    EXPECT_FALSE(circles.hold(list({2, 3})));
+    PsetMeshes meshes;
+    EXPECT_FALSE(meshes.hold(list({0, 1})));
+    EXPECT_TRUE(meshes.join(list({2, 0, 1})));
+    EXPECT_TRUE(meshes.hold(list({0, 1, 2})));
+    EXPECT_TRUE(meshes.hold(list({2, 1}))) << "any of them, in any order";
+    EXPECT_FALSE(meshes.hold(list({2, 3})));
 }
 
-TEST(SetCircles, GrowTogetherAsAWhole)
+TEST(PsetMeshes, GrowTogetherAsAWhole)
 {
-    SetCircles circles;
-    ASSERT_TRUE(circles.join(list({0, 1})));
-    ASSERT_TRUE(circles.join(list({2, 3})));
-    EXPECT_FALSE(circles.join(list({0, 1, 2}))) << "0 does not know whether 3 knows it";
-    EXPECT_FALSE(circles.hold(list({0, 2})));
-    EXPECT_TRUE(circles.hold(list({0, 1})));
-    EXPECT_TRUE(circles.join(list({0, 1, 2, 3, 9})));
-    EXPECT_TRUE(circles.hold(list({9, 3, 0})));
+    PsetMeshes meshes;
+    ASSERT_TRUE(meshes.join(list({0, 1})));
+    ASSERT_TRUE(meshes.join(list({2, 3})));
+    EXPECT_FALSE(meshes.join(list({0, 1, 2}))) << "0 does not know whether 3 knows it";
+    EXPECT_FALSE(meshes.hold(list({0, 2})));
+    EXPECT_TRUE(meshes.hold(list({0, 1})));
+    EXPECT_TRUE(meshes.join(list({0, 1, 2, 3, 9})));
+    EXPECT_TRUE(meshes.hold(list({9, 3, 0})));
 }
 
-TEST(SetCircles, WhoHasDepartedIsInNone)
+TEST(PsetMeshes, WhoHasDepartedIsInNone)
 {
-    SetCircles circles;
-    ASSERT_TRUE(circles.join(list({0, 1, 2})));
-    circles.departed(1);
-    circles.departed(7);
-    EXPECT_TRUE(circles.hold(list({0, 2})));
-    EXPECT_TRUE(circles.join(list({0, 2, 3}))) << "nobody else is left";
+    PsetMeshes meshes;
+    ASSERT_TRUE(meshes.join(list({0, 1, 2})));
+    meshes.disconnected(1);
+    meshes.disconnected(7);
+    EXPECT_TRUE(meshes.hold(list({0, 2})));
+    EXPECT_TRUE(meshes.join(list({0, 2, 3}))) << "nobody else is left";
     for (uint32_t uid : {0, 2, 3})
-        circles.departed(uid);
-    EXPECT_FALSE(circles.hold(list({0, 2})));
+        meshes.disconnected(uid);
+    EXPECT_FALSE(meshes.hold(list({0, 2})));
 }
 
-/* Processes, each with several threads, make communicators of groups of them: whoever is in a circle with all others
- * does so without a meeting, while others of the same group ask for one, or wait there already.  Some begin with an
+/* Processes, each with several threads, make communicators of groups of them: whoever is in a full mesh with all others
+ * does so without a rendezvous, while others of the same group request one, or wait there already.  Some begin with an
  * introduction to all others, each of which has to decide before the new one sends to it.  Answers take any time. */
 class Simulation {
   public:
@@ -94,17 +94,17 @@ class Simulation {
 
   private:
     struct Process {
-        std::set<uint32_t> knows, circle;
+        std::set<uint32_t> knows, mesh;
         std::set<uint32_t> introduced_to;       /* who has to decide first */
         std::set<uint32_t> decided;     /* for whom it has done so */
-        std::deque<std::pair<uint32_t, std::string>> answers;       /* by question */
+        std::deque<std::pair<uint32_t, std::string>> answers;   /* by question */
     };
     struct Creation {
         Uids group;
         std::string tag;
         std::set<uint32_t> skips, done, failed;
         std::set<uint32_t> awaits;      /* somebody's decision */
-        std::map<uint32_t, uint32_t> asks;      /* by uid: the question that is not answered */
+        std::map<uint32_t, uint32_t> queries;   /* by uid: the question that is not answered */
         Uids to_come;
         std::map<uint32_t, int> rounds;
     };
@@ -118,7 +118,7 @@ class Simulation {
         uint32_t uid = next_++;
         alive_.insert(uid);
         processes_[uid].knows = {uid};
-        cards_.give(uid, "card");
+        bcs_.give(uid, "card");
         if (pick(2))
             introduce(uid);
     }
@@ -133,23 +133,23 @@ class Simulation {
         if (others.empty() || !meetings_.know_each_other(list(others)))
             return;
         introduced++;
-        require(meetings_.introduce(list(all), cards_), "they are a circle");
+        require(meetings_.introduce(list(all), bcs_), "they are a circle");
         process.introduced_to.insert(others.begin(), others.end());
         process.knows.insert(others.begin(), others.end());
-        process.circle.insert(all.begin(), all.end());
+        process.mesh.insert(all.begin(), all.end());
         take_replies();
     }
     /* It may have come somewhere, and sent something, before. */
     void end(uint32_t uid)
     {
         alive_.erase(uid);
-        cards_.departed(uid);
+        bcs_.disconnected(uid);
         meetings_.without(uid);
         for (Creation &creation : creations_) {
             std::erase(creation.to_come, uid);
             if (std::ranges::find(creation.group, uid) == creation.group.end())
                 continue;
-            creation.asks.erase(uid);
+            creation.queries.erase(uid);
             creation.awaits.erase(uid);
             if (!creation.done.contains(uid))
                 creation.failed.insert(uid);
@@ -186,30 +186,30 @@ class Simulation {
         uint32_t uid = creation->to_come[pick(static_cast<uint32_t>(creation->to_come.size()))];
         std::erase(creation->to_come, uid);
         const Process &process = processes_.at(uid);
-        auto is_met = [&](uint32_t other) { return process.circle.contains(other); };
+        auto is_met = [&](uint32_t other) { return process.mesh.contains(other); };
         if (std::ranges::all_of(creation->group, is_met)) {
             skipped++;
             creation->skips.insert(uid);
             decide(*creation, uid);
             await_decisions(*creation, uid);
         } else {
-            ask(*creation, uid, 1);
+            send_request(*creation, uid, 1);
         }
     }
-    void ask(Creation &creation, uint32_t uid, int round)
+    void send_request(Creation &creation, uint32_t uid, int round)
     {
         const Process &process = processes_.at(uid);
         uint32_t question = ++questions_;
         bool knows = std::ranges::all_of(creation.group, [&](uint32_t other) { return process.knows.contains(other); });
-        creation.asks[uid] = question;
+        creation.queries[uid] = question;
         creation.rounds[uid] = round;
-        asked_[question] = &creation;
+        requested_[question] = &creation;
         if (has_ended_members(creation)) {
             answer(uid, question, SetAnswer::error(PMI_SET_MEMBER_ENDED, ""));
             return;
         }
-        MeetMembers call{std::to_string(round) + " " + creation.tag, "", list(creation.group), knows};
-        if (auto text = meetings_.come({uid, question, 0}, call, cards_))
+        RendezvousMembers call{std::to_string(round) + " " + creation.tag, "", list(creation.group), knows};
+        if (auto text = meetings_.come({uid, question, 0}, call, bcs_))
             answer(uid, question, *text);
         take_replies();
     }
@@ -237,24 +237,24 @@ class Simulation {
             return;
         auto [question, text] = process.answers.front();
         process.answers.pop_front();
-        Creation &creation = *asked_.at(question);
-        creation.asks.erase(uid);
+        Creation &creation = *requested_.at(question);
+        creation.queries.erase(uid);
         if (number_at(text, 0) != PMI_SET_OK) {
             creation.failed.insert(uid);
             return;
         }
-        uint32_t cards = number_at(text, 4);
-        bool circle = number_at(text, text.size() - 4) == 1;
+        uint32_t bcs = number_at(text, 4);
+        bool mesh = number_at(text, text.size() - 4) == 1;
         process.knows.insert(creation.group.begin(), creation.group.end());
-        if (circle)
-            process.circle.insert(creation.group.begin(), creation.group.end());
-        if (cards > 0) {
-            require(creation.rounds[uid] == 1 && !circle, "there are two rounds");
-            ask(creation, uid, 2);
+        if (mesh)
+            process.mesh.insert(creation.group.begin(), creation.group.end());
+        if (bcs > 0) {
+            require(creation.rounds[uid] == 1 && !mesh, "there are two rounds");
+            send_request(creation, uid, 2);
         } else {
-            released += circle && creation.asks.size() + creation.to_come.size() + 1 == creation.group.size();
+            released += mesh && creation.queries.size() + creation.to_come.size() + 1 == creation.group.size();
             decide(creation, uid);
-            if (!circle)
+            if (!mesh)
                 processes_.at(uid).introduced_to = without(processes_.at(uid).introduced_to, creation.group);
             await_decisions(creation, uid);
         }
@@ -315,8 +315,8 @@ class Simulation {
             for (uint32_t uid : std::set<uint32_t>(creation.awaits))
                 await_decisions(creation, uid);
             bool all_have_come = creation.to_come.empty(), some_skip = !creation.skips.empty();
-            over_ += all_have_come && creation.asks.empty() && creation.awaits.empty();
-            for (const auto &[uid, question] : creation.asks) {
+            over_ += all_have_come && creation.queries.empty() && creation.awaits.empty();
+            for (const auto &[uid, question] : creation.queries) {
                 if (some_skip)
                     require(is_answered(uid, question), "nobody waits for one that does not come to a meeting");
             }
@@ -342,12 +342,12 @@ class Simulation {
     std::set<uint32_t> alive_;
     std::map<uint32_t, Process> processes_;
     std::deque<Creation> creations_;
-    std::map<uint32_t, Creation *> asked_;
-    SetCards cards_;
-    SetMeetings meetings_{64};
+    std::map<uint32_t, Creation *> requested_;
+    PsetBcTable bcs_;
+    PsetRendezvous meetings_{64};
 };
 
-TEST(SetCirclesSimulation, SI8_nobody_waits_for_whoever_need_not_meet)
+TEST(PsetMeshesSimulation, SI8_nobody_waits_for_whoever_need_not_meet)
 {
     int introduced = 0, waited = 0;
     for (unsigned seed = 1; seed <= 40; seed++) {

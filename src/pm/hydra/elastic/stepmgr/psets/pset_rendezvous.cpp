@@ -8,7 +8,7 @@ namespace elastic {
 
 namespace {
 
-std::string key_of(const MeetMembers &call)
+std::string key_of(const RendezvousMembers &call)
 {
     std::string key;
     for (const SetMembers::Run &run : call.members.runs())
@@ -16,21 +16,21 @@ std::string key_of(const MeetMembers &call)
     return key + call.tag;
 }
 
-/* All have the cards, and these processes need not meet again. */
+/* All have the business cards, and these processes need not meet again. */
 std::string needless()
 {
     return SetAnswer().number(0).number(1).bytes();
 }
 
 /* Not all have them: they meet once more. */
-std::string cards_of(const SetMembers &members, const SetCards &cards)
+std::string bcs_of(const SetMembers &members, const PsetBcTable &bcs)
 {
     SetAnswer answer;
     answer.number(members.size());
     for (const SetMembers::Run &run : members.runs()) {
         for (uint32_t i = 0; i < run.count; i++) {
-            const std::string *card = cards.find(run.first + i);
-            answer.text(card ? *card : "");
+            const std::string *bc = bcs.find(run.first + i);
+            answer.text(bc ? *bc : "");
         }
     }
     return answer.number(0).bytes();
@@ -38,69 +38,70 @@ std::string cards_of(const SetMembers &members, const SetCards &cards)
 
 }  // namespace
 
-std::optional<std::string> SetMeetings::come(const SetCaller &caller, const MeetMembers &call, const SetCards &cards,
-                                             const Answer &instead)
+std::optional<std::string> PsetRendezvous::come(const SetCaller &caller, const RendezvousMembers &call,
+                                                const PsetBcTable &bcs, const Answer &instead)
 {
-    if (!instead && circles_.hold(call.members))
-        return call.knows ? needless() : cards_of(call.members, cards);
+    if (!instead && meshes_.hold(call.members))
+        return call.knows ? needless() : bcs_of(call.members, bcs);
     std::string key = key_of(call);
     if (meetings_.size() >= most_ && !meetings_.contains(key))
         return SetAnswer::error(PMI_SET_FULL, "too many groups of processes wait for one of them");
     auto [place, is_new] = meetings_.try_emplace(key);
-    Meeting &meeting = place->second;
+    Rendezvous &rendezvous = place->second;
     if (is_new) {
-        meeting.members = call.members;
-        meeting.is_for_cards = !instead;
+        rendezvous.members = call.members;
+        rendezvous.wants_bcs = !instead;
     }
-    if (!meeting.guests.try_emplace(caller.uid, caller).second)
+    if (!rendezvous.guests.try_emplace(caller.uid, caller).second)
         return SetAnswer::error(PMI_SET_WRONG, "the calling process waits in the same meeting already");
-    meeting.all_know = meeting.all_know && call.knows;
-    if (meeting.guests.size() < meeting.members.size())
+    rendezvous.all_know = rendezvous.all_know && call.knows;
+    if (rendezvous.guests.size() < rendezvous.members.size())
         return std::nullopt;
     if (instead)
         end(place, instead());
-    else if (meeting.all_know && circles_.join(meeting.members))
-        end_needless(cards);
+    else if (rendezvous.all_know && meshes_.join(rendezvous.members))
+        end_needless(bcs);
     else
-        end(place, meeting.all_know ? SetAnswer().number(0).number(0).bytes() : cards_of(meeting.members, cards));
+        end(place, rendezvous.all_know ? SetAnswer().number(0).number(0).bytes() : bcs_of(rendezvous.members, bcs));
     return std::nullopt;        /* the caller is among those who have waited */
 }
 
-bool SetMeetings::introduce(const SetMembers &members, const SetCards &cards)
+bool PsetRendezvous::introduce(const SetMembers &members, const PsetBcTable &bcs)
 {
-    bool joined = circles_.join(members);
+    bool joined = meshes_.join(members);
     if (joined)
-        end_needless(cards);
+        end_needless(bcs);
     return joined;
 }
 
-/* To those whose members are one circle now: others of them may be told that they need not come.  Who was introduced
- * may lack cards, and comes once more. */
-void SetMeetings::end_needless(const SetCards &cards)
+/* To those whose members are one full mesh now: others of them may be notified that they need not come.  Who was
+ * introduced may lack business cards, and comes once more. */
+void PsetRendezvous::end_needless(const PsetBcTable &bcs)
 {
     for (auto next = meetings_.begin(); next != meetings_.end();) {
-        if (next->second.is_for_cards && circles_.hold(next->second.members))
-            next = end(next, next->second.all_know ? needless() : cards_of(next->second.members, cards));
+        if (next->second.wants_bcs && meshes_.hold(next->second.members))
+            next = end(next, next->second.all_know ? needless() : bcs_of(next->second.members, bcs));
         else
             ++next;
     }
 }
 
-SetMeetings::Meetings::iterator SetMeetings::end(Meetings::iterator meeting, const std::string &answer)
+PsetRendezvous::Meetings::iterator PsetRendezvous::end(Meetings::iterator rendezvous, const std::string &answer)
 {
-    for (const auto &[uid, guest] : meeting->second.guests)
+    for (const auto &[uid, guest] : rendezvous->second.guests)
         replies_.push_back({guest, answer});
-    return meetings_.erase(meeting);
+    return meetings_.erase(rendezvous);
 }
 
-bool SetMeetings::wait_for_any(const Uids &uids) const
+bool PsetRendezvous::wait_for_any(const Uids &uids) const
 {
-    return std::ranges::any_of(meetings_, [&](const auto &meeting) { return meeting.second.members.any_of(uids); });
+    return std::ranges::any_of(meetings_,
+                               [&](const auto &rendezvous) { return rendezvous.second.members.any_of(uids); });
 }
 
-void SetMeetings::without(uint32_t uid)
+void PsetRendezvous::without(uint32_t uid)
 {
-    circles_.departed(uid);
+    meshes_.disconnected(uid);
     for (auto next = meetings_.begin(); next != meetings_.end();) {
         next->second.guests.erase(uid);
         if (next->second.members.contains(uid))

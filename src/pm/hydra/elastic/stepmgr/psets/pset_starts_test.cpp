@@ -1,7 +1,7 @@
 /*
- * SR1, SA1: who has begun to use MPI, at random.  Messages of each daemon come in order, those of different ones as
- * they like.  Whoever asks is not told "starting" if all had begun before it asked, which it may have been told by a
- * message; nor "running" while one has not begun.
+ * SR1, SA1: who has begun to use MPI, at random.  Messages of each proxy come in order, those of different ones as
+ * they like.  Whoever queries is not notified "starting" if all had begun before it queried, which it may have been
+ * notified by a message; nor "running" while one has not begun.
  */
 
 #include <gtest/gtest.h>
@@ -25,15 +25,15 @@ class StartsRun {
   public:
     explicit StartsRun(uint64_t seed) : random_(seed)
     {
-        EXPECT_EQ(glue_.create(), "");
-        glue_.place(0, {"a", "a", "b", "b", "c", "c"});
+        EXPECT_EQ(mpiexec_.create(), "");
+        mpiexec_.start_group(0, {"a", "a", "b", "b", "c", "c"});
         begun_.insert(0);
         std::vector<uint32_t> all(PROCESSES);
         for (uint32_t uid = 0; uid < PROCESSES; uid++)
             all[uid] = uid;
-        ask(0, write_set_call(MakeFromList{NAME, *SetMembers::of_list(all)}));
+        send_request(0, write_set_call(MakeFromList{NAME, *SetMembers::of_list(all)}));
     }
-    /* How often each state was told. */
+    /* How often each state was notified. */
     std::map<uint32_t, int> run()
     {
         for (int i = 0; i < 400; i++)
@@ -42,13 +42,13 @@ class StartsRun {
             begun_.insert(uid);
         while (deliver_one())
             continue;
-        EXPECT_TRUE(asked_.empty()) << "all are answered";
-        look(0);
+        EXPECT_TRUE(requested_.empty()) << "all are answered";
+        lookup(0);
         while (deliver_one())
             continue;
         EXPECT_EQ(last_, uint32_t{PMI_SET_RUNNING});
-        EXPECT_EQ(glue_.status().at("unexpected"), 0);
-        return told_;
+        EXPECT_EQ(mpiexec_.status().at("unexpected"), 0);
+        return notified_;
     }
 
   private:
@@ -56,27 +56,27 @@ class StartsRun {
         std::deque<SentMessage> down;
         std::deque<std::string> up;     /* payloads of REPORT_STARTED, and "" before a call */
         std::deque<std::string> calls;
-        bool tells = false;     /* of itself */
+        bool notifies = false;  /* of itself */
         std::set<uint32_t> known;
     };
 
     uint32_t pick(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
-    void ask(uint32_t uid, const std::string &call)
+    void send_request(uint32_t uid, const std::string &call)
     {
         Daemon &daemon = daemons_[uid / 2];
         notice(daemon, uid);    /* it reads what came before */
         daemon.up.push_back("");
         daemon.calls.push_back(write_set_report(uid, ++ids_[uid], call));
     }
-    void look(uint32_t uid)
+    void lookup(uint32_t uid)
     {
-        ask(uid, write_set_call(LookAtSet{NAME}));
-        asked_[{uid, ids_[uid]}] = begun_.size() == PROCESSES;
+        send_request(uid, write_set_call(LookupSet{NAME}));
+        requested_[{uid, ids_[uid]}] = begun_.size() == PROCESSES;
     }
     /* As it comes to a process' first line. */
     void notice(Daemon &daemon, uint32_t uid)
     {
-        if (begun_.contains(uid) && daemon.tells && daemon.known.insert(uid).second)
+        if (begun_.contains(uid) && daemon.notifies && daemon.known.insert(uid).second)
             daemon.up.push_back(write_started({0, {uid}}));
     }
     void act()
@@ -93,7 +93,7 @@ class StartsRun {
                 break;
             case 2:
                 if (begun_.contains(uid))
-                    look(uid);
+                    lookup(uid);
                 break;
             default:
                 deliver_one();
@@ -101,8 +101,8 @@ class StartsRun {
     }
     void take_sent()
     {
-        for (; sent_ < glue_.sent.size(); sent_++)
-            daemons_[static_cast<size_t>(glue_.sent[sent_].proxy)].down.push_back(glue_.sent[sent_]);
+        for (; sent_ < mpiexec_.sent.size(); sent_++)
+            daemons_[static_cast<size_t>(mpiexec_.sent[sent_].proxy)].down.push_back(mpiexec_.sent[sent_]);
     }
     bool deliver_one()
     {
@@ -129,10 +129,10 @@ class StartsRun {
         std::string report = daemon.up.front();
         daemon.up.pop_front();
         if (!report.empty())
-            return glue_.report(0, number, REPORT_STARTED, 0, report);
+            return mpiexec_.report(0, number, REPORT_STARTED, 0, report);
         std::string call = daemon.calls.front();
         daemon.calls.pop_front();
-        glue_.report(0, number, REPORT_SET_CALL, 0, call);
+        mpiexec_.report(0, number, REPORT_SET_CALL, 0, call);
     }
     void arrive(uint32_t number, Daemon &daemon, const SentMessage &message)
     {
@@ -143,7 +143,7 @@ class StartsRun {
             std::memcpy(&started.number, message.payload.data(), sizeof started.number);
         else if (message.command != STEP_SETS)
             return;
-        daemon.tells = true;
+        daemon.notifies = true;
         for (uint32_t uid = 2 * number; uid < 2 * number + 2; uid++) {
             if (begun_.contains(uid) && daemon.known.insert(uid).second)
                 started.ranks.push_back(uid);
@@ -159,37 +159,37 @@ class StartsRun {
     }
     void take_answer(const std::string &payload)
     {
-        auto asked = asked_.find({number_at(payload, 0), number_at(payload, 4)});
-        if (asked == asked_.end())
+        auto requested = requested_.find({number_at(payload, 0), number_at(payload, 4)});
+        if (requested == requested_.end())
             return;             /* that the set was made */
         last_ = number_at(payload, 16 + NAME.size());
-        told_[last_]++;
-        EXPECT_FALSE(asked->second && last_ == PMI_SET_STARTING) << "all had begun before it asked";
+        notified_[last_]++;
+        EXPECT_FALSE(requested->second && last_ == PMI_SET_STARTING) << "all had begun before it asked";
         EXPECT_FALSE(begun_.size() < PROCESSES && last_ == PMI_SET_RUNNING) << "one has not begun";
-        asked_.erase(asked);
+        requested_.erase(requested);
     }
 
     std::mt19937_64 random_;
-    FakeGlue glue_;
-    std::set<uint32_t> begun_;  /* and may have told anybody so */
+    FakeMpiexec mpiexec_;
+    std::set<uint32_t> begun_;  /* and may have notified anybody so */
     std::map<uint32_t, Daemon> daemons_;
     std::map<uint32_t, uint32_t> ids_;
-    std::map<std::pair<uint32_t, uint32_t>, bool> asked_;       /* whether all had begun */
-    std::map<uint32_t, int> told_;
+    std::map<std::pair<uint32_t, uint32_t>, bool> requested_;   /* whether all had begun */
+    std::map<uint32_t, int> notified_;
     uint32_t last_ = 0;
     size_t sent_ = 0;
 };
 
 TEST(SetStartsRunTest, SR1_nobody_is_told_starting_of_who_may_have_told_him)
 {
-    std::map<uint32_t, int> told;
+    std::map<uint32_t, int> notified;
     for (uint64_t seed = 1; seed <= 300 && !HasFailure(); seed++) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         for (const auto &[state, times] : StartsRun(seed).run())
-            told[state] += times;
+            notified[state] += times;
     }
-    EXPECT_GT(told[PMI_SET_STARTING], 1000);
-    EXPECT_GT(told[PMI_SET_RUNNING], 300);
+    EXPECT_GT(notified[PMI_SET_STARTING], 1000);
+    EXPECT_GT(notified[PMI_SET_RUNNING], 300);
 }
 
 }  // namespace

@@ -6,24 +6,24 @@ namespace elastic {
 
 uint64_t SetSync::begin(std::set<Agent> agents)
 {
-    asked_ = std::move(agents);
+    requested_ = std::move(agents);
     waiting_ = take_next();
     return ++number_;
 }
 
 SetSync::Calls SetSync::without(const Agent &agent)
 {
-    return asked_.erase(agent) > 0 && asked_.empty() ? std::exchange(waiting_, {}) : Calls();
+    return requested_.erase(agent) > 0 && requested_.empty() ? std::exchange(waiting_, {}) : Calls();
 }
 
 std::optional<SetSync::Calls> SetSync::answered(const Agent &agent, uint64_t number)
 {
-    if (!asked_.contains(agent) || number != number_)
+    if (!requested_.contains(agent) || number != number_)
         return std::nullopt;
     return without(agent);
 }
 
-SetSync::Calls SetSync::departed(const Agent &agent)
+SetSync::Calls SetSync::disconnected(const Agent &agent)
 {
     return without(agent);
 }

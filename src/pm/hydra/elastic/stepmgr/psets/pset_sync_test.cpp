@@ -1,4 +1,4 @@
-/* Questions that wait until a daemon has passed on what a process has said. */
+/* Questions that wait until a proxy has passed on what a process has said. */
 
 #include "stepmgr/psets/pset_sync.h"
 
@@ -51,7 +51,7 @@ TEST(SetSync, WaitsForAllThatAreAsked)
     uint64_t number = sync.begin({DAEMON, OTHER});
     EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "");
     EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "nobody");
-    EXPECT_EQ(calls_of(sync.departed(OTHER)), "a");
+    EXPECT_EQ(calls_of(sync.disconnected(OTHER)), "a");
 }
 
 TEST(SetSync, ADaemonThatDepartsKeepsNobody)
@@ -59,8 +59,8 @@ TEST(SetSync, ADaemonThatDepartsKeepsNobody)
     SetSync sync;
     sync.hold({OTHER, 0, 1, "a"});
     uint64_t number = sync.begin({DAEMON});
-    EXPECT_EQ(calls_of(sync.departed(OTHER)), "");
-    EXPECT_EQ(calls_of(sync.departed(DAEMON)), "a");
+    EXPECT_EQ(calls_of(sync.disconnected(OTHER)), "");
+    EXPECT_EQ(calls_of(sync.disconnected(DAEMON)), "a");
     EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "nobody");
 }
 

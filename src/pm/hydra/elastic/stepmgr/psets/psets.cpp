@@ -14,7 +14,7 @@ namespace elastic {
 namespace {
 
 const char *const ALL = "mpix://ALL";
-constexpr size_t LOOKS_MAX = 4; /* in the answer to a call that makes sets */
+constexpr size_t LOOKUPS_MAX = 4;       /* in the answer to a call that makes sets */
 
 bool begins_with(const std::string &name, const char *prefix)
 {
@@ -84,7 +84,7 @@ Sets::Set *Sets::find(const std::string &name)
 
 bool Sets::add(const std::string &name, const SetMembers &members)
 {
-    if (find(name) || !has_room(1, members.runs().size()))
+    if (find(name) || !has_capacity(1, members.runs().size()))
         return false;
     Set set;
     set.members = members;
@@ -103,7 +103,7 @@ void Sets::add_world(uint32_t epoch, SetMembers members)
     while (worlds_.size() > 1 && (worlds_.size() > limits_.worlds || worlds_runs_ > limits_.worlds_runs)) {
         worlds_runs_ -= worlds_.front()->members.runs().size();
         outdate(*worlds_.front());
-        forget_looks(*worlds_.front());
+        drop_lookups(*worlds_.front());
         worlds_.pop_front();
     }
 }
@@ -125,49 +125,50 @@ SetMembers Sets::running() const
     return SetMembers::of_runs(runs).value_or(SetMembers());
 }
 
-/* SO9: nobody can be in a call on a set all of whose members have departed.  It may still be an operand (SO4), so that
- * those are kept that were seen to have come to that last.  How many sets may be added before the next look follows the
- * number of those that are left, so that the looks cost each set that is made a few steps, however many there are. */
-void Sets::forget_departed(size_t keep)
+/* SO9: nobody can be in a call on a set all of whose members have disconnected.  It may still be an operand (SO4), so
+ * that those are kept that were seen to have come to that last.  How many sets may be added before the next look
+ * follows the number of those that are left, so that the looks cost each set that is made a few steps, however many
+ * there are. */
+void Sets::drop_disconnected(size_t keep)
 {
-    std::vector<Set *> departed;
-    times_looked_++;
+    std::vector<Set *> disconnected;
+    times_looked_up_++;
     for (const auto &[serial, set] : by_serial_) {
         if (set->id == open_delta_ || set->members.first_without(ended_) != UINT32_MAX)
             continue;
-        if (set->departed == 0)
-            set->departed = times_looked_;
-        departed.push_back(set);
+        if (set->disconnected == 0)
+            set->disconnected = times_looked_up_;
+        disconnected.push_back(set);
     }
-    std::ranges::stable_sort(departed, {}, [](const Set *set) { return set->departed; });
-    for (size_t i = 0; i + keep < departed.size(); i++)
-        erase(std::string(departed[i]->name), "ended");
-    next_look_ = sets_.size() + std::max(size_t{64}, sets_.size() / 4);
+    std::ranges::stable_sort(disconnected, {}, [](const Set *set) { return set->disconnected; });
+    for (size_t i = 0; i + keep < disconnected.size(); i++)
+        erase(std::string(disconnected[i]->name), "ended");
+    next_lookup_ = sets_.size() + std::max(size_t{64}, sets_.size() / 4);
 }
 
-bool Sets::has_room(size_t sets, size_t runs)
+bool Sets::has_capacity(size_t sets, size_t runs)
 {
     if (grant_) {
         sets += grant_->end - grant_->next;
         runs += (grant_->end - grant_->next) * PMI_SET_GRANT_RUNS;
     }
     auto fits = [&] { return sets_.size() + sets <= limits_.sets && runs_ + runs <= limits_.runs; };
-    if (sets_.size() >= next_look_)
-        forget_departed(limits_.departed);
+    if (sets_.size() >= next_lookup_)
+        drop_disconnected(limits_.disconnected);
     if (!fits())
-        forget_departed(0);
+        drop_disconnected(0);
     return fits();
 }
 
 /* SL2, SO3: a set that holds a living process means something until that, or anybody, frees it. */
-std::string Sets::tell_full() const
+std::string Sets::full_error() const
 {
     std::string oldest = by_serial_.empty() ? "" : ", the oldest of which is " + by_serial_.begin()->second->name;
     return full("no room is left beside the " + std::to_string(sets_.size()) + " process sets of this job" + oldest +
                 ": free those that are not used any more (MPIX_Session_pset_free)");
 }
 
-/* SN6; "" for no members.  There is room. */
+/* SN6; "" for no members.  There is capacity. */
 std::string Sets::make(const Caller &caller, const std::string &wished, Set set)
 {
     if (set.members.empty())
@@ -186,10 +187,10 @@ void Sets::insert(Set set)
     set.serial = ++serial_;
     runs_ += set.members.runs().size();
     std::string name = set.name;
-    auto &place = sets_[name];
-    place = std::make_unique<Set>(std::move(set));
-    by_serial_[place->serial] = place.get();
-    changes_.push_back({"set_made", name, place->serial, place->members});
+    auto &slot = sets_[name];
+    slot = std::make_unique<Set>(std::move(set));
+    by_serial_[slot->serial] = slot.get();
+    changes_.push_back({"set_made", name, slot->serial, slot->members});
 }
 
 void Sets::erase(const std::string &name, const char *why)
@@ -198,20 +199,20 @@ void Sets::erase(const std::string &name, const char *why)
     outdate(*found->second);
     changes_.push_back({"set_freed", name, found->second->serial, found->second->members, why});
     by_serial_.erase(found->second->serial);
-    forget_looks(*found->second);
+    drop_lookups(*found->second);
     runs_ -= found->second->members.runs().size();
     sets_.erase(found);
     serial_++;
 }
 
-/* Nobody can ask together with its processes any more; those who have asked and wait are answered yet. */
-void Sets::forget_looks(const Set &set)
+/* Nobody can query together with its processes any more; those who have queried and wait are answered yet. */
+void Sets::drop_lookups(const Set &set)
 {
     std::string who = std::to_string(set.id);
-    bcasts_.forget(who);
-    looks_.erase(who);
+    bcasts_.discard(who);
+    lookups_.erase(who);
     for (auto next = rounds_.lower_bound({who, 0}); next != rounds_.end() && next->first.first == who;) {
-        next->second.owed = 0;
+        next->second.pending_from = 0;
         next = next->second.answer ? rounds_.erase(next) : std::next(next);
     }
 }
@@ -227,12 +228,12 @@ void Sets::propose(uint32_t first_uid, uint32_t count)
 void Sets::start_proposed()
 {
     starting_.merge(proposed_);
-    told_ = UINT32_MAX;
+    notified_ = UINT32_MAX;
 }
 
 std::string Sets::add_delta(uint32_t tag, pmi_set_op kind, SetMembers members)
 {
-    if (!has_room(1, members.runs().size()))
+    if (!has_capacity(1, members.runs().size()))
         return "";
     Set set;
     set.name = "mpix://rc/" + std::to_string(tag);
@@ -253,7 +254,7 @@ std::vector<Sets::Reply> Sets::erase_delta(const char *why)
     open_delta_ = 0;
     if (delta != sets_.end())
         erase(std::string(delta->first), why);
-    look_again(replies);
+    lookup_again(replies);
     return replies;
 }
 
@@ -270,7 +271,7 @@ std::vector<Sets::Reply> Sets::delta_over()
     return {};
 }
 
-std::optional<SetMembers> Sets::look_up(const SetOperand &operand, std::string &error)
+std::optional<SetMembers> Sets::resolve_operand(const SetOperand &operand, std::string &error)
 {
     SetMembers all;
     Operands of;
@@ -278,7 +279,7 @@ std::optional<SetMembers> Sets::look_up(const SetOperand &operand, std::string &
     return error.empty() ? std::optional(*of.front()) : std::nullopt;
 }
 
-/* A process that is not there yet makes a set wait, one that has departed ends it. */
+/* A process that is not there yet makes a set wait, one that has disconnected ends it. */
 pmi_set_state Sets::state_of(const SetMembers &members) const
 {
     return members.any_of(ended_)      ? PMI_SET_ENDED
@@ -289,7 +290,7 @@ pmi_set_state Sets::state_of(const SetMembers &members) const
 
 /* ---- operations ------------------------------------------------------------------------------------------- */
 
-/* What the operands are, or the error.  `all`: room for mpix://ALL. */
+/* What the operands are, or the error.  `all`: capacity for mpix://ALL. */
 std::string Sets::resolve(std::span<const SetOperand> operands, SetMembers &all, Operands &members)
 {
     size_t runs = 0;
@@ -342,8 +343,8 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeSets &ca
     size_t runs = 0;
     for (const SetMembers &members : results)
         runs += members.runs().size();
-    if (!has_room(results.size(), runs))
-        return tell_full();
+    if (!has_capacity(results.size(), runs))
+        return full_error();
     SetAnswer made;
     std::vector<std::string> names;
     made.number(results.size());
@@ -356,7 +357,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeSets &ca
         names.push_back(make(caller, call.wished, std::move(set)));
         made.text(names.back());
     }
-    if (call.looks)
+    if (call.lookups)
         write_made(caller, names, made);
     return made.bytes();
 }
@@ -365,19 +366,19 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeFromList
 {
     if (!is_of_job(call.members))
         return foreign();
-    if (!has_room(1, call.members.runs().size()))
-        return tell_full();
+    if (!has_capacity(1, call.members.runs().size()))
+        return full_error();
     Set set;
     set.members = call.members;
     std::string name = make(caller, call.wished, std::move(set));
     SetAnswer made;
     made.text(name);
-    if (call.looks)
+    if (call.lookups)
         write_made(caller, std::span(&name, 1), made);
     return made.bytes();
 }
 
-/* Of a state that only an end can change, all; that a set starts, and runs then, is told to nobody else.  Who runs
+/* Of a state that only an end can change, all; that a set starts, and runs then, is reported to nobody else.  Who runs
  * changes without that. */
 pmi_set_lasts Sets::how_lasting(const Set &set) const
 {
@@ -395,7 +396,7 @@ std::set<uint64_t> Sets::take_outdated()
     return std::exchange(remembering_, {});
 }
 
-std::optional<std::string> Sets::answer(const Caller &caller, const LookAtSet &call)
+std::optional<std::string> Sets::answer(const Caller &caller, const LookupSet &call)
 {
     Set all;
     Set *set = find(call.name);
@@ -409,20 +410,20 @@ std::optional<std::string> Sets::answer(const Caller &caller, const LookAtSet &c
     SetAnswer answer;
     Written written = write(caller, *set, answer);
     if (written.lasts == PMI_SET_LASTS || (written.lasts == PMI_SET_LASTS_BUT_STATE && !call.state))
-        shared_ = {set->members, std::move(written.cards)};
+        shared_ = {set->members, std::move(written.bcs)};
     return answer.bytes();
 }
 
-/* A process that may remember what it was told may as well be told it by somebody who remembers it: all of its daemon,
- * but for those who need cards that are not in the answer. */
+/* A process that may cache what it has received may as well be notified it by somebody who caches it: all of its proxy,
+ * but for those who need business cards that are not in the answer. */
 void Sets::share(const Shared &shared, std::span<const uint32_t> neighbours, Reply &reply) const
 {
-    const std::set<uint32_t> cards(shared.cards.begin(), shared.cards.end());
+    const std::set<uint32_t> bcs(shared.bcs.begin(), shared.bcs.end());
     for (uint32_t uid : neighbours) {
-        if (cards_.lacks_only(uid, shared.members, cards))
+        if (bcs_.lacks_only(uid, shared.members, bcs))
             reply.others.push_back(uid);
     }
-    reply.cards = shared.cards;
+    reply.bcs = shared.bcs;
 }
 
 Sets::Written Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
@@ -437,33 +438,33 @@ Sets::Written Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
         answer.text(operand);
     pmi_set_lasts lasts = how_lasting(set);
     if (lasts != PMI_SET_LASTS_NOT) {
-        set.told = times_outdated_;
+        set.notified = times_outdated_;
         remembering_.insert(caller.agent);
     }
     answer.members(set.members);
-    std::vector<uint32_t> cards = tell_cards(caller, set.members, answer);
+    std::vector<uint32_t> bcs = append_bcs(caller, set.members, answer);
     answer.number(lasts);
-    return {lasts, std::move(cards)};
+    return {lasts, std::move(bcs)};
 }
 
-std::vector<uint32_t> Sets::tell_cards(const Caller &caller, const SetMembers &members, SetAnswer &answer)
+std::vector<uint32_t> Sets::append_bcs(const Caller &caller, const SetMembers &members, SetAnswer &answer)
 {
-    std::vector<uint32_t> told;
-    auto cards = cards_.tell(caller.uid, members);
-    answer.number(cards.size());
-    for (const auto &[uid, card] : cards) {
-        answer.number(uid).text(card);
-        told.push_back(uid);
+    std::vector<uint32_t> notified;
+    auto bcs = bcs_.notify(caller.uid, members);
+    answer.number(bcs.size());
+    for (const auto &[uid, bc] : bcs) {
+        answer.number(uid).text(bc);
+        notified.push_back(uid);
     }
-    return told;
+    return notified;
 }
 
-void Sets::look(const Caller &caller, const std::string &name, SetAnswer &answer)
+void Sets::lookup(const Caller &caller, const std::string &name, SetAnswer &answer)
 {
     write(caller, *find(name), answer);
 }
 
-void Sets::look_since(const Caller &caller, const std::string &delta, size_t most, SetAnswer &answer)
+void Sets::lookup_since(const Caller &caller, const std::string &delta, size_t most, SetAnswer &answer)
 {
     std::vector<Set *> found;
     const Set *first = find(delta);
@@ -493,7 +494,7 @@ std::string Sets::find_latest(uint32_t uid, const std::string &but) const
 uint32_t Sets::grant(uint32_t uid)
 {
     end_grant();
-    if (!has_room(PMI_SET_GRANT, PMI_SET_GRANT * PMI_SET_GRANT_RUNS))
+    if (!has_capacity(PMI_SET_GRANT, PMI_SET_GRANT * PMI_SET_GRANT_RUNS))
         return 0;
     uint32_t &made = made_[uid];
     grant_ = {uid, made + 1, made + 1 + PMI_SET_GRANT};
@@ -536,23 +537,23 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MadeSet &cal
     set.members = call.members;
     set.op = call.op;
     set.operands = call.operands;
-    set.told = times_outdated_;         /* its maker remembers it */
+    set.notified = times_outdated_;     /* its maker caches it */
     remembering_.insert(caller.agent);
     insert(std::move(set));
     return std::nullopt;
 }
 
-/* Who makes a few sets will ask for them next. */
+/* Who makes a few sets will request them next. */
 void Sets::write_made(const Caller &caller, std::span<const std::string> names, SetAnswer &answer)
 {
     bool some_empty = std::ranges::any_of(names, [](const std::string &name) { return name.empty(); });
-    if (some_empty || names.size() > LOOKS_MAX) {
+    if (some_empty || names.size() > LOOKUPS_MAX) {
         answer.number(0);
         return;
     }
     answer.number(names.size());
     for (const std::string &name : names)
-        look(caller, name, answer);
+        lookup(caller, name, answer);
 }
 
 std::optional<std::string> Sets::answer(const Caller &caller, const ListSets &call)
@@ -586,7 +587,7 @@ std::optional<std::string> Sets::answer(const Caller &, const MoveSet &call)
     outdate(*set);
     if (rebound_.size() < limits_.rebound)
         rebound_.insert(call.to);
-    bcasts_.forget(std::to_string(set->id));    /* processes know it by its name */
+    bcasts_.discard(std::to_string(set->id));   /* processes know it by its name */
     changes_.push_back({"set_freed", set->name, set->serial, set->members, "moved"});
     auto taken = sets_.extract(set->name);
     by_serial_.erase(set->serial);
@@ -638,7 +639,7 @@ std::optional<std::string> Sets::answer(const Caller &, const PutData &call)
 }
 
 /* Nothing: it has to wait. */
-std::optional<std::string> Sets::look(const Round &round)
+std::optional<std::string> Sets::lookup(const Round &round)
 {
     const Set *set = find(round.name);
     if (!set)
@@ -690,38 +691,38 @@ std::optional<std::string> Sets::answer(const Caller &caller, const GetData &cal
     if (std::string error = check_caller(caller, call.callers, all, callers); !error.empty())
         return error;
     std::string who = describe(call.callers);
-    if (rounds_.size() >= limits_.rounds || (looks_.size() >= limits_.rounds && !looks_.contains(who)))
+    if (rounds_.size() >= limits_.rounds || (lookups_.size() >= limits_.rounds && !lookups_.contains(who)))
         return full("too many processes have not asked for data that others of their set asked for");
-    auto [place, is_first] = rounds_.try_emplace({who, looks_[who][caller.uid]++});
-    Round &round = place->second;
+    auto [slot, is_first] = rounds_.try_emplace({who, lookups_[who][caller.uid]++});
+    Round &round = slot->second;
     if (is_first) {
         round.callers = *callers.front();
-        round.owed = round.callers.size() - round.callers.count_of(ended_);
+        round.pending_from = round.callers.size() - round.callers.count_of(ended_);
         round.name = call.name;
         round.keys = call.keys;
         round.wait = call.wait;
-        round.answer = look(round);
+        round.answer = lookup(round);
     }
-    round.asked.insert(caller.uid);
-    round.owed--;
+    round.requested.insert(caller.uid);
+    round.pending_from--;
     auto answer = round.answer;
     if (!answer)
         round.waiting.push_back(caller);
-    else if (round.owed == 0)
-        rounds_.erase(place);
+    else if (round.pending_from == 0)
+        rounds_.erase(slot);
     return answer;
 }
 
-void Sets::look_again(std::vector<Reply> &replies)
+void Sets::lookup_again(std::vector<Reply> &replies)
 {
     for (auto next = rounds_.begin(); next != rounds_.end();) {
         Round &round = next->second;
-        if (!round.answer && (round.answer = look(round))) {
+        if (!round.answer && (round.answer = lookup(round))) {
             for (const Caller &caller : round.waiting)
                 replies.push_back({caller, *round.answer});
             round.waiting.clear();
         }
-        next = round.answer && round.owed == 0 ? rounds_.erase(next) : std::next(next);
+        next = round.answer && round.pending_from == 0 ? rounds_.erase(next) : std::next(next);
     }
 }
 
@@ -735,17 +736,17 @@ std::optional<std::string> Sets::answer(const Caller &caller, const JoinBcast &c
         return error;
     if (call.callers.name == ALL && !call.callers.members)
         return wrong(std::string(ALL) + " is not the same to all processes, so that it has no broadcast");
-    return bcasts_.join(caller, describe(call.callers), *callers.front(), call.place, ended_);
+    return bcasts_.join(caller, describe(call.callers), *callers.front(), call.slot, ended_);
 }
 
 std::optional<std::string> Sets::answer(const Caller &caller, const GiveText &call)
 {
-    return bcasts_.give(caller, call.place, call.text, ended_);
+    return bcasts_.give(caller, call.slot, call.text, ended_);
 }
 
 std::optional<std::string> Sets::answer(const Caller &caller, const TakeTurn &call)
 {
-    return bcasts_.turn(caller, call.place, call.number, ended_);
+    return bcasts_.turn(caller, call.slot, call.number, ended_);
 }
 
 std::vector<Sets::Reply> Sets::frozen(uint64_t agent, const bcast_frozen &count)
@@ -764,10 +765,10 @@ std::vector<Sets::View> Sets::view(uint32_t after, size_t most) const
     return views;
 }
 
-/* ---- meetings ---------------------------------------------------------------------------------------------- */
+/* ---- rendezvous ---------------------------------------------------------------------------------------------- */
 
-/* Nobody can come to a meeting whose change is not accepted: who could accept it does not wait for that. */
-std::optional<std::string> Sets::answer(const Caller &caller, const MeetMembers &call)
+/* Nobody can come to a rendezvous whose change is not accepted: who could accept it does not wait for that. */
+std::optional<std::string> Sets::answer(const Caller &caller, const RendezvousMembers &call)
 {
     if (!is_of_job(call.members))
         return foreign();
@@ -775,14 +776,14 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MeetMembers 
         return wrong("the calling process is not a member");
     if (auto ended = call.members.find_any(ended_))
         return member_ended(*ended, "the group");
-    if (auto proposed = call.members.find_any(proposed_); proposed && caller.uid == told_)
+    if (auto proposed = call.members.find_any(proposed_); proposed && caller.uid == notified_)
         return SetAnswer::error(PMI_SET_FOREIGN, "process " + std::to_string(*proposed) +
                                                      " of the group waits for its change to be accepted, by the "
                                                      "calling process");
-    cards_.give(caller.uid, call.card);
-    if (!cards_.find(caller.uid))
+    bcs_.give(caller.uid, call.bc);
+    if (!bcs_.find(caller.uid))
         return wrong("the calling process has not said its address");
-    return meetings_.come(caller, call, cards_);
+    return meetings_.come(caller, call, bcs_);
 }
 
 bool Sets::know_each_other(const SetMembers &members) const
@@ -791,7 +792,7 @@ bool Sets::know_each_other(const SetMembers &members) const
         return false;
     for (const SetMembers::Run &run : members.runs()) {
         for (uint32_t i = 0; i < run.count; i++) {
-            if (!cards_.find(run.first + i))
+            if (!bcs_.find(run.first + i))
                 return false;
         }
     }
@@ -800,7 +801,7 @@ bool Sets::know_each_other(const SetMembers &members) const
 
 bool Sets::introduce(const SetMembers &members, std::vector<Reply> &replies)
 {
-    bool introduced = !members.any_of(ended_) && meetings_.introduce(members, cards_);
+    bool introduced = !members.any_of(ended_) && meetings_.introduce(members, bcs_);
     std::ranges::move(meetings_.take_replies(), std::back_inserter(replies));
     return introduced;
 }
@@ -811,8 +812,8 @@ std::optional<std::string> Sets::answer(const Caller &, const CountEnded &call)
     return is_of_job(call.members) ? SetAnswer().number(call.members.count_of(ended_)).bytes() : foreign();
 }
 
-/* mpi://... is known where it is asked for, but for what has become of its processes. */
-std::optional<std::string> Sets::answer(const Caller &caller, const TellState &call)
+/* mpi://... is known where it is requested, but for what has become of its processes. */
+std::optional<std::string> Sets::answer(const Caller &caller, const NotifyState &call)
 {
     if (!is_of_job(call.members))
         return foreign();
@@ -820,34 +821,34 @@ std::optional<std::string> Sets::answer(const Caller &caller, const TellState &c
     pmi_set_state state = state_of(call.members);
     bool lasts = state == PMI_SET_RUNNING || state == PMI_SET_ENDED;
     if (lasts)
-        remembers(caller);
+        may_cache(caller);
     return SetAnswer().number(state).number(call.members.first_without(ended_)).number(lasts ? 1 : 0).bytes();
 }
 
-/* Whether the answer tells the state of a set with one of these, or who runs. */
-bool Sets::tells_of(Bytes bytes, const Uids &uids)
+/* Whether the reply shows the state of a set with one of these, or who runs. */
+bool Sets::mentions(Bytes bytes, const Uids &uids)
 {
     auto call = parse_set_call(bytes);
     if (!call)
         return false;
-    if (const auto *look = std::get_if<LookAtSet>(&*call)) {
-        const Set *set = find(look->name);
-        return set ? set->members.any_of(uids) : look->name == ALL;
+    if (const auto *lookup = std::get_if<LookupSet>(&*call)) {
+        const Set *set = find(lookup->name);
+        return set ? set->members.any_of(uids) : lookup->name == ALL;
     }
-    if (const auto *tell = std::get_if<TellState>(&*call))
-        return tell->members.any_of(uids);
+    if (const auto *notify = std::get_if<NotifyState>(&*call))
+        return notify->members.any_of(uids);
     const auto *make = std::get_if<MakeSets>(&*call);
     return make && std::ranges::any_of(make->operands, [](const SetOperand &operand) { return operand.name == ALL; });
 }
 
 bool Sets::tells_of_starts(Bytes call)
 {
-    return tells_of(call, starting_);
+    return mentions(call, starting_);
 }
 
-bool Sets::tells_of_accept(Bytes call)
+bool Sets::may_tell_accept(Bytes call)
 {
-    return !proposed_.empty() && tells_of(call, proposed_);
+    return !proposed_.empty() && mentions(call, proposed_);
 }
 
 /* ---- operations that change who is there ------------------------------------------------------------------- */
@@ -891,13 +892,13 @@ std::string Sets::combine(uint32_t uid, pmi_set_op op, const std::string &first,
 {
     std::string error;
     const SetOperand of[] = {{first, {}}, {second, {}}};
-    auto a = look_up(of[0], error), b = look_up(of[1], error);
+    auto a = resolve_operand(of[0], error), b = resolve_operand(of[1], error);
     if (!a || !b)
         return "";
     const SetMembers *members[] = {&*a, &*b};
     auto sum = op == PMI_SET_OP_UNION ? SetMembers::union_of(members)
                                       : std::optional(SetMembers::difference_of(members));
-    if (!sum || !has_room(1, sum->runs().size()))
+    if (!sum || !has_capacity(1, sum->runs().size()))
         return "";
     Set set;
     set.members = std::move(*sum);
@@ -906,7 +907,7 @@ std::string Sets::combine(uint32_t uid, pmi_set_op op, const std::string &first,
     return make({uid}, "", std::move(set));
 }
 
-std::vector<Sets::Reply> Sets::gather(const Caller &caller, const QueryOp &call, const SetMeetings::Answer &answer)
+std::vector<Sets::Reply> Sets::gather(const Caller &caller, const QueryOp &call, const PsetRendezvous::Answer &answer)
 {
     SetMembers all;
     Operands callers;
@@ -918,7 +919,7 @@ std::vector<Sets::Reply> Sets::gather(const Caller &caller, const QueryOp &call,
         error = member_ended(*ended, call.callers.name);
     if (!error.empty())
         return {{caller, error}};
-    if (auto refused = meetings_.come(caller, {"query " + call.name, "", *callers.front(), true}, cards_, answer))
+    if (auto refused = meetings_.come(caller, {"query " + call.name, "", *callers.front(), true}, bcs_, answer))
         return {{caller, *refused}};
     return meetings_.take_replies();
 }
@@ -938,7 +939,7 @@ std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes, std::span
     if (auto shared = std::exchange(shared_, std::nullopt))
         share(*shared, neighbours, replies.back());
     if (may_end_waiting)
-        look_again(replies);
+        lookup_again(replies);
     std::ranges::move(bcasts_.take_replies(), std::back_inserter(replies));
     std::ranges::move(meetings_.take_replies(), std::back_inserter(replies));
     return replies;
@@ -952,14 +953,14 @@ std::vector<Sets::Reply> Sets::ended(uint32_t uid)
     outdated_ = outdated_ || !remembering_.empty();     /* whichever sets hold it */
     proposed_.erase(uid);
     starting_.erase(uid);
-    cards_.departed(uid);
+    bcs_.disconnected(uid);
     if (!sets_.empty())
         serial_++;
     for (auto &[key, round] : rounds_) {
-        if (round.owed > 0 && !round.asked.contains(uid) && round.callers.contains(uid))
-            round.owed--;
+        if (round.pending_from > 0 && !round.requested.contains(uid) && round.callers.contains(uid))
+            round.pending_from--;
     }
-    look_again(replies);
+    lookup_again(replies);
     bcasts_.without(uid, ended_);
     meetings_.without(uid);
     std::ranges::move(bcasts_.take_replies(), std::back_inserter(replies));

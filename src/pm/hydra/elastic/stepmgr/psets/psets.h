@@ -1,6 +1,6 @@
 /*
  * The process sets of a job: the one place where they are made, named, freed and written to, so that all that happens
- * to them has one order.  Calls of processes in, answers out; no time, no other effects.  What a process is told is
+ * to them has one order.  Calls of processes in, answers out; no time, no other effects.  The reply to a process is
  * what all sets are at that moment.  SN3-SN7, SI7, SI8, SO1-SO9, SD1-SD3, SA1-SA3.
  *
  * Owned by Step (step_psets.cpp).  All is bounded by Limits.
@@ -22,7 +22,7 @@
 
 #include "stepmgr/psets/pset_bcasts.h"
 #include "stepmgr/proto/pset_call.h"
-#include "stepmgr/psets/pset_business_cards.h"
+#include "stepmgr/psets/pset_bc_table.h"
 #include "stepmgr/psets/pset_rendezvous.h"
 #include "stepmgr/common/pset_members.h"
 
@@ -35,17 +35,18 @@ class Sets {
   public:
     struct Limits {
         size_t sets = 65536;
-        size_t departed = 1024;     /* latest ones whose processes have all departed: they may still be operands */
+        size_t disconnected =
+            1024;               /* latest ones whose processes have all disconnected: they may still be operands */
         size_t data = 64 * 1024;        /* bytes of each set's dictionary */
-        size_t runs = 16 << 20;         /* of all sets' members */
+        size_t runs = 16 << 20; /* of all sets' members */
         size_t operands_runs = 4 << 20; /* of what one operation works on */
-        size_t rounds = 65536;          /* of processes that ask for data together, and have not all asked; and as
+        size_t rounds = 65536;  /* of processes that request data together, and have not all queried; and as
                                          * many groups of such processes */
         size_t bcasts = 4096;   /* sets whose members pass on texts */
         size_t meetings = 4096;
         size_t worlds = 1024;
         size_t worlds_runs = 1 << 20;
-        size_t rebound = 65536; /* names that have been moved to; with more of them nothing is remembered */
+        size_t rebound = 65536; /* names that have been moved to; with more of them nothing is cached */
     };
 
     using Caller = SetCaller;
@@ -61,28 +62,29 @@ class Sets {
     /* The world of an epoch is mpix://WORLD/EPOCH: found, but not listed.  The latest ones are kept. */
     void add_world(uint32_t epoch, SetMembers members);
 
-    /* Processes of an addition: they are not accepted yet; the one that was told of them, UINT32_MAX: nobody; they may
-     * start; this one has. */
+    /* Processes of an addition: they are not accepted yet; the one that was notified of them, UINT32_MAX: nobody;
+     * they may start; this one has. */
     void propose(uint32_t first_uid, uint32_t count);
-    void tell(uint32_t uid) { told_ = uid; }
+    void notify(uint32_t uid) { notified_ = uid; }
     void start_proposed();
     /* Whether others wait for them to be accepted, to meet with them. */
     bool are_proposed_awaited() const { return meetings_.wait_for_any(proposed_); }
     void run(uint32_t uid) { starting_.erase(uid); }
     /* Of the launch, and has not begun to use MPI: until it runs. */
     void start(uint32_t uid) { starting_.insert(uid); }
-    /* Whether the answer tells if processes of the launch have started, or those of an addition were accepted. */
+    /* Whether the reply shows if processes of the launch have started, or those of an addition were accepted. */
     bool tells_of_starts(Bytes call);
-    bool tells_of_accept(Bytes call);
-    /* The delta of the change with this tag; "": there is no room.  It cannot be freed before its change is over. */
+    bool may_tell_accept(Bytes call);
+    /* The delta of the change with this tag; "": there is no capacity.  It cannot be freed before its change is over.
+     * */
     std::string add_delta(uint32_t tag, pmi_set_op kind, SetMembers members);
     /* It is accepted: who frees it now need not wait until it is over, when it is freed. */
     void delta_accepted() { delta_state_ = DeltaState::ACCEPTED; }
     std::vector<Reply> delta_over();
     /* Of a change that was declined; answers to those who waited. */
     std::vector<Reply> free_delta();
-    /* The answer if there is no room for one more set. */
-    std::string tell_full() const;
+    /* The answer if there is no capacity for one more set. */
+    std::string full_error() const;
     /* Operations that change who is there (pset_request.cpp): open from when they are done until they are closed by the
      * name of the set that they were bound to, or of what they made. */
     struct OpenOp {
@@ -92,54 +94,54 @@ class Sets {
     void open_op(const std::string &bound, OpenOp op);
     const OpenOp *find_open_op(const std::string &bound);
     std::optional<std::string> close_op(const std::string &name);
-    /* Union or difference of the two for the process with this uid; "": it is empty, or there is no room. */
+    /* Union or difference of the two for the process with this uid; "": it is empty, or there is no capacity. */
     std::string combine(uint32_t uid, pmi_set_op op, const std::string &first, const std::string &second);
-    /* All members of the operand ask, and all get the answer that is made when the last one has. */
-    std::vector<Reply> gather(const Caller &caller, const QueryOp &call, const SetMeetings::Answer &answer);
+    /* All members of the operand query, and all get the answer that is made when the last one has. */
+    std::vector<Reply> gather(const Caller &caller, const QueryOp &call, const PsetRendezvous::Answer &answer);
 
-    /* Writes what is told of the set of this name, which there is, to a process that may remember it. */
-    void look(const Caller &caller, const std::string &name, SetAnswer &answer);
+    /* Writes what is reported of the set of this name, which there is, to a process that may cache it. */
+    void lookup(const Caller &caller, const std::string &name, SetAnswer &answer);
     /* The same of those that hold the caller and were made with this delta or later, at most so many. */
-    void look_since(const Caller &caller, const std::string &delta, size_t most, SetAnswer &answer);
+    void lookup_since(const Caller &caller, const std::string &delta, size_t most, SetAnswer &answer);
     /* The latest running set that holds this process and is not this one; "": there is none among the last few. */
     std::string find_latest(uint32_t uid, const std::string &but) const;
-    /* This process may make PMI_SET_GRANT sets by itself, with the numbers from this one on; 0: there is no room.  It
-     * is the only one, until that ends. */
+    /* This process may make PMI_SET_GRANT sets by itself, with the numbers from this one on; 0: there is no
+     * capacity.  It is the only one, until that ends. */
     uint32_t grant(uint32_t uid);
     void end_grant();
-    /* Whether what is asked may be about sets that another process has made so, and nobody here has heard of. */
+    /* Whether what is queried may be about sets that another process has made so, and nobody here has heard of. */
     bool may_be_about_granted(const Caller &caller, Bytes call) const;
-    void give_card(uint32_t uid, const std::string &card) { cards_.give(uid, card); }
-    /* u32 n, n * (u32 uid, text card) of those that the caller has not been told.  Whose they are. */
-    std::vector<uint32_t> tell_cards(const Caller &caller, const SetMembers &members, SetAnswer &answer);
+    void set_bc(uint32_t uid, const std::string &bc) { bcs_.give(uid, bc); }
+    /* u32 n, n * (u32 uid, text business card) of those that the caller has not received.  Whose they are. */
+    std::vector<uint32_t> append_bcs(const Caller &caller, const SetMembers &members, SetAnswer &answer);
     /* Not too many, and each has the address of each. */
     bool know_each_other(const SetMembers &members) const;
-    /* These get to know each other without a meeting.  Whether they do, and what is answered to those that wait in one
-     * of them. */
+    /* These get to know each other without a rendezvous.  Whether they do, and what is answered to those that wait in
+     * one of them. */
     bool introduce(const SetMembers &members, std::vector<Reply> &replies);
 
     /* What the operand means; nothing: `error` says why. */
-    std::optional<SetMembers> look_up(const SetOperand &operand, std::string &error);
+    std::optional<SetMembers> resolve_operand(const SetOperand &operand, std::string &error);
 
     /* The answer to this call, unless it waits, and those to others that waited for it.  `neighbours`: the other
-     * processes of the caller's daemon. */
+     * processes of the caller's proxy. */
     std::vector<Reply> call(const Caller &caller, Bytes call, std::span<const uint32_t> neighbours = {});
-    /* This living process was given an answer to another one's call, in which these cards are told. */
-    void told_cards(uint32_t uid, const SetMembers &cards) { cards_.told(uid, cards); }
-    /* A process has departed for good; answers to those who waited. */
+    /* This living process was given an answer to another one's call, in which these business cards are sent. */
+    void mark_bcs_known(uint32_t uid, const SetMembers &bcs) { bcs_.notified(uid, bcs); }
+    /* A process has disconnected for good; answers to those who waited. */
     std::vector<Reply> ended(uint32_t uid);
-    /* A daemon has counted the calls of its processes; answers to those who waited. */
+    /* A proxy has counted the calls of its processes; answers to those who waited. */
     std::vector<Reply> frozen(uint64_t agent, const bcast_frozen &count);
-    /* What daemons are to do before the last replies are sent. */
+    /* What proxies are to do before the last replies are sent. */
     std::vector<SetBcasts::Order> take_orders() { return bcasts_.take_orders(); }
     /* Whether ends of processes matter to anybody. */
     bool used() const { return serial_ > 0 || !bcasts_.empty() || ends_are_counted_; }
 
-    /* The caller may remember something that is not about a set; nobody may any more what was told until now. */
-    void remembers(const Caller &caller) { remembering_.insert(caller.agent); }
+    /* The caller may cache something that is not about a set; nobody may any more what was sent until now. */
+    void may_cache(const Caller &caller) { remembering_.insert(caller.agent); }
     void outdate_all() { outdated_ = outdated_ || !remembering_.empty(); }
-    /* What was told of a set, and may be remembered, since the last time does not hold any more: the daemons of those
-     * who may remember it.  Answers that tell otherwise are made by the same call or a later one. */
+    /* What was reported of a set, and may be cached, since the last time does not hold any more: the proxies of those
+     * who may cache it.  Answers that contradict it are made by the same call or a later one. */
     std::set<uint64_t> take_outdated();
 
     /* What others may look at. */
@@ -177,8 +179,8 @@ class Sets {
         size_t data_bytes = 0;
         uint32_t serial = 0;    /* when it got its name */
         std::optional<OpenOp> open;
-        uint64_t told = 0;      /* when (times_outdated_) somebody may have remembered it */
-        uint64_t departed = 0;      /* when (times_looked_) all members were seen to have departed; 0: not */
+        uint64_t notified = 0;  /* when (times_outdated_) somebody may have cached it */
+        uint64_t disconnected = 0;      /* when (times_looked_up_) all members were seen to have disconnected; 0: not */
     };
     /* A look at data that several processes take together: all get the same in their n-th one. */
     struct Round {
@@ -186,27 +188,27 @@ class Sets {
         std::string name;
         std::vector<std::string> keys;
         bool wait = false;
-        std::set<uint32_t> asked;
-        size_t owed = 0;        /* who have not asked, and have not ended */
+        std::set<uint32_t> requested;
+        size_t pending_from = 0;        /* who have not queried, and have not ended */
         std::vector<Caller> waiting;
         std::optional<std::string> answer;
     };
-    /* What is told of a set: how long it holds, and whose cards are told along with it. */
+    /* What is reported of a set: how long it holds, and whose business cards are sent along with it. */
     struct Written {
         pmi_set_lasts lasts;
-        std::vector<uint32_t> cards;
+        std::vector<uint32_t> bcs;
     };
-    /* What can be told all processes of a daemon. */
+    /* What can be reported to all processes of a proxy. */
     struct Shared {
         SetMembers members;
-        std::vector<uint32_t> cards;
+        std::vector<uint32_t> bcs;
     };
     using Operands = std::vector<const SetMembers *>;
     using Rounds = std::map<std::pair<std::string, uint32_t>, Round>;   /* by who takes part, and its number */
 
     std::optional<std::string> answer(const Caller &caller, const MakeSets &call);
     std::optional<std::string> answer(const Caller &caller, const MakeFromList &call);
-    std::optional<std::string> answer(const Caller &caller, const LookAtSet &call);
+    std::optional<std::string> answer(const Caller &caller, const LookupSet &call);
     std::optional<std::string> answer(const Caller &caller, const ListSets &call);
     std::optional<std::string> answer(const Caller &caller, const MoveSet &call);
     std::optional<std::string> answer(const Caller &caller, const FreeSet &call);
@@ -216,40 +218,40 @@ class Sets {
     std::optional<std::string> answer(const Caller &caller, const JoinBcast &call);
     std::optional<std::string> answer(const Caller &caller, const GiveText &call);
     std::optional<std::string> answer(const Caller &caller, const TakeTurn &call);
-    std::optional<std::string> answer(const Caller &caller, const MeetMembers &call);
+    std::optional<std::string> answer(const Caller &caller, const RendezvousMembers &call);
     std::optional<std::string> answer(const Caller &caller, const MadeSet &call);
     std::optional<std::string> answer(const Caller &caller, const CountEnded &call);
-    std::optional<std::string> answer(const Caller &caller, const TellState &call);
+    std::optional<std::string> answer(const Caller &caller, const NotifyState &call);
 
     Set *find(const std::string &name);
-    bool tells_of(Bytes call, const Uids &uids);
+    bool mentions(Bytes call, const Uids &uids);
     pmi_set_state state_of(const SetMembers &members) const;
     void insert(Set set);
     std::string describe(const SetOperand &callers);
     SetMembers running() const;
     std::string resolve(std::span<const SetOperand> operands, SetMembers &all, Operands &members);
     bool is_of_job(const SetMembers &members) const;
-    bool has_room(size_t sets, size_t runs);
-    void forget_departed(size_t keep);
+    bool has_capacity(size_t sets, size_t runs);
+    void drop_disconnected(size_t keep);
     Written write(const Caller &caller, Set &set, SetAnswer &answer);
     void share(const Shared &shared, std::span<const uint32_t> neighbours, Reply &reply) const;
     void write_made(const Caller &caller, std::span<const std::string> names, SetAnswer &answer);
     std::string make(const Caller &caller, const std::string &wished, Set set);
     void erase(const std::string &name, const char *why);
-    void forget_looks(const Set &set);
+    void drop_lookups(const Set &set);
     pmi_set_lasts how_lasting(const Set &set) const;
-    void outdate(const Set &set) { outdated_ = outdated_ || set.told == times_outdated_; }
+    void outdate(const Set &set) { outdated_ = outdated_ || set.notified == times_outdated_; }
     std::string check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all, Operands &members);
-    std::optional<std::string> look(const Round &round);
-    void look_again(std::vector<Reply> &replies);
+    std::optional<std::string> lookup(const Round &round);
+    void lookup_again(std::vector<Reply> &replies);
 
     Limits limits_;
     uint32_t next_uid_ = 0, serial_ = 0;
     uint64_t last_id_ = 0;
     size_t runs_ = 0;           /* of all sets */
     std::map<std::string, std::unique_ptr<Set>> sets_;
-    uint64_t times_looked_ = 0; /* for sets whose processes have all departed */
-    size_t next_look_ = 0;      /* with so many sets */
+    uint64_t times_looked_up_ = 0;      /* for sets whose processes have all disconnected */
+    size_t next_lookup_ = 0;    /* with so many sets */
     std::map<uint32_t, Set *> by_serial_;
     std::map<uint32_t, uint32_t> made_; /* by uid: how many library-made names it has got */
     struct Grant {
@@ -257,21 +259,21 @@ class Sets {
     };
     std::optional<Grant> grant_;
     Uids ended_, proposed_, starting_;  /* in one of them at most */
-    uint32_t told_ = UINT32_MAX;        /* of those that are proposed */
+    uint32_t notified_ = UINT32_MAX;    /* of those that are proposed */
     uint64_t open_delta_ = 0;   /* id of a set, 0: none */
     enum class DeltaState { OFFERED, ACCEPTED, FREED } delta_state_ = DeltaState::OFFERED;
     Rounds rounds_;
-    std::map<std::string, std::map<uint32_t, uint32_t>> looks_;         /* by who takes part: of each uid so far */
+    std::map<std::string, std::map<uint32_t, uint32_t>> lookups_;       /* by who takes part: of each uid so far */
     std::deque<std::unique_ptr<Set>> worlds_;
     size_t worlds_runs_ = 0;
     SetBcasts bcasts_;
-    SetMeetings meetings_;
-    SetCards cards_;
+    PsetRendezvous meetings_;
+    PsetBcTable bcs_;
     std::optional<Shared> shared_;      /* of the answer that is being made */
-    bool ends_are_counted_ = false;     /* somebody has asked who has ended */
+    bool ends_are_counted_ = false;     /* somebody has queried who has ended */
     std::vector<Change> changes_;
-    std::set<std::string> rebound_;     /* SO7: never remembered */
-    std::set<uint64_t> remembering_;    /* daemons of those who may remember something */
+    std::set<std::string> rebound_;     /* SO7: never cached */
+    std::set<uint64_t> remembering_;    /* proxies of those who may cache something */
     bool outdated_ = false;     /* it does not hold */
     uint64_t times_outdated_ = 1;
 };

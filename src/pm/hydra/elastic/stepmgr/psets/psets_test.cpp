@@ -148,7 +148,7 @@ class SetsTest : public testing::Test {
         bool complete() const { return at == bytes.size(); }
     };
 
-    Answer ask(uint32_t uid, const SetCall &call)
+    Answer send_request(uint32_t uid, const SetCall &call)
     {
         std::string bytes = write_set_call(call);
         auto replies = sets.call({uid, ++id}, {reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
@@ -161,7 +161,7 @@ class SetsTest : public testing::Test {
         }
         return mine;
     }
-    uint32_t code(uint32_t uid, const SetCall &call) { return ask(uid, call).number(); }
+    uint32_t code(uint32_t uid, const SetCall &call) { return send_request(uid, call).number(); }
     SetOperand named(const std::string &name) { return {name, {}}; }
 
     std::vector<std::string> make(uint32_t uid, pmi_set_op op, const std::vector<std::string> &names,
@@ -170,7 +170,7 @@ class SetsTest : public testing::Test {
         MakeSets call{op, wished, parts, {}};
         for (const std::string &name : names)
             call.operands.push_back(named(name));
-        Answer answer = ask(uid, call);
+        Answer answer = send_request(uid, call);
         EXPECT_EQ(answer.number(), PMI_SET_OK);
         std::vector<std::string> made(answer.number());
         for (std::string &name : made)
@@ -180,21 +180,21 @@ class SetsTest : public testing::Test {
     }
     std::string from_list(uint32_t uid, const Uids &uids, const std::string &wished = "")
     {
-        Answer answer = ask(uid, MakeFromList{wished, list(uids)});
+        Answer answer = send_request(uid, MakeFromList{wished, list(uids)});
         EXPECT_EQ(answer.number(), PMI_SET_OK);
         return answer.text();
     }
-    struct Looked {
+    struct LookedUp {
         std::string name;
         uint32_t state = 0, primary = 0, op = 0;
         std::vector<std::string> operands;
         Uids members;
-        uint32_t lasts = 0;     /* it may be remembered */
+        uint32_t lasts = 0;     /* it may be cached */
     };
-    Looked look(const std::string &name)
+    LookedUp lookup(const std::string &name)
     {
-        Looked set;
-        Answer answer = ask(0, LookAtSet{name});
+        LookedUp set;
+        Answer answer = send_request(0, LookupSet{name});
         if (answer.number() != PMI_SET_OK)
             return set;
         set.name = answer.text();
@@ -213,7 +213,7 @@ class SetsTest : public testing::Test {
     }
     std::vector<std::string> listed(uint32_t uid, uint32_t after = 0)
     {
-        Answer answer = ask(uid, ListSets{after});
+        Answer answer = send_request(uid, ListSets{after});
         EXPECT_EQ(answer.number(), PMI_SET_OK);
         last_serial = answer.number();
         std::vector<std::string> names(answer.number());
@@ -240,7 +240,7 @@ class SetsTest : public testing::Test {
     std::string get(uint32_t uid, const std::string &callers, const std::string &name,
                     const std::vector<std::string> &keys, bool wait)
     {
-        return data_of(ask(uid, GetData{named(callers), name, wait, keys}));
+        return data_of(send_request(uid, GetData{named(callers), name, wait, keys}));
     }
 
     Sets sets;
@@ -255,11 +255,11 @@ TEST_F(SetsTest, SO1_operations_make_sets_that_everybody_finds)
     EXPECT_EQ(b, "mpix://op/1.1");
     auto sum = make(2, PMI_SET_OP_UNION, {b, a});
     ASSERT_EQ(sum, std::vector<std::string>{"mpix://op/2.1"});
-    EXPECT_EQ(look(sum[0]).members, (Uids{3, 2, 5, 0, 1}));
-    EXPECT_EQ(look(sum[0]).op, PMI_SET_OP_UNION);
-    EXPECT_EQ(look(sum[0]).operands, (std::vector<std::string>{b, a}));
-    EXPECT_EQ(look(make(2, PMI_SET_OP_DIFFERENCE, {a, b})[0]).members, (Uids{0, 1}));
-    EXPECT_EQ(look(make(2, PMI_SET_OP_INTERSECTION, {b, a})[0]).members, (Uids{3, 2}));
+    EXPECT_EQ(lookup(sum[0]).members, (Uids{3, 2, 5, 0, 1}));
+    EXPECT_EQ(lookup(sum[0]).op, PMI_SET_OP_UNION);
+    EXPECT_EQ(lookup(sum[0]).operands, (std::vector<std::string>{b, a}));
+    EXPECT_EQ(lookup(make(2, PMI_SET_OP_DIFFERENCE, {a, b})[0]).members, (Uids{0, 1}));
+    EXPECT_EQ(lookup(make(2, PMI_SET_OP_INTERSECTION, {b, a})[0]).members, (Uids{3, 2}));
 }
 
 TEST_F(SetsTest, what_may_change_without_an_end_or_a_call_is_not_remembered)
@@ -267,14 +267,14 @@ TEST_F(SetsTest, what_may_change_without_an_end_or_a_call_is_not_remembered)
     sets.propose(4, 1);
     from_list(0, {0, 1}, "app://a");
     from_list(0, {0, 4}, "app://b");
-    EXPECT_EQ(look("app://a").lasts, 1u);
-    EXPECT_EQ(look("app://b").lasts, uint32_t{PMI_SET_LASTS_BUT_STATE}) << "its processes will start";
-    EXPECT_EQ(look("mpix://ALL").lasts, 0u);
+    EXPECT_EQ(lookup("app://a").lasts, 1u);
+    EXPECT_EQ(lookup("app://b").lasts, uint32_t{PMI_SET_LASTS_BUT_STATE}) << "its processes will start";
+    EXPECT_EQ(lookup("mpix://ALL").lasts, 0u);
     EXPECT_TRUE(sets.take_outdated().empty());
-    ask(0, FreeSet{"app://b"});
+    send_request(0, FreeSet{"app://b"});
     EXPECT_EQ(sets.take_outdated().size(), 1u) << "who is in it is remembered";
-    EXPECT_EQ(look("app://a").lasts, 1u);
-    ask(0, FreeSet{"app://a"});
+    EXPECT_EQ(lookup("app://a").lasts, 1u);
+    send_request(0, FreeSet{"app://a"});
     EXPECT_EQ(sets.take_outdated().size(), 1u);
     EXPECT_TRUE(sets.take_outdated().empty()) << "once";
 }
@@ -283,13 +283,13 @@ TEST_F(SetsTest, who_makes_sets_may_look_at_them_in_the_same_call)
 {
     from_list(0, {0, 1}, "app://a");
     MakeSets call{PMI_SET_OP_UNION, "", {}, {named("app://a")}, true};
-    Answer answer = ask(1, call);
+    Answer answer = send_request(1, call);
     EXPECT_EQ(answer.number(), PMI_SET_OK);
     EXPECT_EQ(answer.number(), 1u);
     EXPECT_EQ(answer.text(), "mpix://op/1.1");
     EXPECT_EQ(answer.number(), 1u) << "one look";
     EXPECT_EQ(answer.text(), "mpix://op/1.1");
-    ask(0, FreeSet{"mpix://op/1.1"});
+    send_request(0, FreeSet{"mpix://op/1.1"});
     EXPECT_EQ(sets.take_outdated().size(), 1u) << "it is remembered";
 }
 
@@ -297,26 +297,26 @@ TEST_F(SetsTest, SO3_a_process_makes_sets_by_itself_as_it_was_allowed)
 {
     from_list(0, {0, 1}, "app://a");
     const MadeSet made{1, PMI_SET_OP_UNION, {"app://a"}, list({0, 1, 2})};
-    ask(0, made);
-    EXPECT_EQ(look("mpix://op/0.1").state, 0u) << "it was not allowed";
+    send_request(0, made);
+    EXPECT_EQ(lookup("mpix://op/0.1").state, 0u) << "it was not allowed";
     EXPECT_EQ(sets.grant(0), 1u);
-    ask(1, made);
-    EXPECT_EQ(look("mpix://op/0.1").state, 0u) << "another one was";
-    EXPECT_TRUE(ask(0, made).bytes.empty()) << "nobody waits";
-    EXPECT_EQ(look("mpix://op/0.1").members, (Uids{0, 1, 2}));
-    EXPECT_EQ(look("mpix://op/0.1").op, PMI_SET_OP_UNION);
-    EXPECT_EQ(look("mpix://op/0.1").operands, (std::vector<std::string>{"app://a"}));
-    ask(0, made);
-    ask(0, MadeSet{5, PMI_SET_OP_UNION, {"app://a"}, list({0})});
-    EXPECT_EQ(look("mpix://op/0.5").state, 0u) << "more than it was allowed";
-    ask(0, MadeSet{2, PMI_SET_OP_DIFFERENCE, {"app://a"}, list({0, 99})});
-    EXPECT_EQ(look("mpix://op/0.2").state, 0u) << "there is no such process";
+    send_request(1, made);
+    EXPECT_EQ(lookup("mpix://op/0.1").state, 0u) << "another one was";
+    EXPECT_TRUE(send_request(0, made).bytes.empty()) << "nobody waits";
+    EXPECT_EQ(lookup("mpix://op/0.1").members, (Uids{0, 1, 2}));
+    EXPECT_EQ(lookup("mpix://op/0.1").op, PMI_SET_OP_UNION);
+    EXPECT_EQ(lookup("mpix://op/0.1").operands, (std::vector<std::string>{"app://a"}));
+    send_request(0, made);
+    send_request(0, MadeSet{5, PMI_SET_OP_UNION, {"app://a"}, list({0})});
+    EXPECT_EQ(lookup("mpix://op/0.5").state, 0u) << "more than it was allowed";
+    send_request(0, MadeSet{2, PMI_SET_OP_DIFFERENCE, {"app://a"}, list({0, 99})});
+    EXPECT_EQ(lookup("mpix://op/0.2").state, 0u) << "there is no such process";
     EXPECT_EQ(make(0, PMI_SET_OP_UNION, {"app://a"})[0], "mpix://op/0.5") << "what is made here has other numbers";
     sets.end_grant();
-    ask(0, MadeSet{3, PMI_SET_OP_UNION, {"app://a"}, list({0})});
-    EXPECT_EQ(look("mpix://op/0.3").state, 0u) << "not any more";
+    send_request(0, MadeSet{3, PMI_SET_OP_UNION, {"app://a"}, list({0})});
+    EXPECT_EQ(lookup("mpix://op/0.3").state, 0u) << "not any more";
     EXPECT_EQ(sets.grant(0), 6u);
-    ask(0, MadeSet{6, PMI_SET_OP_UNION, {"app://a"}, list({0})});
+    send_request(0, MadeSet{6, PMI_SET_OP_UNION, {"app://a"}, list({0})});
     sets.end_grant();
     EXPECT_EQ(sets.grant(0), 7u) << "numbers that were not used come again";
 }
@@ -326,9 +326,9 @@ TEST_F(SetsTest, SO2_split_into_as_many_sets_as_parts)
     std::string a = from_list(0, {0, 1, 2, 3});
     auto parts = make(0, PMI_SET_OP_SPLIT, {a}, "", {1, 0, 3});
     ASSERT_EQ(parts.size(), 3u);
-    EXPECT_EQ(look(parts[0]).members, (Uids{0}));
+    EXPECT_EQ(lookup(parts[0]).members, (Uids{0}));
     EXPECT_EQ(parts[1], "") << "SO5, SN7";
-    EXPECT_EQ(look(parts[2]).members, (Uids{1, 2, 3}));
+    EXPECT_EQ(lookup(parts[2]).members, (Uids{1, 2, 3}));
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_SPLIT, "", {1, 2}, {named(a)}}), PMI_SET_WRONG);
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_SPLIT, "", {4}, {named(a), named(a)}}), PMI_SET_WRONG);
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_SPLIT, "", {UINT32_MAX, 5}, {named(a)}}), PMI_SET_WRONG) << "sum of 33 bits";
@@ -337,9 +337,9 @@ TEST_F(SetsTest, SO2_split_into_as_many_sets_as_parts)
 TEST_F(SetsTest, SN3_both_spellings_of_a_library_name)
 {
     from_list(3, {0, 1});
-    EXPECT_EQ(look("mpidynres://op_3.1").name, "mpix://op/3.1");
+    EXPECT_EQ(lookup("mpidynres://op_3.1").name, "mpix://op/3.1");
     EXPECT_EQ(code(0, FreeSet{"mpidynres://op_3.1"}), PMI_SET_OK);
-    EXPECT_EQ(look("mpix://op/3.1").name, "");
+    EXPECT_EQ(lookup("mpix://op/3.1").name, "");
 }
 
 TEST_F(SetsTest, SN6_a_wished_name_is_given_if_it_can_be)
@@ -355,9 +355,9 @@ TEST_F(SetsTest, SN6_a_wished_name_is_given_if_it_can_be)
 TEST_F(SetsTest, SN4_all_are_those_that_run)
 {
     sets.ended(2);
-    EXPECT_EQ(look("mpix://ALL").members, (Uids{0, 1, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(lookup("mpix://ALL").members, (Uids{0, 1, 3, 4, 5, 6, 7}));
     std::string odd = from_list(0, {1, 3});
-    EXPECT_EQ(look(make(0, PMI_SET_OP_DIFFERENCE, {"mpix://ALL", odd})[0]).members, (Uids{0, 4, 5, 6, 7}));
+    EXPECT_EQ(lookup(make(0, PMI_SET_OP_DIFFERENCE, {"mpix://ALL", odd})[0]).members, (Uids{0, 4, 5, 6, 7}));
     EXPECT_EQ(code(0, FreeSet{"mpix://ALL"}), PMI_SET_WRONG);
 }
 
@@ -365,20 +365,20 @@ TEST_F(SetsTest, SO4_departed_processes_count_in_the_algebra)
 {
     std::string main = from_list(0, {0, 1, 2, 3}), delta = from_list(0, {2, 3});
     sets.ended(3);
-    EXPECT_EQ(look(main).state, PMI_SET_ENDED);
-    EXPECT_EQ(look(main).members, (Uids{0, 1, 2, 3}));
-    EXPECT_EQ(look(main).primary, 0u);
+    EXPECT_EQ(lookup(main).state, PMI_SET_ENDED);
+    EXPECT_EQ(lookup(main).members, (Uids{0, 1, 2, 3}));
+    EXPECT_EQ(lookup(main).primary, 0u);
     sets.ended(0);
     sets.ended(1);
-    EXPECT_EQ(look(main).primary, 2u) << "the first that lives";
+    EXPECT_EQ(lookup(main).primary, 2u) << "the first that lives";
     sets.ended(2);
-    EXPECT_EQ(look(main).primary, UINT32_MAX);
+    EXPECT_EQ(lookup(main).primary, UINT32_MAX);
     std::string left = make(0, PMI_SET_OP_DIFFERENCE, {main, delta})[0];
-    EXPECT_EQ(look(left).members, (Uids{0, 1}));
-    EXPECT_EQ(look(left).state, PMI_SET_ENDED);
+    EXPECT_EQ(lookup(left).members, (Uids{0, 1}));
+    EXPECT_EQ(lookup(left).state, PMI_SET_ENDED);
     sets.grow(9);
     std::string rest = from_list(0, {3, 8});
-    EXPECT_EQ(look(make(0, PMI_SET_OP_DIFFERENCE, {rest, main})[0]).state, PMI_SET_RUNNING);
+    EXPECT_EQ(lookup(make(0, PMI_SET_OP_DIFFERENCE, {rest, main})[0]).state, PMI_SET_RUNNING);
 }
 
 TEST_F(SetsTest, SO5_unknown_operands_and_empty_results)
@@ -405,8 +405,8 @@ TEST_F(SetsTest, SO7_a_name_can_be_moved)
 {
     std::string main = from_list(0, {0, 1}, "app://main"), next = from_list(0, {0, 1, 2});
     EXPECT_EQ(code(1, MoveSet{next, main}), PMI_SET_OK);
-    EXPECT_EQ(look(main).members, (Uids{0, 1, 2}));
-    EXPECT_EQ(look(next).name, "");
+    EXPECT_EQ(lookup(main).members, (Uids{0, 1, 2}));
+    EXPECT_EQ(lookup(next).name, "");
     EXPECT_EQ(code(1, MoveSet{next, main}), PMI_SET_UNKNOWN);
     EXPECT_EQ(code(1, MoveSet{main, "mpi://WORLD"}), PMI_SET_WRONG);
     EXPECT_EQ(code(1, MoveSet{main, "mpix://op/0.1"}), PMI_SET_WRONG);
@@ -431,11 +431,11 @@ TEST_F(SetsTest, SO9_a_full_table_forgets_those_whose_processes_have_departed)
         from_list(0, {7});
     EXPECT_EQ(code(0, MakeFromList{"", list({0})}), PMI_SET_FULL);
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_UNION, "", {}, {named("mpix://op/0.1")}}), PMI_SET_FULL);
-    EXPECT_NE(sets.tell_full().find("the oldest of which is mpix://op/0.1: free"), std::string::npos);
+    EXPECT_NE(sets.full_error().find("the oldest of which is mpix://op/0.1: free"), std::string::npos);
     EXPECT_EQ(code(0, PutData{"mpix://op/0.1", {{"key", "value"}}}), PMI_SET_OK) << "nothing changed";
     sets.ended(7);
     EXPECT_EQ(from_list(0, {0}), "mpix://op/0.101");
-    EXPECT_EQ(look("mpix://op/0.1").name, "");
+    EXPECT_EQ(lookup("mpix://op/0.1").name, "");
 }
 
 /* Each change makes the set of its process and a new main set; the process ends, and the program frees the main set. */
@@ -456,17 +456,17 @@ TEST_F(SetsTest, SO9_of_sets_whose_processes_have_departed_the_latest_are_kept)
             ASSERT_LE(sets.view(0, SIZE_MAX).size(), 1024u * 5 / 4 + 4);
         }
     }
-    EXPECT_EQ(look("mpix://rc/8").state, 0u);
+    EXPECT_EQ(lookup("mpix://rc/8").state, 0u);
     for (uint32_t uid : {10'007 - 1023, 10'007})
-        EXPECT_EQ(look("mpix://rc/" + std::to_string(uid)).members, (Uids{uid})) << "it may be an operand (SO4)";
-    EXPECT_EQ(look(first).members, (Uids{0, 1})) << "its processes live";
-    EXPECT_EQ(look(main).state, PMI_SET_ENDED) << "some of its processes live (SL2)";
+        EXPECT_EQ(lookup("mpix://rc/" + std::to_string(uid)).members, (Uids{uid})) << "it may be an operand (SO4)";
+    EXPECT_EQ(lookup(first).members, (Uids{0, 1})) << "its processes live";
+    EXPECT_EQ(lookup(main).state, PMI_SET_ENDED) << "some of its processes live (SL2)";
 }
 
 /* An old set whose process has just ended is kept in place of newer ones whose processes have ended before. */
 TEST_F(SetsTest, SO9_it_counts_when_the_processes_departed)
 {
-    use({.departed = 10});
+    use({.disconnected = 10});
     std::string old = from_list(0, {1}, "app://old");
     sets.ended(2);
     auto make_many = [&](uint32_t uid) {
@@ -475,30 +475,30 @@ TEST_F(SetsTest, SO9_it_counts_when_the_processes_departed)
     };
     make_many(2);
     make_many(0);
-    EXPECT_EQ(look("mpix://op/0.1").state, 0u) << "there were later ones";
-    EXPECT_EQ(look("mpix://op/0.200").members, (Uids{2}));
+    EXPECT_EQ(lookup("mpix://op/0.1").state, 0u) << "there were later ones";
+    EXPECT_EQ(lookup("mpix://op/0.200").members, (Uids{2}));
     sets.ended(1);
     make_many(0);
-    EXPECT_EQ(look(old).members, (Uids{1}));
-    EXPECT_EQ(look("mpix://op/0.200").members, (Uids{2}));
-    EXPECT_EQ(look("mpix://op/0.191").state, 0u) << "in its place";
+    EXPECT_EQ(lookup(old).members, (Uids{1}));
+    EXPECT_EQ(lookup("mpix://op/0.200").members, (Uids{2}));
+    EXPECT_EQ(lookup("mpix://op/0.191").state, 0u) << "in its place";
 }
 
 /* SR9: the processes of a removal may end before anybody accepts it. */
 TEST_F(SetsTest, SO9_the_delta_of_a_change_that_is_under_way_is_kept)
 {
-    use({.sets = 3, .departed = 0});
+    use({.sets = 3, .disconnected = 0});
     std::string delta = sets.add_delta(1, PMI_SET_OP_SUB, list({7}));
     sets.ended(7);
     from_list(0, {7});
     from_list(0, {7});
     from_list(0, {0});
-    EXPECT_EQ(look(delta).members, (Uids{7}));
+    EXPECT_EQ(lookup(delta).members, (Uids{7}));
     sets.delta_over();
     from_list(0, {0});
-    EXPECT_EQ(look("mpix://op/0.4").members, (Uids{0}));
+    EXPECT_EQ(lookup("mpix://op/0.4").members, (Uids{0}));
     EXPECT_EQ(code(0, MakeFromList{"", list({0})}), PMI_SET_OK);
-    EXPECT_EQ(look(delta).state, 0u);
+    EXPECT_EQ(lookup(delta).state, 0u);
 }
 
 TEST_F(SetsTest, members_without_order_are_bounded_in_sum)
@@ -535,7 +535,7 @@ TEST_F(SetsTest, SN2_the_world_has_data_and_is_not_listed)
 {
     sets.add_world(0, list({0, 1}));
     EXPECT_TRUE(listed(0).empty());
-    EXPECT_EQ(look("mpix://WORLD/0").members, (Uids{0, 1}));
+    EXPECT_EQ(lookup("mpix://WORLD/0").members, (Uids{0, 1}));
     EXPECT_EQ(code(0, PutData{"mpix://WORLD/0", {{"x", "1"}}}), PMI_SET_OK);
     EXPECT_EQ(code(0, FreeSet{"mpix://WORLD/0"}), PMI_SET_WRONG);
     EXPECT_EQ(code(0, MoveSet{"mpix://WORLD/0", "app://w"}), PMI_SET_WRONG);
@@ -555,9 +555,9 @@ TEST_F(SetsTest, SD1_the_last_writer_of_a_key_wins)
 TEST_F(SetsTest, SD2_all_callers_of_a_round_get_the_same)
 {
     std::string a = from_list(0, {0, 1, 2});
-    ask(0, PutData{a, {{"x", "1"}}});
+    send_request(0, PutData{a, {{"x", "1"}}});
     EXPECT_EQ(get(1, a, a, {"x"}, false), "x=1");
-    ask(0, PutData{a, {{"x", "2"}}});
+    send_request(0, PutData{a, {{"x", "2"}}});
     EXPECT_EQ(get(2, a, a, {"x"}, false), "x=1") << "as in the first call of this round";
     EXPECT_EQ(get(2, a, a, {"x"}, false), "x=2");
     EXPECT_EQ(get(0, a, a, {"x"}, false), "x=1");
@@ -570,10 +570,10 @@ TEST_F(SetsTest, SD2_waits_until_all_keys_are_there)
 {
     std::string a = from_list(0, {0, 1});
     EXPECT_EQ(get(0, a, a, {"x", "y"}, true), "waits");
-    ask(3, PutData{a, {{"x", "1"}}});
+    send_request(3, PutData{a, {{"x", "1"}}});
     EXPECT_TRUE(late.empty());
     EXPECT_EQ(get(1, a, a, {"x", "y"}, true), "waits");
-    ask(3, PutData{a, {{"y", "2"}}});
+    send_request(3, PutData{a, {{"y", "2"}}});
     ASSERT_EQ(late.size(), 2u);
     for (const Sets::Reply &reply : late)
         EXPECT_EQ(data_of({reply.answer}), "x=1 y=2");
@@ -591,7 +591,7 @@ TEST_F(SetsTest, SD2_nobody_waits_for_a_set_that_ends_or_is_freed)
     std::string c = from_list(0, {0, 2});
     late.clear();
     EXPECT_EQ(get(0, c, c, {"x"}, true), "waits");
-    ask(2, FreeSet{c});
+    send_request(2, FreeSet{c});
     ASSERT_EQ(late.size(), 1u);
     EXPECT_EQ(data_of({late[0].answer}), "code " + std::to_string(PMI_SET_UNKNOWN));
 }
@@ -599,12 +599,12 @@ TEST_F(SetsTest, SD2_nobody_waits_for_a_set_that_ends_or_is_freed)
 TEST_F(SetsTest, SD2_each_start_group_has_rounds_of_its_own)
 {
     std::string a = from_list(0, {0, 1, 2, 3});
-    ask(0, PutData{a, {{"x", "1"}}});
+    send_request(0, PutData{a, {{"x", "1"}}});
     auto get_in = [&](uint32_t uid, const Uids &world) {
-        return data_of(ask(uid, GetData{{"mpi://WORLD", list(world)}, a, false, {"x"}}));
+        return data_of(send_request(uid, GetData{{"mpi://WORLD", list(world)}, a, false, {"x"}}));
     };
     EXPECT_EQ(get_in(0, {0, 1}), "x=1");
-    ask(0, PutData{a, {{"x", "2"}}});
+    send_request(0, PutData{a, {{"x", "2"}}});
     EXPECT_EQ(get_in(2, {2, 3}), "x=2");
     EXPECT_EQ(get_in(1, {0, 1}), "x=1");
 }
@@ -612,12 +612,12 @@ TEST_F(SetsTest, SD2_each_start_group_has_rounds_of_its_own)
 TEST_F(SetsTest, SD2_rounds_are_the_set_s_and_not_the_name_s)
 {
     std::string a = from_list(0, {0, 1}, "app://a"), b = from_list(0, {0, 2});
-    ask(0, PutData{a, {{"x", "1"}}});
-    ask(0, PutData{b, {{"x", "2"}}});
+    send_request(0, PutData{a, {{"x", "1"}}});
+    send_request(0, PutData{b, {{"x", "2"}}});
     EXPECT_EQ(get(0, a, a, {"x"}, false), "x=1");
     EXPECT_EQ(get(0, b, b, {"x"}, false), "x=2");
-    ask(1, MoveSet{b, a});
-    ask(0, PutData{a, {{"x", "3"}}});
+    send_request(1, MoveSet{b, a});
+    send_request(0, PutData{a, {{"x", "3"}}});
     EXPECT_EQ(get(2, a, a, {"x"}, false), "x=2") << "the first round of the set that is called so now";
     EXPECT_EQ(get(2, a, a, {"x"}, false), "x=3");
     EXPECT_EQ(get(0, a, a, {"x"}, false), "x=3");
@@ -630,7 +630,7 @@ TEST_F(SetsTest, SD2_a_round_ends_with_the_set_of_its_callers)
     EXPECT_EQ(get(0, a, b, {"x"}, true), "waits");
     EXPECT_EQ(code(0, FreeSet{a}), PMI_SET_OK);
     EXPECT_TRUE(late.empty()) << "it asked for data of another one";
-    ask(0, PutData{b, {{"x", "1"}}});
+    send_request(0, PutData{b, {{"x", "1"}}});
     ASSERT_EQ(late.size(), 1u);
     EXPECT_EQ(data_of({late[0].answer}), "x=1");
     EXPECT_EQ(get(0, b, b, {"x"}, false), "x=1") << "there is room for a round again";
@@ -653,26 +653,26 @@ TEST_F(SetsTest, SN3_the_latest_worlds_are_known)
     use({.worlds = 2});
     for (uint32_t epoch = 0; epoch < 3; epoch++)
         sets.add_world(epoch, list({epoch, 7}));
-    EXPECT_EQ(look("mpix://WORLD/0").name, "");
-    EXPECT_EQ(look("mpix://WORLD/1").members, (Uids{1, 7}));
-    EXPECT_EQ(look("mpix://WORLD/2").members, (Uids{2, 7}));
+    EXPECT_EQ(lookup("mpix://WORLD/0").name, "");
+    EXPECT_EQ(lookup("mpix://WORLD/1").members, (Uids{1, 7}));
+    EXPECT_EQ(lookup("mpix://WORLD/2").members, (Uids{2, 7}));
 }
 
 TEST_F(SetsTest, SA1_a_world_is_remembered_until_it_is_not_known_any_more)
 {
     use({.worlds = 2});
     sets.add_world(0, list({0, 1}));
-    EXPECT_EQ(look("mpix://WORLD/0").lasts, 1u);
+    EXPECT_EQ(lookup("mpix://WORLD/0").lasts, 1u);
     sets.add_world(1, list({0}));
     EXPECT_EQ(sets.take_outdated().size(), 0u);
     sets.add_world(2, list({1}));
     EXPECT_EQ(sets.take_outdated().size(), 1u);
-    EXPECT_EQ(look("mpix://WORLD/1").lasts, 1u);
+    EXPECT_EQ(lookup("mpix://WORLD/1").lasts, 1u);
     sets.ended(0);
     EXPECT_EQ(sets.take_outdated().size(), 1u) << "a process of it has ended";
     sets.add_world(3, list({1}));
     EXPECT_EQ(sets.take_outdated().size(), 0u) << "nobody remembers it";
-    EXPECT_EQ(look("mpix://ALL").lasts, 0u);
+    EXPECT_EQ(lookup("mpix://ALL").lasts, 0u);
 }
 
 TEST_F(SetsTest, SC4_without_keys_all_is_told_and_who_waits_waits_for_the_first)
@@ -680,7 +680,7 @@ TEST_F(SetsTest, SC4_without_keys_all_is_told_and_who_waits_waits_for_the_first)
     std::string a = from_list(0, {0, 1}), me = from_list(0, {0});
     EXPECT_EQ(get(0, me, a, {}, false), "");
     EXPECT_EQ(get(0, me, a, {}, true), "waits");
-    ask(1, PutData{a, {{"x", "1"}, {"y", "2"}}});
+    send_request(1, PutData{a, {{"x", "1"}, {"y", "2"}}});
     ASSERT_EQ(late.size(), 1u);
     EXPECT_EQ(data_of({late[0].answer}), "x=1 y=2");
     EXPECT_EQ(get(0, me, a, {}, true), "x=1 y=2");
@@ -689,7 +689,7 @@ TEST_F(SetsTest, SC4_without_keys_all_is_told_and_who_waits_waits_for_the_first)
 TEST_F(SetsTest, SD3_data_moves_with_its_set_and_is_bounded)
 {
     std::string a = from_list(0, {0});
-    ask(0, PutData{a, {{"x", "1"}}});
+    send_request(0, PutData{a, {{"x", "1"}}});
     EXPECT_EQ(code(0, MoveSet{a, "app://a"}), PMI_SET_OK);
     EXPECT_EQ(get(0, "app://a", "app://a", {"x"}, false), "x=1");
     SetData much;
@@ -708,7 +708,7 @@ TEST_F(SetsTest, malformed_calls_are_wrong_and_change_nothing)
     std::string a = from_list(0, {0, 1}, "app://a");
     SetCall calls[] = {MakeSets{PMI_SET_OP_UNION, "app://u", {1}, {named(a), {"mpi://WORLD", list({0, 1, 5})}}},
                        MakeFromList{"app://u", list({3, 1})},
-                       LookAtSet{a},
+                       LookupSet{a},
                        ListSets{7},
                        MoveSet{a, "app://b"},
                        FreeSet{a},
@@ -720,11 +720,11 @@ TEST_F(SetsTest, malformed_calls_are_wrong_and_change_nothing)
         auto parsed = parse_set_call({reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
         ASSERT_TRUE(parsed);
         EXPECT_EQ(write_set_call(*parsed), bytes);
-        bool may_end_earlier = std::holds_alternative<LookAtSet>(call);        /* with the name alone */
+        bool may_end_earlier = std::holds_alternative<LookupSet>(call); /* with the name alone */
         for (size_t n = 0; n < bytes.size(); n++) {
             parsed = parse_set_call({reinterpret_cast<const unsigned char *>(bytes.data()), n});
             EXPECT_EQ(parsed.has_value(), may_end_earlier && n == bytes.size() - sizeof(uint32_t));
-            EXPECT_TRUE(!parsed || std::get<LookAtSet>(*parsed).state);
+            EXPECT_TRUE(!parsed || std::get<LookupSet>(*parsed).state);
         }
         bytes += '\0';
         auto replies = sets.call({0, 1}, {reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
@@ -732,8 +732,8 @@ TEST_F(SetsTest, malformed_calls_are_wrong_and_change_nothing)
         EXPECT_EQ(Answer{replies[0].answer}.number(), PMI_SET_WRONG);
     }
     EXPECT_EQ(sets.serial(), before);
-    EXPECT_EQ(code(0, LookAtSet{std::string(PMI_SET_NAME_MAX + 1, 'a')}), PMI_SET_WRONG);
-    EXPECT_EQ(code(0, LookAtSet{std::string("a\0b", 3)}), PMI_SET_WRONG);
+    EXPECT_EQ(code(0, LookupSet{std::string(PMI_SET_NAME_MAX + 1, 'a')}), PMI_SET_WRONG);
+    EXPECT_EQ(code(0, LookupSet{std::string("a\0b", 3)}), PMI_SET_WRONG);
     EXPECT_EQ(code(0, PutData{a, {{"x", std::string(PMI_SET_VALUE_MAX + 1, 'v')}}}), PMI_SET_WRONG);
 }
 

@@ -1,6 +1,6 @@
 /*
- * For tests: the other side of stepmgr.h.  Records every effect, and says the core's events in
- * words that a test reads easily.  Owns the core and a clock that only the test moves.
+ * For tests: the other side of stepmgr.h.  Records every effect, and says the step manager's events in
+ * words that a test reads easily.  Owns the step manager and a clock that only the test moves.
  */
 
 #ifndef ELASTIC_FAKE_MPIEXEC_H_INCLUDED
@@ -24,7 +24,7 @@ struct SentMessage {
     step_command command;
     uint32_t epoch;
     std::string payload;
-    std::string others = {}, cards = {};        /* members, as bytes */
+    std::string others = {}, bcs = {};  /* members, as bytes */
 };
 
 struct LaunchCall {
@@ -36,9 +36,9 @@ struct LaunchCall {
     bool modify = false;
 };
 
-class FakeGlue {
+class FakeMpiexec {
   public:
-    FakeGlue()
+    FakeMpiexec()
     {
         config.step_id = "4711";
         config.program = "./app";
@@ -49,22 +49,22 @@ class FakeGlue {
         config.interval_ms = 1000;
         config.unix_ms_at_zero = 1700000000000;
     }
-    ~FakeGlue() { step_core_destroy(core); }
-    FakeGlue(const FakeGlue &) = delete;
-    FakeGlue &operator=(const FakeGlue &) = delete;
+    ~FakeMpiexec() { stepmgr_destroy(core); }
+    FakeMpiexec(const FakeMpiexec &) = delete;
+    FakeMpiexec &operator=(const FakeMpiexec &) = delete;
 
     /* Empty, or what is wrong with the options. */
     std::string create()
     {
         step_effects effects = {this,   launch, kill_group, abort_step, send,
-                                reply,  log,    tell_user,  wake_at,    nullptr, state_line, launch_world};
+                                reply,  log,    notify_user,  wake_at,    nullptr, state_line, launch_world};
         char error[1024] = "";
-        core = step_core_create(&config, &effects, error, sizeof error);
+        core = stepmgr_create(&config, &effects, error, sizeof error);
         return core ? "" : error;
     }
 
     /* `hosts[i]` is where rank i runs; each host is one proxy, numbered as it appears. */
-    void place(int group, const std::vector<std::string> &hosts)
+    void start_group(int group, const std::vector<std::string> &hosts)
     {
         std::vector<step_process> processes;
         std::map<std::string, int> proxies;
@@ -72,11 +72,11 @@ class FakeGlue {
             int proxy = proxies.try_emplace(host, static_cast<int>(proxies.size())).first->second;
             processes.push_back({proxy, host.c_str()});
         }
-        step_core_group(core, now_ms, group, static_cast<int>(hosts.size()), processes.data());
+        stepmgr_group(core, now_ms, group, static_cast<int>(hosts.size()), processes.data());
     }
     void report(int group, int proxy, step_report kind, uint32_t epoch, const std::string &payload)
     {
-        step_core_report(core, now_ms, group, proxy, kind, epoch, payload.data(), payload.size());
+        stepmgr_report(core, now_ms, group, proxy, kind, epoch, payload.data(), payload.size());
     }
     void init(int group, int proxy, uint32_t rank, bool adaptive = true)
     {
@@ -104,20 +104,20 @@ class FakeGlue {
     {
         report(group, proxy, REPORT_EXITED, 0, write_exited({rank, wait_status}));
     }
-    void departed(int group, int proxy) { step_core_proxy_departed(core, now_ms, group, proxy); }
+    void disconnected(int group, int proxy) { stepmgr_proxy_disconnected(core, now_ms, group, proxy); }
     void time(int64_t to_ms)
     {
         now_ms = to_ms;
-        step_core_time(core, now_ms);
+        stepmgr_time(core, now_ms);
     }
     /* Sends a line; returns the answers that came at once. */
-    std::vector<Json> ask(int client, const std::string &line)
+    std::vector<Json> send_request(int client, const std::string &line)
     {
         size_t before = replies[client].size();
-        step_core_client_line(core, now_ms, client, line.c_str());
+        stepmgr_client_line(core, now_ms, client, line.c_str());
         return {replies[client].begin() + static_cast<long>(before), replies[client].end()};
     }
-    Json status() { return ask(99, R"({"id":1,"op":"status"})").at(0); }
+    Json status() { return send_request(99, R"({"id":1,"op":"status"})").at(0); }
 
     std::vector<SentMessage> sent_since(size_t first) const
     {
@@ -162,7 +162,7 @@ class FakeGlue {
     }
 
     step_config config = {};
-    step_core *core = nullptr;
+    stepmgr *core = nullptr;
     int64_t now_ms = 0;
     int next_group = 1;
     std::string refuse_launch;  /* message; empty: launches are taken on */
@@ -171,44 +171,44 @@ class FakeGlue {
     std::vector<LaunchCall> launches;
     std::vector<std::string> worlds;    /* "UID NUMBER@HOST=PROGRAM ... PARENT" */
     std::vector<int> killed;
-    std::vector<std::string> aborts, told;
+    std::vector<std::string> aborts, notified;
     std::map<int, std::vector<Json>> replies;
     std::vector<Json> logged;
     std::vector<std::string> state_lines;
     int64_t wake_ms = -1;
 
   private:
-    static FakeGlue &self(void *context) { return *static_cast<FakeGlue *>(context); }
+    static FakeMpiexec &self(void *context) { return *static_cast<FakeMpiexec *>(context); }
 
     static int launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
                       int modify, const char *const *hosts, int n_hosts, int *group, char *error,
                       size_t error_bytes)
     {
-        FakeGlue &glue = self(context);
-        if (!glue.refuse_launch.empty()) {
-            snprintf(error, error_bytes, "%s", glue.refuse_launch.c_str());
+        FakeMpiexec &mpiexec = self(context);
+        if (!mpiexec.refuse_launch.empty()) {
+            snprintf(error, error_bytes, "%s", mpiexec.refuse_launch.c_str());
             return -1;
         }
-        *group = glue.next_group++;
-        glue.launches.push_back({epoch, count, program, pre, first_uid, {hosts, hosts + n_hosts}, *group,
+        *group = mpiexec.next_group++;
+        mpiexec.launches.push_back({epoch, count, program, pre, first_uid, {hosts, hosts + n_hosts}, *group,
                                  modify != 0});
         return 0;
     }
     static int launch_world(void *context, const step_world *world, int *group, char *error, size_t error_bytes)
     {
-        FakeGlue &glue = self(context);
-        if (!glue.refuse_launch.empty()) {
-            snprintf(error, error_bytes, "%s", glue.refuse_launch.c_str());
+        FakeMpiexec &mpiexec = self(context);
+        if (!mpiexec.refuse_launch.empty()) {
+            snprintf(error, error_bytes, "%s", mpiexec.refuse_launch.c_str());
             return -1;
         }
-        *group = glue.next_group++;
+        *group = mpiexec.next_group++;
         std::string text = std::to_string(world->uid);
         for (int i = 0; i < world->count; i++) {
             text += " " + std::to_string(world->numbers[i]) + "@" + world->hosts[i] + "=";
             for (const char *const *argument = world->argv[i]; *argument; argument++)
                 text += (argument == world->argv[i] ? "" : ",") + std::string(*argument);
         }
-        glue.worlds.push_back(text + " " + world->parent);
+        mpiexec.worlds.push_back(text + " " + world->parent);
         return 0;
     }
     static void kill_group(void *context, int group) { self(context).killed.push_back(group); }
@@ -229,7 +229,7 @@ class FakeGlue {
     {
         constexpr size_t AFTER_HEAD = 2 * sizeof(uint32_t);
         message.command = STEP_SET_ANSWER;
-        for (std::string *members : {&message.others, &message.cards}) {
+        for (std::string *members : {&message.others, &message.bcs}) {
             uint32_t runs = 0;
             message.payload.copy(reinterpret_cast<char *>(&runs), sizeof runs, AFTER_HEAD);
             size_t size = sizeof runs + runs * 2 * sizeof(uint32_t);
@@ -250,7 +250,7 @@ class FakeGlue {
         EXPECT_TRUE(parsed.is_object()) << line;
         self(context).logged.push_back(parsed);
     }
-    static void tell_user(void *context, const char *text) { self(context).told.push_back(text); }
+    static void notify_user(void *context, const char *text) { self(context).notified.push_back(text); }
     static void state_line(void *context, const char *text) { self(context).state_lines.push_back(text); }
     static void wake_at(void *context, int64_t time_ms) { self(context).wake_ms = time_ms; }
 };

@@ -32,7 +32,7 @@ struct SimulatedJob::Actor {
     int64_t compute_us = 1;
     uint64_t ahead_of = 0;      /* request that it has prepared for */
     bool leaves = false;        /* has committed, waits to be released */
-    uint32_t wishes = 0;        /* that it has made */
+    uint32_t size_requests = 0; /* that it has made */
     bool modified = false;      /* has called MPIX_Comm_modify, or comes from it */
     int64_t last_write_us = 0;
 };
@@ -61,27 +61,27 @@ SimulatedJob::SimulatedJob(uint64_t seed, bool trace) : seed_(seed), trace_(trac
     config.user = "user";
     config.schedule = schedule_.empty() ? nullptr : schedule_.c_str();
     config.policy = policy_.empty() ? nullptr : policy_.c_str();
-    bool ranged = !policy_.empty() || (wishes_ && schedule_.empty());
+    bool ranged = !policy_.empty() || (size_requests_ && schedule_.empty());
     config.range_min = ranged ? 1 : 0;
     config.range_max = ranged ? 9 : 0;
     config.interval_ms = chance(0.5) ? 0 : between(1, 100);
     config.margin = margin_;
     config.prepare_ms = chance(0.5) ? 50 : between(0, 5);
-    config.behind_ms = chance(0.5) ? between(5, 50) : 0;
+    config.straggler_ms = chance(0.5) ? between(5, 50) : 0;
     config.seed = seed;
     config.unix_ms_at_zero = 1700000000000;
     config.size = launch_size_;
     step_effects effects = {this,  launch, kill_group, abort_step, send,
-                            reply, log,    tell_user,  wake_at,    nullptr, nullptr,   nullptr};
+                            reply, log,    notify_user,  wake_at,    nullptr, nullptr,   nullptr};
     char error[512] = "";
-    core_ = step_core_create(&config, &effects, error, sizeof error);
+    core_ = stepmgr_create(&config, &effects, error, sizeof error);
     if (!core_)
         broken("options are refused: " + std::string(error) + " for " + schedule_);
 }
 
 SimulatedJob::~SimulatedJob()
 {
-    step_core_destroy(core_);
+    stepmgr_destroy(core_);
 }
 
 int64_t SimulatedJob::between(int64_t low, int64_t high)
@@ -127,7 +127,7 @@ void SimulatedJob::choose_options()
     rigid_ = chance(0.06);
     modify_at_ = chance(rigid_ ? 0.8 : 0.3) ? static_cast<int>(between(1, work_)) : -1;
     launch_may_fail_ = chance(0.2);
-    wishes_ = chance(0.6);
+    size_requests_ = chance(0.6);
     for (int64_t i = between(1, 4); i > 0; i--)
         host_names_.push_back(std::string(1, static_cast<char>('a' + i)));
     int kind = static_cast<int>(between(0, 3));
@@ -214,12 +214,12 @@ JobOutcome SimulatedJob::run()
     std::vector<step_process> processes;
     for (auto &[uid, actor] : actors_)
         processes.push_back({actor->agent.proxy, actor->host.c_str()});
-    step_core_group(core_, 0, 0, launch_size_, processes.data());
+    stepmgr_group(core_, 0, 0, launch_size_, processes.data());
     for (auto &[uid, actor] : actors_)
         after(delay_us(), [this, a = actor.get()] { initialise(*a); });
     plan_clients();
     plan_accident();
-    plan_wishes();
+    plan_size_requests();
     uint64_t events = 0;
     while (!queue_.empty() && now_us_ < TIME_MAX_US && events++ < EVENTS_MAX) {
         Event event = queue_.top();
@@ -231,14 +231,14 @@ JobOutcome SimulatedJob::run()
     return outcome_;
 }
 
-/* ---- daemons ------------------------------------------------------------------------------------- */
+/* ---- proxies ------------------------------------------------------------------------------------- */
 
 void SimulatedJob::to_core(const Agent &agent, std::function<void()> deliver)
 {
     Daemon &from = daemon(agent);
     from.last_up_us = std::max(from.last_up_us, now_us_ + delay_us());
     at(from.last_up_us, [this, agent, deliver] {
-        if (!departed_.contains(agent))
+        if (!disconnected_.contains(agent))
             deliver();
     });
 }
@@ -249,8 +249,8 @@ void SimulatedJob::report(const Agent &agent, step_report kind, uint32_t epoch,
     to_core(agent, [this, agent, kind, epoch, payload] {
         note("report " + std::to_string(kind) + " of " + std::to_string(agent.group) + "." +
              std::to_string(agent.proxy) + " epoch " + std::to_string(epoch));
-        step_core_report(core_, now_ms(), agent.group, agent.proxy, kind, epoch, payload.data(),
-                         payload.size());
+        stepmgr_report(core_, now_ms(), agent.group, agent.proxy, kind, epoch, payload.data(),
+                       payload.size());
     });
 }
 
@@ -303,7 +303,7 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_STARTS:
         case STEP_COMES:
         case STEP_SET_SHARED:
-            return;             /* nobody asks */
+            return;             /* nobody queries */
         case STEP_WISHED:
             return wished(daemon, payload);
     }
@@ -322,8 +322,8 @@ void SimulatedJob::place_plan(Daemon &daemon, uint64_t request, const std::strin
                     sizeof member);
         plan.uids.push_back(member.uid);
         plan.flags.push_back(member.flags);
-        std::string card(payload.data() + member.card_offset, member.card_bytes);
-        if (card != "card" + std::to_string(member.uid))
+        std::string bc(payload.data() + member.card_offset, member.card_bytes);
+        if (bc != "card" + std::to_string(member.uid))
             broken("plan has a wrong card for process " + std::to_string(member.uid));
     }
     daemon.plan = plan;
@@ -353,7 +353,7 @@ void SimulatedJob::prepare(Daemon &daemon, Actor &actor)
 }
 
 /* One that was there before, in its first probe that finds the plan. */
-void SimulatedJob::look_ahead(Actor &actor)
+void SimulatedJob::lookahead(Actor &actor)
 {
     Daemon &board = daemon(actor.agent);
     if (board.plan_epoch != actor.epoch + 1 || actor.ahead_of == board.plan.request)
@@ -406,7 +406,7 @@ void SimulatedJob::wake(Daemon &daemon)
         if (actor->alive && actor->phase == PMI_ADAPT_PHASE_WAITING)
             after(between(0, 50), [this, actor] {
                 if (actor->alive && actor->phase == PMI_ADAPT_PHASE_WAITING)
-                    look_closer(*actor);
+                    check_closer(*actor);
             });
         if (actor->alive && actor->leaves && daemon.released >= actor->epoch)
             leave(*actor);
@@ -422,8 +422,8 @@ void SimulatedJob::check_daemon_over(Daemon &daemon)
     daemon.over = true;
     to_core(daemon.agent, [this, agent = daemon.agent] {
         note("daemon " + std::to_string(agent.group) + "." + std::to_string(agent.proxy) + " ends");
-        departed_.insert(agent);
-        step_core_proxy_departed(core_, now_ms(), agent.group, agent.proxy);
+        disconnected_.insert(agent);
+        stepmgr_proxy_disconnected(core_, now_ms(), agent.group, agent.proxy);
     });
 }
 
@@ -438,9 +438,9 @@ void SimulatedJob::lose_daemon(Daemon &daemon)
     for (Actor *actor : daemon.actors)
         actor->alive = false;
     after(delay_us(), [this, agent = daemon.agent] {
-        bool ours = step_core_owns_failure(core_, agent.group) == 0;
-        departed_.insert(agent);
-        step_core_proxy_departed(core_, now_ms(), agent.group, agent.proxy);
+        bool ours = stepmgr_owns_failure(core_, agent.group) == 0;
+        disconnected_.insert(agent);
+        stepmgr_proxy_disconnected(core_, now_ms(), agent.group, agent.proxy);
         if (ours)
             after(delay_us(), [this] { kill_everybody(); });
     });
@@ -452,9 +452,9 @@ void SimulatedJob::initialise(Actor &actor)
 {
     if (!actor.alive)
         return;
-    std::string card = "card" + std::to_string(actor.uid);
+    std::string bc = "card" + std::to_string(actor.uid);
     report(actor.agent, REPORT_INIT, 0,
-           write_init({actor.rank, !rigid_, card, 0, modify_groups_.contains(actor.group)}));
+           write_init({actor.rank, !rigid_, bc, 0, modify_groups_.contains(actor.group)}));
     if (!actor.joining) {
         actor.phase = PMI_ADAPT_PHASE_RUNNING;
         return compute(actor);
@@ -487,12 +487,12 @@ void SimulatedJob::probe(Actor &actor)
     actor.count++;
     after(between(0, 3), [this, &actor] {
         if (actor.alive)
-            look(actor);
+            lookup(actor);
     });
 }
 
 /* The gate, and some time later the limit, in the order of pmi_adapt.h. */
-void SimulatedJob::look(Actor &actor)
+void SimulatedJob::lookup(Actor &actor)
 {
     if (actor.count < daemon(actor.agent).gate || rigid_) {
         actor.phase = PMI_ADAPT_PHASE_RUNNING;
@@ -500,28 +500,28 @@ void SimulatedJob::look(Actor &actor)
     }
     after(between(0, 3), [this, &actor] {
         if (actor.alive)
-            look_closer(actor);
+            check_closer(actor);
     });
 }
 
-void SimulatedJob::look_closer(Actor &actor)
+void SimulatedJob::check_closer(Actor &actor)
 {
     const Daemon &board = daemon(actor.agent);
     bool is_false = actor.count < board.limit || board.epoch < actor.epoch;
     if (is_false || board.agreed != actor.epoch + 1)
-        look_ahead(actor);
+        lookahead(actor);
     if (is_false) {
         actor.phase = PMI_ADAPT_PHASE_RUNNING;
         return compute(actor);
     }
     if (board.agreed == actor.epoch + 1)
-        return told(actor);
+        return notified(actor);
     actor.phase = PMI_ADAPT_PHASE_WAITING;
 }
 
-void SimulatedJob::told(Actor &actor)
+void SimulatedJob::notified(Actor &actor)
 {
-    outcome_.told++;
+    outcome_.notified++;
     uint32_t epoch = actor.epoch + 1;
     note("process " + std::to_string(actor.uid) + " is told TRUE at " +
          std::to_string(actor.count));
@@ -535,10 +535,10 @@ void SimulatedJob::told(Actor &actor)
     if (target_epoch_ != epoch)
         broken("process " + std::to_string(actor.uid) + " is told of an epoch not agreed on");
     if (window.work_left >= 0 &&
-        (window.told_at != actor.count || window.work_left != actor.work_left))
+        (window.notified_at != actor.count || window.work_left != actor.work_left))
         broken("P3: process " + std::to_string(actor.uid) + " is told at probe " +
-               std::to_string(actor.count) + ", others at " + std::to_string(window.told_at));
-    window.told_at = actor.count;
+               std::to_string(actor.count) + ", others at " + std::to_string(window.notified_at));
+    window.notified_at = actor.count;
     window.work_left = actor.work_left;
     actor.phase = PMI_ADAPT_PHASE_TOLD;
     after(delay_us(), [this, &actor] { enter_window(actor); });
@@ -632,9 +632,9 @@ void SimulatedJob::end(Actor &actor, uint32_t wait_status)
     actor.alive = false;
     report(actor.agent, REPORT_EXITED, 0, write_exited({actor.rank, wait_status}));
     bool accident = wait_status != 0 && !killing_;
-    if (accident)       /* what Hydra does about it, unless it is the core's business */
+    if (accident)               /* what Hydra does about it, unless it is the step manager's business */
         to_core(actor.agent, [this, group = actor.group] {
-            if (step_core_owns_failure(core_, group) == 0)
+            if (stepmgr_owns_failure(core_, group) == 0)
                 after(delay_us(), [this] { kill_everybody(); });
         });
     check_daemon_over(daemon(actor.agent));
@@ -652,24 +652,24 @@ void SimulatedJob::kill_everybody()
     }
 }
 
-/* The core's world against the members' own, once an epoch is committed everywhere. */
+/* The step manager's world against the members' own, once an epoch is committed everywhere. */
 void SimulatedJob::check_world()
 {
     const auto &world = worlds_.at(committed_epoch_);
     for (size_t rank = 0; rank < world.size(); rank++) {
         const Actor &actor = *actors_.at(world[rank]);
-        int in_core = step_core_world_rank(core_, actor.group, static_cast<int>(actor.rank));
+        int in_core = stepmgr_world_rank(core_, actor.group, static_cast<int>(actor.rank));
         if (in_core != static_cast<int>(rank))
             broken("process " + std::to_string(actor.uid) + " is rank " + std::to_string(rank) +
                    " by the plan, and " + std::to_string(in_core) + " in the core");
     }
 }
 
-/* ---- wishes ---------------------------------------------------------------------------------------- */
+/* ---- size requests ---------------------------------------------------------------------------------------- */
 
-void SimulatedJob::plan_wishes()
+void SimulatedJob::plan_size_requests()
 {
-    if (!wishes_ || rigid_)
+    if (!size_requests_ || rigid_)
         return;
     for (int64_t i = between(1, 8); i > 0; i--)
         at(between(0, 200000), [this] {
@@ -682,43 +682,43 @@ void SimulatedJob::plan_wishes()
                 return;
             Actor &one = *members[static_cast<size_t>(between(0, static_cast<int64_t>(members.size()) - 1))];
             if (chance(0.25))
-                return withdraw_wish(one);
-            make_wish(one);
+                return withdraw_size_request(one);
+            make_size_request(one);
         });
 }
 
 /* Few different ones, so that some are the same. */
-void SimulatedJob::make_wish(Actor &actor)
+void SimulatedJob::make_size_request(Actor &actor)
 {
     int size = static_cast<int>(between(1, 11));
-    WishReport wish{actor.rank, ++actor.wishes, size, size, size, 0, chance(0.3) ? "grid" : ""};
+    SizeRequestReport size_request{actor.rank, ++actor.size_requests, size, size, size, 0, chance(0.3) ? "grid" : ""};
     if (chance(0.4))
-        wish.size_min = static_cast<int>(between(1, size));
+        size_request.size_min = static_cast<int>(between(1, size));
     if (chance(0.3))
-        wish.size_max = size + static_cast<int>(between(0, 3));
+        size_request.size_max = size + static_cast<int>(between(0, 3));
     if (chance(0.3))
-        wish.until_ms = static_cast<uint64_t>(1700000000000 + now_ms() + between(1, 60));
-    own_wishes_[actor.uid].insert(actor.wishes);
+        size_request.until_ms = static_cast<uint64_t>(1700000000000 + now_ms() + between(1, 60));
+    own_slot_requests_[actor.uid].insert(actor.size_requests);
     note("process " + std::to_string(actor.uid) + " wishes for " + std::to_string(size));
-    report(actor.agent, REPORT_WISH, 0, write_wish(wish));
+    report(actor.agent, REPORT_WISH, 0, write_slot_request(size_request));
     if (!chance(0.3))
         return;
     for (auto &[uid, other] : actors_) {        /* of all processes */
         if (!other->alive || other->leaves || other->phase != PMI_ADAPT_PHASE_RUNNING || other.get() == &actor)
             continue;
-        WishReport same = wish;
+        SizeRequestReport same = size_request;
         same.rank = other->rank;
-        same.number = ++other->wishes;
-        own_wishes_[uid].insert(other->wishes);
-        report(other->agent, REPORT_WISH, 0, write_wish(same));
+        same.number = ++other->size_requests;
+        own_slot_requests_[uid].insert(other->size_requests);
+        report(other->agent, REPORT_WISH, 0, write_slot_request(same));
     }
 }
 
-void SimulatedJob::withdraw_wish(Actor &actor)
+void SimulatedJob::withdraw_size_request(Actor &actor)
 {
-    if (actor.wishes > 0)
+    if (actor.size_requests > 0)
         report(actor.agent, REPORT_WISH_WITHDRAWN, 0,
-               write_wish_withdrawal({actor.rank, static_cast<uint32_t>(between(1, actor.wishes))}));
+               write_size_request_withdrawal({actor.rank, static_cast<uint32_t>(between(1, actor.size_requests))}));
 }
 
 void SimulatedJob::wished(Daemon &daemon, const std::string &payload)
@@ -731,11 +731,11 @@ void SimulatedJob::wished(Daemon &daemon, const std::string &payload)
         wish_holder holder;
         std::memcpy(&holder, payload.data() + sizeof head + k * sizeof holder, sizeof holder);
         const Actor &actor = *actors_.at(holder.uid);
-        if (actor.agent == daemon.agent && own_wishes_[holder.uid].erase(holder.number) == 0)
+        if (actor.agent == daemon.agent && own_slot_requests_[holder.uid].erase(holder.number) == 0)
             broken("wish " + std::to_string(holder.number) + " of process " + std::to_string(holder.uid) +
                    " ends twice, or was never made");
         if (holder.uid == modify_.uid && holder.number == modify_.number && head.state != PMI_ADAPT_WISH_GRANTED)
-            modify_.over = true;        /* rank 0 tells the others */
+            modify_.over = true;        /* rank 0 notifies the others */
     }
 }
 
@@ -756,25 +756,25 @@ void SimulatedJob::call_modify(Actor &actor)
         return;
     for (uint32_t uid : world) {
         Actor *each = actors_.at(uid).get();
-        after(delay_us(), [this, each, asks = uid == world.front()] {
-            if (each->alive && asks && !modify_.again)
-                ask_to_modify(*each);
+        after(delay_us(), [this, each, queries = uid == world.front()] {
+            if (each->alive && queries && !modify_.again)
+                request_modify(*each);
             await_modify(*each);
         });
     }
 }
 
-void SimulatedJob::ask_to_modify(Actor &actor)
+void SimulatedJob::request_modify(Actor &actor)
 {
     int size = static_cast<int>(worlds_.at(actor.epoch).size());
     int wanted = size > 1 && chance(0.4) ? size - static_cast<int>(between(1, size - 1))
                                          : size + static_cast<int>(between(1, 3));
     modify_.uid = actor.uid;
-    modify_.number = ++actor.wishes;
-    own_wishes_[actor.uid].insert(modify_.number);
+    modify_.number = ++actor.size_requests;
+    own_slot_requests_[actor.uid].insert(modify_.number);
     note("process " + std::to_string(actor.uid) + " asks for " + std::to_string(wanted));
     report(actor.agent, REPORT_WISH, 0,
-           write_wish({actor.rank, modify_.number, wanted, wanted, wanted, 0, "", true}));
+           write_slot_request({actor.rank, modify_.number, wanted, wanted, wanted, 0, "", true}));
 }
 
 /* At its board, without a look at the count. */
@@ -785,7 +785,7 @@ void SimulatedJob::await_modify(Actor &actor)
     Daemon &board = daemon(actor.agent);
     bool is_there = board.plan_epoch == actor.epoch + 1 && board.plan.modify;
     if (is_there)
-        look_ahead(actor);
+        lookahead(actor);
     if (is_there && board.agreed == actor.epoch + 1) {
         outcome_.modified++;
         windows_[board.plan.request].work_left = actor.work_left;
@@ -799,50 +799,50 @@ void SimulatedJob::await_modify(Actor &actor)
     after(between(50, 2000), [this, &actor] { await_modify(actor); });
 }
 
-void SimulatedJob::check_wish(const std::string &name, const Json &event)
+void SimulatedJob::check_size_request(const std::string &name, const Json &event)
 {
     uint64_t number = event.at("wish");
     if (name == "wish") {
-        if (!open_wishes_.empty())
+        if (!open_slot_requests_.empty())
             broken("two wishes are open");
-        if (number != last_wish_ + 1)
+        if (number != last_size_request_ + 1)
             broken("wishes are not numbered one after the other");
-        last_wish_ = number;
-        open_wishes_[number] = event;
+        last_size_request_ = number;
+        open_slot_requests_[number] = event;
         return;
     }
-    auto open = open_wishes_.find(number);
-    if (open == open_wishes_.end())
+    auto open = open_slot_requests_.find(number);
+    if (open == open_slot_requests_.end())
         return broken("wish " + std::to_string(number) + " ends twice, or was never made");
     std::string result = event.at("result");
-    (result == "granted"   ? outcome_.wishes_granted
-     : result == "refused" ? outcome_.wishes_refused
-                           : outcome_.wishes_withdrawn)++;
+    (result == "granted"   ? outcome_.requests_granted
+     : result == "refused" ? outcome_.requests_refused
+                           : outcome_.requests_withdrawn)++;
     bool allowed = event.at("size") >= open->second.at("size_min") && event.at("size") <= open->second.at("size_max");
     if (result == "granted" && !allowed)
         broken("a wish is granted with a size that it does not allow: " + event.dump());
     if (result != "granted" && event.at("reason").get<std::string>().empty())
         broken("a wish is not granted, and nobody says why");
-    open_wishes_.erase(open);
+    open_slot_requests_.erase(open);
 }
 
 /* ---- clients -------------------------------------------------------------------------------------- */
 
-void SimulatedJob::ask(int client, const Json &request)
+void SimulatedJob::send_request(int client, const Json &request)
 {
     note("client " + std::to_string(client) + ": " + request.dump());
-    step_core_client_line(core_, now_ms(), client, request.dump().c_str());
+    stepmgr_client_line(core_, now_ms(), client, request.dump().c_str());
 }
 
 void SimulatedJob::random_request(int client)
 {
     int kind = static_cast<int>(between(0, 9));
     if (kind == 0)
-        return ask(client, {{"id", 1}, {"op", "events"}, {"follow", true}});
+        return send_request(client, {{"id", 1}, {"op", "events"}, {"follow", true}});
     if (kind == 1)
-        return step_core_client_departed(core_, client);
+        return stepmgr_client_disconnected(core_, client);
     if (kind <= 3)
-        return ask(client, {{"id", 2}, {"op", "cancel"}});
+        return send_request(client, {{"id", 2}, {"op", "cancel"}});
     Json request = {{"id", 3}, {"op", "resize"}, {"size", between(0, 10)}, {"wait", chance(0.5)}};
     if (chance(0.3))
         request["leave"] = {between(0, 9)};
@@ -852,7 +852,7 @@ void SimulatedJob::random_request(int client)
         request["if_epoch"] = between(0, 2);
     if (chance(0.2))
         request["deadline_ms"] = 1700000000000 + now_ms() + between(-1, 30);
-    ask(client, request);
+    send_request(client, request);
 }
 
 /* ---- effects ---------------------------------------------------------------------------------------- */
@@ -884,7 +884,7 @@ int SimulatedJob::launch(void *context, uint32_t epoch, int count, int /* progra
             processes.push_back({actor.agent.proxy, actor.host.c_str()});
         }
         bool dead = job.groups_killed_.contains(group) || job.killing_;
-        step_core_group(job.core_, job.now_ms(), group, count, processes.data());
+        stepmgr_group(job.core_, job.now_ms(), group, count, processes.data());
         for (int i = 0; i < count; i++) {
             Actor *actor = job.actors_.at(first_uid + static_cast<uint32_t>(i)).get();
             if (dead)
@@ -930,7 +930,7 @@ void SimulatedJob::send_to(const Agent &agent, step_command command, uint32_t ep
 {
     note("send " + std::to_string(command) + " to " + std::to_string(agent.group) + "." +
          std::to_string(agent.proxy) + " epoch " + std::to_string(epoch));
-    if (departed_.contains(agent) || !daemons_.contains(agent))
+    if (disconnected_.contains(agent) || !daemons_.contains(agent))
         return broken("message to a daemon that has departed");
     if (groups_killed_.contains(agent.group))
         broken("message to a group that was removed");
@@ -964,7 +964,7 @@ void SimulatedJob::log(void *context, const char *line)
     job.check_event(event);
 }
 
-void SimulatedJob::tell_user(void *context, const char *text)
+void SimulatedJob::notify_user(void *context, const char *text)
 {
     SimulatedJob &job = self(context);
     job.note(std::string("user: ") + text);
@@ -980,7 +980,7 @@ void SimulatedJob::wake_at(void *context, int64_t time_ms)
         return;
     job.at(std::max(job.now_us_, time_ms * 1000), [&job, number] {
         if (number == job.wake_number_)
-            step_core_time(job.core_, job.now_ms());
+            stepmgr_time(job.core_, job.now_ms());
     });
 }
 
@@ -994,7 +994,7 @@ void SimulatedJob::check_event(const Json &event)
     if (name == "behind")
         outcome_.behind++;
     if (name == "wish" || name == "wish_ended")
-        check_wish(name, event);
+        check_size_request(name, event);
     if (name == "requested") {
         if (open_request_ != 0)
             broken("adaptations nest");
@@ -1044,8 +1044,8 @@ void SimulatedJob::check_end()
         broken("the job does not come to an end");
     if (open_request_ != 0)
         broken("request " + std::to_string(open_request_) + " has no end");
-    if (!open_wishes_.empty())
-        broken("wish " + std::to_string(open_wishes_.begin()->first) + " has no end");
+    if (!open_slot_requests_.empty())
+        broken("wish " + std::to_string(open_slot_requests_.begin()->first) + " has no end");
     for (const auto &[uid, actor] : actors_) {
         if (actor->alive)
             broken("process " + std::to_string(uid) + " is left behind, in phase " +

@@ -1,6 +1,6 @@
 /*
- * For tests: a whole job around the core, from one seed: node daemons with their boards, processes
- * that compute, probe, enter windows and end, messages that take their time, users that ask for
+ * For tests: a whole job around the step manager, from one seed: proxies with their boards, processes
+ * that compute, probe, enter windows and end, messages that take their time, users that request
  * sizes, and accidents.  Everything happens in the order of a queue of events, so that a seed gives
  * the same history each time.
  *
@@ -9,11 +9,11 @@
  *
  * Broken invariants are gtest failures that name the seed.  Those checked:
  *   P3   all pre-existing processes get TRUE at the same probe number, with the same work left
- *   P7   nobody is told of an adaptation that is not agreed on
- *   W2   the members' own idea of the world (from the plans) is the core's
+ *   P7   nobody is notified of an adaptation that is not agreed on
+ *   W2   the members' own idea of the world (from the plans) is the step manager's
  *   each accepted request has one end, adaptations do not nest, epochs are 1, 2, 3, ...
- *   each wish has one end, so has each process that has made it; granted ones have a size that they allow
- *   nothing is sent to a daemon that has departed; joining processes of what was not committed are
+ *   each size request has one end, so has each process that has made it; granted ones have a size that they allow
+ *   nothing is sent to a proxy that has disconnected; joining processes of what was not committed are
  *   removed; freed nodes are reported once, after the leaving processes ended
  *   without an accident every process ends by itself with exit code 0, and nothing is unexpected
  */
@@ -41,8 +41,8 @@ namespace elastic {
 /* What became of a job, so that a test can see that its seeds reach what they should. */
 struct JobOutcome {
     int launches = 0, committed = 0, withdrawn = 0, failed = 0, aborts = 0, accidents = 0;
-    int refused = 0, freed = 0, behind = 0, told = 0;
-    int wishes_granted = 0, wishes_refused = 0, wishes_withdrawn = 0;
+    int refused = 0, freed = 0, behind = 0, notified = 0;
+    int requests_granted = 0, requests_refused = 0, requests_withdrawn = 0;
     int modified = 0, not_modified = 0; /* calls of MPIX_Comm_modify, by process */
 };
 
@@ -69,7 +69,7 @@ class SimulatedJob {
     struct Daemon;
     struct Window {             /* of one request, as its participants see it */
         std::set<uint32_t> arrived;
-        uint64_t told_at = 0;
+        uint64_t notified_at = 0;
         int work_left = -1;
     };
     struct Event {
@@ -101,7 +101,7 @@ class SimulatedJob {
     void start_group(int group, uint32_t epoch, uint32_t first_uid, int count,
                      const std::vector<std::string> &hosts);
 
-    /* daemons (simulated_job.cpp, second part) */
+    /* proxies (simulated_job.cpp, second part) */
     Daemon &daemon(const Agent &agent) { return *daemons_.at(agent); }
     void to_core(const Agent &agent, std::function<void()> deliver);
     void report(const Agent &agent, step_report kind, uint32_t epoch, const std::string &payload);
@@ -121,27 +121,27 @@ class SimulatedJob {
     void initialise(Actor &actor);
     void compute(Actor &actor);
     void probe(Actor &actor);
-    void look(Actor &actor);
-    void look_closer(Actor &actor);
-    void look_ahead(Actor &actor);
-    void told(Actor &actor);
+    void lookup(Actor &actor);
+    void check_closer(Actor &actor);
+    void lookahead(Actor &actor);
+    void notified(Actor &actor);
     void enter_window(Actor &actor);
     void arrive_at_commit(Actor &actor, const Plan &plan);
     void commit(Actor &actor, const Plan &plan);
     void finalise(Actor &actor);
     void leave(Actor &actor);
-    void plan_wishes();
-    void make_wish(Actor &actor);
-    void withdraw_wish(Actor &actor);
+    void plan_size_requests();
+    void make_size_request(Actor &actor);
+    void withdraw_size_request(Actor &actor);
     void call_modify(Actor &actor);
-    void ask_to_modify(Actor &actor);
+    void request_modify(Actor &actor);
     void await_modify(Actor &actor);
     void end(Actor &actor, uint32_t wait_status);
     void kill_everybody();
     void check_world();
 
     /* clients */
-    void ask(int client, const Json &request);
+    void send_request(int client, const Json &request);
     void random_request(int client);
 
     /* effects */
@@ -155,11 +155,11 @@ class SimulatedJob {
                      const void *payload, size_t bytes);
     static void reply(void *context, int client, const char *line);
     static void log(void *context, const char *line);
-    static void tell_user(void *context, const char *text);
+    static void notify_user(void *context, const char *text);
     static void wake_at(void *context, int64_t time_ms);
 
     void check_event(const Json &event);
-    void check_wish(const std::string &name, const Json &event);
+    void check_size_request(const std::string &name, const Json &event);
     void check_end();
 
     uint64_t seed_;
@@ -168,30 +168,30 @@ class SimulatedJob {
     std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
     int64_t now_us_ = 0;
     uint64_t next_event_ = 0;
-    uint64_t wake_number_ = 0;  /* only the last wish to be woken counts */
+    uint64_t wake_number_ = 0;  /* only the last size request to be woken counts */
 
     /* options of this job */
     int launch_size_ = 1, work_ = 0;
     std::string schedule_, policy_;
     uint64_t margin_ = 1;
     int64_t delay_max_us_ = 1000;
-    bool rigid_ = false, launch_may_fail_ = false, wishes_ = false;
+    bool rigid_ = false, launch_may_fail_ = false, size_requests_ = false;
     int modify_at_ = -1;        /* work left when the program calls MPIX_Comm_modify, once; -1: never */
     struct {
         std::set<uint32_t> arrived;     /* uids */
         bool again = false, over = false;       /* a board says that another one is agreed on; it came to nothing */
-        uint32_t uid = 0, number = 0;   /* who has asked, by which wish */
+        uint32_t uid = 0, number = 0;   /* who has queried, by which size request */
     } modify_;
     std::set<int> modify_groups_;
     std::vector<std::string> host_names_;
 
-    step_core *core_ = nullptr;
+    stepmgr *core_ = nullptr;
     std::map<Agent, std::unique_ptr<Daemon>> daemons_;
-    std::map<uint32_t, std::unique_ptr<Actor>> actors_;        /* by uid */
+    std::map<uint32_t, std::unique_ptr<Actor>> actors_; /* by uid */
     std::map<uint64_t, Window> windows_;        /* by request */
     std::map<uint32_t, std::set<uint32_t>> finalised_;  /* by epoch, uids */
     std::map<uint32_t, std::vector<uint32_t>> worlds_;  /* by epoch, uids, as the members see it */
-    std::set<Agent> departed_;      /* what the core has been told */
+    std::set<Agent> disconnected_;      /* what the step manager has been notified */
     std::set<int> groups_killed_;
     std::map<int, uint32_t> group_request_;     /* expansion to request */
     int next_group_ = 1;
@@ -202,10 +202,11 @@ class SimulatedJob {
     uint64_t open_request_ = 0;
     uint32_t committed_epoch_ = 0, target_epoch_ = 0;
     std::map<uint32_t, size_t> departing_;      /* epoch to number of leaving processes */
-    std::map<uint64_t, Json> open_wishes_;      /* by number: their events */
-    uint64_t last_wish_ = 0;
-    std::map<uint32_t, std::set<uint32_t>> own_wishes_; /* by uid: numbers of wishes that have no end yet */
-    std::set<uint64_t> answers_owed_;   /* requests whose client waits for the end */
+    std::map<uint64_t, Json> open_slot_requests_;       /* by number: their events */
+    uint64_t last_size_request_ = 0;
+    std::map<uint32_t, std::set<uint32_t>>
+        own_slot_requests_;     /* by uid: numbers of size requests that have no end yet */
+    std::set<uint64_t> answers_pending_;        /* requests whose client waits for the end */
     JobOutcome outcome_;
 };
 

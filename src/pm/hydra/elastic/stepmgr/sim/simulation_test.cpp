@@ -39,9 +39,9 @@ TEST(SimulationTest, seeds)
         sum.refused += outcome.refused;
         sum.freed += outcome.freed;
         sum.behind += outcome.behind;
-        sum.wishes_granted += outcome.wishes_granted;
-        sum.wishes_refused += outcome.wishes_refused;
-        sum.wishes_withdrawn += outcome.wishes_withdrawn;
+        sum.requests_granted += outcome.requests_granted;
+        sum.requests_refused += outcome.requests_refused;
+        sum.requests_withdrawn += outcome.requests_withdrawn;
         sum.modified += outcome.modified;
         sum.not_modified += outcome.not_modified;
     }
@@ -49,8 +49,8 @@ TEST(SimulationTest, seeds)
            "%d aborts, %d refused, %d freed, %d behind; wishes: %d granted, %d refused, "
            "%d withdrawn; MPIX_Comm_modify: %d, %d in vain\n",
            static_cast<unsigned long long>(seeds), sum.launches, sum.committed, sum.withdrawn,
-           sum.failed, sum.accidents, sum.aborts, sum.refused, sum.freed, sum.behind, sum.wishes_granted,
-           sum.wishes_refused, sum.wishes_withdrawn, sum.modified, sum.not_modified);
+           sum.failed, sum.accidents, sum.aborts, sum.refused, sum.freed, sum.behind, sum.requests_granted,
+           sum.requests_refused, sum.requests_withdrawn, sum.modified, sum.not_modified);
     if (seeds < 100)
         return;
     /* The seeds reach what they are meant to reach. */
@@ -61,9 +61,9 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(sum.refused, 10);
     EXPECT_GT(sum.freed, 20);
     EXPECT_GT(sum.behind, 0);
-    EXPECT_GT(sum.wishes_granted, 10);
-    EXPECT_GT(sum.wishes_refused, 10);
-    EXPECT_GT(sum.wishes_withdrawn, 10);
+    EXPECT_GT(sum.requests_granted, 10);
+    EXPECT_GT(sum.requests_refused, 10);
+    EXPECT_GT(sum.requests_withdrawn, 10);
     EXPECT_GT(sum.modified, 20);
     EXPECT_GT(sum.not_modified, 5);
 }
@@ -72,7 +72,7 @@ TEST(SimulationTest, same_seed_gives_same_history)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
         JobOutcome first = SimulatedJob(seed, false).run(), second = SimulatedJob(seed, false).run();
-        EXPECT_EQ(first.told, second.told);
+        EXPECT_EQ(first.notified, second.notified);
         EXPECT_EQ(first.committed, second.committed);
         EXPECT_EQ(first.refused, second.refused);
     }

@@ -18,7 +18,7 @@ namespace {
 const char *const ANYWHERE = "*";
 constexpr uint64_t NO_AGENT = UINT64_MAX;
 
-/* What the words of a request say ("key=value" with ';' between).  Of a text no more is kept than can be told. */
+/* What the words of a request say ("key=value" with ';' between).  Of a text no more is kept than can be sent. */
 struct Words {
     std::string kept, ignored;  /* these, and the keys that mean nothing here */
     std::string malformed;      /* the first that means something, and is not understood: why */
@@ -31,7 +31,7 @@ struct Words {
     }
 };
 
-void append_told(std::string &list, const char *between, const std::string &word)
+void append_notified(std::string &list, const char *between, const std::string &word)
 {
     if (list.size() < PMI_SET_VALUE_MAX)
         list += between + word.substr(0, PMI_SET_VALUE_MAX);
@@ -60,9 +60,9 @@ Words read_words(const std::string &words, Words read = {})
             kept = read.alone = true;
         }
         if (kept)
-            append_told(read.kept, ";", word);
+            append_notified(read.kept, ";", word);
         else
-            append_told(read.ignored, read.ignored.empty() ? "" : ",", key);
+            append_notified(read.ignored, read.ignored.empty() ? "" : ",", key);
     }
     return read;
 }
@@ -86,7 +86,7 @@ std::string first_text(const std::string &texts)
 
 }  // namespace
 
-void Places::set_hosts(std::vector<Host> hosts)
+void Slots::set_hosts(std::vector<Host> hosts)
 {
     hosts_ = std::move(hosts);
     host_at_.clear();
@@ -94,7 +94,7 @@ void Places::set_hosts(std::vector<Host> hosts)
         host_at_.emplace(hosts_[i].name, i);
 }
 
-void Places::add_hosts(const std::vector<std::string> &names)
+void Slots::add_hosts(const std::vector<std::string> &names)
 {
     for (const std::string &name : names) {
         if (host_at_.emplace(name, hosts_.size()).second)
@@ -102,7 +102,7 @@ void Places::add_hosts(const std::vector<std::string> &names)
     }
 }
 
-void Places::set_room(size_t now, size_t ever)
+void Slots::set_capacity(size_t now, size_t ever)
 {
     now_ = now;
     ever_ = ever;
@@ -110,7 +110,7 @@ void Places::set_room(size_t now, size_t ever)
 }
 
 /* Whether hard ones could ever be held together: on a host that one has for itself there is no other. */
-std::string Places::why_never_beside(const std::vector<Request> &requests) const
+std::string Slots::why_never_beside(const std::vector<Request> &requests) const
 {
     std::map<std::string, size_t> named, alone;
     size_t anywhere_alone = 0, anywhere = 0;
@@ -125,23 +125,23 @@ std::string Places::why_never_beside(const std::vector<Request> &requests) const
             return "a place that is to have " + host + " for itself (exclusive) and others there exclude each other";
     }
     size_t hosts = alone.size() + anywhere_alone + (named.empty() && anywhere > 0 ? 1 : named.size());
-    if (next_wish_ || alone.size() + anywhere_alone == 0 || hosts <= hosts_.size())
+    if (next_slot_request_ || alone.size() + anywhere_alone == 0 || hosts <= hosts_.size())
         return "";
     return "places that are to have a host for themselves (exclusive) take " + std::to_string(hosts) +
            " hosts, the job has " + std::to_string(hosts_.size());
 }
 
 /* What matters first: what MPI says of an error is cut at 511 characters. */
-std::string Places::why_never(uint32_t uid, const AllocatePlaces &call, const std::vector<Request> &requests) const
+std::string Slots::why_never(uint32_t uid, const AllocateSlots &call, const std::vector<Request> &requests) const
 {
     if (call.hard && call.n > ever_)
-        return (next_wish_ ? "the resource manager gives this job " : "--adapt-range leaves ") + std::to_string(ever_) +
-               ", " + std::to_string(call.n) + " are asked for";
+        return (next_slot_request_ ? "the resource manager gives this job " : "--adapt-range leaves ") +
+               std::to_string(ever_) + ", " + std::to_string(call.n) + " are asked for";
     if (requests_.size() + call.n > PMI_TASKS_MAX)
         return "the job has " + std::to_string(requests_.size()) + " already, and can have " +
                std::to_string(PMI_TASKS_MAX);
     for (const std::string &host : call.hosts) {
-        if (host != ANYWHERE && !next_wish_ && !find_host(host))
+        if (host != ANYWHERE && !next_slot_request_ && !find_host(host))
             return host + " is no host of the job, or has no node daemon";
     }
     if (hosts_.empty())
@@ -153,7 +153,7 @@ std::string Places::why_never(uint32_t uid, const AllocatePlaces &call, const st
     return call.hard ? why_never_beside(requests) : "";
 }
 
-std::string Places::why_malformed(const AllocatePlaces &call)
+std::string Slots::why_malformed(const AllocateSlots &call)
 {
     std::string why = read_words(call.words).malformed;
     for (size_t i = 0; why.empty() && i < call.own_words.size(); i++)
@@ -161,7 +161,7 @@ std::string Places::why_malformed(const AllocatePlaces &call)
     return why;
 }
 
-std::string Places::allocate(uint32_t uid, const AllocatePlaces &call)
+std::string Slots::allocate(uint32_t uid, const AllocateSlots &call)
 {
     std::vector<Request> requests(call.n);
     const Words of_all = read_words(call.words);
@@ -181,82 +181,82 @@ std::string Places::allocate(uint32_t uid, const AllocatePlaces &call)
         requests_.emplace(Key{uid, call.first + i}, std::move(requests[i]));
     }
     give_waiting();
-    if (next_wish_)
-        wish_for(uid, call);
-    for (uint32_t i = 0; !next_wish_ && !call.hard && i < call.n; i++)
+    if (next_slot_request_)
+        request_size(uid, call);
+    for (uint32_t i = 0; !next_slot_request_ && !call.hard && i < call.n; i++)
         cancel(uid, call.first + i);
     return "";
 }
 
-/* Those that have got no place, one wish for each host that is asked for, and one for those that want it for
+/* Those that have got no slot, one request each host that is requested, and one for those that want it for
  * themselves. */
-void Places::wish_for(uint32_t uid, const AllocatePlaces &call)
+void Slots::request_size(uint32_t uid, const AllocateSlots &call)
 {
     std::map<std::pair<std::string, bool>, uint64_t> made;
-    bool has_all = had() >= ever_;       /* no allocator need be asked whether there are more now */
+    bool has_all = had() >= ever_;      /* no allocator need be queried whether there are more now */
     for (uint32_t i = 0; i < call.n; i++) {
         auto it = requests_.find({uid, call.first + i});
         if (it == requests_.end() || it->second.state != State::WAITING)
             continue;
         if (has_all && !call.hard) {
-            give_up(it, WishEnd::REFUSED, "");
+            give_up(it, SizeRequestEnd::REFUSED, "");
             continue;
         }
         uint64_t &number = made[{it->second.wanted_host, it->second.alone}];
         if (number == 0) {
-            number = next_wish_();
-            wishes_[number] = {number, 0, call.hard, it->second.alone, it->second.wanted_host,
-                               call.words.substr(0, PLACE_HINTS_MAX)};
+            number = next_slot_request_();
+            slot_requests_[number] = {number, 0, call.hard, it->second.alone, it->second.wanted_host,
+                                      call.words.substr(0, SLOT_HINTS_MAX)};
         }
-        wishes_[number].count++;
-        it->second.wish = number;
+        slot_requests_[number].count++;
+        it->second.slot_request = number;
     }
-    for (const auto &[asked, number] : made)
-        notices_.push_back({wishes_[number], std::nullopt, "", {}});
+    for (const auto &[requested, number] : made)
+        notices_.push_back({slot_requests_[number], std::nullopt, "", {}});
 }
 
-/* A request of this wish waits no more. */
-void Places::one_less(uint64_t wish, WishEnd end, const std::string &reason)
+/* A request of this slot request waits no more. */
+void Slots::one_less(uint64_t slot_request, SizeRequestEnd end, const std::string &reason)
 {
-    auto it = wishes_.find(wish);
-    if (it == wishes_.end() || --it->second.count > 0)
+    auto it = slot_requests_.find(slot_request);
+    if (it == slot_requests_.end() || --it->second.count > 0)
         return;
     notices_.push_back({it->second, end, reason, {}});
-    wishes_.erase(it);
+    slot_requests_.erase(it);
 }
 
-const Places::Host *Places::find_host(const std::string &name) const
+const Slots::Host *Slots::find_host(const std::string &name) const
 {
     auto found = host_at_.find(name);
     return found == host_at_.end() ? nullptr : &hosts_[found->second];
 }
 
-bool Places::suits(const Host &host, const std::string &wanted, bool alone) const
+bool Slots::suits(const Host &host, const std::string &wanted, bool alone) const
 {
     if (wanted != ANYWHERE && wanted != host.name)
         return false;
-    return alone ? load(host).places == 0 : load(host).alone == 0;
+    return alone ? load(host).slots == 0 : load(host).alone == 0;
 }
 
-/* With the fewest places in use, the first of several; nullptr: there is no such host. */
-const Places::Host *Places::choose(const std::string &wanted, bool alone) const
+/* With the fewest slots in use, the first of several; nullptr: there is no such host. */
+const Slots::Host *Slots::choose(const std::string &wanted, bool alone) const
 {
     const Host *best = nullptr;
     for (const Host &host : hosts_) {
-        if (suits(host, wanted, alone) && (!best || load(host).places < load(*best).places))
+        if (suits(host, wanted, alone) && (!best || load(host).slots < load(*best).slots))
             best = &host;
     }
     return best;
 }
 
-Places::Load Places::load(const Host &host) const
+Slots::Load Slots::load(const Host &host) const
 {
     auto found = loads_.find(host.name);
     return found == loads_.end() ? Load{} : found->second;
 }
 
 /* One that was granted, and was used last.  Who is to be alone on a host gives back what else is idle there. */
-bool Places::take_idle(Request &request)
+bool Slots::take_idle(Request &request)
 {
     for (size_t i = idle_.size(); i-- > 0;) {
         const Host *host = find_host(idle_[i].host);
@@ -271,9 +271,9 @@ bool Places::take_idle(Request &request)
     return false;
 }
 
-bool Places::give_place(const Key &key, Request &request)
+bool Slots::assign_slot(const Key &key, Request &request)
 {
-    if (next_wish_) {
+    if (next_slot_request_) {
         if (!take_idle(request))
             return false;
     } else {
@@ -284,17 +284,17 @@ bool Places::give_place(const Key &key, Request &request)
     }
     request.state = State::HELD;
     Load &load = loads_[request.host.name];
-    load.places++;
+    load.slots++;
     load.alone += request.alone;
     held_++;
-    one_less(std::exchange(request.wish, 0), WishEnd::GRANTED, "");
+    one_less(std::exchange(request.slot_request, 0), SizeRequestEnd::GRANTED, "");
     events_.push_back({key.first, key.second, PMI_TASK_ALLOCATED, 0, request.host.name,
-                       "place=" + std::to_string(++place_number_) + request.info});
+                       "place=" + std::to_string(++slot_number_) + request.info});
     return true;
 }
 
 /* In the order of their arrival. */
-std::vector<Places::Table::iterator> Places::waiting()
+std::vector<Slots::Table::iterator> Slots::waiting()
 {
     std::vector<Table::iterator> waiting;
     for (auto it = requests_.begin(); it != requests_.end(); ++it) {
@@ -306,21 +306,21 @@ std::vector<Places::Table::iterator> Places::waiting()
 }
 
 /* First come, first served, but for hosts that are not there. */
-void Places::give_waiting()
+void Slots::give_waiting()
 {
-    auto none_left = [this] { return next_wish_ ? idle_.empty() : held_ >= now_; };
+    auto none_left = [this] { return next_slot_request_ ? idle_.empty() : held_ >= now_; };
     if (none_left() || held_ == requests_.size())
         return;
     for (Table::iterator it : waiting()) {
         if (none_left())
             return;
-        give_place(it->first, it->second);
+        assign_slot(it->first, it->second);
     }
 }
 
 /* ---- the allocator --------------------------------------------------------------------------------------------- */
 
-bool Places::grant(uint64_t number, uint64_t wish, const std::vector<std::string> &hosts)
+bool Slots::grant(uint64_t number, uint64_t slot_request, const std::vector<std::string> &hosts)
 {
     if (number != granted_ + 1)
         return number <= granted_;
@@ -328,23 +328,23 @@ bool Places::grant(uint64_t number, uint64_t wish, const std::vector<std::string
     for (const std::string &host : hosts)
         idle_.push_back({host, now_ms_});
     give_waiting();
-    if (auto it = wishes_.find(wish); it != wishes_.end() && !it->second.hard)
-        refuse(wish, "more cannot be had now");
+    if (auto it = slot_requests_.find(slot_request); it != slot_requests_.end() && !it->second.hard)
+        refuse(slot_request, "more cannot be had now");
     return true;
 }
 
-bool Places::refuse(uint64_t wish, const std::string &reason)
+bool Slots::refuse(uint64_t slot_request, const std::string &reason)
 {
-    if (!wishes_.contains(wish))
+    if (!slot_requests_.contains(slot_request))
         return false;
     for (Table::iterator it : waiting()) {
-        if (it->second.wish == wish)
-            give_up(it, WishEnd::REFUSED, reason);
+        if (it->second.slot_request == slot_request)
+            give_up(it, SizeRequestEnd::REFUSED, reason);
     }
     return true;
 }
 
-Places::HostCounts Places::given() const
+Slots::HostCounts Slots::given() const
 {
     HostCounts given;
     for (const Idle &idle : idle_)
@@ -356,7 +356,7 @@ Places::HostCounts Places::given() const
     return given;
 }
 
-std::vector<Places::Task> Places::tasks() const
+std::vector<Slots::Task> Slots::tasks() const
 {
     std::vector<Task> tasks;
     for (const auto &[key, request] : requests_) {
@@ -367,13 +367,13 @@ std::vector<Places::Task> Places::tasks() const
     return tasks;
 }
 
-bool Places::has_alone(const std::string &host) const
+bool Slots::has_alone(const std::string &host) const
 {
     auto found = loads_.find(host);
     return found != loads_.end() && found->second.alone > 0;
 }
 
-void Places::give_back_idle(const std::function<bool(const Idle &)> &which)
+void Slots::give_back_idle(const std::function<bool(const Idle &)> &which)
 {
     HostCounts released;
     std::erase_if(idle_, [&](const Idle &idle) {
@@ -388,20 +388,20 @@ void Places::give_back_idle(const std::function<bool(const Idle &)> &which)
 
 /* ---- time ------------------------------------------------------------------------------------------------------ */
 
-void Places::time(int64_t now_ms)
+void Slots::time(int64_t now_ms)
 {
     now_ms_ = now_ms;
     if (requests_.empty() && idle_.empty())
         return;
     for (Table::iterator it : waiting()) {
         if (it->second.until_ms >= 0 && it->second.until_ms <= now_ms_)
-            give_up(it, WishEnd::WITHDRAWN, "its time is over");
+            give_up(it, SizeRequestEnd::WITHDRAWN, "its time is over");
     }
     if (!idle_.empty() && idle_.front().since_ms + LINGER_MS <= now_ms_)        /* they are in this order */
         give_back_idle([this](const Idle &idle) { return idle.since_ms + LINGER_MS <= now_ms_; });
 }
 
-int64_t Places::next_ms() const
+int64_t Slots::next_ms() const
 {
     int64_t next = idle_.empty() ? -1 : idle_.front().since_ms + LINGER_MS;
     for (const auto &[key, request] : requests_) {
@@ -414,25 +414,25 @@ int64_t Places::next_ms() const
 
 /* ---- what becomes of requests ---------------------------------------------------------------------------------- */
 
-/* It gets no place.  That one which was to come sooner or later does not is an error, with the reason. */
-void Places::give_up(Table::iterator it, WishEnd end, const std::string &reason)
+/* It gets no slot.  That one which was to come sooner or later does not is an error, with the reason. */
+void Slots::give_up(Table::iterator it, SizeRequestEnd end, const std::string &reason)
 {
-    bool broken = it->second.hard && end == WishEnd::REFUSED;
+    bool broken = it->second.hard && end == SizeRequestEnd::REFUSED;
     events_.push_back({it->first.first, it->first.second, PMI_TASK_CANCELLED, 0, broken ? reason : "", ""});
     drop(it, end, reason);
 }
 
-/* Its wish, if it waits for one, ends so; the next one. */
-Places::Table::iterator Places::drop(Table::iterator it, WishEnd end, const std::string &reason)
+/* Its slot request, if it waits for one, ends so; the next one. */
+Slots::Table::iterator Slots::drop(Table::iterator it, SizeRequestEnd end, const std::string &reason)
 {
-    uint64_t wish = it->second.wish;
+    uint64_t slot_request = it->second.slot_request;
     Table::iterator next = over(it);
-    one_less(wish, end, reason);
+    one_less(slot_request, end, reason);
     return next;
 }
 
 /* A signal that waits already is sent once, as the kernel does it: the last time counts (STOP, CONT, STOP). */
-void Places::order(const Key &key, Request &request, task_order kind, const std::string &bytes)
+void Slots::order(const Key &key, Request &request, task_order kind, const std::string &bytes)
 {
     bool is_early = request.in_world && request.state == State::STARTED;
     auto &orders = is_early ? request.late : request.host.has_daemon ? orders_ : awaiting_[request.host.name];
@@ -442,23 +442,23 @@ void Places::order(const Key &key, Request &request, task_order kind, const std:
     orders.push_back(order);
 }
 
-/* The place is free; the next one. */
-Places::Table::iterator Places::over(Table::iterator it)
+/* The slot is free; the next one. */
+Slots::Table::iterator Slots::over(Table::iterator it)
 {
     if (it->second.state != State::WAITING) {
         auto load = loads_.find(it->second.host.name);
         assert(held_ > 0 && load != loads_.end());
         held_--;
         load->second.alone -= it->second.alone;
-        if (--load->second.places == 0)
+        if (--load->second.slots == 0)
             loads_.erase(load);
-        if (next_wish_)
+        if (next_slot_request_)
             idle_.push_back({it->second.host.name, now_ms_});
     }
     return requests_.erase(it);
 }
 
-bool Places::start(uint32_t uid, const StartTask &call)
+bool Slots::start(uint32_t uid, const StartTask &call)
 {
     auto it = requests_.find({uid, call.number});
     if (it == requests_.end() || it->second.state != State::HELD)
@@ -478,8 +478,8 @@ bool Places::start(uint32_t uid, const StartTask &call)
     return true;
 }
 
-std::optional<std::vector<std::string>> Places::start_world(uint32_t uid,
-                                                            const std::vector<StartWorld::Member> &members)
+std::optional<std::vector<std::string>> Slots::start_world(uint32_t uid,
+                                                           const std::vector<StartWorld::Member> &members)
 {
     std::vector<Request *> requests;
     std::vector<std::string> hosts;
@@ -501,7 +501,7 @@ std::optional<std::vector<std::string>> Places::start_world(uint32_t uid,
     return hosts;
 }
 
-void Places::world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, const std::string &why)
+void Slots::world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, const std::string &why)
 {
     for (uint32_t number : numbers) {
         events_.push_back({uid, number, PMI_TASK_EXITED, 127, why, ""});
@@ -510,32 +510,32 @@ void Places::world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, co
     give_waiting();
 }
 
-void Places::runs_on(uint32_t uid, uint32_t number, uint64_t agent)
+void Slots::runs_on(uint32_t uid, uint32_t number, uint64_t agent)
 {
     if (auto it = requests_.find({uid, number}); it != requests_.end())
         it->second.host.agent = agent;
 }
 
-void Places::cancel(uint32_t uid, uint32_t number)
+void Slots::cancel(uint32_t uid, uint32_t number)
 {
     auto it = requests_.find({uid, number});
     if (it == requests_.end() || it->second.state != State::WAITING)
         return;
-    give_up(it, WishEnd::WITHDRAWN, "the program has cancelled it");
+    give_up(it, SizeRequestEnd::WITHDRAWN, "the program has cancelled it");
 }
 
-void Places::release(uint32_t uid, uint32_t number)
+void Slots::release(uint32_t uid, uint32_t number)
 {
     auto it = requests_.find({uid, number});
     if (it == requests_.end())
         return;
     it->second.wanted = false;
     if (it->second.state == State::WAITING || it->second.state == State::HELD)
-        drop(it, WishEnd::WITHDRAWN, "the program has freed it");
+        drop(it, SizeRequestEnd::WITHDRAWN, "the program has freed it");
     give_waiting();
 }
 
-bool Places::signal(uint32_t uid, const SignalTask &call)
+bool Slots::signal(uint32_t uid, const SignalTask &call)
 {
     auto it = requests_.find({uid, call.number});
     if (it == requests_.end() || (it->second.state != State::STARTED && it->second.state != State::RUNNING))
@@ -544,13 +544,13 @@ bool Places::signal(uint32_t uid, const SignalTask &call)
     return true;
 }
 
-void Places::owner_ended(uint32_t uid)
+void Slots::owner_ended(uint32_t uid)
 {
     for (auto it = requests_.lower_bound({uid, 0}); it != requests_.end() && it->first.first == uid;) {
         Request &request = it->second;
         request.wanted = false;
         if (request.state == State::WAITING || request.state == State::HELD) {
-            it = drop(it, WishEnd::WITHDRAWN, "the process that has asked for it has ended");
+            it = drop(it, SizeRequestEnd::WITHDRAWN, "the process that has asked for it has ended");
         } else {
             order(it->first, request, TASK_END);
             ++it;
@@ -559,7 +559,7 @@ void Places::owner_ended(uint32_t uid)
     give_waiting();
 }
 
-bool Places::report(uint64_t agent, const TaskReport &report)
+bool Slots::report(uint64_t agent, const TaskReport &report)
 {
     auto it = requests_.find({report.head.uid, report.head.number});
     if (it == requests_.end() || !it->second.host.has_daemon || it->second.host.agent != agent)
@@ -581,18 +581,18 @@ bool Places::report(uint64_t agent, const TaskReport &report)
     return true;
 }
 
-bool Places::is_at(const Request &request, uint64_t agent)
+bool Slots::is_at(const Request &request, uint64_t agent)
 {
     bool runs = request.state == State::STARTED || request.state == State::RUNNING;
     return runs && request.host.has_daemon && request.host.agent == agent;
 }
 
-bool Places::any_at(uint64_t agent) const
+bool Slots::any_at(uint64_t agent) const
 {
     return std::ranges::any_of(requests_, [agent](const auto &entry) { return is_at(entry.second, agent); });
 }
 
-void Places::daemon_came(const std::string &host, uint64_t agent)
+void Slots::daemon_came(const std::string &host, uint64_t agent)
 {
     for (auto &[key, request] : requests_) {
         if (request.state != State::WAITING && !request.host.has_daemon && request.host.name == host)
@@ -605,7 +605,7 @@ void Places::daemon_came(const std::string &host, uint64_t agent)
     awaiting_.erase(host);
 }
 
-void Places::daemon_failed(const std::string &host, const std::string &why)
+void Slots::daemon_failed(const std::string &host, const std::string &why)
 {
     awaiting_.erase(host);
     for (auto it = requests_.begin(); it != requests_.end();) {
@@ -621,7 +621,7 @@ void Places::daemon_failed(const std::string &host, const std::string &why)
     give_waiting();
 }
 
-void Places::agent_lost(uint64_t agent)
+void Slots::agent_failed(uint64_t agent)
 {
     std::erase_if(hosts_, [&](const Host &host) { return host.has_daemon && host.agent == agent; });
     set_hosts(std::move(hosts_));

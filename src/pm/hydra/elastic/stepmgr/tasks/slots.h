@@ -1,15 +1,16 @@
 /*
- * Places for processes that programs start one by one, and what becomes of them (SPEC DA1-DA3, DA10, DA12).  A process
- * request waits for a place, holds one, runs there, and is over; who has asked for it is told of each step.  Its place
- * is free again when it is over, whoever has forgotten it meanwhile: none is lost, and none is kept.
+ * Slots for processes that programs start one by one, and what becomes of them (SPEC DA1-DA3, DA10, DA12).  A process
+ * request waits for a slot, holds one, runs there, and is over; who has requested it is notified of each step.  Its
+ * slot is free again when it is over, whoever has dropped it meanwhile: none is lost, and none is kept.
  *
- * Where places come from: without an allocator there are as many as the caller says.  With one, requests that find no
- * place are wishes to it; what it grants is numbered, so that it may say a grant again, and what nobody has used for
- * LINGER_MS is given back.  So a farm that asks again as soon as a run has ended keeps its places, and asks nobody.
- * Each wish ends in exactly one way: granted, when no request waits for it any more, else refused or withdrawn.
+ * Where slots come from: without an allocator there are as many as the caller says.  With one, requests that find no
+ * slot are slot requests to it; what it grants is numbered, so that it may say a grant again, and what nobody has
+ * used for LINGER_MS is given back.  So a farm that queries again as soon as a run has ended keeps its slots, and
+ * queries nobody.  Each slot request ends in exactly one way: granted, when no request waits for it any more, else
+ * refused or withdrawn.
  *
- * Pure: no input or output.  The caller says which hosts there are, how many places may be held and what time it is,
- * takes the events for those who asked, the orders for daemons and the notices for the allocator, and carries these
+ * Pure: no input or output.  The caller says which hosts there are, how many slots may be held and what time it is,
+ * takes the events for those who queried, the orders for proxies and the notices for the allocator, and carries these
  * out.  At most PMI_TASKS_MAX requests.
  */
 
@@ -27,16 +28,16 @@
 #include <vector>
 
 #include "stepmgr/proto/task_call.h"
-#include "stepmgr/adapt/size_request.h"
+#include "stepmgr/common/size_request.h"
 
 namespace elastic {
 
-class Places {
+class Slots {
   public:
     struct Host {
         std::string name;
-        uint64_t agent = 0;     /* its daemon, whatever the number means */
-        bool has_daemon = true; /* else one is started there when a place is given */
+        uint64_t agent = 0;     /* its proxy, whatever the number means */
+        bool has_daemon = true; /* else one is started there when a slot is given */
     };
     struct Event {
         uint32_t uid = 0, number = 0;
@@ -55,10 +56,10 @@ class Places {
         }
     };
 
-    /* Places that are wished for together: on this host (MPIX_ANYWHERE: any). */
-    struct Wished {
-        uint64_t number = 0;    /* among the step's wishes */
-        uint32_t count = 0;     /* that have no place yet */
+    /* Slots that are wished for together: on this host (MPIX_ANYWHERE: any). */
+    struct SlotRequest {
+        uint64_t number = 0;    /* among the step's slot requests */
+        uint32_t count = 0;     /* that have no slot yet */
         bool hard = false;
         bool alone = false;     /* each on a host where the job has no other */
         std::string host, words;
@@ -67,13 +68,13 @@ class Places {
     struct Task {
         uint32_t uid = 0, number = 0;   /* whose request */
         std::string host, program;
-        bool runs = false;      /* its daemon has told that it does */
+        bool runs = false;      /* its proxy has reported that it does */
     };
     using HostCounts = std::map<std::string, int>;
-    /* A wish has been made (end: nothing), or has ended; or, without one, places are given back. */
+    /* A slot request has been made (end: nothing), or has ended; or, without one, slots are given back. */
     struct Notice {
-        std::optional<Wished> wish;
-        std::optional<WishEnd> end;
+        std::optional<SlotRequest> slot_request;
+        std::optional<SizeRequestEnd> end;
         std::string reason;
         HostCounts released;
     };
@@ -81,12 +82,15 @@ class Places {
     static constexpr int64_t LINGER_MS = 1000;
 
     void set_hosts(std::vector<Host> hosts);
-    /* Those that are not there yet, without daemons. */
+    /* Those that are not there yet, without proxies. */
     void add_hosts(const std::vector<std::string> &names);
-    /* How many places there may be now, and could ever be. */
-    void set_room(size_t now, size_t ever);
-    /* From now on places come from an allocator, whose wishes get these numbers. */
-    void use_allocator(std::function<uint64_t()> next_wish) { next_wish_ = std::move(next_wish); }
+    /* How many slots there may be now, and could ever be. */
+    void set_capacity(size_t now, size_t ever);
+    /* From now on slots come from an allocator, whose slot requests get these numbers. */
+    void use_allocator(std::function<uint64_t()> next_number)
+    {
+        next_slot_request_ = std::move(next_number);
+    }
     /* How many it could ever give. */
     void set_most(size_t most) { ever_ = most; }
 
@@ -96,26 +100,26 @@ class Places {
     int64_t next_ms() const;
 
     /* "", or what is malformed in the words of these requests. */
-    static std::string why_malformed(const AllocatePlaces &call);
-    /* "", or why there could never be such places; nothing has changed then. */
-    std::string allocate(uint32_t uid, const AllocatePlaces &call);
-    /* Whether there is such a place, with nothing started. */
+    static std::string why_malformed(const AllocateSlots &call);
+    /* "", or why there could never be such slots; nothing has changed then. */
+    std::string allocate(uint32_t uid, const AllocateSlots &call);
+    /* Whether there is such a slot, with nothing started. */
     bool start(uint32_t uid, const StartTask &call);
-    /* Their hosts, if each of them is such a place and is named once: they start together.  Nothing: not all are. */
+    /* Their hosts, if each of them is such a slot and is named once: they start together.  Nothing: not all are. */
     std::optional<std::vector<std::string>> start_world(uint32_t uid, const std::vector<StartWorld::Member> &members);
     /* That has come to nothing. */
     void world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, const std::string &why);
-    /* One of them is a process of this daemon, which tells when it has executed it. */
+    /* One of them is a process of this proxy, which reports when it has executed it. */
     void runs_on(uint32_t uid, uint32_t number, uint64_t agent);
     void cancel(uint32_t uid, uint32_t number);
     void release(uint32_t uid, uint32_t number);
     /* Whether it runs. */
     bool signal(uint32_t uid, const SignalTask &call);
-    /* The process has ended, and so does all that it has asked for. */
+    /* The process has ended, and so does all that it has requested. */
     void owner_ended(uint32_t uid);
-    /* A daemon tells of one of its processes.  Whether that can be. */
+    /* A proxy reports one of its processes.  Whether that can be. */
     bool report(uint64_t agent, const TaskReport &report);
-    void agent_lost(uint64_t agent);
+    void agent_failed(uint64_t agent);
 
     /* A host that had none: what was to start there starts. */
     void daemon_came(const std::string &host, uint64_t agent);
@@ -126,12 +130,12 @@ class Places {
     bool any_at(uint64_t agent) const;
 
     /* By the allocator.  Grants are numbered 1, 2, 3, ...: one that is known changes nothing; false: one is missing
-     * before it.  More cannot be had now for a soft wish. */
-    bool grant(uint64_t number, uint64_t wish, const std::vector<std::string> &hosts);
+     * before it.  More cannot be had now for a soft slot request. */
+    bool grant(uint64_t number, uint64_t slot_request, const std::vector<std::string> &hosts);
     /* Whether it is open. */
-    bool refuse(uint64_t wish, const std::string &reason);
+    bool refuse(uint64_t slot_request, const std::string &reason);
     uint64_t granted() const { return granted_; }
-    const std::map<uint64_t, Wished> &wishes() const { return wishes_; }
+    const std::map<uint64_t, SlotRequest> &slot_requests() const { return slot_requests_; }
     /* All that it has given and not got back, and how many they are. */
     HostCounts given() const;
     /* Whether a request has it for itself. */
@@ -150,20 +154,20 @@ class Places {
     using Key = std::pair<uint32_t, uint32_t>;  /* uid, number */
     struct Request {
         State state = State::WAITING;
-        bool wanted = true;     /* somebody still asks */
+        bool wanted = true;     /* somebody still queries */
         std::string wanted_host;        /* or MPIX_ANYWHERE */
         std::string info;
         bool hard = false, alone = false;       /* on its host */
         Host host;
         uint64_t since = 0;     /* order of arrival */
         int64_t until_ms = -1;  /* then it waits no more; -1: for ever */
-        uint64_t wish = 0;      /* it waits for this one; 0: none */
+        uint64_t slot_request = 0;      /* it waits for this one; 0: none */
         bool in_world = false;  /* it starts with others */
         std::string program;    /* that has been started, for people */
-        std::vector<Order> late;        /* for its daemon, once that tells that it has started */
+        std::vector<Order> late;        /* for its proxy, once it reports that it has started */
     };
     struct Load {
-        size_t places = 0;      /* of a host, that requests have */
+        size_t slots = 0;       /* of a host, that requests have */
         size_t alone = 0;       /* of those, on a host of their own */
     };
     struct Idle {
@@ -172,42 +176,42 @@ class Places {
     };
     using Table = std::map<Key, Request>;
 
-    std::string why_never(uint32_t uid, const AllocatePlaces &call, const std::vector<Request> &requests) const;
+    std::string why_never(uint32_t uid, const AllocateSlots &call, const std::vector<Request> &requests) const;
     std::string why_never_beside(const std::vector<Request> &requests) const;
     static bool is_at(const Request &request, uint64_t agent);
     const Host *find_host(const std::string &name) const;
     const Host *choose(const std::string &wanted, bool alone = false) const;
     bool suits(const Host &host, const std::string &wanted, bool alone) const;
     Load load(const Host &host) const;
-    bool give_place(const Key &key, Request &request);
+    bool assign_slot(const Key &key, Request &request);
     bool take_idle(Request &request);
     std::vector<Table::iterator> waiting();
     void give_waiting();
-    void wish_for(uint32_t uid, const AllocatePlaces &call);
-    void one_less(uint64_t wish, WishEnd end, const std::string &reason);
-    void give_up(Table::iterator it, WishEnd end, const std::string &reason);
+    void request_size(uint32_t uid, const AllocateSlots &call);
+    void one_less(uint64_t slot_request, SizeRequestEnd end, const std::string &reason);
+    void give_up(Table::iterator it, SizeRequestEnd end, const std::string &reason);
     void give_back_idle(const std::function<bool(const Idle &)> &which);
     void order(const Key &key, Request &request, task_order kind, const std::string &bytes = "");
     Table::iterator over(Table::iterator it);
-    Table::iterator drop(Table::iterator it, WishEnd end, const std::string &reason);
+    Table::iterator drop(Table::iterator it, SizeRequestEnd end, const std::string &reason);
 
     std::vector<Host> hosts_;
     std::unordered_map<std::string, size_t> host_at_;   /* by name, in hosts_ */
     std::unordered_map<std::string, Load> loads_;       /* by name of the host, also of one that is lost */
     int64_t now_ms_ = 0;
     size_t now_ = 0, ever_ = 0;
-    std::function<uint64_t()> next_wish_;       /* empty: there is no allocator */
+    std::function<uint64_t()> next_slot_request_;       /* empty: there is no allocator */
     uint64_t granted_ = 0;
-    std::map<uint64_t, Wished> wishes_;         /* open ones */
+    std::map<uint64_t, SlotRequest> slot_requests_;     /* open ones */
     std::vector<Idle> idle_;    /* granted, and of no request */
     std::vector<Notice> notices_;
     size_t held_ = 0;           /* requests that are not WAITING */
     uint64_t arrivals_ = 0;
-    uint32_t place_number_ = 0;
+    uint32_t slot_number_ = 0;
     Table requests_;
     std::vector<Event> events_;
     std::vector<Order> orders_;
-    std::map<std::string, std::vector<Order>> awaiting_;        /* a daemon on this host */
+    std::map<std::string, std::vector<Order>> awaiting_;        /* a proxy on this host */
 };
 
 }  // namespace elastic

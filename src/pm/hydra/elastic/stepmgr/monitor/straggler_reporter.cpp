@@ -1,0 +1,295 @@
+/* See straggler_reporter.h: reports at growing intervals, and the end of a program in an agreed adaptation.  P8. */
+
+#include "stepmgr/monitor/straggler_reporter.h"
+
+#include <algorithm>
+
+namespace elastic {
+
+namespace {
+
+constexpr char NO_REPLY[] =
+    "the node daemons have not connected, or have not answered, on these nodes:";
+
+}  // namespace
+
+void StragglerReporter::schedule_straggler_report()
+{
+    state_.adaptation->straggler_wait_ms = straggler_ms_;
+    state_.adaptation->straggler_report_ms = straggler_ms_ > 0 ? state_.now_ms + straggler_ms_ : -1;
+}
+
+void StragglerReporter::report_stragglers()
+{
+    Adaptation &a = *state_.adaptation;
+    a.straggler_wait_ms = std::min(a.straggler_wait_ms * 2, std::max(STRAGGLER_WAIT_MAX_MS, straggler_ms_));
+    a.straggler_report_ms = state_.now_ms + a.straggler_wait_ms;
+    if (state_.mode == InitMode::SETS && a.state != AdaptState::JOINING)
+        report_pset_change_stragglers();
+    else if (a.state == AdaptState::AGREED)
+        query_counts(a.agents);
+    else if (a.state == AdaptState::FREEZING)
+        report_proxy_stragglers();
+    else if (a.state == AdaptState::JOINING)
+        report_joining_stragglers();
+}
+
+void StragglerReporter::check_time()
+{
+    const auto &a = state_.adaptation;
+    if (a && a->straggler_report_ms >= 0 && state_.now_ms >= a->straggler_report_ms)
+        report_stragglers();
+}
+
+void StragglerReporter::proxy_disconnected(const Agent &agent)
+{
+    auto &a = state_.adaptation;
+    if (a && a->counts_pending.erase(agent) > 0 && a->counts_pending.empty())
+        counts_complete();
+}
+
+void StragglerReporter::report_joining_stragglers()
+{
+    std::vector<RankCount> late;
+    for (const Process &process : state_.world.processes(state_.adaptation->group)) {
+        if (!process.ready)
+            late.push_back({&process, {}});
+    }
+    notify_stragglers(std::string("these joining processes do not wait in ") +
+                      (state_.mode == InitMode::SETS ? "MPI_Session_init" : "MPI_Comm_adapt_begin") + " yet", late);
+}
+
+/* SL3; and what nobody requests, or answers. */
+void StragglerReporter::report_pset_change_stragglers()
+{
+    const Adaptation &a = *state_.adaptation;
+    std::vector<RankCount> late;
+    auto add = [&](const Process &process) {
+        if (a.awaited.contains(process.uid) && !process.ended)
+            late.push_back({&process, {}});
+    };
+    for (const Process *member : state_.world.members())
+        add(*member);
+    if (a.state == AdaptState::TAKEN && a.change.joining > 0) {
+        for (const Process &process : state_.world.processes(a.group))
+            add(process);
+        return notify_stragglers("these joining processes have not returned from MPI_Session_init yet", late);
+    }
+    if (a.state == AdaptState::TAKEN)
+        return notify_stragglers("these processes are to leave, which has been accepted, and have not ended", late);
+    log_stragglers({});
+    /* Before that no process gets a reply about process sets. */
+    const PsetChangeWait wait = hooks_.pset_change_wait();
+    if (!wait.agents.empty())
+        notify_waiting(NO_REPLY + hosts_of(wait.agents));
+    else if (a.state == AdaptState::TOLD)
+        notify_waiting("process " + std::to_string(wait.notified_uid) +
+                       " has been told of it, and has neither accepted nor declined it");
+    else if (a.state == AdaptState::OFFERED || a.state == AdaptState::ORPHANED)
+        notify_waiting("no process has asked for it, with a set that it fits to");
+}
+
+void StragglerReporter::query_counts(const std::set<Agent> &agents)
+{
+    Adaptation &a = *state_.adaptation;
+    a.counts.clear();
+    a.counts_pending.clear();
+    for (const Agent &agent : agents) {
+        if (!state_.world.disconnected(agent))
+            a.counts_pending.insert(agent);
+    }
+    state_.post(a.counts_pending, STEP_COUNTS, a.epoch, {});
+    if (a.counts_pending.empty())
+        counts_complete();
+}
+
+void StragglerReporter::on_counts(const Agent &agent, uint32_t epoch, const std::vector<CountReport> &reports)
+{
+    bool awaited = state_.adaptation && epoch == state_.adaptation->epoch &&
+                   state_.adaptation->counts_pending.erase(agent) > 0;
+    if (!awaited)
+        return;                 /* of an adaptation that has ended meanwhile */
+    for (const CountReport &report : reports) {
+        const Process *process =
+            report.rank > INT32_MAX ? nullptr
+                                    : state_.world.find(agent.group, static_cast<int>(report.rank));
+        if (process && process->proxy == agent.proxy)
+            state_.adaptation->counts.push_back({process, report});
+    }
+    if (state_.adaptation->counts_pending.empty())
+        counts_complete();
+}
+
+void StragglerReporter::counts_complete()
+{
+    Adaptation &a = *state_.adaptation;
+    if (a.state == AdaptState::AGREED) {
+        report_member_stragglers();
+        return;
+    }
+    if (a.state == AdaptState::ENDING)
+        check_ending();
+}
+
+void StragglerReporter::start_ending()
+{
+    state_.adaptation->straggler_report_ms = -1;
+    state_.adaptation->ending_until_ms = state_.now_ms + ENDING_WAIT_MS;
+    query_counts(state_.adaptation->agents);
+}
+
+void StragglerReporter::ending_time()
+{
+    Adaptation &a = *state_.adaptation;
+    if (a.ending_until_ms >= 0 && state_.now_ms >= a.ending_until_ms) {
+        hooks_.raise(state_.ending ? AdaptEvent::PROGRAM_OVER : AdaptEvent::WINDOW_BROKEN);
+    } else if (a.ending_query_ms >= 0 && state_.now_ms >= a.ending_query_ms) {
+        a.ending_query_ms = -1;
+        query_counts(a.agents);
+    }
+}
+
+/* What the boards say about those who ended and those who live.  One who ended with its slot still
+ * in the window died there.  One who ended otherwise has either committed, and then everybody is in commit
+ * at least (others are on their way out of it: wait for them), or never was notified, or ignored it (the program
+ * is over; queried twice, because a commit may just be on its way here). */
+void StragglerReporter::check_ending()
+{
+    Adaptation &a = *state_.adaptation;
+    bool died_inside = false, notified_died = false, inside = false, alone = false, living = false;
+    for (const RankCount &c : a.counts) {
+        if (!a.commit_pending.contains(c.process->agent()))
+            continue;
+        bool joining = state_.is_joining(*c.process), ended = c.process->ended;
+        uint32_t phase = c.report.phase;
+        died_inside |= ended && (is_inside(phase) || phase == PMI_ADAPT_PHASE_JOINING);
+        notified_died |= ended && phase == PMI_ADAPT_PHASE_TOLD;
+        inside |= !ended && !joining && (is_inside(phase) || phase == PMI_ADAPT_PHASE_TOLD);
+        alone |= !ended && !joining && is_inside(phase) && phase != PMI_ADAPT_PHASE_COMMIT;
+        living |= !ended && !joining;
+    }
+    if (died_inside || (notified_died && inside) || alone) {
+        hooks_.raise(AdaptEvent::WINDOW_BROKEN);
+    } else if (!inside && state_.ending && (a.ending_confirmed || !living)) {
+        hooks_.raise(AdaptEvent::PROGRAM_OVER);
+    } else {
+        a.ending_confirmed = !inside && state_.ending;
+        a.ending_query_ms = state_.now_ms + ENDING_QUERY_MS;
+        if (inside)             /* all answer, and somebody is yet to commit */
+            a.ending_until_ms = state_.now_ms + ENDING_WAIT_MS;
+    }
+}
+
+void StragglerReporter::report_member_stragglers()
+{
+    const Adaptation &a = *state_.adaptation;
+    std::vector<RankCount> late, idle, over, inside;
+    for (const RankCount &c : a.counts) {
+        bool committed = !a.commit_pending.contains(c.process->agent());
+        if (c.process->ended || committed)
+            continue;
+        if (is_inside(c.report.phase))
+            inside.push_back(c);
+        else if (c.process->world_rank < 0)
+            continue;           /* they wait in begin since before the agreement */
+        else if (c.report.phase == PMI_ADAPT_PHASE_TOLD)
+            idle.push_back(c);
+        else if (c.report.phase == PMI_ADAPT_PHASE_IGNORED)
+            over.push_back(c);
+        else if (c.report.count < a.target)
+            late.push_back(c);
+    }
+    auto by_rank = [](const RankCount &x, const RankCount &y) {
+        return x.process->world_rank < y.process->world_rank;
+    };
+    std::sort(late.begin(), late.end(), by_rank);
+    std::sort(idle.begin(), idle.end(), by_rank);
+    std::sort(over.begin(), over.end(), by_rank);
+    if (!late.empty())
+        notify_stragglers("probe number " + std::to_string(a.target) + " is agreed on and not reached by",
+                          late);
+    else if (!idle.empty())
+        notify_stragglers("these have been told and have not called MPI_Comm_adapt_begin", idle);
+    else if (!over.empty())
+        notify_stragglers("these have been told and have called MPI_Finalize without MPI_Comm_adapt_begin", over);
+    else if (!inside.empty())
+        report_window_stragglers(std::move(inside));
+}
+
+/* Before the agreement, and all joining processes wait in begin: it is the proxies' turn, or joining processes
+ * do not get on with their preparations. */
+void StragglerReporter::report_proxy_stragglers()
+{
+    const Adaptation &a = *state_.adaptation;
+    log_stragglers({});
+    if (a.prepare_pending.empty())
+        notify_waiting(NO_REPLY + hosts_of(a.freeze_pending));
+    else
+        notify_waiting("joining processes do not prepare in MPI_Comm_adapt_begin on these nodes:" +
+                       hosts_of(a.prepare_pending));
+}
+
+/* " a, b" */
+std::string StragglerReporter::hosts_of(const std::set<Agent> &agents) const
+{
+    std::set<std::string> hosts;
+    for (const Agent &agent : agents)
+        hosts.insert(state_.world.host_of(agent));
+    std::string text;
+    for (const std::string &host : hosts)
+        text += (text.empty() ? " " : ", ") + host;
+    return text;
+}
+
+void StragglerReporter::notify_stragglers(const std::string &what, const std::vector<RankCount> &late)
+{
+    std::string text;
+    for (size_t i = 0; i < std::min(late.size(), STRAGGLER_TEXT_RANKS_MAX); i++) {
+        bool joining = late[i].process->world_rank < 0;
+        text += (text.empty() ? " " : ", ") + state_.describe(*late[i].process) +
+                (joining || state_.mode == InitMode::SETS ? ""
+                                                          : " (" + std::to_string(late[i].report.count) + " probes)");
+    }
+    if (late.size() > STRAGGLER_TEXT_RANKS_MAX)
+        text += " and " + std::to_string(late.size() - STRAGGLER_TEXT_RANKS_MAX) + " more";
+    log_stragglers(late);
+    notify_waiting(what + ":" + text);
+}
+
+void StragglerReporter::log_stragglers(const std::vector<RankCount> &late)
+{
+    Json ranks = Json::array();
+    for (size_t i = 0; i < std::min(late.size(), STRAGGLER_EVENT_RANKS_MAX); i++) {
+        const Process &process = *late[i].process;
+        bool joining = process.world_rank < 0;
+        ranks.push_back({{"rank", joining ? process.rank : process.world_rank},
+                         {"joining", joining},
+                         {"kind", kind_of(process)},
+                         {"host", process.host},
+                         {"count", late[i].report.count},
+                         {"phase", late[i].report.phase},
+                         {"phase_ms", late[i].report.phase_ms}});
+    }
+    state_.log("behind", {{"target", state_.adaptation->target},
+                          {"waited_ms", waited_ms()},
+                          {"total", late.size()},
+                          {"ranks", ranks}});
+}
+
+int64_t StragglerReporter::waited_ms() const
+{
+    const Adaptation &a = *state_.adaptation;
+    return state_.now_ms - (a.agreed_ms > 0 ? a.agreed_ms : a.requested_ms);
+}
+
+void StragglerReporter::notify_waiting(const std::string &what)
+{
+    const Adaptation &a = *state_.adaptation;
+    state_.effects.notify_user(state_.effects.context,
+                               ("adaptation " + std::to_string(a.epoch) + " (" +
+                                std::to_string(a.old_size) + " -> " + std::to_string(a.change.new_size) +
+                                " processes) waits for " + std::to_string(waited_ms()) + " ms: " + what +
+                                "; nothing is ended because of this").c_str());
+}
+
+}  // namespace elastic

@@ -1,0 +1,56 @@
+/*
+ * The addresses ("business cards") of processes that change through sets, and which process has received which:
+ * whoever is answered something of a set gets the business cards of its members along with it, each once, so that it
+ * need not query when it makes a communicator.  SI8.
+ *
+ * Owned by Sets; no effects.  Only living processes have business cards and have received any.
+ */
+
+#ifndef ELASTIC_PSET_BC_TABLE_H_INCLUDED
+#define ELASTIC_PSET_BC_TABLE_H_INCLUDED
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stepmgr/common/pset_members.h"
+
+namespace elastic {
+
+class PsetBcTable {
+  public:
+    static constexpr size_t TOLD_BYTES_MAX = 1 << 20;   /* in one answer; the rest is sent later */
+
+    using Bc = std::pair<uint32_t, std::string>;        /* uid and text */
+
+    /* "" is none.  A process has one business card for ever. */
+    void give(uint32_t uid, const std::string &bc);
+    /* Nothing: it has not given one. */
+    const std::string *find(uint32_t uid) const;
+    /* Those of these members that this process has not received, its own among them. */
+    std::vector<Bc> lacking(uint32_t uid, const SetMembers &members) const;
+    /* The same; it has been from now on. */
+    std::vector<Bc> notify(uint32_t uid, const SetMembers &members);
+    /* Whether it lacks none but these. */
+    bool lacks_only(uint32_t uid, const SetMembers &members, const std::set<uint32_t> &bcs) const;
+    /* This living process has received these in another way. */
+    void notified(uint32_t uid, const SetMembers &bcs);
+    void disconnected(uint32_t uid);
+
+  private:
+    /* Intervals of uids, by their first one: one after the last.  They do not touch. */
+    using Intervals = std::map<uint32_t, uint32_t>;
+
+    static void add(Intervals &intervals, uint32_t first, uint32_t end);
+
+    std::map<uint32_t, std::string> bcs_;       /* by uid */
+    std::map<uint32_t, Intervals> notified_;    /* by uid: whose business cards it has */
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_PSET_BC_TABLE_H_INCLUDED */

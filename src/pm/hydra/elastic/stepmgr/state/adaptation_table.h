@@ -1,0 +1,91 @@
+/*
+ * One adaptation as a table: state and event give the next state and what is done.  A pair that is
+ * not listed is not an error of the job: it is logged and counted by the caller, and nothing else
+ * happens.  SPEC six steps, P4, P7, E3, E4, C7.
+ */
+
+#ifndef ELASTIC_ADAPTATION_TABLE_H_INCLUDED
+#define ELASTIC_ADAPTATION_TABLE_H_INCLUDED
+
+#include <span>
+
+namespace elastic {
+
+enum class AdaptState {
+    ACCEPTED,                   /* nothing has been done yet */
+    LAUNCHING,                  /* step 2: the joining group is being started, placement not known */
+    JOINING,                    /* step 3: its processes initialise */
+    FREEZING,                   /* step 4: plan and freeze are sent, ceilings are awaited */
+    AGREED,                     /* step 5: the target is sent; it can no longer be withdrawn */
+    ENDING,                     /* AGREED, but a process has ended by itself: is anybody in the window? */
+    OFFERED,                    /* through sets: to be announced to the first that queries */
+    TOLD,                       /* that one may accept or decline */
+    ORPHANED,                   /* it has ended without doing so: the same is announced to the next that queries */
+    TAKEN,                      /* accepted: joining processes return, leaving ones may end */
+    COMMITTED,                  /* step 6 */
+    WITHDRAWN,
+    FAILED
+};
+
+enum class AdaptEvent {
+    NOBODY_JOINS,               /* accepted, and there is nothing to launch */
+    LAUNCHED,                   /* accepted, and the launch was taken on */
+    LAUNCH_REFUSED,
+    PLACED,                     /* the joining group's placement is known */
+    ALL_READY,
+    PLAN_TOO_LARGE,             /* for the proxies; nothing has been sent */
+    ALL_FROZEN,
+    ALL_COMMITTED,
+    WITHDRAW,                   /* by the client, or the deadline passed */
+    JOB_ENDED,                  /* before agreement: a member has ended by itself */
+    JOINER_LOST,                /* a joining process or its proxy has died */
+    MEMBER_LOST,                /* a pre-existing process or its proxy has died */
+    PARTICIPANT_ENDED,          /* after agreement: a process has ended by itself */
+    PROGRAM_OVER,               /* ... because the program is over, and nobody is in the window */
+    WINDOW_BROKEN,              /* ... and others wait for it */
+    ASKED,                      /* through sets: by a process that can be sent */
+    TAKE,
+    DECLINE,
+    TELLER_ENDED,               /* the process that was notified */
+    ABANDONED,                  /* ... and others wait for those who would join */
+    ALL_THERE,                  /* the joining processes have initialised, or the leaving ones have ended */
+    ADDED                       /* all there, and others are to leave for it */
+};
+
+enum class AdaptAction {
+    NONE,
+    SEND_PLAN,                  /* and freeze */
+    SEND_TARGET,
+    RELEASE,                    /* the world is the new one */
+    START_JOINERS,              /* let them return from their first MPI_Session_init */
+    COMPLETE,                   /* the processes are those after the change */
+    OFFER_REMOVAL,              /* after the addition of a request that does both */
+    REMOVE_JOINERS,             /* boards are untouched so far */
+    THAW,                       /* and remove the joining processes */
+    ASK_COUNTS,
+    ABORT_STEP
+};
+
+struct AdaptTransition {
+    AdaptState state;
+    AdaptEvent event;
+    AdaptState next;
+    AdaptAction action;
+};
+
+/* nullptr if the pair is not listed. */
+const AdaptTransition *find_row(std::span<const AdaptTransition> table, AdaptState state, AdaptEvent event);
+const AdaptTransition *find_transition(AdaptState state, AdaptEvent event);
+/* The same of a change through process sets (pset_change_table.cpp). */
+const AdaptTransition *find_set_transition(AdaptState state, AdaptEvent event);
+
+bool is_end(AdaptState state);
+/* Whether the application knows nothing yet, so that the adaptation can be undone (P7, E3). */
+bool before_agreement(AdaptState state);
+
+const char *to_string(AdaptState state);
+const char *to_string(AdaptEvent event);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_ADAPTATION_TABLE_H_INCLUDED */

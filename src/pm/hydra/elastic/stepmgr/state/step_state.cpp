@@ -1,0 +1,62 @@
+/* See step_state.h. */
+
+#include "stepmgr/state/step_state.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace elastic {
+
+StepState::StepState(const step_config &config, const step_effects &step_effects)
+    : step_id(config.step_id ? config.step_id : ""), unix_ms_at_zero(config.unix_ms_at_zero),
+      programs(config.programs), managed(config.managed), range_min(config.range_min), range_max(config.range_max),
+      effects(step_effects), journal(step_id, config, effects)
+{
+}
+
+bool StepState::is_joining(const Process &process) const
+{
+    return adaptation && adaptation->group == process.group && process.world_rank < 0;
+}
+
+bool StepState::is_leaving(const Process &process) const
+{
+    return adaptation && std::binary_search(adaptation->change.leaving.begin(), adaptation->change.leaving.end(),
+                                            process.world_rank);
+}
+
+std::string StepState::describe(const Process &process) const
+{
+    std::string where = " on node " + process.host;
+    if (process.world_rank >= 0)
+        return "rank " + std::to_string(process.world_rank) + where;
+    if (is_joining(process))
+        return "joining rank " + std::to_string(process.rank) + where;
+    return "process " + std::to_string(process.uid) + ", which has left the world," + where;
+}
+
+void StepState::log(const char *event, Json fields)
+{
+    Json all = Json::object();
+    if (adaptation) {
+        all["request"] = adaptation->request;
+        all["epoch"] = adaptation->epoch;
+    }
+    all.update(fields);
+    journal.add(now_ms, event, all);
+}
+
+void StepState::post(const std::set<Agent> &agents, step_command command, uint32_t about_epoch,
+                     std::string_view payload)
+{
+    std::vector<step_agent> to;
+    for (const Agent &agent : agents) {
+        if (!world.disconnected(agent) || separate_groups.contains(agent.group))
+            to.push_back({agent.group, agent.proxy});
+    }
+    if (!to.empty())
+        effects.send(effects.context, to.data(), static_cast<int>(to.size()), command, about_epoch, payload.data(),
+                     payload.size());
+}
+
+}  // namespace elastic

@@ -1,0 +1,66 @@
+/*
+ * The state of a job step that its components share: configuration, clock, world, adaptation under way, journal.
+ * Step (step.h) owns it, and each component holds a reference.  Components do not know each other: they read and write
+ * this state, and Step passes events and results between them.
+ */
+
+#ifndef ELASTIC_STEP_STATE_H_INCLUDED
+#define ELASTIC_STEP_STATE_H_INCLUDED
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "stepmgr/common/journal.h"
+#include "stepmgr/common/world.h"
+#include "stepmgr/state/adaptation.h"
+#include "stepmgr/stepmgr.h"
+
+namespace elastic {
+
+struct StepState {
+    StepState(const step_config &config, const step_effects &step_effects);
+
+    std::string step_id;
+    int64_t unix_ms_at_zero = 0;
+    int programs = 0;           /* launched together; 0: not known */
+    bool managed = false;       /* a resource manager decides */
+    int range_min = 0, range_max = 0;   /* 0: not given */
+    step_effects effects;
+    Journal journal;
+
+    int64_t now_ms = 0;
+    World world;
+    InitMode mode = InitMode::UNKNOWN;
+    bool ending = false;        /* a member has ended: nothing is offered any more */
+    bool over = false;          /* all members have ended */
+    bool broken = false;        /* the job ends, but not by itself */
+    uint32_t epoch = 0;         /* last committed */
+    int64_t epoch_began_ms = 0; /* time of that commit, or of the last initialisation */
+    std::optional<Adaptation> adaptation;
+    uint64_t requests = 0;      /* number of size and slot requests so far */
+    std::set<int> killed_groups;
+    std::set<int> separate_groups;      /* groups outside of the world: process requests, relay proxies */
+    std::map<uint32_t, Agent> callers;  /* by uid: processes that have called and not ended */
+
+    uint64_t unix_now_ms() const { return static_cast<uint64_t>(unix_ms_at_zero + now_ms); }
+    bool adapts() const { return mode == InitMode::ADAPTIVE || mode == InitMode::SETS; }
+    bool is_joining(const Process &process) const;
+    bool is_leaving(const Process &process) const;
+    bool is_apart(int group) const { return killed_groups.contains(group) || separate_groups.contains(group); }
+    /* For messages: "rank 3 on node a". */
+    std::string describe(const Process &process) const;
+
+    /* An event of the adaptation under way, or of the step if there is none. */
+    void log(const char *event, Json fields);
+    /* Sends to those of the proxies that are connected. */
+    void post(const std::set<Agent> &agents, step_command command, uint32_t about_epoch, std::string_view payload);
+    void notify_user(const std::string &text) { effects.notify_user(effects.context, text.c_str()); }
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_STEP_STATE_H_INCLUDED */

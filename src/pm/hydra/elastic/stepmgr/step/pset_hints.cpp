@@ -1,0 +1,134 @@
+/*
+ * See step.h: what a program says of the sizes that it can do with (MPIX_Session_add_scheduling_hints).  The sizes
+ * limit --adapt-range, and a size that the job does not have is a size request (step_size_request.cpp), as is
+ * everything where a resource manager decides; the keys that nobody knows here are for that.  What is wrong is not
+ * followed, and no error.  SR10, SC2.
+ */
+
+#include "stepmgr/step/step.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace elastic {
+
+namespace {
+
+constexpr size_t EVENT_KEYS_MAX = 32, EVENT_VALUE_MAX = 128;
+
+template <class Number> std::optional<Number> number_of(const std::string &text)
+{
+    Number number{};
+    auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+    bool whole = !text.empty() && status == std::errc() && end == text.data() + text.size();
+    return whole ? std::optional(number) : std::nullopt;
+}
+
+/* A program's hints while they are read: which of them are followed. */
+class Hints {
+  public:
+    explicit Hints(const SetData &given) : given_(given) {}
+
+    /* A number of processes, by its name or the one that others have given it; 0: it is not there, or none. */
+    int size(const char *key, const char *published)
+    {
+        for (const char *name : {key, published}) {
+            auto found = given_.find(name);
+            auto value = found == given_.end() ? std::nullopt : number_of<int>(found->second);
+            if (value && *value >= 1 && *value <= SIZE_MAX_)
+                return follow(name), *value;
+        }
+        return 0;
+    }
+    std::optional<double> number(const char *key) const
+    {
+        auto found = given_.find(key);
+        return found == given_.end() ? std::nullopt : number_of<double>(found->second);
+    }
+    std::string text(const char *key)
+    {
+        auto found = given_.find(key);
+        return found == given_.end() ? "" : (follow(key), found->second);
+    }
+    void follow(const std::string &key) { followed_.insert(key); }
+    void unfollow(std::initializer_list<const char *> keys)
+    {
+        for (const char *key : keys)
+            followed_.erase(key);
+    }
+    std::string followed() const
+    {
+        std::string list;
+        for (const std::string &key : followed_)
+            list += (list.empty() ? "" : ",") + key;
+        return list;
+    }
+
+  private:
+    static constexpr int SIZE_MAX_ = 1 << 20;
+    const SetData &given_;
+    std::set<std::string> followed_;
+};
+
+}  // namespace
+
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const AddHints &call)
+{
+    if (std::string error = cannot_be_dynamic(); !error.empty())
+        return error;
+    if (state_.mode != InitMode::SETS)
+        become_dynamic();
+    if (!state_.managed && !size_source_.range())
+        return SetAnswer().number(0).data({}).bytes();
+    Hints hints(call.hints);
+    Range sizes = {std::max(1, hints.size("mpix_size_min", "mpi_num_procs_min")),
+                   hints.size("mpix_size_max", "mpi_num_procs_max")};
+    int preferred = hints.size("mpix_size_preferred", "mpi_num_procs_pref");
+    sizes.max = sizes.max == 0 ? INT32_MAX : sizes.max;
+    std::string reason = hints.text("mpix_reason");
+    if (sizes.min > sizes.max || (!state_.managed && !size_source_.limit(sizes))) {
+        hints.unfollow({"mpix_size_min", "mpi_num_procs_min", "mpix_size_max", "mpi_num_procs_max"});
+        sizes = {1, INT32_MAX};
+    }
+    if (!state_.managed)
+        sizes = *size_source_.range();
+    if (preferred != 0 && (preferred < sizes.min || preferred > sizes.max)) {
+        hints.unfollow({"mpix_size_preferred", "mpi_num_procs_pref"});
+        preferred = 0;
+    }
+    Policy *policy = size_source_.policy();
+    if (auto deviation = hints.number("manager_std_dev"); deviation && policy && policy->set_deviation(*deviation))
+        hints.follow("manager_std_dev");
+    if (auto change = hints.number("manager_change_prob"); change && policy && policy->set_probability(*change))
+        hints.follow("manager_change_prob");
+    if (request_rate_.allows(state_.now_ms)) {
+        Json given = Json::object();
+        for (auto hint = call.hints.begin(); hint != call.hints.end() && given.size() < EVENT_KEYS_MAX; ++hint)
+            given[hint->first] = hint->second.substr(0, EVENT_VALUE_MAX);
+        state_.journal.add(state_.now_ms, "hints", {{"uid", process.uid}, {"hints", given}});
+        request_size_for_hints(sizes, preferred, reason);
+    }
+    SetData notified = {{"mpix_accepted", hints.followed()}};
+    if (const auto &range = size_source_.range()) {
+        notified["mpix_size_min"] = std::to_string(range->min);
+        notified["mpix_size_max"] = std::to_string(range->max);
+    }
+    return SetAnswer().number(1).data(notified).bytes();
+}
+
+/* Somebody else's size request is not replaced, and the same one not made twice. */
+void Step::request_size_for_hints(const Range &sizes, int preferred, const std::string &reason)
+{
+    drop_ended();
+    int present = state_.world.size();
+    SizeRequest size_request;
+    size_request.size = preferred != 0 ? preferred : std::clamp(present, sizes.min, sizes.max);
+    size_request.size_min = sizes.min;
+    size_request.size_max = sizes.max == INT32_MAX ? std::max(present, size_request.size) : sizes.max;
+    size_request.reason = reason;
+    bool is_open = size_request_ && (!size_request_->holders.empty() || size_request_->is_same(size_request));
+    if (size_request.size != present && !is_open && !pset_request_ && !state_.ending)
+        replace_size_request(size_request);
+}
+
+}  // namespace elastic

@@ -1,0 +1,357 @@
+/* See step.h: what the rows of adaptation_table.h do. */
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+
+#include "stepmgr/step/step.h"
+
+namespace elastic {
+
+namespace {
+
+constexpr size_t LAUNCH_ERROR_BYTES = 1024;
+constexpr int64_t PACE_MS = 2;  /* proxies see how fast the program probes */
+
+const char *to_string(Source source)
+{
+    switch (source) {
+        case Source::SCHEDULE: return "schedule";
+        case Source::POLICY: return "policy";
+        case Source::CLIENT: return "client";
+        case Source::WISH: return "wish";
+        case Source::PROGRAM: return "program";
+    }
+    return "?";
+}
+
+std::string sizes_of(const Adaptation &adaptation)
+{
+    return std::to_string(adaptation.old_size) + " -> " +
+           std::to_string(adaptation.change.new_size) + " processes";
+}
+
+}  // namespace
+
+Adaptation &Step::accept(Source source, const std::string &origin, const ChangeRequest &requested,
+                         const Change &change)
+{
+    assert(!state_.adaptation);
+    Adaptation &a = state_.adaptation.emplace();
+    a.request = next_request_++;
+    a.source = source;
+    a.origin = origin;
+    a.requested = requested;
+    a.change = change;
+    a.old_size = state_.world.size();
+    a.epoch = state_.epoch + 1; /* a withdrawn adaptation's number is used again: boards count on it */
+    a.reason = origin;
+    a.requested_ms = state_.now_ms;
+    Json fields = {{"source", to_string(source)},
+                   {"old_size", a.old_size},
+                   {"size", change.new_size},
+                   {"joining", change.joining},
+                   {"leaving", change.leaving}};
+    if (requested.program)
+        fields["program"] = *requested.program;
+    if (!requested.tag.empty())
+        fields["tag"] = requested.tag;
+    state_.log("requested", fields);
+    return a;
+}
+
+/* What a schedule or policy wants.  An entry that cannot be applied is skipped, with a line. */
+void Step::offer(const Offer &offer)
+{
+    auto change = resolve(offer.change);
+    if (!change) {
+        state_.journal.add(state_.now_ms, "skipped", {{"origin", offer.origin}, {"reason", change.error()}});
+        bool same_size = offer.change.size == state_.world.size() && !offer.change.leave;
+        if (!same_size)
+            state_.effects.notify_user(state_.effects.context,
+                                       (offer.origin + " is skipped: " + change.error()).c_str());
+        return;
+    }
+    if (std::string why = tasks_.why_no_capacity(change.value().new_size); !why.empty()) {
+        state_.journal.add(state_.now_ms, "skipped", {{"origin", offer.origin}, {"reason", why}});
+        size_source_.postpone(state_.now_ms);
+        return;
+    }
+    accept(size_source_.is_schedule() ? Source::SCHEDULE : Source::POLICY, offer.origin, offer.change,
+           change.value());
+    begin();
+}
+
+void Step::begin()
+{
+    stragglers_.schedule_straggler_report();
+    if (state_.mode == InitMode::SETS)
+        return begin_set_change();
+    if (state_.adaptation->change.joining > 0)
+        launch();
+    else
+        raise(AdaptEvent::NOBODY_JOINS);
+}
+
+void Step::launch()
+{
+    Adaptation &a = *state_.adaptation;
+    if (state_.mode == InitMode::SETS && next_uid_ + static_cast<uint32_t>(a.change.joining) > PMI_SET_PROCESSES_MAX)
+        return raise(AdaptEvent::LAUNCH_REFUSED,
+                     "a job that changes through process sets can have " + std::to_string(PMI_SET_PROCESSES_MAX) +
+                         " processes over its life, and has had " + std::to_string(next_uid_) +
+                         ": end it, and start it anew from a checkpoint");
+    a.first_uid = next_uid_;
+    next_uid_ += static_cast<uint32_t>(a.change.joining);       /* never used again, even if it fails */
+    if (state_.mode == InitMode::SETS)
+        sets_.propose(a.first_uid, static_cast<uint32_t>(a.change.joining));
+    state_.log("launching", {{"joining", a.change.joining}, {"hosts", a.requested.hosts}});
+    std::vector<const char *> hosts;
+    for (const std::string &host : a.requested.hosts)
+        hosts.push_back(host.c_str());
+    char error[LAUNCH_ERROR_BYTES] = "";
+    int group = -1;
+    int status = state_.effects.launch(
+        state_.effects.context, a.epoch, a.change.joining, a.requested.program.value_or(0), a.old_size, a.first_uid,
+        a.source == Source::PROGRAM, hosts.data(), static_cast<int>(hosts.size()), &group, error, sizeof error);
+    if (status != 0) {
+        raise(AdaptEvent::LAUNCH_REFUSED,
+              error[0] ? error : "the joining processes could not be started");
+        return;
+    }
+    a.group = group;
+    raise(AdaptEvent::LAUNCHED);
+}
+
+void Step::raise(AdaptEvent event, const std::string &why)
+{
+    const AdaptTransition *row = state_.mode == InitMode::SETS ? find_set_transition(state_.adaptation->state, event)
+                                                               : find_transition(state_.adaptation->state, event);
+    if (!row) {
+        unexpected(std::string(to_string(event)) + " while " + to_string(state_.adaptation->state));
+        return;
+    }
+    state_.adaptation->state = row->next;
+    if (state_.adaptation->end_reason.empty())
+        state_.adaptation->end_reason = why;    /* the first cause; others follow from it */
+    perform(row->action);
+    if (state_.adaptation && is_end(state_.adaptation->state)) {
+        if (state_.mode == InitMode::SETS)
+            end_set_change();
+        if (state_.adaptation->added > 0 && state_.adaptation->state != AdaptState::COMMITTED)
+            keep_addition();
+        finish();
+    }
+}
+
+void Step::perform(AdaptAction action)
+{
+    switch (action) {
+        case AdaptAction::NONE:
+            return;
+        case AdaptAction::SEND_PLAN:
+            return send_plan();
+        case AdaptAction::SEND_TARGET:
+            return send_target();
+        case AdaptAction::RELEASE:
+            return release();
+        case AdaptAction::START_JOINERS:
+            return release_joining();
+        case AdaptAction::OFFER_REMOVAL:
+            return offer_removal();
+        case AdaptAction::COMPLETE:
+            return complete_set_change();
+        case AdaptAction::REMOVE_JOINERS:
+            return remove_joining();
+        case AdaptAction::THAW:
+            return thaw();
+        case AdaptAction::ASK_COUNTS:
+            return stragglers_.start_ending();
+        case AdaptAction::ABORT_STEP:
+            return abort_step();
+    }
+}
+
+/* Step 4 begins: from here on boards know.  The plan goes first on each connection, so that it is
+ * in place before anybody can be notified.  The world gets it when the joining processes have taken it in:
+ * a message that reaches one of them while it learns its sender's address would never be received. */
+void Step::send_plan()
+{
+    Adaptation &a = *state_.adaptation;
+    a.ready_ms = state_.now_ms;
+    stragglers_.schedule_straggler_report();
+    a.pre_agents = World::agents_of(state_.world.members());
+    a.agents = a.pre_agents;
+    std::span<const Process> joining;
+    if (a.group >= 0) {
+        joining = state_.world.processes(a.group);
+        for (const Process &process : joining)
+            a.prepare_pending.insert(process.agent());
+        a.agents.insert(a.prepare_pending.begin(), a.prepare_pending.end());
+    }
+    a.plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason, a.source == Source::PROGRAM}, a.change,
+                        state_.world.members(), joining);
+    state_.log("plan", {{"bytes", a.plan.size()}, {"daemons", a.agents.size()}});
+    if (a.plan.size() > STEP_PAYLOAD_MAX)
+        return raise(AdaptEvent::PLAN_TOO_LARGE,
+                     "the addresses of " + std::to_string(a.old_size + a.change.joining) + " processes are " +
+                         std::to_string(a.plan.size()) + " bytes, and node daemons take " +
+                         std::to_string(STEP_PAYLOAD_MAX) + " at once: ask for a smaller world");
+    a.freeze_pending = a.pre_agents;
+    a.commit_pending = a.agents;
+    send(a.prepare_pending, STEP_PLAN, a.plan);
+    if (a.prepare_pending.empty())
+        send_plan_to_world();
+}
+
+/* Processes that probe soon have prepared themselves when they are notified, and stand still for a
+ * shorter time.  Those that do not are not waited for. */
+void Step::send_plan_to_world()
+{
+    Adaptation &a = *state_.adaptation;
+    send(a.pre_agents, STEP_PLAN, a.plan);
+    a.plan.clear();
+    planned_epoch_ = a.epoch;
+    a.paced_ms = state_.now_ms + (margin_ == 0 ? std::min(PACE_MS, prepare_ms_) : 0);
+    std::set_difference(a.agents.begin(), a.agents.end(), a.greeted.begin(), a.greeted.end(),
+                        std::inserter(a.prepare_hoped, a.prepare_hoped.end()));
+    freeze_in(prepare_ms_);
+}
+
+void Step::freeze_in(int64_t ms)
+{
+    state_.adaptation->freeze_at_ms = state_.now_ms + std::max<int64_t>(ms, 0);
+    if (ms <= 0)
+        send_freeze();
+}
+
+void Step::send_freeze()
+{
+    state_.adaptation->freeze_at_ms = -1;
+    state_.adaptation->freeze_sent = true;
+    for (const Agent &agent : state_.adaptation->pre_agents)
+        freezes_unanswered_[agent]++;
+    send(state_.adaptation->pre_agents, STEP_FREEZE, write_number(margin_));
+}
+
+void Step::send_target()
+{
+    Adaptation &a = *state_.adaptation;
+    a.agreed_ms = state_.now_ms;
+    stragglers_.schedule_straggler_report();
+    state_.log("target", {{"target", a.target}});
+    add_coming_world();
+    send(a.agents, STEP_TARGET, write_number(a.target));
+}
+
+/* Step 6: the new world is the world. */
+void Step::release()
+{
+    Adaptation &a = *state_.adaptation;
+    state_.epoch = a.epoch;
+    state_.epoch_began_ms = state_.now_ms;
+    std::vector<Process *> left = state_.world.commit(a.change, a.group);
+    if (statistics_.sizes.size() < SUMMARY_SIZES_MAX)
+        statistics_.sizes.push_back(state_.world.size());
+    statistics_.launch_ms += a.ready_ms - a.requested_ms;
+    statistics_.agree_ms += a.agreed_ms - a.ready_ms;
+    statistics_.window_ms += state_.now_ms - a.agreed_ms;
+    send(a.agents, STEP_RELEASE, {});
+    finish();
+    depart(left);
+    if (state_.world.living() == 0)
+        job_over();
+}
+
+void Step::depart(const std::vector<Process *> &left)
+{
+    if (left.empty())
+        return;
+    Departure departure{last_end_.request, static_cast<int>(left.size()), {}, {}};
+    for (Process *process : left) {
+        process->left_epoch = state_.epoch;
+        departure.uids.push_back(process->uid);
+        departure.hosts[process->host]++;
+        size_request_without(*process, "the process that has made it has left");
+    }
+    departures_[state_.epoch] = std::move(departure);
+    for (Process *process : left) {
+        if (process->ended)     /* it did not wait to be released */
+            left_process_over(*process);
+    }
+}
+
+void Step::thaw()
+{
+    send(state_.adaptation->pre_agents, STEP_THAW, {});
+    remove_joining();
+}
+
+void Step::remove_joining()
+{
+    if (state_.adaptation->group < 0)
+        return;
+    state_.killed_groups.insert(state_.adaptation->group);
+    state_.effects.kill_group(state_.effects.context, state_.adaptation->group);
+}
+
+void Step::abort_step()
+{
+    state_.ending = state_.broken = true;
+    std::string what =
+        "adaptation " + std::to_string(state_.adaptation->epoch) + " (" + sizes_of(*state_.adaptation) + ")";
+    state_.adaptation->end_reason =
+        termination_.empty() ? state_.adaptation->end_reason + ", after " + what +
+                                   " was agreed on and before all processes had committed it"
+                             : termination_ + " while " + what + " was under way, and no process goes on";
+    state_.effects.abort_step(state_.effects.context, state_.adaptation->end_reason.c_str());
+}
+
+/* The one end of the request. */
+void Step::finish()
+{
+    Adaptation &a = *state_.adaptation;
+    const char *result = to_string(a.state);
+    bool committed = a.state == AdaptState::COMMITTED;
+    Json fields = {{"source", to_string(a.source)},
+                   {"old_size", a.old_size},
+                   {"size", committed ? a.change.new_size : a.old_size},
+                   {"joining", a.change.joining},
+                   {"leaving", a.change.leaving},
+                   {"duration_ms", state_.now_ms - a.requested_ms}};
+    if (!a.end_reason.empty())
+        fields["reason"] = a.end_reason;
+    state_.log(result, fields);
+
+    (committed                          ? statistics_.committed
+     : a.state == AdaptState::WITHDRAWN ? statistics_.withdrawn
+                                        : statistics_.failed)++;
+    if (a.state == AdaptState::WITHDRAWN && state_.ending && !state_.broken)
+        stragglers_.notify_unfinished();
+    if (a.state == AdaptState::FAILED && !state_.ending)
+        state_.effects.notify_user(state_.effects.context, ("adaptation " + std::to_string(a.epoch) + " (" +
+                                                            sizes_of(a) + ", " + a.origin + ") failed: " +
+                                                            a.end_reason + "; the job goes on as it was").c_str());
+    if (a.waiter) {
+        fields.update({{"request", a.request}, {"epoch", a.epoch}, {"result", result}});
+        state_.effects.reply(state_.effects.context, a.waiter->client,
+                             write_answer(a.waiter->id, {{"end", fields}}).c_str());
+    }
+    notify_unreceived();
+    last_end_ = {a.request, a.state, committed ? "" : a.end_reason};
+    Adaptation ended = std::move(*state_.adaptation);
+    state_.adaptation.reset();
+    if (state_.mode == InitMode::SETS && state_.world.living() < state_.world.size())
+        left_at_ms_ = state_.now_ms;
+    size_request_after(ended);
+    if (size_source_.ended(state_.now_ms, committed) && !state_.ending)
+        state_.effects.notify_user(state_.effects.context, "the adaptation policy stops: too many adaptations in "
+                                                           "a row were not committed");
+}
+
+void Step::send(const std::set<Agent> &agents, step_command command, std::string_view payload)
+{
+    state_.post(agents, command, state_.adaptation->epoch, payload);
+}
+
+}  // namespace elastic
