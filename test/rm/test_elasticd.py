@@ -23,6 +23,7 @@ import performance_tests  # noqa: E402
 import places_tests  # noqa: E402
 import restart_tests  # noqa: E402
 import session_tests  # noqa: E402
+import slurm_tests  # noqa: E402
 import survival_tests  # noqa: E402
 import why_tests  # noqa: E402
 import wish_tests  # noqa: E402
@@ -32,6 +33,7 @@ ALL = [
     *daemon_tests.TESTS, *wish_tests.TESTS, *restart_tests.TESTS, *hostile_tests.TESTS, *malleable_tests.TESTS,
     *performance_tests.TESTS, *why_tests.TESTS, *adaptation_kill_tests.TESTS, *session_tests.TESTS,
     *names_tests.TESTS, *places_tests.TESTS, *history_tests.TESTS, *survival_tests.TESTS, *attack_tests.TESTS,
+    *slurm_tests.TESTS,
 ]  # fmt: skip
 # These measure the speed of programs, which load of the machine changes.
 LOAD_SENSITIVE = {"cores_go_to_who_can_use_them", "submissions_are_fast"}

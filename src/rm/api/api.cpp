@@ -3,15 +3,15 @@
 
 #include "api/api.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <sstream>
 
 #include "api/name_holder.h"
 #include "api/web_files.h"
 #include "base/log.h"
+#include "base/signal_names.h"
 
 namespace elastic::rm {
 
@@ -90,27 +90,7 @@ ApiError not_found(const std::string &path)
             "there is no " + path.substr(0, 200) + ": see doc/admin/elasticd-api.md"};
 }
 
-constexpr std::pair<const char *, int> SIGNALS[] = {
-    {"INT", SIGINT},   {"TERM", SIGTERM}, {"HUP", SIGHUP},   {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},
-    {"USR2", SIGUSR2}, {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"KILL", SIGKILL}};
-
 }  // namespace
-
-int signal_number(const std::string &name)
-{
-    for (const auto &[known, number] : SIGNALS)
-        if (name == known)
-            return number;
-    return 0;
-}
-
-const char *signal_name(int number)
-{
-    for (const auto &[name, known] : SIGNALS)
-        if (number == known)
-            return name;
-    return "?";
-}
 
 Api::Api(Daemon &daemon) : daemon_(daemon), rate_(daemon.settings().rate_per_s) {}
 
@@ -393,6 +373,18 @@ Job Api::job_of(const Caller &caller, JobId id, const std::string &name, bool to
     return *found;
 }
 
+/* "job 3 has ended: CANCELLED at 2026-11-28T14:03:07, cancelled" */
+std::string Api::how_it_ended(const Job &job) const
+{
+    time_t seconds = daemon_.shown_ms(job.ended_ms) / 1000;
+    std::tm local = {};
+    char text[32] = "";
+    if (job.ended_ms != NEVER && localtime_r(&seconds, &local))
+        strftime(text, sizeof text, " at %Y-%m-%dT%H:%M:%S", &local);
+    return "job " + std::to_string(job.id) + " has ended: " + to_string(job.state) + text +
+        (job.reason.empty() ? "" : ", " + job.reason);
+}
+
 /* ---- changes --------------------------------------------------------------------------------- */
 
 void Api::ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done)
@@ -426,7 +418,7 @@ void Api::change_job(Call &call, EventContent content, JobId id)
     /* It is known without the core, which would store what is asked for. */
     const Job *known = daemon_.state().job(id);
     if (!known || is_end(known->state))
-        throw ApiError{409, "state", "job " + std::to_string(id) + " has ended"};
+        throw ApiError{409, "state", how_it_ended(known ? *known : job_of(call, true))};
     ask_core(call, std::move(content), [this, responder = call.responder, id](const Answer &) {
         const Job *job = daemon_.state().job(id);
         respond_json(responder, {{"job", job ? job_json(*job) : Json()}});
@@ -479,7 +471,7 @@ void Api::update(Call &call)
     if (body.has("name"))
         event.name = body.required_text("name", JOB_NAME_BYTES_MAX);
     if (body.has("time_limit_ms"))
-        event.time_limit_ms = read_time_limit(body, 0);
+        event.time_limit_ms = read_time_limit(body, 0, false);
     if (body.has("priority"))
         event.priority = read_priority(body, call.caller);
     if (body.has("min"))
@@ -498,7 +490,7 @@ void Api::signal(Call &call)
     BodyReader body(call.request.body);
     int number = signal_number(body.required_text("signal", 16));
     if (!number)
-        body.fail("signal", "must be INT, TERM, HUP, QUIT, USR1, USR2, CONT, TSTP or KILL");
+        body.fail("signal", "must be one of " + known_signals());
     body.finish();
     Job job = job_of(call, true);
     bool runs = is_placed(job.state) && job.step > 0 &&

@@ -32,10 +32,6 @@ template <class Value> Value stored(Result<Value> value)
     return std::move(value.value());
 }
 
-/* Of those that a job may be sent; 0: another. */
-int signal_number(const std::string &name);
-const char *signal_name(int number);
-
 /* Of a job's wish, for submissions and updates. */
 constexpr int64_t PROCESSES_MAX = 1048576, CORES_MAX = 4096;
 constexpr size_t JOB_NAME_BYTES_MAX = 128;
@@ -131,6 +127,7 @@ class Api {
     /* or an error. */
     const Job &owner_of_name(const Call &call);
     std::string reason_of(const Job &job) const;
+    std::string how_it_ended(const Job &job) const;
     std::string waiting_reason(const Job &job) const;
     Json fair_share_json(uint32_t uid) const;
     void add_forecast(Json &json, const Job &job) const;
@@ -180,7 +177,7 @@ class Api {
     void change_job(Call &call, EventContent content, JobId job);
     void change_name(Call &call, EventContent content, JobId job);
     JobSpec read_spec(const Call &call, Launch &launch, std::string &script, std::string &key);
-    int64_t read_time_limit(BodyReader &body, int64_t otherwise) const;
+    int64_t read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_none) const;
     int read_priority(BodyReader &body, const Caller &caller) const;
     void check_room(uint32_t uid, size_t bytes) const;
     void check_bytes(uint32_t uid, size_t bytes) const;

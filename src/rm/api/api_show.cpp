@@ -8,6 +8,7 @@
 #include "api/job_order.h"
 #include "api/name_holder.h"
 #include "api/report.h"
+#include "base/signal_names.h"
 #include "core/forecast.h"
 #include "core/policy/policy.h"
 #include "core/record.h"
@@ -161,8 +162,9 @@ void add_wish(Json &json, const JobSpec &spec)
 void add_launch(Json &json, const Launch &launch, const Job &job)
 {
     /* They are named when it starts. */
-    LaunchPaths paths =
-        paths_of(launch, job.id, job.started_name.empty() ? job.spec.name : job.started_name);
+    LaunchPaths paths = paths_of(
+        launch,
+        {job.id, job.started_name.empty() ? job.spec.name : job.started_name, job.spec.user});
     if (launch.warn_signal)
         json["limit_signal"] = {
             {"signal", signal_name(launch.warn_signal)}, {"before_ms", launch.warn_before_ms}};
@@ -514,9 +516,16 @@ bool Api::write_jobs(const std::shared_ptr<JobList> &list)
     }
     if (!is_last)
         return true;
-    bool more = list->more_found || list->written < list->all.size();
+    bool is_cut = list->written < list->all.size(), more = list->more_found || is_cut;
+    std::string last = "null";
+    if (more && list->order != JobOrder::QUEUE) {
+        if (!is_cut && list->page.last)
+            last = std::to_string(*list->page.last);
+        else if (list->written > 0)
+            last = std::to_string(list->all[list->written - 1]);
+    }
     respond_text(list->responder, "{\"jobs\":[" + list->text + "],\"more\":" +
-                                      (more ? "true" : "false") + "}\n");
+                                      (more ? "true" : "false") + ",\"last\":" + last + "}\n");
     return false;
 }
 

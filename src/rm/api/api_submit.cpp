@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "api/api.h"
+#include "base/signal_names.h"
 
 namespace elastic::rm {
 
@@ -16,7 +17,8 @@ constexpr size_t COMMAND_COUNT_MAX = 4096, COMMAND_BYTES_MAX = 1024 * 1024,
                  ENVIRONMENT_BYTES_MAX = 1024 * 1024;
 constexpr size_t SCRIPT_BYTES_MAX = 4 * 1024 * 1024, PATH_BYTES_MAX = 4095, KEY_BYTES_MAX = 40;
 constexpr int64_t PRIORITY_MAX = 1000000, BEGIN_MAX_MS = int64_t{1} << 45;      /* the year 3084 */
-constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{100} * 366 * 24 * 3600 * 1000;
+constexpr int64_t LONGEST_LIMIT_MS = int64_t{366} * 24 * 3600 * 1000;
+constexpr int64_t TIME_LIMIT_MAX_MS = 100 * LONGEST_LIMIT_MS;
 
 template <class Enum> Enum read_name(BodyReader &body, const char *name, Enum otherwise)
 {
@@ -32,6 +34,23 @@ template <class Enum> Enum read_name(BodyReader &body, const char *name, Enum ot
     body.fail(name, "must be one of " + known);
 }
 
+/* So many whole nodes.  Nodes are filled one after the other, so that some numbers of processes
+ * need fewer nodes. */
+void put_on_nodes(const BodyReader &body, JobSpec &spec, int nodes)
+{
+    spec.whole_nodes = true;
+    if (!spec.processes_per_node)
+        spec.processes_per_node = (spec.minimum + nodes - 1) / nodes;
+    int used = (spec.minimum + spec.processes_per_node - 1) / spec.processes_per_node;
+    if (used == nodes)
+        return;
+    std::string processes = std::to_string(spec.minimum) + " processes, at most " +
+        std::to_string(spec.processes_per_node) + " on each node, ";
+    body.fail("nodes", "is " + std::to_string(nodes) + ", but " + processes + "use " +
+                           std::to_string(used) + " nodes: give " + std::to_string(used) +
+                           " nodes, or a multiple of " + std::to_string(nodes) + " processes");
+}
+
 void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node)
 {
     spec.places = static_cast<int>(body.number("places", 0, SLOTS_MAX, 0));
@@ -39,17 +58,16 @@ void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node)
     spec.processes_per_node = static_cast<int>(body.number("processes_per_node", 1, CORES_MAX, 0));
     spec.whole_nodes = body.flag("exclusive", false);
     int nodes = static_cast<int>(body.number("nodes", 1, PROCESSES_MAX, 0));
-    int per_node = std::max(1, cores_of_node / spec.cores_per_process);
+    int per_node = spec.processes_per_node
+        ? spec.processes_per_node
+        : std::max(1, cores_of_node / spec.cores_per_process);
     int64_t least = nodes ? int64_t{nodes} * per_node : 1;
     spec.minimum =
         static_cast<int>(body.number("min", 1, PROCESSES_MAX, std::min(least, PROCESSES_MAX)));
     spec.maximum = static_cast<int>(body.number("max", 1, PROCESSES_MAX, spec.minimum));
     spec.preferred = static_cast<int>(body.number("preferred", 1, PROCESSES_MAX, 0));
-    if (nodes) {
-        spec.whole_nodes = true;
-        if (!spec.processes_per_node)
-            spec.processes_per_node = (spec.minimum + nodes - 1) / nodes;
-    }
+    if (nodes)
+        put_on_nodes(body, spec, nodes);
     BodyReader sizes = body.object("sizes");
     spec.size_rule = read_name(sizes, "rule", SizeRule::ANY);
     spec.size_multiple = static_cast<int>(sizes.number("of", 1, PROCESSES_MAX, 1));
@@ -109,6 +127,7 @@ void read_launch(BodyReader &body, Launch &launch, std::string &script)
     launch.is_script = body.has("script");
     if (launch.is_script && !script.starts_with("#!"))
         body.fail("script", "must begin with #! and the program that runs it, such as #!/bin/sh");
+    launch.slurm_environment = body.flag("slurm_environment", false);
     launch.directory = body.required_text("directory", PATH_BYTES_MAX);
     if (launch.directory[0] != '/')
         body.fail("directory", "must be an absolute path");
@@ -132,7 +151,7 @@ void read_limit_signal(BodyReader &body, const JobSpec &spec, Launch &launch)
     BodyReader given = body.object("limit_signal");
     launch.warn_signal = signal_number(given.required_text("signal", 16));
     if (!launch.warn_signal)
-        given.fail("signal", "must be INT, TERM, HUP, QUIT, USR1, USR2, CONT, TSTP or KILL");
+        given.fail("signal", "must be one of " + known_signals());
     launch.warn_before_ms = given.number("before_ms", 0, TIME_LIMIT_MAX_MS, 60000);
     given.finish();
     if (spec.time_limit_ms == 0)
@@ -151,11 +170,15 @@ int largest_node(const State &state)
 
 }  // namespace
 
-/* What is asked for, or the default, within what the system allows. */
-int64_t Api::read_time_limit(BodyReader &body, int64_t otherwise) const
+/* What is requested, or the default, within what the system allows; 0: none. */
+int64_t Api::read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_none) const
 {
     int64_t most_ms = daemon_.settings().max_time_limit_ms;
-    int64_t limit_ms = body.number("time_limit_ms", 1000, TIME_LIMIT_MAX_MS, otherwise);
+    int64_t limit_ms = body.number("time_limit_ms", 0, TIME_LIMIT_MAX_MS, otherwise);
+    if (body.has("time_limit_ms") && limit_ms < 1000 && (limit_ms > 0 || !may_be_none))
+        body.fail("time_limit_ms", "must be at least 1000");
+    if (body.has("time_limit_ms") && limit_ms == 0 && otherwise > 0 && most_ms == 0)
+        return LONGEST_LIMIT_MS;        /* 0 is the default */
     if (most_ms == 0 || (limit_ms > 0 && limit_ms <= most_ms))
         return limit_ms;
     if (body.has("time_limit_ms"))
@@ -200,7 +223,7 @@ JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, st
                           last_part(launch.command[0]).substr(0, JOB_NAME_BYTES_MAX));
     if (spec.name.empty())
         body.fail("name", "must not be empty");
-    spec.time_limit_ms = read_time_limit(body, daemon_.settings().default_time_limit_ms);
+    spec.time_limit_ms = read_time_limit(body, daemon_.settings().default_time_limit_ms, true);
     spec.priority = read_priority(body, call.caller);
     if (body.has("begin_ms"))
         spec.begin_ms =
@@ -233,10 +256,14 @@ void Api::check_room(uint32_t uid, size_t bytes) const
         throw ApiError{
             503,
             "full",
-            all >= settings.jobs_max ? "the queue is full (" + std::to_string(settings.jobs_max) +
-                    " jobs): submit again later"
-                                     : "you have " + std::to_string(own) +
-                    " jobs that have not ended, and more are not allowed: submit again later",
+            all >= settings.jobs_max
+                ? "the queue is full: " + std::to_string(all) + " jobs of all users, " +
+                    std::to_string(own) + " of them yours, have not ended (limits.jobs = " +
+                    std::to_string(settings.jobs_max) + "): submit again later"
+                : "you, user " + std::to_string(uid) + ", have " + std::to_string(own) +
+                    " jobs that have not ended (limits.jobs_per_user = " +
+                    std::to_string(settings.jobs_per_user_max) +
+                    "): wait for one, or cancel one, and submit again",
             "",
             {{"Retry-After", "60"}}};
     if (!daemon_.has_space())
@@ -251,9 +278,10 @@ void Api::check_room(uint32_t uid, size_t bytes) const
         throw ApiError{
             503,
             "full",
-            "the scripts, environments and commands of your jobs that have not ended would be more "
+            "scripts, environments and commands of your jobs that have not ended would be more "
             "than " +
-                std::to_string(settings.bytes_per_user_max) + " bytes: submit again later",
+                std::to_string(settings.bytes_per_user_max) +
+                " bytes (limits.bytes_per_user): wait for a job's end, and submit again",
             "",
             {{"Retry-After", "60"}}};
 }
@@ -269,7 +297,8 @@ void Api::check_bytes(uint32_t uid, size_t bytes) const
     throw ApiError{503,
                    "full",
                    "what is kept of your jobs would be more than " + std::to_string(most) +
-                       " bytes: the oldest that have ended are being forgotten; try again later",
+                       " bytes (limits.bytes_per_user): the oldest that have ended are being "
+                       "forgotten; try again later",
                    "",
                    {{"Retry-After", "5"}}};
 }

@@ -22,7 +22,7 @@ void head(std::ostringstream &out, const MetricInfo &info)
 template <class Value> void single(std::ostringstream &out, const MetricInfo &info, Value value)
 {
     head(out, info);
-    out << info.name << " " << value << "\n";
+    out << info.name << " " << Json(value).dump() << "\n"; /* all digits */
 }
 
 template <class Counts>
@@ -90,7 +90,8 @@ std::string Metrics::Histogram::text(const MetricInfo &info) const
             out << "+Inf";
         out << "\"} " << total << "\n";
     }
-    out << info.name << "_sum " << sum << "\n" << info.name << "_count " << total << "\n";
+    out << info.name << "_sum " << Json(sum).dump() << "\n"
+        << info.name << "_count " << total << "\n";
     return out.str();
 }
 

@@ -1,10 +1,13 @@
 /* Commands that change a job, a step or a node: resize, update, cancel, hold, release, drain,
  * resume. */
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include "stepmgr/common/change.h"
 #include "cli/commands.h"
+#include "cli/job_list.h"
 #include "cli/job_view.h"
 #include "cli/step_commands.h"
 #include "cli/target.h"
@@ -18,6 +21,7 @@ struct Changing {
     bool json = false;
     std::string id, reason, signal;
     std::vector<std::string> names;
+    JobFilter filter;           /* of cancel */
     ResizeWish resize;
     Elasticd elasticd;
 };
@@ -184,6 +188,73 @@ int cancel_one(Changing &options, const std::string &text)
                 "job " + target->id + " is cancelled");
 }
 
+/* One of a list; it is cancelled, or gets the signal. */
+int cancel_found(Changing &options, const Json &job)
+{
+    std::string id = text_of(job, "id"), path = "/v1/jobs/" + id;
+    Json body = Json::object();
+    if (!options.signal.empty())
+        body["signal"] = options.signal;
+    else if (!options.reason.empty())
+        body["reason"] = options.reason;
+    HttpAnswer answer = options.elasticd.request(
+        "POST", path + (options.signal.empty() ? "/cancel" : "/signal"), &body);
+    if (answer.error_code() == "state")
+        return DONE;            /* it has ended meanwhile */
+    if (!answer.ok())
+        return complain_about(answer);
+    if (options.json)
+        print_line(object_of(answer.body, "job").dump());
+    else
+        print_line("job " + id +
+                   (options.signal.empty() ? " is cancelled" : " gets " + options.signal));
+    return DONE;
+}
+
+/* All jobs that fit the filters; only root's reach beyond his own without -u. */
+int cancel_all(Changing &options)
+{
+    JobFilter filter = options.filter;
+    for (const std::string &name : options.names) {
+        int wrong = DONE;
+        auto id = job_number(name, wrong);
+        if (!id)
+            return wrong;
+        filter.ids += (filter.ids.empty() ? "" : ",") + *id;
+    }
+    if (names_an_end(filter.states))
+        return complain(USAGE, "--states: '" + filter.states + "': jobs that have ended cannot be "
+                                                               "cancelled");
+    filter.mine = filter.mine || (filter.user.empty() && geteuid() != 0);
+    filter.limit = 0;
+    std::vector<Json> jobs;
+    if (int code = get_jobs(options.elasticd, filter, "id", jobs))
+        return code;
+    int code = DONE;
+    bool any = false;
+    for (const Json &job : jobs) {
+        if (has_ended(job))     /* named by its number */
+            continue;
+        any = true;
+        int result = cancel_found(options, job);
+        code = code == DONE ? result : code;
+    }
+    if (!any && !options.json)
+        print_line("no job that waits or runs fits");
+    return code;
+}
+
+int run_cancel(Changing &options)
+{
+    if (!options.filter.is_empty())
+        return cancel_all(options);
+    if (options.names.empty())
+        return complain(USAGE,
+                        "name jobs, or choose them with --me, -u, -n or -t: elastic cancel 3");
+    return for_each_name(options,
+                         [&](const std::string &name) { return cancel_one(options, name); });
+}
+
 void add_cancel(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Changing>();
@@ -191,15 +262,14 @@ void add_cancel(CLI::App &app, int &code)
         app, "cancel",
         "end jobs; of a step: withdraw the adaptation under way, if it is not agreed on yet",
         options->json);
-    command->add_option("ID", options->names, "jobs ('elastic queue') or steps ('elastic ps')")
-        ->required();
+    command->add_option("ID", options->names, "jobs ('elastic queue') or steps ('elastic ps')");
+    add_owner_filters(*command, options->filter);
+    command->add_option("-t,--states,--state", options->filter.states,
+                        "only in these states, such as PD,R");
     command->add_option("--reason", options->reason, "kept with the job");
     command->add_option("-s,--signal", options->signal,
                         "do not end it, send it this signal, such as USR1");
-    command->callback([options, &code] {
-        code = for_each_name(*options,
-                             [&](const std::string &name) { return cancel_one(*options, name); });
-    });
+    command->callback([options, &code] { code = run_cancel(*options); });
 }
 
 /* ---- update ---------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/nearest_command.h"
 #include "cli/output.h"
 
 #ifndef ELASTIC_VERSION
@@ -23,6 +24,22 @@
 namespace elastic {
 
 namespace {
+
+std::vector<std::string> command_names(const CLI::App &app)
+{
+    std::vector<std::string> names;
+    for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+        names.push_back(command->get_name());
+    return names;
+}
+
+int no_such_command(const std::string &word, const std::vector<std::string> &names)
+{
+    std::string nearest = nearest_command(word, names);
+    return complain(USAGE, "there is no command '" + word + "'" +
+                               (nearest.empty() ? "" : ": do you mean 'elastic " + nearest + "'?") +
+                               " ('elastic --help' lists all)");
+}
 
 int run(int argc, char **argv)
 {
@@ -51,6 +68,10 @@ int run(int argc, char **argv)
             words.insert(words.end(), line.options.begin(), line.options.end());
         }
     }
+    std::vector<std::string> names = command_names(app);
+    if (!words.empty() && !words.front().starts_with("-") &&
+        std::ranges::find(names, words.front()) == names.end())
+        return no_such_command(words.front(), names);
     std::reverse(words.begin(), words.end());   /* as CLI11 wants it */
     try {
         app.parse(words);

@@ -9,6 +9,7 @@
 
 #include "cli/nested_start.h"
 #include "cli/peer.h"
+#include "cli/unreachable.h"
 #include "step_socket.h"
 
 namespace elastic {
@@ -17,9 +18,6 @@ namespace {
 
 constexpr const char *USER_SOCKET_NAME = "elasticd.sock";
 constexpr const char *ROOT_SOCKET = "/run/elasticd/elasticd.sock";
-constexpr const char *NOT_RUNNING = "no elasticd runs here: start one with 'elasticd' (this "
-                                    "machine becomes the cluster), or name one with "
-                                    "ELASTICD_SOCKET or ELASTICD_URL";
 
 std::string from_environment(const char *name)
 {
@@ -151,6 +149,20 @@ int Exchange::check_server(void *context, char *, char *, int, int)
     return exchange.stranger_.empty() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
+void Exchange::abort_when(std::function<bool()> interrupted)
+{
+    interrupted_ = std::move(interrupted);
+    curl_easy_setopt(curl_.get(), CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl_.get(), CURLOPT_XFERINFOFUNCTION, check_interrupted);
+    curl_easy_setopt(curl_.get(), CURLOPT_XFERINFODATA, this);
+}
+
+/* curl calls it once a second at least. */
+int Exchange::check_interrupted(void *context, curl_off_t, curl_off_t, curl_off_t, curl_off_t)
+{
+    return static_cast<Exchange *>(context)->interrupted_() ? 1 : 0;
+}
+
 size_t Exchange::receive(char *data, size_t size, size_t count, void *context)
 {
     Exchange &exchange = *static_cast<Exchange *>(context);
@@ -192,15 +204,16 @@ HttpAnswer Elasticd::request(const std::string &method, const std::string &path,
     answer.problem = error_;
     for (const Address &address : addresses_) {
         Exchange exchange(address, method, path, body, patience);
+        if (interrupted_)
+            exchange.abort_when(interrupted_);
         answer = exchange.finish(curl_easy_perform(exchange.handle()));
         if (!answer.refused_connection) {
             addresses_ = {Address(address)};    /* also should it go away and come back */
             break;
         }
     }
-    if (answer.refused_connection && getenv("ELASTICD_SOCKET") == nullptr &&
-        getenv("ELASTICD_URL") == nullptr)
-        answer.problem = NOT_RUNNING;
+    if (answer.refused_connection)
+        answer.problem = why_unreachable(addresses_);
     return answer;
 }
 

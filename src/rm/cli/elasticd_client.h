@@ -9,6 +9,7 @@
 #include <curl/curl.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,6 +55,9 @@ class Exchange {
     Exchange(const Exchange &) = delete;
     Exchange &operator=(const Exchange &) = delete;
     CURL *handle() { return curl_.get(); }
+    /* The exchange ends without an answer, within a second, once this is true.  It is called once a
+     * second at least. */
+    void abort_when(std::function<bool()> interrupted);
     /* Once curl has finished with this result. */
     HttpAnswer finish(CURLcode result);
 
@@ -61,7 +65,9 @@ class Exchange {
     static size_t receive(char *data, size_t size, size_t count, void *context);
     static curl_socket_t open_socket(void *context, curlsocktype purpose, curl_sockaddr *address);
     static int check_server(void *context, char *, char *, int, int);
+    static int check_interrupted(void *context, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 
+    std::function<bool()> interrupted_;
     curl_socket_t socket_ = CURL_SOCKET_BAD;
     std::string stranger_;      /* who listens there and may not get anything */
     std::unique_ptr<CURL, void (*)(CURL *)> curl_;
@@ -91,11 +97,18 @@ class Elasticd {
     /* For Exchange; known after the first answered request. */
     const Address &address() const { return addresses_.at(0); }
 
+    /* Requests from now on end without an answer once this is true; null: never. */
+    void interrupt_when(std::function<bool()> interrupted)
+    {
+        interrupted_ = std::move(interrupted);
+    }
+
     static std::string escaped(const std::string &text);
 
   private:
     std::vector<Address> addresses_;
     std::string error_;         /* why there are none */
+    std::function<bool()> interrupted_;
 };
 
 /* Prints what went wrong and returns the exit code for it. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstring>
 #include <sstream>
 
 #include "stepmgr/common/change.h"
@@ -137,14 +138,13 @@ std::optional<Error> add_times(const JobOptions &options, Json &request)
 Json chosen_environment(const std::string &choice, const Environment &all)
 {
     Json chosen = Json::object();
-    if (choice == "ALL") {
-        for (const auto &[name, value] : all)
-            chosen[name] = value;
-        return chosen;
-    }
     /* Without PATH no program is found, so that it is always there. */
-    std::istringstream names(choice == "NONE" ? "PATH" : "PATH," + choice);
+    std::istringstream names("PATH," + choice);
     for (std::string name; std::getline(names, name, ',');) {
+        if (name == "ALL")
+            chosen.update(Json(all));
+        if (name == "ALL" || name == "NONE" || name == "NIL")
+            continue;
         size_t equals = name.find('=');
         auto found = all.find(name.substr(0, equals));
         if (equals != std::string::npos)
@@ -153,6 +153,19 @@ Json chosen_environment(const std::string &choice, const Environment &all)
             chosen[name] = found->second;
     }
     return chosen;
+}
+
+/* What elasticd would not replace. */
+bool has_unknown_pattern(const std::string &path)
+{
+    for (size_t at = path.find('%'); at != path.npos; at = path.find('%', at + 1)) {
+        at++;
+        if (at < path.size() && path[at] >= '1' && path[at] <= '9')
+            at++;
+        if (at >= path.size() || !strchr("jAxu%", path[at]))
+            return true;
+    }
+    return false;
 }
 
 std::string absolute(const std::string &path, const std::string &working_directory)
@@ -222,14 +235,15 @@ void add_job_options(CLI::App &command, JobOptions &options)
                      "wait again, instead of failing, when a node or the step is lost");
     last(command.add_option("-D,--chdir", options.directory,
                             "working directory (default: the present one)"));
-    last(command.add_option("-o,--output", options.output,
-                            "file for standard output: %j is the job's number, %x its name"));
+    last(command.add_option(
+        "-o,--output", options.output,
+        "file for standard output: %j is the job's number, %x its name, %u its user"));
     last(command.add_option("-e,--error", options.error,
                             "file for standard error (default: as --output)"));
     last(command.add_option("-i,--input", options.input, "file for standard input"));
     last(command.add_option(
         "--export", options.environment,
-        "environment of the job: ALL, NONE, or names and NAME=VALUE with commas"));
+        "environment of the job, with commas: ALL, NONE, names, NAME=VALUE"));
     command.add_flag("-l,--label", options.label, "write the rank before each line of output");
     command
         .add_option("--mpiexec", options.mpiexec, "a further option for mpiexec (may be repeated)")
@@ -253,8 +267,7 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
         auto seconds = parse_time_limit(options.time_limit);
         if (!seconds)
             return Error{"-t: " + seconds.error()};
-        if (seconds.value() > 0)
-            request["time_limit_ms"] = seconds.value() * 1000;
+        request["time_limit_ms"] = seconds.value() * 1000;
     }
     if (auto error = add_times(options, request))
         return *error;
@@ -271,6 +284,10 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
                                                                   {"error", options.error},
                                                                   {"input", options.input}};
     for (const auto &[name, value] : texts) {
+        if (name != texts[0].first && has_unknown_pattern(value))
+            return Error{"--" + std::string(name) + ": '" + value + "': names of files may have " +
+                         "%j or %A (number of the job), %5j (with zeros before it), %x (name), %u "
+                         "(user) and %%"};
         if (!value.empty())
             request[name] = value;
     }

@@ -35,7 +35,7 @@ struct JobOptions {
     std::string speedup, expect;        /* "amdahl:0.02", "linear"; a time; empty: not given */
     std::string begin, after, after_any, after_ok, limit_signal;
     std::optional<int> priority;
-    std::string environment = "ALL"; /* "ALL", "NONE", or names and NAME=VALUE, comma-separated */
+    std::string environment = "ALL"; /* comma-separated: "ALL", "NONE", names, NAME=VALUE */
     std::vector<std::string> mpiexec;   /* further options for it */
     std::vector<std::string> psets;     /* process sets that hold all processes of the launch */
 };

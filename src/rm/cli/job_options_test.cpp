@@ -63,7 +63,7 @@ TEST(JobOptionsTest, sizes_times_and_folders)
     EXPECT_EQ(request_of(options)["mpiexec"],
               Json({"-prepend-rank", "-l", "--pset", "app://main", "--pset", "app://all"}));
     options.time_limit = "unlimited";
-    EXPECT_FALSE(request_of(options).contains("time_limit_ms"));
+    EXPECT_EQ(request_of(options)["time_limit_ms"], 0) << "even where there is a default";
 }
 
 TEST(JobOptionsTest, environment)
@@ -74,6 +74,20 @@ TEST(JobOptionsTest, environment)
     options.environment = "X,MISSING,NEW=a=b";
     EXPECT_EQ(request_of(options)["environment"],
               (Json{{"PATH", "/bin"}, {"X", "1"}, {"NEW", "a=b"}}));
+    options.environment = "ALL,NEW=2,X=3";
+    EXPECT_EQ(request_of(options)["environment"],
+              (Json{{"PATH", "/bin"}, {"HOME", "/root"}, {"X", "3"}, {"NEW", "2"}}));
+}
+
+TEST(JobOptionsTest, names_of_files)
+{
+    JobOptions options;
+    options.output = "%x/%5j-%A.%u%%";
+    EXPECT_EQ(request_of(options)["output"], options.output);
+    for (const char *wrong : {"%", "x%N", "%0j", "%5", "%12j", "a%%%t"}) {
+        options.output = wrong;
+        EXPECT_FALSE(job_request(options, "/", {})) << wrong;
+    }
 }
 
 TEST(JobOptionsTest, messages_name_the_option)

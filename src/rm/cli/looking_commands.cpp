@@ -1,13 +1,12 @@
 /* Commands that look: ps, queue, show, history, nodes, events, version. */
 
 #include <CLI/CLI.hpp>
-#include <pwd.h>
-#include <unistd.h>
 
 #include <ctime>
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/job_list.h"
 #include "cli/job_view.h"
 #include "cli/step_commands.h"
 #include "cli/step_connection.h"
@@ -23,11 +22,11 @@ namespace {
 
 constexpr int LIST_MAX = 10000;         /* what the interface gives at once */
 struct Looking {
-    bool json = false, all = false, mine = false, no_header = false, follow = false;
-    std::string id, user, name, states, ids;
+    bool json = false, no_header = false, follow = false;
+    std::string id;
     std::vector<std::string> names;
     int64_t since = 0;
-    int limit = 0;
+    JobFilter filter;
     Elasticd elasticd;
 };
 
@@ -38,62 +37,13 @@ int64_t present_ms()
     return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
 }
 
-/* "?a=1&b=x%20y" of what is not empty. */
-std::string query(const std::vector<std::pair<const char *, std::string>> &parameters)
-{
-    std::string text;
-    for (const auto &[name, value] : parameters) {
-        if (!value.empty())
-            text += (text.empty() ? "?" : "&") + std::string(name) + "=" + Elasticd::escaped(value);
-    }
-    return text;
-}
-
-std::string my_name()
-{
-    const passwd *user = getpwuid(getuid());
-    return user ? user->pw_name : std::to_string(getuid());
-}
-
 /* ---- queue ----------------------------------------------------------------------------------- */
-
-/* All pages of a list of jobs; DONE and the jobs, or an exit code. */
-int get_jobs(Looking &options, const std::string &order, std::vector<Json> &jobs)
-{
-    std::string user = options.mine ? my_name() : options.user;
-    std::string last;
-    while (true) {
-        Json answer;
-        size_t missing =
-            options.limit > 0 ? static_cast<size_t>(options.limit) - jobs.size() : LIST_MAX;
-        const char *page = order == "-id" ? "before" : "after";
-        std::string path =
-            "/v1/jobs" + query({{"order", order},
-                                {"user", user},
-                                {"name", options.name},
-                                {"state", options.states},
-                                {"ids", options.ids},
-                                {"all", options.all ? "true" : ""},
-                                {page, last},
-                                {"skip", order == "queue" && !jobs.empty()
-                                             ? std::to_string(jobs.size())
-                                             : ""},
-                                {"limit", std::to_string(std::min<size_t>(missing, LIST_MAX))}});
-        if (int code = options.elasticd.get(path, answer))
-            return code;
-        for (const Json &job : list_of(answer, "jobs"))
-            jobs.push_back(job);
-        bool more = bool_or(answer, "more", false) && !list_of(answer, "jobs").empty();
-        if (!more || (options.limit > 0 && jobs.size() >= static_cast<size_t>(options.limit)))
-            return DONE;
-        last = order == "queue" ? "" : text_of(jobs.back(), "id");
-    }
-}
 
 int run_queue(Looking &options)
 {
     std::vector<Json> jobs;
-    if (int code = get_jobs(options, options.all ? "id" : "queue", jobs))
+    bool has_ends = options.filter.all || names_an_end(options.filter.states);
+    if (int code = get_jobs(options.elasticd, options.filter, has_ends ? "id" : "queue", jobs))
         return code;
     Table table = queue_table();
     int64_t now_ms = present_ms();
@@ -110,10 +60,8 @@ int run_queue(Looking &options)
 
 void add_filters(CLI::App *command, Looking &options)
 {
-    command->add_option("-u,--user", options.user, "only this user's");
-    command->add_flag("--me", options.mine, "only mine");
-    command->add_option("-n,--name", options.name, "only of this name");
-    command->add_option("-j,--jobs", options.ids, "only these, such as 3,5,8");
+    add_owner_filters(*command, options.filter);
+    command->add_option("-j,--jobs", options.filter.ids, "only these, such as 3,5,8");
     command->add_flag("--noheader", options.no_header, "no headings");
 }
 
@@ -122,8 +70,9 @@ void add_queue(CLI::App &app, int &code)
     auto options = std::make_shared<Looking>();
     CLI::App *command = add_command(app, "queue", "list jobs that run or wait", options->json);
     add_filters(command, *options);
-    command->add_option("-t,--states", options->states, "only in these states, such as R,PD");
-    command->add_flag("-a,--all", options->all, "jobs that have ended, too");
+    command->add_option("-t,--states,--state", options->filter.states,
+                        "only in these states, such as R,PD");
+    command->add_flag("-a,--all", options->filter.all, "jobs that have ended, too");
     command->callback([options, &code] { code = run_queue(*options); });
 }
 
@@ -220,9 +169,9 @@ int run_history(Looking &options)
     if (!options.id.empty())
         return job_history(options, options.id);
     std::vector<Json> jobs;
-    if (options.states.empty())
-        options.states = "DONE,FAILED,CANCELLED";
-    if (int code = get_jobs(options, "-id", jobs))
+    if (options.filter.states.empty())
+        options.filter.states = "DONE,FAILED,CANCELLED";
+    if (int code = get_jobs(options.elasticd, options.filter, "-id", jobs))
         return code;
     Table table = history_table();
     for (auto job = jobs.rbegin(); job != jobs.rend(); ++job) {
@@ -239,13 +188,14 @@ int run_history(Looking &options)
 void add_history(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
-    options->limit = 100;
+    options->filter.limit = 100;
     CLI::App *command = add_command(
         app, "history", "list jobs that have ended, or all that happened to one", options->json);
     command->add_option("JOB", options->id, "one job");
     add_filters(command, *options);
-    command->add_option("-t,--states", options->states, "only in these states, such as F,CA");
-    command->add_option("--limit", options->limit, "only the last N (default 100)")
+    command->add_option("-t,--states,--state", options->filter.states,
+                        "only in these states, such as F,CA");
+    command->add_option("--limit", options->filter.limit, "only the last N (default 100)")
         ->check(CLI::Range(1, 10000000));
     command->callback([options, &code] { code = run_history(*options); });
 }

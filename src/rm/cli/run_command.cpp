@@ -1,6 +1,9 @@
 /* `elastic run`: submits a job and stands for it at the terminal until it has ended. */
 
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <functional>
+#include <optional>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -25,6 +28,23 @@ std::string working_directory()
     return path ? path.get() : "";
 }
 
+/* An end was signalled, and the answer has not come soon after.  With the answer, the job can be
+ * cancelled. */
+class Interrupted {
+  public:
+    bool operator()()
+    {
+        auto now = std::chrono::steady_clock::now();
+        if (!since_ && SignalDescriptor::has_end())
+            since_ = now;
+        return since_ && now - *since_ >= PATIENCE;
+    }
+
+  private:
+    static constexpr std::chrono::milliseconds PATIENCE{1500};
+    std::optional<std::chrono::steady_clock::time_point> since_;
+};
+
 int run_job(Run &options, const std::vector<std::string> &program)
 {
     if (program.empty())
@@ -43,8 +63,9 @@ int run_job(Run &options, const std::vector<std::string> &program)
     if (!pipes)
         return complain(UNREACHABLE, pipes.error());
     Elasticd elasticd;
+    Interrupted interrupted;
     Json job;
-    if (int code = submit_job(elasticd, request.value(), job))
+    if (int code = submit_job(elasticd, request.value(), job, std::ref(interrupted)))
         return code;
     return wait_for_job(elasticd, job, signals, pipes.value(), options.quiet, options.json);
 }

@@ -55,8 +55,9 @@ void add_inherited(Json &request)
 
 }  // namespace
 
-int submit_job(Elasticd &elasticd, Json request, Json &job)
+int submit_job(Elasticd &elasticd, Json request, Json &job, std::function<bool()> interrupted)
 {
+    elasticd.interrupt_when(interrupted);
     std::string key = random_key();
     if (!key.empty())
         request["key"] = key;
@@ -67,9 +68,15 @@ int submit_job(Elasticd &elasticd, Json request, Json &job)
         /* Once it has listened, a refused connection means that it is being restarted. */
         if (!is_passing(answer) && !(answered_once && answer.refused_connection))
             break;
+        if (interrupted && interrupted())
+            break;
         std::this_thread::sleep_for(PAUSE * i);
         answer = elasticd.request("POST", "/v1/jobs", &request);
     }
+    elasticd.interrupt_when(nullptr);
+    if (!answer.ok() && interrupted && interrupted())
+        return complain(UNREACHABLE, "interrupted before elasticd has answered: if it has received "
+                                     "the job, 'elastic queue --me' lists it");
     if (!answer.ok())
         return complain_about(answer);
     job = object_of(answer.body, "job");

@@ -10,8 +10,10 @@
 
 namespace elastic {
 
-/* DONE and the job; else complains and returns the exit code. */
-int submit_job(Elasticd &elasticd, Json request, Json &job);
+/* DONE and the job; else complains and returns the exit code.  Ends early, with a complaint, once
+ * `interrupted` is true and there is no answer. */
+int submit_job(Elasticd &elasticd, Json request, Json &job,
+               std::function<bool()> interrupted = nullptr);
 
 }  // namespace elastic
 

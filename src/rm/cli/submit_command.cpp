@@ -2,15 +2,18 @@
  * (--wait). */
 
 #include <CLI/CLI.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include "cli/commands.h"
 #include "cli/job_options.h"
 #include "cli/job_view.h"
 #include "cli/nested_start.h"
+#include "cli/slurm_lines.h"
 #include "cli/submission.h"
 #include "cli/wait_for_job.h"
 
@@ -22,6 +25,7 @@ constexpr size_t SCRIPT_MAX_BYTES = size_t{4} << 20;
 
 struct Submit {
     bool json = false, wait = false, parsable = false, program = false;
+    bool slurm_names = false;   /* the script was written for Slurm */
     std::string wrapped;
     JobOptions job;
 };
@@ -53,25 +57,33 @@ Result<std::string> read_script(const std::string &path)
     return text.str();
 }
 
-/* The options of the script's own lines, and over them those of the command line. */
+/* The options of the script's own lines, and over them those of the command line.  #ELASTIC lines
+ * go over #SBATCH lines. */
 Result<Submit> with_script_options(const Submit &given, const std::vector<std::string> &words,
                                    const std::string &script)
 {
+    auto slurm = slurm_options(script);
+    if (!slurm)
+        return Error{"#SBATCH, " + slurm.error()};
     auto own = script_options(script);
     if (!own)
         return Error{"#ELASTIC: " + own.error()};
-    if (own.value().empty())
+    if (own.value().empty() && !slurm.value().any)
         return given;
+    for (const std::string &note : slurm.value().notes)
+        std::cerr << "elastic: #SBATCH, " << printable(note) << "\n";
     CLI::App command("", "elastic submit");
     Submit options;
     add_submit_options(command, options);
-    std::vector<std::string> all = own.value();
+    options.slurm_names = slurm.value().any;
+    std::vector<std::string> all = slurm.value().words;
+    all.insert(all.end(), own.value().begin(), own.value().end());
     all.insert(all.end(), words.begin(), words.end());
     std::reverse(all.begin(), all.end());       /* as CLI11 wants it */
     try {
         command.parse(all);
     } catch (const CLI::ParseError &error) {
-        return Error{std::string("the script's #ELASTIC lines: ") + error.what()};
+        return Error{std::string("the script's #ELASTIC and #SBATCH lines: ") + error.what()};
     }
     return options;
 }
@@ -99,6 +111,26 @@ int wait_for_end(Elasticd &elasticd, Json job)
     return exit_code_of(job);
 }
 
+bool is_file(const std::string &path)
+{
+    struct stat found = {};
+    return stat(path.c_str(), &found) == 0 && !S_ISDIR(found.st_mode);
+}
+
+/* Whether the job will find it: in its directory, here (a script), or in its PATH. */
+bool is_there(const std::string &word, const Json &request)
+{
+    std::string folder = string_or(request, "directory", ".") + "/";
+    if (is_file(word) || (word.front() != '/' && is_file(folder + word)))
+        return true;
+    std::istringstream path(string_or(object_of(request, "environment"), "PATH", ""));
+    for (std::string entry; word.find('/') == word.npos && std::getline(path, entry, ':');) {
+        if (is_file(entry + "/" + word))
+            return true;
+    }
+    return false;
+}
+
 int submit(const Submit &options, const std::vector<std::string> &program,
            const std::string &script)
 {
@@ -108,6 +140,16 @@ int submit(const Submit &options, const std::vector<std::string> &program,
     if (!request)
         return complain(USAGE, request.error());
     request.value()["command"] = program;
+    if (options.slurm_names) {
+        request.value()["slurm_environment"] = true;
+        request.value()["environment"]["SLURM_SUBMIT_DIR"] = directory ? directory.get() : "";
+    }
+    bool is_elsewhere = getenv("ELASTICD_URL") != nullptr && getenv("ELASTICD_SOCKET") == nullptr;
+    if (script.empty() && !options.program && !is_elsewhere &&
+        (program.front().empty() || !is_there(program.front(), request.value())))
+        return complain(USAGE, "there is no '" + program.front() +
+                                   "' here, and none in PATH: is it misspelt? (--program submits "
+                                   "what only the nodes have)");
     if (!script.empty())
         request.value()["script"] = script;
     if (int code = start_in_allocation(options.parsable))
@@ -146,7 +188,8 @@ CLI::App *add_submit(CLI::App &app, const ProgramLine &line, int &code)
     add_submit_options(*command, *options);
     command->footer("What follows the options is a script (a file that begins with #!; its lines "
                     "#ELASTIC OPTIONS are\n"
-                    "options, too) or a program, with its arguments.");
+                    "options, too, and its lines #SBATCH OPTIONS are honoured as far as possible) "
+                    "or a program, with its arguments.");
     command->callback([options, &line, &code] { code = run_submit(*options, line); });
     return command;
 }

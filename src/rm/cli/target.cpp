@@ -48,7 +48,8 @@ std::optional<std::string> job_number(const std::string &text, int &code)
     std::string number = text.starts_with("job:") ? text.substr(4) : text;
     if (is_job_number(number))
         return number;
-    code = complain(USAGE, "'" + text + "' is no job's number: 'elastic queue' lists them");
+    code = complain(USAGE, "'" + text + "' is no job: a job has a number, such as 3 "
+                           "('elastic queue' lists them)");
     return std::nullopt;
 }
 
@@ -80,6 +81,12 @@ std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, i
         if (answer.ok())
             return Target{Target::JOB, text};
         code = complain_about(answer);
+        return std::nullopt;
+    }
+    if (!text.empty() && !isdigit(static_cast<unsigned char>(text.front()))) {
+        code = complain(NOT_FOUND,
+                        "'" + text + "' is neither a job nor a step: a job has a number, such as 3 "
+                        "('elastic queue' lists them), a step has what 'elastic ps' lists");
         return std::nullopt;
     }
     bool no_daemon = answer.status == 0;

@@ -198,6 +198,9 @@ Result<LimitSignal> parse_limit_signal(std::string_view text)
     LimitSignal found;
     size_t at = text.find('@');
     found.name = text.substr(0, at);
+    /* Slurm's "batch shell only": a script gets it in any case */
+    if (found.name.starts_with("B:") || found.name.starts_with("R:"))
+        found.name.erase(0, 2);
     if (found.name.starts_with("SIG"))
         found.name.erase(0, 3);
     auto wrong = [&] {

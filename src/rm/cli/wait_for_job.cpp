@@ -289,13 +289,26 @@ int SignalDescriptor::next()
     return read(fd_.get(), &one, sizeof one) == sizeof one ? static_cast<int>(one.ssi_signo) : 0;
 }
 
+bool SignalDescriptor::has_end()
+{
+    sigset_t pending;
+    if (sigpending(&pending) != 0)
+        return false;
+    for (const PassedSignal &one : PASSED_SIGNALS) {
+        if (one.ends && sigismember(&pending, one.number) == 1)
+            return true;
+    }
+    return false;
+}
+
 int exit_code_of(const Json &job)
 {
     std::string state = string_or(job, "state", "?"), reason = string_or(job, "reason", "");
     int64_t code = integer_or(job, "exit_code", -1);
     bool done = state == "DONE";
     if (!done && (code <= 0 || state == "CANCELLED"))
-        complain(REFUSED, "job " + text_of(job, "id") + " is " + state +
+        complain(REFUSED, "job " + text_of(job, "id") + " is " + state + ", since " +
+                              format_time(integer_or(job, "end_ms", 0)) +
                               (reason.empty() ? "" : ": " + reason));
     if (code > 0)
         return static_cast<int>(code);

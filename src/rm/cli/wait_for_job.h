@@ -27,6 +27,8 @@ class SignalDescriptor {
     int get() const { return fd_.get(); }
     /* The next one that has come, or 0. */
     int next();
+    /* One that would cancel a waiting job has come, and next() has not given it yet. */
+    static bool has_end();
 
   private:
     sigset_t before_;

@@ -53,13 +53,15 @@ TEST(BodyReaderTest, BracketsInTextsDoNotNest)
 
 TEST(LaunchTest, PathsAreExpanded)
 {
-    EXPECT_EQ(expand_path("out-%j-%x-%%", "/d", 7, "a/b"), "/d/out-7-a_b-%");
-    EXPECT_EQ(expand_path("/abs/%q%", "/d", 7, ""), "/abs/%q%");
+    EXPECT_EQ(expand_path("out-%j-%x-%%", "/d", {7, "a/b", "u/1"}), "/d/out-7-a_b-%");
+    EXPECT_EQ(expand_path("%A.%5j.%u.%2x", "/d", {123, "x", "u/1"}), "/d/123.00123.u_1.x");
+    EXPECT_EQ(expand_path("/%5", "/d", {7, "", ""}), "/%5");
+    EXPECT_EQ(expand_path("/abs/%q%", "/d", {7, "", ""}), "/abs/%q%");
     Launch launch;
     launch.directory = "/d/";
-    EXPECT_EQ(paths_of(launch, 3, "x").output, "/d/elastic-3.out");
+    EXPECT_EQ(paths_of(launch, {3, "x", ""}).output, "/d/elastic-3.out");
     launch.output = launch.error = "both";
-    EXPECT_EQ(paths_of(launch, 3, "x").error, "") << "one file is opened once";
+    EXPECT_EQ(paths_of(launch, {3, "x", ""}).error, "") << "one file is opened once";
 }
 
 TEST(LaunchTest, AProgramIsStartedByMpiexec)

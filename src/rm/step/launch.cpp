@@ -2,6 +2,9 @@
 
 #include "step/launch.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace elastic::rm {
 
 namespace {
@@ -43,6 +46,39 @@ mpiexec_arguments(const Launch &launch, const StartStep &start, const LaunchPlac
     return arguments;
 }
 
+/* As sbatch sets them.  Not where Slurm is below: its programs would take them for theirs. */
+void add_slurm_variables(std::vector<std::string> &environment, const Job &job,
+                         const StartStep &start, const LaunchPlace &place)
+{
+    for (const std::string &entry : place.launcher_environment) {
+        if (entry == "HYDRA_LAUNCHER=slurm")
+            return;
+    }
+    std::string nodes, id = std::to_string(job.id), size = std::to_string(start.size);
+    std::vector<std::string> names;
+    for (const Block &block : start.blocks) {
+        if (std::ranges::find(names, block.node.str()) != names.end())
+            continue;
+        nodes += (names.empty() ? "" : ",") + block.node.str();
+        names.push_back(block.node.str());
+    }
+    const std::pair<const char *, std::string> variables[] = {
+        {"SLURM_JOB_ID", id},
+        {"SLURM_JOBID", id},
+        {"SLURM_JOB_NAME", job.spec.name},
+        {"SLURM_JOB_USER", job.spec.user},
+        {"SLURM_NTASKS", size},
+        {"SLURM_NPROCS", size},
+        {"SLURM_CPUS_PER_TASK", std::to_string(job.spec.cores_per_process)},
+        {"SLURM_JOB_NUM_NODES", std::to_string(names.size())},
+        {"SLURM_NNODES", std::to_string(names.size())},
+        {"SLURM_JOB_NODELIST", nodes},
+        {"SLURM_NODELIST", nodes},
+    };
+    for (const auto &[name, value] : variables)
+        set_variable(environment, name, value);
+}
+
 std::string parent_of(const std::string &path)
 {
     size_t slash = path.rfind('/');
@@ -63,40 +99,58 @@ void add_script_variables(std::vector<std::string> &environment, const LaunchPla
 
 }  // namespace
 
-std::string expand_path(const std::string &pattern, const std::string &directory, JobId job,
-                        const std::string &name)
+namespace {
+
+/* nullopt: it stands for itself. */
+std::optional<std::string> replacement(char pattern, size_t digits, const PathNames &names)
+{
+    auto number = [digits](JobId id) {
+        std::string text = std::to_string(id);
+        return std::string(digits - std::min(digits, text.size()), '0') + text;
+    };
+    auto file_name = [](std::string text) {
+        std::ranges::replace(text, '/', '_');
+        return text;
+    };
+    switch (pattern) {
+        case 'j':
+        case 'A': return number(names.job);
+        case 'x': return file_name(names.name);
+        case 'u': return file_name(names.user);
+        case '%': return "%";
+        default: return std::nullopt;
+    }
+}
+
+}  // namespace
+
+std::string expand_path(const std::string &pattern, const std::string &directory,
+                        const PathNames &names)
 {
     std::string path;
     for (size_t i = 0; i < pattern.size(); i++) {
-        char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-        if (next == 'j')
-            path += std::to_string(job);
-        else if (next == 'x')
-            for (char c : name)
-                path += c == '/' ? '_' : c;
-        else if (next == '%')
-            path += '%';
-        else {
-            path += pattern[i];
-            continue;
-        }
-        i++;
+        size_t at = i + 1, digits = 0;
+        if (at + 1 < pattern.size() && pattern[at] >= '1' && pattern[at] <= '9')
+            digits = static_cast<size_t>(pattern[at++] - '0');  /* of %5j */
+        bool is_pattern = pattern[i] == '%' && at < pattern.size();
+        auto replaced = is_pattern ? replacement(pattern[at], digits, names) : std::nullopt;
+        path += replaced ? *replaced : std::string(1, pattern[i]);
+        i = replaced ? at : i;
     }
     return path.starts_with("/") ? path : directory + (directory.ends_with("/") ? "" : "/") + path;
 }
 
-LaunchPaths paths_of(const Launch &launch, JobId job, const std::string &name)
+LaunchPaths paths_of(const Launch &launch, const PathNames &names)
 {
     LaunchPaths paths;
     paths.output = expand_path(
-        launch.output.empty() ? "elastic-%j.out" : launch.output, launch.directory, job, name);
+        launch.output.empty() ? "elastic-%j.out" : launch.output, launch.directory, names);
     if (!launch.error.empty())
-        paths.error = expand_path(launch.error, launch.directory, job, name);
+        paths.error = expand_path(launch.error, launch.directory, names);
     if (paths.error == paths.output)
         paths.error.clear();
-    paths.input = launch.input.empty()
-        ? "/dev/null"
-        : expand_path(launch.input, launch.directory, job, name);
+    paths.input =
+        launch.input.empty() ? "/dev/null" : expand_path(launch.input, launch.directory, names);
     return paths;
 }
 
@@ -134,6 +188,8 @@ StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
     spec.warn_signal = launch.warn_signal;
     spec.warn_before_ms = launch.warn_before_ms;
     add_job_variables(spec.environment, job, start, place);
+    if (launch.slurm_environment)
+        add_slurm_variables(spec.environment, job, start, place);
     if (launch.is_script) {
         add_script_variables(spec.environment, place);
         spec.arguments = launch.command;
@@ -141,7 +197,7 @@ StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
     } else {
         spec.arguments = mpiexec_arguments(launch, start, place);
     }
-    LaunchPaths paths = paths_of(launch, job.id, job.spec.name);
+    LaunchPaths paths = paths_of(launch, {job.id, job.spec.name, job.spec.user});
     spec.output = paths.output;
     spec.error = paths.error;
     spec.input = paths.input;

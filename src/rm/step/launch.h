@@ -22,22 +22,28 @@ struct Launch {
     /* as given: patterns, maybe relative; empty: the default */
     std::string output, error, input;
     bool is_script = false;
+    bool slurm_environment = false;     /* it gets the variables that Slurm's scripts know */
     int warn_signal = 0;        /* so long before the time limit; 0: none */
     int64_t warn_before_ms = 0;
     int umask = 022;
     std::vector<ProcessLimit> limits;
     ELASTIC_FIELDS(command, environment, mpiexec, directory, output, error, input, is_script,
-                   warn_signal, warn_before_ms, umask, limits)
+                   slurm_environment, warn_signal, warn_before_ms, umask, limits)
 };
 
-/* Absolute, with %j, %x and %% replaced. */
-std::string expand_path(const std::string &pattern, const std::string &directory, JobId job,
-                        const std::string &name);
+/* What stands for the patterns in names of files. */
+struct PathNames {
+    JobId job = 0;              /* %j, %A; %5j: with at least five digits */
+    std::string name, user;     /* %x, %u */
+};
+/* Absolute, with these and %% replaced. */
+std::string expand_path(const std::string &pattern, const std::string &directory,
+                        const PathNames &names);
 
 struct LaunchPaths {
     std::string output, error, input;           /* error empty: as output */
 };
-LaunchPaths paths_of(const Launch &launch, JobId job, const std::string &name);
+LaunchPaths paths_of(const Launch &launch, const PathNames &names);
 
 /* "n0:4,n1:2" */
 std::string format_hosts(const Blocks &blocks);

@@ -30,7 +30,7 @@ SUBMIT_FIELDS = {
     "command", "script", "directory", "environment", "min", "max", "preferred", "kind", "sizes", "nodes",
     "cores_per_process", "processes_per_node", "exclusive", "requeue", "name", "time_limit_ms", "priority", "held",
     "output", "error", "input", "mpiexec", "umask", "limits", "key", "begin_ms", "after", "after_any", "after_ok",
-    "limit_signal",
+    "limit_signal", "slurm_environment",
 }  # fmt: skip
 USER = pwd.getpwuid(os.getuid()).pw_name
 ENDED = ("DONE", "FAILED", "CANCELLED")
@@ -88,6 +88,8 @@ class FakeElasticd:
         }
         self.lose_answers = 0  # of the next POST /v1/jobs: done, but not answered
         self.refuse: list[Refused] = []  # the next POST /v1/jobs
+        self.hold_answers: threading.Event | None = None  # POST /v1/jobs waits for it
+        self.empty_pages = False  # the first page of a list holds no job
         self.answer_nonsense = False
         self.resize_result = "committed"
         self.server: socketserver.BaseServer | None = None
@@ -159,6 +161,9 @@ class FakeElasticd:
                 self.requests.append((method, handler.path, body))
                 if url.path == "/v1/jobs" and method == "POST" and self.refuse:
                     raise self.refuse.pop(0)
+            if url.path == "/v1/jobs" and method == "POST" and self.hold_answers:
+                self.hold_answers.wait()
+                raise Refused(503, "full", "too late")
             result = self.route(method, url.path, query, body)
             if url.path == "/v1/jobs" and method == "POST":
                 status = 201
@@ -327,7 +332,12 @@ class FakeElasticd:
         jobs = [job for job in jobs if int(query.get("after", 0)) < job["id"] < int(query.get("before", 1 << 62))]
         jobs = jobs[int(query.get("skip", 0)) :]
         limit = min(int(query.get("limit", 1000)), 3)  # small, so that pages are needed
-        return {"jobs": [self.public(job) for job in jobs[:limit]], "more": len(jobs) > limit}
+        if self.empty_pages and jobs and not {"after", "before"} & set(query):
+            # As if the first alone had been read, and were not wanted.
+            return {"jobs": [], "more": True, "last": jobs[0]["id"]}
+        more = len(jobs) > limit
+        return {"jobs": [self.public(job) for job in jobs[:limit]], "more": more,
+                "last": jobs[limit - 1]["id"] if more else None}  # fmt: skip
 
     def get_job(self, number: int, query: dict[str, str]) -> Json:
         job = self.job(number)

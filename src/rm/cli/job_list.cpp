@@ -1,0 +1,93 @@
+/* See job_list.h. */
+
+#include "cli/job_list.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+namespace elastic {
+
+namespace {
+
+constexpr size_t PAGE_MAX = 10000;      /* what the interface gives at once */
+
+std::string my_name()
+{
+    const passwd *user = getpwuid(getuid());
+    return user ? user->pw_name : std::to_string(getuid());
+}
+
+}  // namespace
+
+std::string query(const std::vector<std::pair<const char *, std::string>> &parameters)
+{
+    std::string text;
+    for (const auto &[name, value] : parameters) {
+        if (!value.empty())
+            text += (text.empty() ? "?" : "&") + std::string(name) + "=" + Elasticd::escaped(value);
+    }
+    return text;
+}
+
+void add_owner_filters(CLI::App &command, JobFilter &filter)
+{
+    command.add_option("-u,--user", filter.user, "only this user's");
+    command.add_flag("--me", filter.mine, "only mine");
+    command.add_option("-n,--name", filter.name, "only of this name");
+}
+
+bool names_an_end(const std::string &states)
+{
+    std::istringstream names(states);
+    for (std::string name; std::getline(names, name, ',');) {
+        for (const char *end : {"DONE", "CD", "FAILED", "F", "CANCELLED", "CA"}) {
+            if (name == end)
+                return true;
+        }
+    }
+    return false;
+}
+
+int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &order,
+             std::vector<Json> &jobs)
+{
+    const std::string user = filter.mine ? my_name() : filter.user;
+    const auto wanted = static_cast<size_t>(filter.limit);
+    const char *page = order == "-id" ? "before" : "after";
+    std::string last;
+    while (true) {
+        Json answer;
+        size_t missing = wanted > 0 ? wanted - jobs.size() : PAGE_MAX;
+        bool skips = order == "queue" && !jobs.empty();
+        std::string path =
+            "/v1/jobs" + query({{"order", order},
+                                {"user", user},
+                                {"name", filter.name},
+                                {"state", filter.states},
+                                {"ids", filter.ids},
+                                {"all", filter.all ? "true" : ""},
+                                {page, last},
+                                {"skip", skips ? std::to_string(jobs.size()) : ""},
+                                {"limit", std::to_string(std::min(missing, PAGE_MAX))}});
+        if (int code = elasticd.get(path, answer))
+            return code;
+        const Json &found = list_of(answer, "jobs");
+        for (const Json &job : found)
+            jobs.push_back(job);
+        if (!bool_or(answer, "more", false) || (wanted > 0 && jobs.size() >= wanted))
+            return DONE;
+        /* A page may hold no job at all, if few of those that it was read from are wanted. */
+        int64_t here =
+            integer_or(answer, "last", found.empty() ? 0 : integer_or(jobs.back(), "id", 0));
+        std::string next = order == "queue" ? "" : std::to_string(here);
+        if (found.empty() && (next == last || here == 0))
+            return complain(UNREACHABLE,
+                            "elasticd's list of jobs has no end: is it another version?");
+        last = next;
+    }
+}
+
+}  // namespace elastic

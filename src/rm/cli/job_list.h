@@ -1,0 +1,43 @@
+/*
+ * Lists of jobs: the filters that several commands share, and all pages of what elasticd has.
+ */
+
+#ifndef ELASTIC_CLI_JOB_LIST_H_INCLUDED
+#define ELASTIC_CLI_JOB_LIST_H_INCLUDED
+
+#include <string>
+#include <vector>
+
+#include "cli/elasticd_client.h"
+
+namespace CLI {
+class App;
+}
+
+namespace elastic {
+
+struct JobFilter {
+    bool all = false, mine = false;     /* ended ones, too; only those of the caller */
+    std::string user, name, states, ids;
+    int limit = 0;              /* 0: all */
+    bool is_empty() const
+    {
+        return !mine && user.empty() && name.empty() && states.empty() && ids.empty();
+    }
+};
+
+/* -u, --me, -n */
+void add_owner_filters(CLI::App &command, JobFilter &filter);
+
+/* In one of the orders of GET /v1/jobs; DONE and the jobs, or an exit code. */
+int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &order,
+             std::vector<Json> &jobs);
+/* Whether some of these states, such as "R,PD", are ends. */
+bool names_an_end(const std::string &states);
+
+/* "?a=1&b=x%20y" of what is not empty. */
+std::string query(const std::vector<std::pair<const char *, std::string>> &parameters);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_JOB_LIST_H_INCLUDED */

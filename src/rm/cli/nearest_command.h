@@ -1,0 +1,21 @@
+/*
+ * The command that somebody means who types another: one of Slurm's, or one with a slip.  Pure.
+ */
+
+#ifndef ELASTIC_CLI_NEAREST_COMMAND_H_INCLUDED
+#define ELASTIC_CLI_NEAREST_COMMAND_H_INCLUDED
+
+#include <string>
+#include <vector>
+
+namespace elastic {
+
+/* How many letters must be put in, left out, replaced or exchanged with the next. */
+int edit_distance(const std::string &x, const std::string &y);
+
+/* One of `commands`, perhaps with an option behind it; empty: none is near. */
+std::string nearest_command(const std::string &word, const std::vector<std::string> &commands);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_NEAREST_COMMAND_H_INCLUDED */

@@ -1,0 +1,31 @@
+/*
+ * The #SBATCH lines of a script, as options of `elastic submit`: an ordinary Slurm script of a
+ * rigid job is submitted unchanged.  What elasticd does not honour is named, never dropped in
+ * silence.  doc/user/slurm-users.md has the same as a table.  Pure.
+ */
+
+#ifndef ELASTIC_CLI_SLURM_LINES_H_INCLUDED
+#define ELASTIC_CLI_SLURM_LINES_H_INCLUDED
+
+#include <string>
+#include <vector>
+
+#include "result.h"
+
+namespace elastic {
+
+struct SlurmOptions {
+    std::vector<std::string> words;     /* of `elastic submit` */
+    std::vector<std::string> notes;     /* what is not honoured, and why; for people */
+    bool any = false;                   /* the script has such lines */
+};
+
+/* Of the head of a script.  An error names the line. */
+Result<SlurmOptions> slurm_options(const std::string &script);
+
+/* A list of dependencies as sbatch has it, such as "afterok:3:4,after:5", as words. */
+Result<std::vector<std::string>> slurm_dependencies(const std::string &text);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_SLURM_LINES_H_INCLUDED */

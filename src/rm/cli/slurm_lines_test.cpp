@@ -1,0 +1,71 @@
+#include "cli/slurm_lines.h"
+
+#include <gtest/gtest.h>
+
+namespace elastic {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words words_of(const std::string &lines)
+{
+    auto found = slurm_options("#!/bin/bash\n" + lines);
+    EXPECT_TRUE(found) << found.error();
+    EXPECT_TRUE(!found || found.value().notes.empty()) << found.value().notes.front();
+    return found ? found.value().words : Words();
+}
+
+std::string error_of(const std::string &lines)
+{
+    auto found = slurm_options("#!/bin/bash\n" + lines);
+    return found ? "" : found.error();
+}
+
+TEST(SlurmLinesTest, what_is_the_same_is_passed_on)
+{
+    EXPECT_EQ(words_of("#SBATCH -n 8 -t 1:00:00\n#SBATCH --job-name='my job'\n\n# text\n"
+                       "#SBATCH -c4 --hold -o=%x.out\necho\n#SBATCH -n 99\n"),
+              (Words{"--ntasks=8", "--time=1:00:00", "--job-name=my job", "--cpus-per-task=4",
+                     "--hold", "--output=%x.out"}));
+    EXPECT_EQ(words_of("#SBATCH -N 2 --ntasks-per-node 4 --exclusive --no-requeue\n"),
+              (Words{"--nodes=2", "--ntasks-per-node=4", "--exclusive"}));
+    EXPECT_EQ(words_of("#SBATCH --nodes=3\n"), (Words{"--nodes=3", "--ntasks-per-node=1"}))
+        << "one process on each node, as with Slurm";
+    EXPECT_FALSE(slurm_options("#!/bin/sh\n#ELASTIC -n 2\n#SBATCHX -n 3\n").value().any);
+}
+
+TEST(SlurmLinesTest, dependencies_have_their_own_options)
+{
+    EXPECT_EQ(words_of("#SBATCH -d afterok:3:4,after:5\n"),
+              (Words{"--after=5", "--after-ok=3:4"}));
+    for (const char *wrong : {"afterok", "afterok:3?afterany:4", "aftercorr:3", "expand:3"})
+        EXPECT_NE(error_of(std::string("#SBATCH --dependency=") + wrong + "\n"), "") << wrong;
+    EXPECT_NE(error_of("#SBATCH -a 1-9%2\n").find("-a 1-9%2: elasticd has no job arrays"),
+              std::string::npos);
+    EXPECT_NE(error_of("#SBATCH -d singleton\n").find("too early"), std::string::npos);
+}
+
+TEST(SlurmLinesTest, what_is_not_honoured_is_reported)
+{
+    auto found = slurm_options("#!/bin/sh\n#SBATCH -n 2 --mem=4G\n#SBATCH -p long --gres gpu:2\n"
+                               "#SBATCH --frobnicate 3 -J x\n");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(found.value().words, (Words{"--ntasks=2", "--job-name=x"}));
+    const Words &notes = found.value().notes;
+    ASSERT_EQ(notes.size(), 4U);
+    EXPECT_EQ(notes[0].find("line 2: --mem=4G is not honoured"), 0U) << notes[0];
+    EXPECT_EQ(notes[1].find("line 3: -p long is not honoured"), 0U) << notes[1];
+    EXPECT_EQ(notes[2].find("line 3: --gres gpu:2 is not honoured"), 0U) << notes[2];
+    EXPECT_EQ(notes[3].find("line 4: --frobnicate 3 is not honoured"), 0U) << notes[3];
+}
+
+TEST(SlurmLinesTest, a_broken_line_is_named)
+{
+    EXPECT_EQ(error_of("#SBATCH -n 2\n#SBATCH 'x\n").find("line 3: "), 0U);
+    EXPECT_NE(error_of("#SBATCH -n\n").find("'-n' has no value"), std::string::npos);
+    EXPECT_NE(error_of("#SBATCH stray\n").find("'stray' is no option"), std::string::npos);
+    EXPECT_NE(error_of("#SBATCH -\n"), "");
+}
+
+}  // namespace
+}  // namespace elastic

@@ -1,0 +1,115 @@
+"""What users of Slurm expect of elasticd itself: sizes on nodes, limits, signals, names of files, variables, messages."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+
+from daemon_under_test import Bench, expect, wait_for
+
+
+def nodes_and_processes_per_node_agree(bench: Bench) -> None:
+    daemon = bench.start(nodes=4, cores=4)
+    cases = [
+        ({"nodes": 3, "processes_per_node": 2}, [2, 2, 2]),
+        ({"nodes": 3, "min": 6}, [2, 2, 2]),
+        ({"nodes": 3, "min": 5}, [2, 2, 1]),
+        ({"nodes": 2}, [4, 4]),
+        ({"nodes": 2, "processes_per_node": 1}, [1, 1]),
+    ]
+    for fields, wanted in cases:
+        number = daemon.submit("sleep", "1000", **fields)
+        job = daemon.wait_state(number, "RUNNING")
+        found = [node["processes"] for node in job["nodes"]]
+        expect(found == wanted and job["exclusive"], f"{fields}: on nodes {found}, wanted {wanted}")
+        daemon.post(f"/v1/jobs/{number}/cancel")
+        daemon.wait_end(number)
+    for fields in ({"nodes": 3, "min": 4}, {"nodes": 3, "min": 2}, {"nodes": 3, "min": 4, "processes_per_node": 1}):
+        reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", **fields))
+        message = reply.body.get("error", {}).get("message", "")
+        expect(reply.error() == "field" and re.search(r"use \d nodes", message), f"{fields}: {reply.body}")
+
+
+def no_time_limit_over_a_default(bench: Bench) -> None:
+    daemon = bench.start(config='[job]\ndefault_time_limit = "1h"\n')
+    cases = {"default": ({}, 3600000), "none": ({"time_limit_ms": 0}, 366 * 86400000), "own": ({"time_limit_ms": 5000}, 5000)}
+    for name, (fields, wanted) in cases.items():
+        job = daemon.job(daemon.submit("true", held=True, **fields))
+        expect(job["time_limit_ms"] == wanted, f"{name}: {job['time_limit_ms']}, wanted {wanted}")
+    reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", time_limit_ms=999))
+    expect(reply.error() == "field", f"less than a second: {reply.body}")
+    limited = bench.start(config='[job]\nmax_time_limit = "1h"\n', name="two")
+    reply = limited.ask("POST", "/v1/jobs", limited.spec("true", time_limit_ms=0))
+    expect(reply.error() == "field" and "3600 s" in reply.body["error"]["message"], f"above the maximum: {reply.body}")
+
+
+def signals_have_several_names(bench: Bench) -> None:
+    daemon = bench.start()
+    ready, got = daemon.folder / "ready", daemon.folder / "got"
+    script = f"#!/bin/sh\ntrap 'echo x >>{got}' USR1\ntouch {ready}\nwhile :; do sleep 0.05; done\n"
+    number = daemon.submit("waits", script=script)
+    wait_for("the script to be ready", ready.exists)
+    for count, name in enumerate(("USR1", "SIGUSR1", "usr1", "10"), 1):
+        expect(daemon.post(f"/v1/jobs/{number}/signal", signal=name).status == 200, f"signal {name}")
+        wait_for(f"signal {name}", lambda count=count: got.exists() and len(got.read_text().split()) == count)
+    for name in ("STOP", "19", "0", "USR9"):
+        reply = daemon.post(f"/v1/jobs/{number}/signal", signal=name)
+        expect(reply.error() == "field" and "USR1" in reply.body["error"]["message"], f"{name}: {reply.body}")
+    daemon.post(f"/v1/jobs/{number}/cancel")
+    daemon.wait_end(number)
+
+
+def files_and_variables_have_slurms_names(bench: Bench) -> None:
+    daemon = bench.start()
+    script = "#!/bin/sh\nenv | grep ^SLURM_ | sort\nmpiexec sh -c 'echo rank'\n"
+    number = daemon.submit("my-script", script=script, min=6, slurm_environment=True, output="out-%A-%5j-%u-%x", name="a/b")
+    job = daemon.wait_end(number)
+    path = daemon.folder / f"out-{number}-{number:05}-{job['user']}-a_b"
+    expect(job["output"] == str(path), f"output is {job['output']}, wanted {path}")
+    text = path.read_text()
+    variables = dict(re.findall(r"^(SLURM_\w+)=(.*)$", text, re.M))
+    nodes = ",".join(node["name"] for node in job["nodes"])
+    wanted = {
+        "SLURM_JOB_ID": str(number), "SLURM_JOBID": str(number), "SLURM_NTASKS": "6", "SLURM_NPROCS": "6", "SLURM_JOB_NAME": "a/b",
+        "SLURM_CPUS_PER_TASK": "1", "SLURM_NNODES": "2", "SLURM_JOB_NUM_NODES": "2", "SLURM_JOB_NODELIST": nodes,
+        "SLURM_NODELIST": nodes, "SLURM_JOB_USER": job["user"],
+    }  # fmt: skip
+    found = {name: variables.get(name) for name in wanted}
+    expect(found == wanted, f"variables: {found}, wanted {wanted}")
+    if bench.programs.mpi:
+        expect(job["state"] == "DONE" and text.count("rank\n") == 6, f"mpiexec beside these variables: {job['state']} {text!r}")
+    plain = daemon.submit("my-script", script="#!/bin/sh\nenv\n", output="plain")
+    daemon.wait_end(plain)
+    mine = "SLURM_JOB_ID=" if "SLURM_JOB_ID" not in os.environ else "SLURM_JOB_ID=\n"
+    expect(mine not in Path(daemon.folder / "plain").read_text(), "variables that nobody has requested")
+
+
+def refusals_name_limit_and_end(bench: Bench) -> None:
+    daemon = bench.start(config="[limits]\njobs_per_user = 2\n")
+    number = daemon.submit("true")
+    daemon.wait_end(number)
+    message = daemon.post(f"/v1/jobs/{number}/cancel").body["error"]["message"]
+    expect(re.search(rf"^job {number} has ended: DONE at \d{{4}}-\d\d-\d\dT", message), f"an ended job: {message}")
+    daemon.submit("true", held=True)
+    daemon.submit("true", held=True)
+    reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true"))
+    message = reply.body["error"]["message"]
+    expect(reply.status == 503 and "limits.jobs_per_user = 2" in message and f"user {os.getuid()}" in message, f"{reply.body}")
+
+
+def metrics_have_all_digits(bench: Bench) -> None:
+    before = time.time()
+    daemon = bench.start()
+    text = daemon.get("/metrics").body
+    started = float(re.search(r"^elasticd_start_time_seconds (\S+)$", text, re.M)[1])
+    expect(before - 1 <= started <= time.time(), f"start time {started}, begun at {before}")
+    total = re.search(r"^elasticd_turn_seconds_sum (\S+)$", text, re.M)[1]
+    expect(len(re.sub(r"e.*|\D", "", total).lstrip("0")) > 6, f"digits of {total}")
+
+
+TESTS = [
+    nodes_and_processes_per_node_agree, no_time_limit_over_a_default, signals_have_several_names,
+    files_and_variables_have_slurms_names, refusals_name_limit_and_end, metrics_have_all_digits,
+]  # fmt: skip
