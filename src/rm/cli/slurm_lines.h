@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "result.h"
+#include "stepmgr/common/result.h"
 
 namespace elastic {
 
