@@ -37,7 +37,7 @@ extern "C" {
 
 typedef struct MPIX_Adapt_data_s *MPIX_Adapt_data;
 
-/* Where parts come from.  grow gives room for `count` elements, or NULL; release takes it back. */
+/* The memory of parts.  grow gives room for `count` elements, or NULL; release takes it back. */
 typedef struct MPIX_Adapt_memory {
     void *(*grow) (int64_t count, void *state);
     void (*release) (void *part, void *state);
@@ -108,12 +108,12 @@ int MPIX_Adapt_data_call(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call
  * communicators of a library).  On joining processes shared variables have not come by then. */
 int MPIX_Adapt_data_before(MPIX_Adapt_data data, const char *name, MPIX_Adapt_call *call, void *state);
 
-/* How many elements of this process' would stay with it, be sent, and be received, if the array were
+/* Counts the elements of this process that would stay, be sent, and be received, if the array were
  * moved in this window.  Collective, and with errors, as MPIX_Adapt_data_start; nothing moves. */
 int MPIX_Adapt_data_volume(MPIX_Adapt_data data, int array, const epop_window_t *window,
                            int64_t *stay, int64_t *sent, int64_t *received);
 
-/* How many elements this process has now. */
+/* Returns the number of elements that this process has now. */
 int MPIX_Adapt_data_count(MPIX_Adapt_data data, int array, int64_t *count);
 /* The program itself has changed the length of this process' part (irregular). */
 int MPIX_Adapt_data_set_count(MPIX_Adapt_data data, int array, int64_t count);

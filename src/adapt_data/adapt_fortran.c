@@ -1,5 +1,5 @@
 /*
- * What the Fortran module adapt_data (adapt_data.F90) needs in C: windows whose communicators are
+ * The part of the Fortran module adapt_data (adapt_data.F90) that is in C: windows whose communicators are
  * Fortran handles, and arrays of which Fortran owns the memory.
  *
  * An array is a set of its own (MPIX_Adapt_data) with one array, whose elements are the slices of the
@@ -75,14 +75,14 @@ int adapt_fortran_close(struct fortran_window *shown, epop_window_t **window)
 
 enum kind { REAL4 = 1, REAL8, INTEGER4, INTEGER8, COMPLEX4, COMPLEX8 };
 
-/* What the module says of the allocatable at a start: [0, rank). */
+/* The description of an allocatable at a start: [0, rank). */
 struct fortran_part {
     int kind, rank, is_allocated;
     int64_t lower[RANK_MAX], extent[RANK_MAX];
     void *first;                /* its first element behind the ghost slices */
 };
 
-/* What becomes of it at the wait. */
+/* The outcome for it at the wait. */
 enum outcome { OUTCOME_KEEP, OUTCOME_REPLACE, OUTCOME_EMPTY, OUTCOME_LEAVE };
 
 struct fortran_array {
@@ -147,7 +147,7 @@ static MPI_Datatype type_of(int kind)
     return MPI_DATATYPE_NULL;
 }
 
-/* What does not fit, on this process; NULL: all does. */
+/* The misfit on this process; NULL: none. */
 static const char *check(const struct fortran_array *array, const struct fortran_part *part)
 {
     const int last = part->rank - 1;
@@ -512,7 +512,7 @@ int adapt_fortran_box_move(const epop_window_t *window, const char *name,
 
 /* ---- items ------------------------------------------------------------------------------------ */
 
-/* What comes to this process, slice by slice. */
+/* The slices that come to this process. */
 struct arrivals {
     char *slices;
     int64_t count;

@@ -1,5 +1,5 @@
 /*
- * What a program hands over in the adaptation window beside arrays and fields: items with a destination
+ * State that a program moves in the adaptation window beside arrays and fields: items with a destination
  * each (particles, tasks), an open output file, and sums of which every process has a part.
  *
  * All functions are collective over all processes of the window.  Errors are those of adapt_data.h.

@@ -1,5 +1,5 @@
 /*
- * Who owns which elements of a distributed array, for any number of processes.  Elements have the
+ * Layouts: the owners of the elements of a distributed array, for any number of processes.  Elements have the
  * numbers 0, 1, ..., n - 1; a process' part holds its elements by increasing number without gaps.
  */
 

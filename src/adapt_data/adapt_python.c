@@ -1,5 +1,5 @@
 /*
- * What the Python package elastic_mpi needs in C: MPI's constants and handles are macros of mpi.h, and
+ * The part of the Python package elastic_mpi that is in C: MPI's constants and handles are macros of mpi.h, and
  * communicators are integers there (as mpi4py's Comm.py2f and f2py).  Windows: see adapt_fortran.c.
  */
 
@@ -140,7 +140,7 @@ int adapt_python_box_move(const epop_window_t *window, const char *name, int axe
 
 /* ---- items ------------------------------------------------------------------------------------ */
 
-/* What has come: of column c an item has bytes[c] bytes. */
+/* The items that have come: of column c an item has bytes[c] bytes. */
 struct arrivals {
     int columns;
     const int *bytes;

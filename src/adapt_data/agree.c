@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "device_memory.h"
 #include "exchange.h"
 #include "failure.h"
 
@@ -33,7 +34,7 @@ struct call {
     int64_t chunk_bytes;        /* at first this process', then the smallest */
 };
 
-/* What went wrong here; the worst of all processes is told to all. */
+/* An error of this process; all get the worst of all processes. */
 struct verdict {
     int error_class;            /* MPI_SUCCESS, MPI_ERR_ARG, MPI_ERR_NO_MEM */
     int array;
@@ -83,7 +84,7 @@ static const char *name_of_kind(int kind)
     return kind > 0 && kind <= ADAPT_LAYOUT_SHARED ? names[kind] : names[0];
 }
 
-/* What must be the same everywhere. */
+/* Terms that are the same on all processes. */
 static int64_t signature_of(const struct adapt_array *array)
 {
     const int64_t numbers[] = { array->layout.kind, array->layout.n, array->layout.block,
@@ -368,8 +369,12 @@ static const char *prepare(const struct call *call, int k, bool room)
         error = adapt_schedule_make(&array->schedule, &array->now, &array->coming, &call->roles);
     if (!error && array->schedule.old_part > 0 && !*array->base)
         error = adapt_misfit("this process owns elements of it, but *base is NULL");
+    if (!error)
+        error = adapt_device_memory(*array->base);
     if (!error && room)
         error = make_part(array);
+    if (!error && room)
+        error = adapt_device_memory(array->new_part);
     array->new_rank = call->roles.new_rank;
     return error;
 }

@@ -4,8 +4,8 @@
  * all that must be the same everywhere.  So each function works on all processes or fails on all, also
  * where processes call different functions.  SPEC-epop D3, F1.
  *
- * Errors name processes by their role: old rank 3, joining process 0.  What they need is of fixed size,
- * so no memory can be missing for them.
+ * Errors name processes by their role: old rank 3, joining process 0.  Their memory is of fixed size,
+ * so it cannot be missing.
  *
  * State: none of its own; collective over the processes of the channel.
  */

@@ -71,7 +71,7 @@ int MPIX_Boxes_grid_place(const MPIX_Grid *grid, int rank, int size, int parts[M
     return rest == 0 ? 0 : -1;
 }
 
-/* Where part `place` of `parts` begins. */
+/* The first cell of part `place` of `parts`. */
 static int64_t begin_in(const MPIX_Grid *grid, int axis, int parts, int place)
 {
     const int64_t cells = grid->domain.high[axis] - grid->domain.low[axis], rest = cells % parts;

@@ -24,7 +24,7 @@ struct adapt_boxes {
     int64_t *first;             /* [size + 1] */
 };
 
-/* What goes from an old box to a new one. */
+/* A region that goes from an old box to a new one. */
 struct adapt_box_piece {
     int process;                /* at the other end; kept: this one */
     int old_box, new_box;       /* which of those of their processes */

@@ -20,7 +20,7 @@ void adapt_write_box(const struct adapt_box *box, int axes, char *text, size_t r
 
 #define FIELD_NUMBERS (2 + 2 * BOX_AXES)
 
-/* What must be the same of a field everywhere. */
+/* The terms of a field, which are the same on all processes. */
 static void list_field(const MPIX_Field *field, int64_t numbers[FIELD_NUMBERS])
 {
     int size = 0;

@@ -14,6 +14,7 @@
 #include "box_schedule.h"
 #include "box_terms.h"
 #include "data.h"
+#include "device_memory.h"
 #include "failure.h"
 #include "motion.h"
 
@@ -128,6 +129,8 @@ static const char *check_field(struct call *call, int f)
             snprintf(text, sizeof(text), "part %d, of box %s, %.150s", k, box, adapt_misfit("is NULL"));
             error = text;
         }
+    for (int k = 0; !error && k < own_count(&call->old, old_rank); k++)
+        error = adapt_device_memory(field->parts[k]);
     return error ? name_field(call, f, error) : NULL;
 }
 
@@ -203,6 +206,9 @@ static const char *make_parts(struct call *call, int f)
         if (values > 0 && !call->fresh[f][k])
             return ADAPT_NO_MEMORY;
     }
+    for (int k = 0; k < count; k++)
+        if (adapt_device_memory(call->fresh[f][k]))
+            return name_field(call, f, adapt_device_memory(call->fresh[f][k]));
     return NULL;
 }
 
@@ -353,7 +359,7 @@ static int post(void *state, bool sends, int64_t k, MPI_Request * request)
     return code ? code : free_code;
 }
 
-/* What is kept is copied while messages are under way. */
+/* Copies the values that stay while messages are under way. */
 static int begin(struct call *call)
 {
     struct adapt_exchange *exchange = &call->motion.exchange;

@@ -194,7 +194,7 @@ static int set_element(struct adapt_array *array, MPI_Datatype element)
     return code;
 }
 
-/* What malloc gives is the address of the first element. */
+/* The address from malloc is that of the first element. */
 static const char *check_element(const struct adapt_array *array)
 {
     if (!array->memory.grow && (array->element.true_lb < 0 || array->element.extent < 0))

@@ -1,5 +1,5 @@
 /*
- * Who owns which elements in one world: the layout, the number of processes, and what the layout
+ * The owners of all elements in one world: the layout, the number of processes, and what the layout
  * does not say (order of places, lengths of parts).  Pure: no MPI, no state but its own.
  * SPEC-epop D1, D6, V4, V6.
  */
@@ -55,7 +55,7 @@ int adapt_distribution_owner(const struct adapt_distribution *distribution, int6
 /* The rank's first elements from `from` on: [*low, *high), false: there are none. */
 bool adapt_distribution_next(const struct adapt_distribution *distribution, int rank, int64_t from,
                              int64_t *low, int64_t *high);
-/* How many elements it has. */
+/* Returns the number of its elements. */
 int64_t adapt_distribution_part(const struct adapt_distribution *distribution, int rank);
 
 /* The places of the coming world, so that the least moves (block_free, grid: places.c).

@@ -30,7 +30,7 @@ int64_t adapt_exchange_chunk(void)
 
 /* ---- one list --------------------------------------------------------------------------------- */
 
-/* Where what arrives must be told in order, number k is in slot k mod EXCHANGE_MESSAGES and is through
+/* If messages are reported in order, number k is in slot k mod EXCHANGE_MESSAGES and is through
  * after those before it; elsewhere any free slot does. */
 static bool is_ordered(const struct adapt_exchange *exchange, bool sends)
 {
@@ -112,7 +112,7 @@ static int set_code(struct adapt_exchange *exchange, int code)
     return code;
 }
 
-/* How many of both directions have become complete. */
+/* Returns the number of messages of both directions that have become complete. */
 static int complete_some(struct adapt_exchange *exchange, bool wait, int *completed)
 {
     struct adapt_exchange_side *send = &exchange->send, *receive = &exchange->receive;

@@ -56,7 +56,7 @@ void adapt_exchange_abandon(struct adapt_exchange *exchange, int code);
 /* From sender to receiver around `processes` processes. */
 int adapt_exchange_distance(int sender, int receiver, int processes);
 
-/* How much one message may hold, in bytes: MPIX_ADAPT_DATA_CHUNK. */
+/* The most bytes of one message: MPIX_ADAPT_DATA_CHUNK. */
 int64_t adapt_exchange_chunk(void);
 
 #endif /* EXCHANGE_H_INCLUDED */

@@ -51,7 +51,7 @@ int adapt_fortran_file_owner(const epop_window_t *window, int has_it, int heir, 
     return code ? code : MPI_Comm_rank(channel->all, rank);
 }
 
-/* What the owner says of the file, to all. */
+/* Broadcasts the owner's description of the file. */
 int adapt_fortran_file_tell(const epop_window_t *window, int owner, char text[], int length)
 {
     struct adapt_channel *channel;
@@ -60,7 +60,7 @@ int adapt_fortran_file_tell(const epop_window_t *window, int owner, char text[],
     return code ? code : MPI_Bcast(text, length, MPI_CHAR, owner, channel->all);
 }
 
-/* What closing or opening it has said to each, 0: nothing. */
+/* Agrees on the status of closing or opening it; 0: no error. */
 int adapt_fortran_file_end(const epop_window_t *window, int status)
 {
     return adapt_file_end(window, status != 0, "adapt_file");

@@ -124,7 +124,7 @@ int MPIX_Adapt_data_agree(const epop_window_t *window, int64_t bytes)
 
 #define PATH_LENGTH 4096        /* with its end */
 
-/* What whoever has the file tells the heir. */
+/* The description of the file that its process sends to the heir. */
 struct handed {
     int64_t position;           /* -1: closing has failed */
     char path[PATH_LENGTH];

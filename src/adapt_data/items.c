@@ -10,6 +10,7 @@
 #include <string.h>
 #include "agreement.h"
 #include "data.h"
+#include "device_memory.h"
 #include "failure.h"
 #include "items.h"
 #include "motion.h"
@@ -68,6 +69,8 @@ static const char *check(struct call *call, int64_t count, const int destination
             return "base of a column is NULL: without append it is the address of the array's pointer";
         if (call->column[c].element == MPI_DATATYPE_NULL || (count > 0 && !base))
             return "base or element of a column is NULL";
+        if (count > 0 && adapt_device_memory(base))
+            return adapt_device_memory(base);
         MPI_Type_get_extent(call->column[c].element, &lb, &extent);
         MPI_Type_get_true_extent(call->column[c].element, &true_lb, &true_extent);
         if (lb < 0 || true_lb < 0 || true_lb + true_extent > extent)

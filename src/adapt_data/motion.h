@@ -1,5 +1,5 @@
 /*
- * What boxes and items that are under way have alike: an exchange over the window's channel, and what is to
+ * The common part of boxes and items that are under way: an exchange over the window's channel, and what is to
  * be done when it is through.  SPEC-epop X1, X2.
  */
 

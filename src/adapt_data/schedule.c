@@ -20,7 +20,7 @@ struct found_list {
     struct found few[FEW];
 };
 
-/* Where the parts of a schedule are taken from. */
+/* The memory that the parts of a schedule are taken from. */
 struct room {
     struct adapt_run *runs;
     struct adapt_peer *peers;

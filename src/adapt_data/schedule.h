@@ -1,5 +1,5 @@
 /*
- * What one process sends, receives and keeps of one array.  Pure: no MPI, no state but its own.
+ * The elements of one array that one process sends, receives and keeps.  Pure: no MPI, no state but its own.
  * SPEC-epop V1, V9.
  *
  * Processes of the window have one number each: an old rank its own, joining process j the number
@@ -16,7 +16,7 @@ struct adapt_run {
     int64_t first, count;       /* in its part */
 };
 
-/* What is exchanged with one process, in increasing order of elements. */
+/* The elements that are exchanged with one process, in increasing order of elements. */
 struct adapt_peer {
     int process;
     int64_t first_run, runs, elements;
@@ -38,7 +38,7 @@ struct adapt_schedule {
     void *memory;               /* of all of them */
 };
 
-/* Who is who in a window. */
+/* The roles of all processes in a window. */
 struct adapt_roles {
     int old_size, new_size;
     int old_rank, new_rank;     /* of this process; -1: joining, leaving */

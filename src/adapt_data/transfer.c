@@ -68,7 +68,7 @@ static int copy_kept(const struct adapt_element *element, const struct adapt_sch
 
 /* ---- messages --------------------------------------------------------------------------------- */
 
-/* How many runs the next `count` elements of the direction touch. */
+/* Returns how many runs the next `count` elements of the direction touch. */
 static int64_t count_runs(const struct adapt_direction *direction, int64_t count)
 {
     int64_t run = direction->run;
@@ -152,7 +152,7 @@ static int post(void *state, bool sends, int64_t k, MPI_Request *request)
     return code ? code : free_code;
 }
 
-/* How many messages it has. */
+/* Returns the number of its messages. */
 static int64_t set_out(struct adapt_direction *direction, const struct adapt_side *side, void *part,
                        int64_t chunk)
 {

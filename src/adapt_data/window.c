@@ -8,7 +8,7 @@
 #include "channel.h"
 #include "failure.h"
 
-/* What begin has made of this process: the communicators tell it.  Joining processes are the last ranks of the
+/* The role of this process, which follows from the communicators.  Joining processes are the last ranks of the
  * new world, in their order. */
 static int find_status(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh)
 {

@@ -24,7 +24,7 @@ typedef enum {
     EPOP_FAILED                 /* `fault` says why */
 } epop_outcome_t;
 
-/* What ends the job. */
+/* The fault that ends the job. */
 typedef struct {
     int pc;
     int code;                   /* exit code */

@@ -42,7 +42,7 @@ const char *epop_element_name(const program_t * program, int pc, char *room, siz
 
 /* ---- P1 ------------------------------------------------------------------------------------- */
 
-/* What is missing in an element, or NULL. */
+/* The text of what is missing in an element, or NULL. */
 static const char *what_lacks(const program_element_t * element)
 {
     switch (element->type) {

@@ -89,7 +89,7 @@ void epop_progress_begin(const program_t * program)
     }
 }
 
-/* How many iterations there will be; -1: not known. */
+/* The number of iterations to come; -1: not known. */
 static int64_t total_of(const program_element_t * element)
 {
     if (is_once(element))

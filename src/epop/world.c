@@ -66,7 +66,7 @@ void epop_world_stop(const char *what)
 
 /* ---- --check -------------------------------------------------------------------------------- */
 
-/* What a process says of itself. */
+/* The numbers by which processes are compared. */
 enum { VALUE, ELEMENT, AFTER, FUNCTION, TOLD };
 
 /* The ranks that say something else than rank 0, as text: "rank 2: 7 in element 1, rank 3: ...". */

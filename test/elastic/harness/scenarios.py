@@ -1059,6 +1059,18 @@ def data_page(run: TestRun) -> None:
     run.check("yaksa" not in str(job.err), f"datatypes are left behind: {job.err}")
 
 
+@scenario
+def data_gpu(run: TestRun) -> None:
+    """Memory of a GPU is refused, with a stand-in for the driver of CUDA."""
+    source = PROGRAMS.parent / "standin" / "libcuda.c"
+    words = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wl,-soname,libcuda.so.1", str(source)]
+    made = run.start([str(run.setting.prefix / "bin" / "mpicc"), *words, "-o", str(run.work / "libcuda.so.1")])
+    run.check(made.wait() == 0, f"the stand-in does not compile: {made.err}")
+    job = run.mpiexec()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, 1, 3)
+
+
 # ---- Python --------------------------------------------------------------------------------------
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
