@@ -15,7 +15,8 @@ import pytest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from test_command import LIMIT_S, USER, Place, want  # noqa: E402
+from support.checks import expect  # noqa: E402
+from test_command import LIMIT_S, USER, Place  # noqa: E402
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def script(here: Place, head: str, body: str = "true") -> str:
 
 
 def only(bodies: list[dict[str, Any]]) -> dict[str, Any]:
-    want(bodies, "nothing was posted")
+    expect(bodies, "nothing was posted")
     return bodies[-1]
 
 
@@ -43,20 +44,20 @@ def test_slurm_script(here: Place) -> None:
     name = script(here, "#SBATCH -n 4 --time=2:00\n#SBATCH -J model --mem=4G\n#SBATCH --partition long")
     _, err = here.call("submit", name)
     body = only(here.posted())
-    want((body["min"], body["max"], body["time_limit_ms"], body["name"]) == (4, 4, 120000, "model"), body)
-    want(body["slurm_environment"] and body["environment"]["SLURM_SUBMIT_DIR"] == str(here.folder), body)
-    want("line 3: --mem=4G is not honoured" in err and "line 4: --partition long is not honoured" in err, err)
+    expect((body["min"], body["max"], body["time_limit_ms"], body["name"]) == (4, 4, 120000, "model"), body)
+    expect(body["slurm_environment"] and body["environment"]["SLURM_SUBMIT_DIR"] == str(here.folder), body)
+    expect("line 3: --mem=4G is not honoured" in err and "line 4: --partition long is not honoured" in err, err)
     # The command line goes over #ELASTIC lines, and these over #SBATCH lines.
     script(here, "#SBATCH -n 4 -J a -t 5\n#ELASTIC -n 2:8 -J b")
     here.call("submit", "-J", "c", name)
     body = only(here.posted())
-    want((body["min"], body["max"], body["time_limit_ms"], body["name"]) == (2, 8, 300000, "c"), body)
+    expect((body["min"], body["max"], body["time_limit_ms"], body["name"]) == (2, 8, 300000, "c"), body)
     count = len(here.posted())
     script(here, "#SBATCH -a 1-9")
-    want("line 2" in here.call("submit", name, code=2)[1] and len(here.posted()) == count, "an array ran once")
+    expect("line 2" in here.call("submit", name, code=2)[1] and len(here.posted()) == count, "an array ran once")
     script(here, "#ELASTIC -n 2")
     here.call("submit", name)
-    want("slurm_environment" not in only(here.posted()), "not a script for Slurm")
+    expect("slurm_environment" not in only(here.posted()), "not a script for Slurm")
 
 
 def test_environment_and_time(here: Place) -> None:
@@ -64,11 +65,11 @@ def test_environment_and_time(here: Place) -> None:
     here.environment["MARK"] = "m"
     here.call("submit", "--hold", "--export", "ALL,FOO=1", "-t", "unlimited", "true")
     body = only(here.posted())
-    want((body["environment"].get("MARK"), body["environment"].get("FOO")) == ("m", "1"), body["environment"])
-    want(body["time_limit_ms"] == 0, body.get("time_limit_ms"))
+    expect((body["environment"].get("MARK"), body["environment"].get("FOO")) == ("m", "1"), body["environment"])
+    expect(body["time_limit_ms"] == 0, body.get("time_limit_ms"))
     here.call("submit", "--hold", "--export=NONE,FOO=1", "true")
-    want(set(only(here.posted())["environment"]) == {"PATH", "FOO"}, only(here.posted())["environment"])
-    want("--output" in here.call("submit", "-o", "x%N", "true", code=2)[1], "an unknown pattern")
+    expect(set(only(here.posted())["environment"]) == {"PATH", "FOO"}, only(here.posted())["environment"])
+    expect("--output" in here.call("submit", "-o", "x%N", "true", code=2)[1], "an unknown pattern")
     here.call("submit", "--hold", "-o", "%x-%5j-%u-%A%%", "true")
 
 
@@ -76,8 +77,8 @@ def test_misspelt_script(here: Place) -> None:
     """the path of a script that is not there is refused, not taken for a program of the nodes"""
     for word in ("./jbo.sh", "jbo.sh", "/no/such/job.sh", str(here.folder)):
         _, err = here.call("submit", word, code=2)
-        want(f"there is no '{word}'" in err, err)
-    want(not here.posted(), here.posted())
+        expect(f"there is no '{word}'" in err, err)
+    expect(not here.posted(), here.posted())
     (here.folder / "sub").mkdir()
     (here.folder / "sub" / "app").write_text("x")
     here.call("submit", "--hold", "-D", "sub", "./app")
@@ -89,17 +90,17 @@ def test_cancel_by_filters(here: Place) -> None:
     for i in range(8):
         here.call("submit", "--hold", "-J", f"j{i % 2}", "true")
     here.fake.jobs[8]["user"] = "somebody"
-    want("name jobs" in here.call("cancel", code=2)[1], "nothing is named")
+    expect("name jobs" in here.call("cancel", code=2)[1], "nothing is named")
     out, _ = here.call("cancel", "--me", "-n", "j1", "-t", "PD")
-    want(out.split("\n")[:3] == [f"job {i} is cancelled" for i in (2, 4, 6)], out)
+    expect(out.split("\n")[:3] == [f"job {i} is cancelled" for i in (2, 4, 6)], out)
     out, _ = here.call("cancel", "--name", "j0", "1", "2")
-    want(out == "job 1 is cancelled\n", out)
-    want(here.call("cancel", "-u", "nobody-here")[0].startswith("no job"), "nobody's")
-    want("cannot be cancelled" in here.call("cancel", "-t", "CD", code=2)[1], "ended ones")
-    want("'abc' is no job" in here.call("cancel", "--me", "abc", code=2)[1], "not a number")
+    expect(out == "job 1 is cancelled\n", out)
+    expect(here.call("cancel", "-u", "nobody-here")[0].startswith("no job"), "nobody's")
+    expect("cannot be cancelled" in here.call("cancel", "-t", "CD", code=2)[1], "ended ones")
+    expect("'abc' is no job" in here.call("cancel", "--me", "abc", code=2)[1], "not a number")
     out, _ = here.call("cancel", "-u", USER, "--state", "PENDING", "--reason", "too many")
-    want(len(out.splitlines()) == 3 and here.fake.jobs[7]["reason"] == "too many", out)
-    want(here.fake.jobs[8]["state"] == "PENDING", "another user's job")
+    expect(len(out.splitlines()) == 3 and here.fake.jobs[7]["reason"] == "too many", out)
+    expect(here.fake.jobs[8]["state"] == "PENDING", "another user's job")
 
 
 def test_empty_pages(here: Place) -> None:
@@ -107,24 +108,24 @@ def test_empty_pages(here: Place) -> None:
     for _ in range(7):
         here.call("submit", "--wait", "true")
     here.fake.empty_pages = True
-    want([job["id"] for job in here.objects("history")] == [1, 2, 3, 4, 5, 6], "history")
-    want([job["id"] for job in here.objects("queue", "-t", "CD")] == [2, 3, 4, 5, 6, 7], "queue")
+    expect([job["id"] for job in here.objects("history")] == [1, 2, 3, 4, 5, 6], "history")
+    expect([job["id"] for job in here.objects("queue", "-t", "CD")] == [2, 3, 4, 5, 6, 7], "queue")
 
 
 def test_unknown_commands(here: Place) -> None:
     """a command that does not exist: the near one is named"""
     for word, near in (("qeue", "queue"), ("sbatch", "submit"), ("scancel", "cancel"), ("resise", "resize")):
         _, err = here.call(word, "3", code=2)
-        want(f"elastic {near}" in err, err)
-    want("do you mean" not in here.call("explode", code=2)[1], "nothing is near")
+        expect(f"elastic {near}" in err, err)
+    expect("do you mean" not in here.call("explode", code=2)[1], "nothing is near")
 
 
 def test_names_that_are_no_jobs(here: Place) -> None:
     """cancel abc: what a job's id looks like"""
     for words in (("cancel", "abc"), ("resize", "abc", "3")):
         _, err = here.call(*words, code=3)
-        want("'abc' is neither a job nor a step" in err and "such as 3" in err, err)
-    want("such as 3" in here.call("show", "abc", code=2)[1], "show")
+        expect("'abc' is neither a job nor a step" in err and "such as 3" in err, err)
+    expect("such as 3" in here.call("show", "abc", code=2)[1], "show")
 
 
 def test_where_nobody_listens(here: Place) -> None:
@@ -132,16 +133,16 @@ def test_where_nobody_listens(here: Place) -> None:
     gone = here.folder / "gone.sock"
     here.environment["ELASTICD_SOCKET"] = str(gone)
     _, err = here.call("queue", code=4)
-    want(f"there is no {gone}" in err and f"elasticd --socket={gone}" in err, err)
+    expect(f"there is no {gone}" in err and f"elasticd --socket={gone}" in err, err)
     here.fake.go_away()
     here.environment["ELASTICD_SOCKET"] = str(here.fake.socket)
     _, err = here.call("queue", code=4)
-    want(str(here.fake.socket) in err, err)
+    expect(str(here.fake.socket) in err, err)
     del here.environment["ELASTICD_SOCKET"]
     _, err = here.call("queue", code=4)
-    want("no elasticd runs here: there is no " in err and "/run/elasticd/elasticd.sock" in err, err)
+    expect("no elasticd runs here: there is no " in err and "/run/elasticd/elasticd.sock" in err, err)
     here.environment["ELASTICD_URL"] = "http://127.0.0.1:1"
-    want("http://127.0.0.1:1" in here.call("queue", code=4)[1], "URL")
+    expect("http://127.0.0.1:1" in here.call("queue", code=4)[1], "URL")
 
 
 def test_run_interrupted_before_the_answer(here: Place) -> None:
@@ -158,7 +159,7 @@ def test_run_interrupted_before_the_answer(here: Place) -> None:
         raise
     finally:
         here.fake.hold_answers.set()
-    want(process.returncode == -signal.SIGINT and "interrupted" in err, (process.returncode, err))
+    expect(process.returncode == -signal.SIGINT and "interrupted" in err, (process.returncode, err))
 
 
 def test_codes_pass_through_run(here: Place) -> None:
@@ -166,5 +167,5 @@ def test_codes_pass_through_run(here: Place) -> None:
     for number in (0, 1, 2, 77, 126, 127, 128, 130, 254, 255):
         process = here.start("run", "-q", "sh", "-c", f"exit {number}")
         process.communicate(timeout=LIMIT_S)
-        want(process.returncode == number, (number, process.returncode))
+        expect(process.returncode == number, (number, process.returncode))
 
