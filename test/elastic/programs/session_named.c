@@ -406,14 +406,14 @@ static void check_refused(void)
              MPI_ERR_ARG, "app://nobody");
     ET_CHECK(!name[0], "SO5: the name is %s", name);
     ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_GROW, unknown, 1, MPI_INFO_NULL, &name, &noutput),
-             MPI_ERR_ARG, "room");
+             MPI_ERR_ARG, "array holds");
     ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_ADD, unknown, 1, MPI_INFO_NULL, &name, &noutput),
              MPI_ERR_INFO_NOKEY, "mpi_num_procs_add");
     ET_ERROR(MPIX_Session_pset_op(session, 11, unknown, 1, MPI_INFO_NULL, &name, &noutput), MPI_ERR_ARG, "11");
     ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, unknown, 0, MPI_INFO_NULL, &name, &noutput),
              MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, sizes, names, &two), MPI_ERR_ARG, "5");
-    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, sizes, &name, &noutput), MPI_ERR_ARG, "room");
+    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, sizes, &name, &noutput), MPI_ERR_ARG, "array holds");
     ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, data, &name, &noutput),
              MPI_ERR_INFO_NOKEY, "mpi_part_sizes");
     ET_MPI(MPI_Info_set(sizes, "mpi_part_sizes", "2,two"));

@@ -107,7 +107,7 @@ static void errors(void)
 
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-    is_error("reason", "none", MPI_ERR_INFO_NOKEY, "names no size");
+    is_error("reason", "none", MPI_ERR_INFO_NOKEY, "the size request has no size");
     is_error("size", "0", MPI_ERR_INFO_VALUE, "from 1 to 1048576");
     is_error("size", "1048577", MPI_ERR_INFO_VALUE, "from 1 to 1048576");
     is_error("size", "4x", MPI_ERR_INFO_VALUE, "4x");
