@@ -1,10 +1,10 @@
 /*
  * Names of the MPI Sessions working group for programs whose processes come and go: the proposal of 2022, and the
  * interface "v2a" that was made of it, as inline code over MPIX_Session_*.  No library is needed.
- * doc/user/set-changes.md has what is behind each name.  SC4, SC5, SC6.
+ * doc/user/set-changes.md has the meaning of each name.  SC4, SC5, SC6.
  *
  * Included after mpi.h, or by mpi.h itself with -DMPIX_DYN_NAMES.  Routines without a session use the oldest one of the
- * process.  Texts and names have room for MPI_MAX_PSET_NAME_LEN characters.  A file that includes mpidynres.h, too,
+ * process.  Texts and names hold MPI_MAX_PSET_NAME_LEN characters.  A file that includes mpidynres.h, too,
  * includes it later; there MPI_Session is libmpidynres' pointer, whose session_id these routines take.
  */
 
@@ -125,7 +125,7 @@ static inline int MPI_Session_Set_PSet_Info(MPI_Session session, const char pset
     return MPIX_Session_set_pset_data(session, pset, info);
 }
 
-/* Waits until somebody has set something; tells that, and what the library knows of the set. */
+/* Waits until a value was set; returns that, and the library's data of the set. */
 static inline int MPI_Session_Get_PSet_Info(MPI_Session session, const char pset[], MPI_Info *info)
 {
     const char *const no_keys[1] = { "" };
@@ -164,7 +164,7 @@ static inline int MPI_Session_Dyn_Test_res_change(MPI_Session session, const cha
     return MPIX_Session_rc_test(session, pset, flag);
 }
 
-/* What is received is accepted.  status: the change's tag, -1 for none. */
+/* A received change is accepted.  status: the change's tag, -1 for none. */
 static inline int MPI_Session_Dyn_Recv_res_change(MPI_Session session, const char pset[], int *type, char delta[],
                                                   int *status)
 {
@@ -178,7 +178,7 @@ static inline int MPI_Session_Dyn_Recv_res_change(MPI_Session session, const cha
     return *type == MPIX_RC_NONE ? MPI_SUCCESS : MPIX_Session_rc_accept(session, *status, MPI_INFO_NULL);
 }
 
-/* ---- v2a: operations, of which those that change who is there are wishes --------------------------------------- */
+/* ---- v2a: operations, of which the ones that change the processes are requests ------------------------------- */
 
 typedef char mpi_session_dyn_name_[MPI_MAX_PSET_NAME_LEN];
 
@@ -207,7 +207,7 @@ static inline int mpi_session_dyn_give_(mpi_session_dyn_name_ *made, int n, char
 }
 
 /* How many names an operation gives at most. */
-static inline int mpi_session_dyn_room_(int op, MPI_Info info)
+static inline int mpi_session_dyn_capacity_(int op, MPI_Info info)
 {
     char sizes[MPI_MAX_INFO_VAL + 1] = "";
     int n = 1, flag = 0;
@@ -237,7 +237,7 @@ static inline int mpi_session_dyn_decided_(MPI_Session session, const char delta
 static inline int MPI_Session_dyn_v2a_psetop(MPI_Session session, int *op, char **input_sets, int ninput,
                                              char ***output_sets, int *noutput, MPI_Info info)
 {
-    int n = mpi_session_dyn_room_(*op, info), error = MPI_ERR_NO_MEM, changes = *op < MPIX_PSETOP_UNION;
+    int n = mpi_session_dyn_capacity_(*op, info), error = MPI_ERR_NO_MEM, changes = *op < MPIX_PSETOP_UNION;
     mpi_session_dyn_name_ *made = (mpi_session_dyn_name_ *) malloc((size_t) n * sizeof(*made));
 
     *output_sets = NULL;

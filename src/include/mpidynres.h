@@ -70,48 +70,48 @@ struct mpidynres_manager_ {
 };
 __attribute__((weak)) struct mpidynres_manager_ mpidynres_manager_config_;
 
-/* A name that the library has made, as libmpidynres spells it; `told` has MPI_MAX_INFO_VAL + 1 characters. */
-static inline void mpidynres_retell_(const char *name, char *told)
+/* A name that the library has made, as libmpidynres spells it; `made` has MPI_MAX_INFO_VAL + 1 characters. */
+static inline void mpidynres_retell_(const char *name, char *made)
 {
     if (!strncmp(name, "mpix://rc/", 10))
-        snprintf(told, MPI_MAX_INFO_VAL + 1, "mpidynres://rc_%.1000s", name + 10);
+        snprintf(made, MPI_MAX_INFO_VAL + 1, "mpidynres://rc_%.1000s", name + 10);
     else if (!strncmp(name, "mpix://op/", 10))
-        snprintf(told, MPI_MAX_INFO_VAL + 1, "mpidynres://op_%.1000s", name + 10);
+        snprintf(made, MPI_MAX_INFO_VAL + 1, "mpidynres://op_%.1000s", name + 10);
     else
-        snprintf(told, MPI_MAX_INFO_VAL + 1, "%s", name);
+        snprintf(made, MPI_MAX_INFO_VAL + 1, "%s", name);
 }
 
-static inline void mpidynres_retell_name_(const char *name, char *told)
+static inline void mpidynres_retell_name_(const char *name, char *made)
 {
     char spelled[MPI_MAX_INFO_VAL + 1];
 
     mpidynres_retell_(name, spelled);
     spelled[MPI_MAX_INFO_KEY - 1] = '\0';
-    strcpy(told, spelled);
+    strcpy(made, spelled);
 }
 
 /* Keys and values; `info` is replaced by a new object. */
 static inline int mpidynres_retell_info_(MPI_Info *info)
 {
     char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
-    char told_key[MPI_MAX_INFO_VAL + 1], told_value[MPI_MAX_INFO_VAL + 1];
+    char info_key[MPI_MAX_INFO_VAL + 1], info_value[MPI_MAX_INFO_VAL + 1];
     int n = 0, flag, error;
-    MPI_Info told = MPI_INFO_NULL;
+    MPI_Info made = MPI_INFO_NULL;
 
-    error = MPI_Info_create(&told);
+    error = MPI_Info_create(&made);
     if (!error)
         error = MPI_Info_get_nkeys(*info, &n);
     for (int i = 0; i < n && !error; i++) {
         error = MPI_Info_get_nthkey(*info, i, key);
         if (!error)
             error = MPI_Info_get(*info, key, MPI_MAX_INFO_VAL, value, &flag);
-        mpidynres_retell_(key, told_key);
-        mpidynres_retell_(value, told_value);
+        mpidynres_retell_(key, info_key);
+        mpidynres_retell_(value, info_value);
         if (!error)
-            error = MPI_Info_set(told, told_key, told_value);
+            error = MPI_Info_set(made, info_key, info_value);
     }
     MPI_Info_free(info);
-    *info = told;
+    *info = made;
     return error;
 }
 

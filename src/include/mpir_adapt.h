@@ -7,13 +7,15 @@
 #ifndef MPIR_ADAPT_H_INCLUDED
 #define MPIR_ADAPT_H_INCLUDED
 
+#include "mpir_device_callbacks.h"
+
 struct MPIR_Comm;
 struct MPIR_Win;
 struct MPIR_Group;
 struct MPIR_Info;
 struct pmi_adapt_plan;
 struct MPIDI_Adapt_segment;     /* ch4_adapt.h, for its rows of ch4_api.txt */
-struct MPIDI_Unaware_word;      /* ch4_unaware.h, likewise */
+struct MPIDI_Unresolved_msg;    /* ch4_unresolved.h, likewise */
 
 /* ---- adapt_init.c, adapt_probe.c, adapt_window.c: the operations ------------------------------ */
 int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, int *local_status);
@@ -26,10 +28,10 @@ int MPIR_Adapt_sizes_impl(const char *rule);
 int MPIR_Adapt_sizes_callback_impl(MPIX_Adapt_sizes_function * allowed, void *extra_state,
                                    int largest);
 /* adapt_wish.c */
-int MPIR_Adapt_request_impl(struct MPIR_Info *wish, int *wish_id);
-int MPIR_Adapt_request_state_impl(int wish_id, int *state, MPI_Info * info);
-int MPIR_Adapt_request_withdraw_impl(int wish_id);
-/* The level that MPI_Init asks for. */
+int MPIR_Adapt_request_impl(struct MPIR_Info *size_request, int *request_id);
+int MPIR_Adapt_request_state_impl(int request_id, int *state, MPI_Info * info);
+int MPIR_Adapt_request_withdraw_impl(int request_id);
+/* The level that MPI_Init requests. */
 int MPIR_Init_default_thread_level(void);
 /* adapt_modify.c; newcomm may be NULL */
 int MPIR_Comm_modify_impl(struct MPIR_Comm *oldcomm, int count, struct MPIR_Comm **newcomm);
@@ -55,18 +57,18 @@ uint64_t MPIR_Adapt_pid_namespace(void);
 void MPIR_Adapt_register_pvars(void);
 
 /* ---- adapt_handles.h: handles over an adaptation (C4, C5, C6, W8) ----------------------------- */
-/* Lineage of a communicator: derived from MPI_COMM_SELF alone (survives), or not (ends). */
-enum MPIR_Adapt_lineage {
-    MPIR_ADAPT_LINEAGE_UNKNOWN = 0,     /* not yet committed; counts as world */
-    MPIR_ADAPT_LINEAGE_SELF,
-    MPIR_ADAPT_LINEAGE_WORLD
+/* Derivation of a communicator: from MPI_COMM_SELF alone (survives), or not (ends). */
+enum MPIR_Adapt_derivation {
+    MPIR_ADAPT_DERIVATION_UNKNOWN = 0,  /* not yet committed; counts as world */
+    MPIR_ADAPT_DERIVATION_SELF,
+    MPIR_ADAPT_DERIVATION_WORLD
 };
 
 /* Part of each communicator object. */
 #define MPIR_ADAPT_COMM_DECL                                            \
     struct {                                                            \
         struct MPIR_Comm *next, *prev;  /* list of live ones; prev NULL: not listed */ \
-        unsigned lineage:2;             /* enum MPIR_Adapt_lineage */   \
+        unsigned derivation:2;          /* enum MPIR_Adapt_derivation */   \
         unsigned connection:30;         /* number of the one that it is of, 0: none (src/mpi/dynproc/watch.c) */ \
         unsigned by_begin:1;            /* made by begin, not by the application */ \
         unsigned session:31;            /* number of the session that it is of, 0: none */ \
@@ -83,19 +85,19 @@ void MPIR_Adapt_foreach_group(void (*function) (struct MPIR_Group *, void *), vo
 
 /* src/mpi/session/session_change.c */
 bool MPIR_Session_ranks_are_lpids(void);
-int MPIR_Session_place(void);
-/* In place of MPII_Allreduce_group, in a thread that makes a communicator from a group (session_agree.c). */
+int MPIR_Session_lpid(void);
+/* Instead of MPII_Allreduce_group, in a thread that makes a communicator from a group (session_agree.c). */
 bool MPIR_Session_is_agreeing(void);
 int MPIR_Session_allreduce_group(int *numbers, int n, MPI_Op op, MPIR_Comm * comm, MPIR_Group * group, int tag);
 /* By which threads that agree on an id over the same communicator take turns, the same in all processes. */
 uint64_t MPIR_Session_agree_order(int tag);
 
-/* Sets the lineage of a communicator under construction where its rank mappers do not tell it:
+/* Sets the derivation of a communicator under construction where its rank mappers do not show it:
  * it survives if both `from` and `also` (may be NULL) do. */
 void MPIR_Adapt_comm_derive(struct MPIR_Comm *comm, const struct MPIR_Comm *from,
                             const struct MPIR_Comm *also);
 /* Begin calls this for `intercomm` and `new_comm_world` before it commits them: they end with the
- * adaptation, and few of their stale objects are kept. */
+ * adaptation, and few of their stale objects are retained. */
 void MPIR_Adapt_comm_by_begin(struct MPIR_Comm *comm);
 /* Whether a communicator, given by handle, outlives adaptations (used by ROMIO). */
 int MPIR_Adapt_comm_survives(MPI_Comm comm);
@@ -103,33 +105,33 @@ int MPIR_Adapt_comm_survives(MPI_Comm comm);
 /* A nonblocking operation on a file over `comm`: MPI knows nothing of it but a generalized request,
  * which has no communicator otherwise (used by ROMIO). */
 void MPIR_Adapt_request_on(MPI_Request request, MPI_Comm comm);
-/* " (rank R in ...)" as MPI_Abort has always said it: of MPI_COMM_WORLD and at the launch with the
+/* " (rank R in ...)" as MPI_Abort has always printed it: of MPI_COMM_WORLD and at the launch with the
  * context id, which means nothing to anybody after an adaptation; then with the name. */
 void MPIR_Adapt_describe_comm(const struct MPIR_Comm *comm, char *text, int size);
 
-/* C6: an error that tells what is pending (kind, communicator, peer, tag), or MPI_SUCCESS. */
+/* C6: an error that states what is pending (kind, communicator, peer, tag), or MPI_SUCCESS. */
 int MPIR_Adapt_check_pending(void);
 /* C5: deletes the attributes cached on MPI_COMM_WORLD and on all communicators and windows that
  * end with the commit, through their callbacks; the old world still works.  Returns the first error
  * that a callback returned; the attributes are deleted nevertheless. */
 int MPIR_Adapt_delete_attributes(void);
-/* Those of MPI_COMM_SELF, before anything else that MPI_Finalize does. */
+/* The attributes of MPI_COMM_SELF, before anything else that MPI_Finalize does. */
 int MPIR_Adapt_delete_self_attributes(void);
 /* A process that ends in commit cannot free its datatypes: the next MPI_Finalize does, without which
  * the datatype engine complains of leaks. */
 void MPIR_Adapt_free_datatypes(void);
 /* C4: closes files, frees windows, releases communicators that do not derive from MPI_COMM_SELF
  * alone, all without communication; their handles become stale.  Nobody communicates on them any
- * more (every process has entered commit).  Does not fail: MPI_File_close tells of files that could
- * not be closed properly. */
+ * more (every process has entered commit).  Does not fail: MPI_File_close reports files that could not be closed
+ * properly. */
 int MPIR_Adapt_release_handles(unsigned epoch);
-/* SX7: the same for what a session has left, when it is finalised.  What has operations under way stays. */
+/* SX7: the same for what a session has left, when it is finalised.  Objects with operations under way stay. */
 void MPIR_Adapt_release_session(unsigned session);
 /* The "epoch" of what ended with a session. */
 #define MPIR_ADAPT_BY_SESSION (1u << 30)
 
 /* Set by begin on a leaving process and cleared by commit: a null communicator there is most likely
- * `new_comm_world`, and the error message says so (W8). */
+ * `new_comm_world`, and the error message reports it (W8). */
 extern int MPIR_Adapt_leaving;
 
 /* The error code for MPI_COMM_NULL. */
@@ -152,8 +154,8 @@ int MPIR_Dynproc_accepted(struct MPIR_Comm *comm);
 /* Whether the other side of the connection that a communicator is of has ended, by all that is known here. */
 bool MPIR_Dynproc_has_ended(const struct MPIR_Comm *comm);
 /* MPI_Comm_free, MPI_Comm_disconnect and MPI_Win_free: give the slot back; 0 if it is not stale. */
-int MPIR_Adapt_comm_forget(struct MPIR_Comm *comm);
-int MPIR_Adapt_win_forget(struct MPIR_Win *win);
+int MPIR_Adapt_comm_release_stale(struct MPIR_Comm *comm);
+int MPIR_Adapt_win_release_stale(struct MPIR_Win *win);
 /* The error for a file that ended with an adaptation, else MPI_SUCCESS. */
 int MPIR_Adapt_file_check(MPI_File file, const char *function, int line);
 /* The device is done with a window object. */
@@ -165,7 +167,7 @@ struct MPIR_Request;
 const char *MPIDI_Adapt_win_pending(struct MPIR_Win *win);
 /* Frees a window as MPI_Win_free does, but without synchronisation. */
 int MPIDI_Adapt_win_release(struct MPIR_Win *win);
-/* Peer and tag of a request, MPI_UNDEFINED where the device has not kept them. */
+/* Peer and tag of a request, MPI_UNDEFINED where the device has not retained them. */
 void MPIDI_Adapt_request_peer(struct MPIR_Request *req, int *peer, int *tag);
 /* An inactive persistent collective request whose schedule is freed: makes it safe to free. */
 void MPIDI_Adapt_request_disarm(struct MPIR_Request *req);
@@ -180,27 +182,27 @@ void MPIR_ROMIO_Adapt_close_all(unsigned epoch);
 int MPIR_ROMIO_Adapt_is_stale(MPI_File file);
 int MPIR_ROMIO_Adapt_file_error(MPI_File file, const char *function, int line);
 
-/* ---- device (ch4_adapt_window.c, ch4_adapt_commit.c, ch4_adapt_ahead.c, ch4_adapt_segment.c) ---- */
+/* ---- device (ch4_adapt_window.c, ch4_adapt_commit.c, ch4_adapt_prebuild.c, ch4_adapt_segment.c) ---- */
 /* Addresses of this process, as the other processes need them: allocated, to be freed by caller. */
-int MPID_Adapt_card(void **card, int *bytes);
+int MPID_Adapt_bc(void **bc, int *bytes);
 /* Unique number of this process in the job, before MPI is initialised. */
 void MPID_Adapt_set_uid(unsigned uid);
-/* Lowest joining process of a host: makes the segment for local_size processes, and says how to find it. */
+/* Lowest joining process of a host: makes the segment for local_size processes, and returns how to find it. */
 struct pmi_adapt_host;
 int MPID_Adapt_make_segment(int local_size, struct pmi_adapt_host *segment);
-/* What begin needs and can be made before it, unnoticed: the addresses of the union of all processes,
+/* Objects of begin that can be made before it, unnoticed: the addresses of the union of all processes,
  * the host's new segment.  Once for a plan; after an error nothing is left. */
-int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index);
-/* The plan has been withdrawn (or never looked at). */
-int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan);
-/* Gives back what the world before the last commit used and nobody looks at any more. */
+int MPID_Adapt_prebuild(const struct pmi_adapt_plan *plan, int index);
+/* The plan has been withdrawn (or was never read). */
+int MPID_Adapt_discard_prebuilt(const struct pmi_adapt_plan *plan);
+/* Releases the resources of the world before the last commit that nobody uses any more. */
 int MPID_Adapt_reclaim(void);
-/* Address tables and maps for the union of all processes; index is this process' place in it. */
+/* Address tables and maps for the union of all processes; index is this process' position in it. */
 int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index);
 /* The window's communicators; new_world is NULL on a leaving process, intercomm where none join. */
 int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
                      struct MPIR_Comm ** intercomm, struct MPIR_Comm ** new_world);
-/* Waits until all processes of the window are here and tells each of them the greatest `value` (0 or
+/* Waits until all processes of the window are here and distributes to them the greatest `value` (0 or
  * more).  With 0 the window has ended for communication, otherwise everything is as it was. */
 int MPID_Adapt_agree(int value, int *greatest);
 /* Makes the new world of members (indices in the plan, by new rank), or of this process alone. */

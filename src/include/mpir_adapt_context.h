@@ -3,9 +3,9 @@
  *
  * An id of MPICH has 16 bits, which name a communicator among those that exist at the same time: they are given
  * out again as soon as it is freed.  A message that nobody received may exist longer, unexpected in
- * libfabric or still on its way.  So ids are wider here, and the bits above say in which generation a
+ * libfabric or still on its way.  So ids are wider here, and the bits above state in which generation a
  * communicator was made.  Each adaptation has two: that of its window and that of the world that it leaves.
- * Whatever is derived from a communicator is of its generation, so that all its processes agree on it
+ * Everything that is derived from a communicator is of its generation, so that all its processes agree on it
  * without communication, also where they belong to different jobs.  Programs that never adapt stay in
  * generation 0, whose ids are MPICH's own.
  *
@@ -21,14 +21,14 @@
 #define MPIR_ADAPT_GENERATION_MASK 0x7f0f0000u
 #define MPIR_ADAPT_GENERATIONS 2048u
 
-static inline MPIR_Context_id_t MPIR_Adapt_generation_bits(unsigned generation)
+static inline MPIR_Context_id_t MPIR_Context_generation_bits(unsigned generation)
 {
     return ((generation & 0xfu) << 16) | ((generation >> 4 & 0x7fu) << 24);
 }
 
 /* The id as allocated (0: none) for a communicator derived from one with id `parent`. */
-static inline MPIR_Context_id_t MPIR_Adapt_context_inherit(MPIR_Context_id_t id,
-                                                           MPIR_Context_id_t parent)
+static inline MPIR_Context_id_t MPIR_Context_inherit_generation(MPIR_Context_id_t id,
+                                                                MPIR_Context_id_t parent)
 {
     return id ? id | (parent & MPIR_ADAPT_GENERATION_MASK) : 0;
 }

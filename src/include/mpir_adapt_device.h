@@ -1,5 +1,5 @@
 /*
- * What the MPI layer's adaptations (src/mpi/adapt) ask of the device (ch4_adapt*.c), beside what
+ * The device's interface for the MPI layer's adaptations (ch4_adapt*.c), beside what
  * mpir_adapt.h declares.  Included by these files only, so that a change rebuilds little.
  */
 
@@ -14,15 +14,16 @@ struct MPIR_Comm;
 void MPID_Adapt_before_init(void);
 void MPID_Adapt_after_init(void);
 
-/* After MPID_Adapt_ahead on a process that was there before: makes the communicators of the window, too. */
-int MPID_Adapt_comms_ahead(const struct pmi_adapt_plan *plan, int index);
+/* After MPID_Adapt_prebuild on a process that was there before: makes the communicators of the window, too. */
+int MPID_Adapt_prebuild_comms(const struct pmi_adapt_plan *plan, int index);
 
-/* After MPID_Adapt_ahead on a process that was there before, when all joining processes know all addresses:
+/* After MPID_Adapt_prebuild on a process that was there before, when all joining processes know all addresses:
  * begins to connect to one of them.  Does not wait; 0: to be called again some time later. */
-int MPID_Adapt_greet(const struct pmi_adapt_plan *plan, int index);
+int MPID_Adapt_preconnect(const struct pmi_adapt_plan *plan, int index);
 
-/* After MPID_Adapt_prepare on a joining process: whether those that greet it from other hosts have done so. */
-int MPID_Adapt_is_greeted(const struct pmi_adapt_plan *plan);
+/* After MPID_Adapt_prepare on a joining process: whether the processes of other hosts that preconnect to it have done
+ * so. */
+int MPID_Adapt_is_preconnected(const struct pmi_adapt_plan *plan);
 
 /* After MPID_Adapt_prepare on a joining process: what begin does, as far as it needs joining processes only.  These
  * call it together. */
@@ -40,9 +41,9 @@ int MPID_Adapt_make_parent(unsigned epoch, int created, struct MPIR_Comm **paren
 void MPIR_Adapt_unlist(struct MPIR_Comm *comm);
 
 /* Commit of `epoch`, when nobody communicates on the ending communicators any more and they are all there: throws
- * away the messages on them that have come and that nobody received, and tells each to `note` (may be NULL).
+ * away the messages on them that have come and that nobody received, and reports each to `note` (may be NULL).
  * source is a rank of the communicator (of the remote group, if it has one).  A message that is still on its way
- * is not told; it never matches. */
+ * is not reported; it never matches. */
 typedef void (*MPID_Adapt_unreceived_fn) (struct MPIR_Comm * comm, int source, int tag,
                                           void *context);
 int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note, void *context);

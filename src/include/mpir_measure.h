@@ -18,9 +18,9 @@ enum MPIR_Measure_kind {
     MPIR_MEASURE_ASIDE
 };
 
-/* 1 while the iteration under way is measured, else 0: changes in MPI_Probe_adapt only.  Entry points look at one bit:
- * a whole word that is known to be 0 afterwards would be kept in a register, as a 0 for later use, and the entry point
- * had one register less than stock MPICH's.  test/install/run looks at the machine code. */
+/* 1 while the iteration under way is measured, else 0: changes in MPI_Probe_adapt only.  Entry points test one bit:
+ * a whole word that is known to be 0 afterwards would be retained in a register, as a 0 for later use, and the entry
+ * point had one register less than stock MPICH's.  test/install/run examines the machine code. */
 extern int MPIR_Measure_on ATTRIBUTE((visibility("hidden")));
 #define MPIR_MEASURE_IS_ON unlikely(MPIR_Measure_on & 1)
 

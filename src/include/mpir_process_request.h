@@ -1,6 +1,6 @@
 /*
  * Process requests among all others (src/mpi/process): what MPI_Start, MPI_Cancel, MPI_Request_free and the
- * completion of requests ask.  Programs that have none pay for the look at a counter.
+ * completion of requests need.  Programs that have none pay for the test of a counter.
  */
 
 #ifndef MPIR_PROCESS_REQUEST_H_INCLUDED
@@ -24,17 +24,17 @@ static inline MPIR_Comm *MPIR_Request_error_comm(const MPIR_Request * handle)
 }
 
 int MPIR_Process_request_start(struct MPIR_Process_request *request);
-/* Of these and other kinds, in order. */
+/* Process requests and other kinds, in order. */
 int MPIR_Process_requests_start(int n, MPIR_Request * handles[]);
 int MPIR_Process_request_cancel(struct MPIR_Process_request *request);
 int MPIR_Process_request_free(struct MPIR_Process_request *request);
 /* Sleeps until one of these requests has completed, or all; returns at once if any of them is of another kind. */
 int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all);
-/* A stage has been told to the program: another one follows, or the handle ends with this one. */
-void MPIR_Process_request_told(struct MPIR_Process_request *request);
+/* A stage has been reported to the program: another one follows, or the handle ends with this one. */
+void MPIR_Process_request_reported(struct MPIR_Process_request *request);
 
-/* Of MPIX_Comm_parent_create (process_world.c).  Progress: whether there is anything to look at.  At MPI_Finalize. */
-bool MPIR_Process_look_at_worlds(void);
+/* Of MPIX_Comm_parent_create (process_world.c).  Progress: whether there is anything to poll.  At MPI_Finalize. */
+bool MPIR_Process_poll_worlds(void);
 void MPIR_Process_close_worlds(void);
 
 #endif /* MPIR_PROCESS_REQUEST_H_INCLUDED */

@@ -29,10 +29,10 @@ int MPIR_Session_rc_test_fortran(MPI_Session session, const char *pset_name, int
 int MPIR_Session_rc_get_fortran(MPI_Session session, const char *pset_name, int *rc_type, char *delta_pset, int *tag,
                                 MPI_Info * info, int pset_name_len) MPICH_API_PUBLIC;
 
-/* In libmpi only.  Texts as C has them, in one piece with their addresses and a NULL behind them, the caller's to free;
+/* In libmpi only.  Texts as C has them, in one piece with their addresses and a NULL after them, the caller's to free;
  * NULL: no memory. */
 char **MPIR_Fortran_copy_texts(const char *padded, int n, int length);
-/* Those before the first blank one. */
+/* The names before the first blank one. */
 int MPIR_Fortran_count_texts(const char *padded, int length);
 
 #endif /* MPIR_PSET_FORTRAN_H_INCLUDED */

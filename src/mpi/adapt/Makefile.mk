@@ -13,6 +13,9 @@ noinst_HEADERS += \
     src/include/mpir_adapt.h \
     src/include/mpir_adapt_context.h \
     src/include/mpir_adapt_device.h \
+    src/include/mpir_device_callbacks.h \
+    src/include/mpid_dynproc.h \
+    src/include/mpid_session.h \
     src/include/mpir_measure.h \
     src/include/mpir_process_request.h \
     src/mpi/adapt/adapt.h \
@@ -21,16 +24,16 @@ noinst_HEADERS += \
     src/mpi/adapt/adapt_handles.h \
     src/mpi/adapt/adapt_measure.h \
     src/mpi/adapt/adapt_phases.h \
-    src/mpi/adapt/adapt_published.h \
+    src/mpi/adapt/adapt_export.h \
     src/mpi/adapt/adapt_site.h \
     src/mpi/adapt/perf_graph.h \
     src/mpi/adapt/perf_measure.h \
     src/mpi/adapt/perf_pack.h \
     src/mpi/adapt/perf_phases.h \
     src/mpid/ch4/src/ch4_adapt.h \
-    src/mpid/ch4/src/ch4_adapt_ahead.h \
+    src/mpid/ch4/src/ch4_adapt_prebuild.h \
     src/mpid/ch4/src/ch4_adapt_comms.h \
-    src/mpid/ch4/src/ch4_adapt_greeting.h \
+    src/mpid/ch4/src/ch4_adapt_preconnect.h \
     src/mpid/ch4/src/ch4_adapt_nodes.h \
     src/mpid/ch4/src/ch4_adapt_renumber.h \
     src/mpid/ch4/src/ch4_adapt_segment.h \
@@ -43,6 +46,7 @@ noinst_HEADERS += \
     src/mpid/common/shm/mpidu_init_shm_adapt.h \
     src/mpid/common/shm/mpidu_init_shm_adapt_inc.h \
     src/pmi/include/pmi_adapt.h \
+    src/pmi/include/pmi_adapt_calls.h \
     src/pmi/include/pmi_adapt_measured.h \
     src/pmi/include/pmi_adapt_plan.h \
     src/pmi/include/pmi_adapt_sizes.h \
@@ -52,14 +56,14 @@ noinst_HEADERS += \
     src/pmi/simple/simple_pmi_singleton.h
 
 mpi_core_sources += \
-    src/mpi/adapt/adapt_ahead.c \
+    src/mpi/adapt/adapt_prepare.c \
     src/mpi/adapt/adapt_answers.c \
     src/mpi/adapt/adapt_attributes.c \
     src/mpi/adapt/adapt_board.c \
     src/mpi/adapt/adapt_clock.c \
     src/mpi/adapt/adapt_error_classes.c \
     src/mpi/adapt/adapt_init.c \
-    src/mpi/adapt/adapt_lineage.c \
+    src/mpi/adapt/adapt_derivation.c \
     src/mpi/adapt/adapt_measure.c \
     src/mpi/adapt/adapt_pending.c \
     src/mpi/adapt/adapt_phases.c \
@@ -67,7 +71,7 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_pools.c \
     src/mpi/adapt/adapt_probe.c \
     src/mpi/adapt/adapt_pvars.c \
-    src/mpi/adapt/adapt_published.c \
+    src/mpi/adapt/adapt_export.c \
     src/mpi/adapt/adapt_release.c \
     src/mpi/adapt/adapt_site.c \
     src/mpi/adapt/adapt_sizes.c \
@@ -77,14 +81,15 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_window.c \
     src/mpi/adapt/adapt_modify.c \
     src/mpi/adapt/adapt_wish.c \
+    src/mpi/adapt/device_callbacks.c \
     src/mpi/adapt/perf_graph.c \
     src/mpi/adapt/perf_measure.c \
     src/mpi/adapt/perf_pack.c \
     src/mpi/adapt/perf_phases.c \
-    src/mpid/ch4/src/ch4_adapt_ahead.c \
+    src/mpid/ch4/src/ch4_adapt_prebuild.c \
     src/mpid/ch4/src/ch4_adapt_commit.c \
     src/mpid/ch4/src/ch4_adapt_comms.c \
-    src/mpid/ch4/src/ch4_adapt_greeting.c \
+    src/mpid/ch4/src/ch4_adapt_preconnect.c \
     src/mpid/ch4/src/ch4_adapt_handles.c \
     src/mpid/ch4/src/ch4_start_null.c \
     src/mpid/ch4/src/ch4_adapt_nodes.c \
@@ -95,13 +100,13 @@ mpi_core_sources += \
     src/mpid/ch4/src/ch4_adapt_window.c \
     src/mpid/ch4/src/ch4_adapt_world.c \
     src/mpid/ch4/src/ch4_hosts.c \
-    src/mpid/ch4/src/ch4_lanes.c \
+    src/mpid/ch4/src/ch4_channels.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt_unexpected.c \
     src/mpid/ch4/shm/posix/posix_adapt.c \
     src/mpid/ch4/shm/posix/posix_flags.c \
-    src/mpid/ch4/shm/posix/posix_lanes.c \
-    src/mpid/ch4/shm/posix/posix_mailbox.c \
+    src/mpid/ch4/shm/posix/posix_channels.c \
+    src/mpid/ch4/shm/posix/posix_recv_segment.c \
     src/mpid/ch4/shm/src/shm_adapt.c \
     src/mpid/common/shm/mpidu_oversubscribed.c
 

@@ -46,17 +46,17 @@ typedef struct {
     size_t board_bytes;
     int board_fd;
 
-    /* what the daemon told at start */
+    /* sent by the proxy at the start */
     unsigned uid;
     unsigned join_epoch;        /* 0: process of the launch */
     int pre, local_pre;         /* joining only: pre-existing processes, those of this host */
     bool created;               /* joining only: by MPIX_Comm_modify, in the world when MPI_Init returns */
     uint64_t daemon_pid_namespace;
 
-    /* pending adaptation; the plan may be withdrawn and replaced until the process is told */
+    /* pending adaptation; the plan may be withdrawn and replaced until the process is notified */
     const struct pmi_adapt_plan *plan;  /* on the board (adapt_plan.c), NULL: not known */
     uint32_t plan_serial;
-    MPIR_Info *info;            /* about the plan, for the probe that says TRUE; NULL: not made, or given away */
+    MPIR_Info *info;            /* about the plan, for the probe that returns TRUE; NULL: not made, or given away */
     int prepared;               /* for the plan, as far as it is possible before begin */
     int leaving;
     bool modifying;             /* in MPIX_Comm_modify */
@@ -69,7 +69,7 @@ extern MPIR_Adapt_t MPIR_Adapt;
 bool MPIR_Adapt_has_joined(void);
 /* Whether the operations on adaptations are errors, because the program has not called MPI_Init_adapt. */
 bool MPIR_Adapt_is_rigid(void);
-/* The process becomes an ordinary member, or a joining one, and tells the daemon its addresses. */
+/* The process becomes an ordinary member, or a joining one, and sends its addresses to the proxy. */
 int MPIR_Adapt_begin_membership(void);
 /* Segments of shared memory that this process makes from now on end with it, if the others can find them so. */
 void MPIR_Adapt_choose_segments(void);
@@ -78,13 +78,13 @@ void MPIR_Adapt_choose_segments(void);
 /* The slot's count of answers (pmi_adapt_set.h), also of a process that does not adapt: it stays mapped from then on.
  * NULL: there is none. */
 uint32_t *MPIR_Adapt_board_answered(void);
-/* The slot's places for texts of process sets; NULL before the first call of the function above. */
+/* The slot's entries for texts of process sets; NULL before the first call of the function above. */
 struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void);
 /* Of this process' slot, PMI_SET_CREATIONS_MAX; NULL: there is no board. */
 uint64_t *MPIR_Adapt_board_creations(void);
 /* Where `offer` and `forgets` are; NULL before the first call of that function. */
 const struct pmi_adapt_control *MPIR_Adapt_board_words(void);
-/* The slot's places for answers; NULL before the first call of that function. */
+/* The slot's entries for answers; NULL before the first call of that function. */
 struct pmi_adapt_answer *MPIR_Adapt_board_answers(void);
 /* Waits until that differs from seen, for a moment in which others get the processor; then makes progress. */
 int MPIR_Adapt_board_spin_for_answer(const uint32_t * answered, uint32_t seen);
@@ -100,16 +100,16 @@ void MPIR_Adapt_board_close(void);
 bool MPIR_Adapt_joins(unsigned *uid);
 /* Whether MPIX_Comm_modify creates this process, before anything is initialised. */
 bool MPIR_Adapt_is_created(void);
-/* Whether the board belongs to this process' group; asks PMI for its name, so after MPI_Init. */
+/* Whether the board belongs to this process' group; queries PMI for its name, so after MPI_Init. */
 int MPIR_Adapt_board_is_ours(void);
-/* Whether our daemon has been told by this process that it is rigid. */
+/* Whether this process has notified our proxy that it is rigid. */
 bool MPIR_Adapt_daemon_knows_rigid(void);
 /* One-way message to the daemon, printf-like; the newline is added. */
-int MPIR_Adapt_tell_daemon(const char *format, ...) ATTRIBUTE((format(printf, 1, 2)));
+int MPIR_Adapt_notify_proxy(const char *format, ...) ATTRIBUTE((format(printf, 1, 2)));
 /* Sleeps until the board's `wake` differs from seen, for at most some milliseconds (fewer if others
  * may be connecting to this process); then makes progress, so that nobody ever depends on a sleeper. */
 int MPIR_Adapt_board_wait(uint32_t seen);
-/* How far this process is, for reports of the step manager (who is behind, who hangs in the window). */
+/* How far this process is, for reports of the step manager (stragglers, and processes that hang in the window). */
 void MPIR_Adapt_set_phase(enum pmi_adapt_phase phase);
 
 /* ---- adapt_plan.c ---- */
@@ -120,30 +120,31 @@ bool MPIR_Adapt_has_plan(unsigned epoch, uint32_t * serial);
 int MPIR_Adapt_map_plan(unsigned epoch, const struct pmi_adapt_plan **plan, uint32_t * serial);
 void MPIR_Adapt_unmap_plan(void);
 
-/* ---- adapt_ahead.c ---- */
+/* ---- adapt_prepare.c ---- */
 
-/* Tells the daemon when this was the last of the board's processes to prepare, or to be greeted. */
+/* Notifies the proxy when this was the last of the board's processes to prepare, or to be preconnected. */
 int MPIR_Adapt_report_prepared(unsigned epoch);
 int MPIR_Adapt_report_greeted(unsigned epoch);
 /* A probe that answers FALSE: is there a plan for the next epoch?  Then this process prepares for it. */
-void MPIR_Adapt_look_ahead(void);
+void MPIR_Adapt_prepare_early(void);
 /* MPIR_Adapt.plan is the plan of this epoch, which is on the board and stays there. */
 int MPIR_Adapt_need_plan(unsigned epoch);
-/* Committed: the plan is over, what is left of the previous world waits for MPIR_Adapt_reclaim. */
+/* Committed: the plan is over, the rest of the previous world waits for MPIR_Adapt_reclaim. */
 void MPIR_Adapt_end_plan(void);
 int MPIR_Adapt_reclaim(void);
 /* MPI_Finalize: gives back whatever has been prepared or is left. */
-int MPIR_Adapt_forget(void);
+int MPIR_Adapt_drop_plan(void);
 
 /* ---- adapt_probe.c ---- */
-/* What a probe tells of the plan (P2), made before the program stands still; nothing if there is no memory. */
-void MPIR_Adapt_make_info_ahead(void);
+/* The data of the plan that a probe returns (P2), made before the program stands still; nothing if there is no
+ * memory. */
+void MPIR_Adapt_prebuild_info(void);
 
 /* Agreed on: whether this process leaves, by the plan. */
 int MPIR_Adapt_find_own_status(void);
 
 /* ---- adapt_window.c ---- */
-/* Too late for a call to fail and change nothing: others have gone on and rely on this process. */
+/* Too late for a call to fail and change nothing: others have continued and rely on this process. */
 void MPIR_Adapt_end_job(const char *call, int mpi_errno) ATTRIBUTE((noreturn));
 /* Whether this process ends in commit. */
 bool MPIR_Adapt_ends_in_commit(void);
@@ -154,15 +155,15 @@ int MPIR_Adapt_enter_world(void);
 
 /* ---- adapt_wish.c ---- */
 struct pmi_adapt_wish_end;
-/* Rank 0 asks for a world of this size, for MPIX_Comm_modify; and whether that has ended. */
-int MPIR_Adapt_wish_modify(int size, uint32_t * number);
-bool MPIR_Adapt_wish_has_ended(uint32_t number, struct pmi_adapt_wish_end *end);
+/* Rank 0 requests a world of this size, for MPIX_Comm_modify; and whether that has ended. */
+int MPIR_Adapt_request_modify(int size, uint32_t * number);
+bool MPIR_Adapt_request_has_ended(uint32_t number, struct pmi_adapt_wish_end *end);
 
 /* ---- adapt_unable.c ---- */
 /* Why, in words: the last line of an error's text, which is put into `text`. */
 const char *MPIR_Adapt_reason_of(int mpi_errno, char *text, int bytes);
-/* This process cannot take part, for the reason that the error code tells: the adaptation is withdrawn if
- * the world has not been told yet. */
+/* This process cannot take part, for the reason in the error code: the adaptation is withdrawn if the world has not
+ * been notified yet. */
 void MPIR_Adapt_report_unable(unsigned epoch, int mpi_errno);
 /* The same for a joining process, which waits for its end; returns if it is too late for a withdrawal. */
 void MPIR_Adapt_await_removal(int mpi_errno);
@@ -170,11 +171,11 @@ void MPIR_Adapt_await_removal(int mpi_errno);
 /* ---- adapt_unreceived.c ---- */
 
 /* Everybody is in commit, the communicators that end are still there: drops the messages on them that nobody has
- * received.  mpiexec is told of them; `told`: whether there were any. */
-int MPIR_Adapt_drop_unreceived(unsigned epoch, bool * told);
+ * received.  mpiexec is notified of them; `notified`: whether there were any. */
+int MPIR_Adapt_drop_unreceived(unsigned epoch, bool * notified);
 
 /* ---- adapt_pvars.c ---- */
-/* A survivor spent so many seconds in the library because of the adaptation under way. */
+/* A staying process spent so many seconds in the library because of the adaptation under way. */
 void MPIR_Adapt_count_standstill(double seconds);
 void MPIR_Adapt_count_joining_wait(double seconds);
 double MPIR_Adapt_seconds_since(MPL_time_t start);
@@ -186,7 +187,7 @@ void MPIR_Adapt_count_commit(void);
 void MPIR_Adapt_end_sessions(void);
 
 /* ---- session/session_change.c ---- */
-/* This process has asked for changes, or was started by one: the job changes through process sets. */
+/* This process has requested changes, or was started by one: the job changes through process sets. */
 bool MPIR_Session_is_dynamic(void);
 
 #endif /* ADAPT_H_INCLUDED */

@@ -16,14 +16,14 @@
 /* An answer takes two processes of the process manager a processor: who sleeps at once costs a wake-up more. */
 #define SPIN_US 200
 
-/* What stays mapped of the board in a program that does not adapt. */
+/* The part of the board that stays mapped in a program that does not adapt. */
 static struct {
     uint32_t *answered;
     struct pmi_adapt_answer *answers;
     struct pmi_adapt_bcast *bcasts;
     uint64_t *creations;
     const struct pmi_adapt_control *control;
-} kept;
+} retained;
 
 static size_t own_slot(void)
 {
@@ -57,43 +57,43 @@ uint32_t *MPIR_Adapt_board_answered(void)
 {
     if (MPIR_Adapt.slot)
         return &MPIR_Adapt.slot->answered;
-    if (!kept.answered) {
+    if (!retained.answered) {
         MPIR_Adapt_board_open();
         if (!MPIR_Adapt_board_is_ours()) {
             MPIR_Adapt_board_close();
             return NULL;
         }
-        kept.bcasts = own_bcasts();
-        kept.answers = own_answers();
-        kept.creations = own_creations();
-        kept.control = MPIR_Adapt.control;
-        kept.answered = &MPIR_Adapt.slot->answered;
+        retained.bcasts = own_bcasts();
+        retained.answers = own_answers();
+        retained.creations = own_creations();
+        retained.control = MPIR_Adapt.control;
+        retained.answered = &MPIR_Adapt.slot->answered;
         MPIR_Adapt.control = NULL;
         MPIR_Adapt.slot = NULL;
     }
-    return kept.answered;
+    return retained.answered;
 }
 
 struct pmi_adapt_answer *MPIR_Adapt_board_answers(void)
 {
-    return MPIR_Adapt.slot ? own_answers() : kept.answers;
+    return MPIR_Adapt.slot ? own_answers() : retained.answers;
 }
 
 struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void)
 {
-    return MPIR_Adapt.slot ? own_bcasts() : kept.bcasts;
+    return MPIR_Adapt.slot ? own_bcasts() : retained.bcasts;
 }
 
 uint64_t *MPIR_Adapt_board_creations(void)
 {
     if (!MPIR_Adapt_board_answered())
         return NULL;
-    return MPIR_Adapt.slot ? own_creations() : kept.creations;
+    return MPIR_Adapt.slot ? own_creations() : retained.creations;
 }
 
 const struct pmi_adapt_control *MPIR_Adapt_board_words(void)
 {
-    return MPIR_Adapt.slot ? MPIR_Adapt.control : kept.control;
+    return MPIR_Adapt.slot ? MPIR_Adapt.control : retained.control;
 }
 
 int MPIR_Adapt_board_spin_for_answer(const uint32_t * answered, uint32_t seen)

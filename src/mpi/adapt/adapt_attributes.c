@@ -37,7 +37,7 @@ int MPIR_Adapt_delete_attributes(void)
 
     if (comm->attributes)
         keep_first(&mpi_errno, MPIR_Process.attr_free(comm->handle, &comm->attributes));
-    /* Look anew each time: callbacks may create and free communicators and windows.  attr_free
+    /* Search again each time: callbacks may create and free communicators and windows.  attr_free
      * empties the list in any case, so this ends. */
     while ((comm = find_attributed_comm()))
         keep_first(&mpi_errno, MPIR_Process.attr_free(comm->handle, &comm->attributes));

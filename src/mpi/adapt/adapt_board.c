@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "pmi.h"
+#include "pmi_adapt_calls.h"
 
 /* The longest sleep between two rounds of progress; while connections between hosts may be made */
 #define BOARD_WAIT_MS 20
@@ -20,9 +21,8 @@
 
 MPIR_Adapt_t MPIR_Adapt = {.board_fd = -1 };
 
-int PMIU_Adapt_send(const char *line, int length);
 
-/* The number behind "name=" in the environment variable's text; -1 where it is missing or too large. */
+/* The number after "name=" in the environment variable's text; -1 where it is missing or too large. */
 static int64_t env_number(const char *text, const char *name, int64_t max)
 {
     size_t length = strlen(name);
@@ -129,7 +129,7 @@ int MPIR_Adapt_board_is_ours(void)
         strncmp(name, MPIR_Adapt.control->group, sizeof(name)) == 0;
 }
 
-int MPIR_Adapt_tell_daemon(const char *format, ...)
+int MPIR_Adapt_notify_proxy(const char *format, ...)
 {
     int mpi_errno = MPI_SUCCESS;
     char *line = NULL;

@@ -1,6 +1,6 @@
 /*
- * What is said of an error class beyond upstream's table, which ends at 61: MPI 4.0 has some more, and MPICH and this
- * extension have those of MPIX.  Upstream's get_class_msg asks here for what it does not know.  No state.
+ * Texts of error classes beyond upstream's table, which ends at 61: MPI 4.0 has some more, and MPICH and this
+ * extension have those of MPIX.  Upstream's get_class_msg calls this for classes that it does not know.  No state.
  */
 
 #include "mpiimpl.h"

@@ -1,4 +1,4 @@
-/* Texts of error classes: what upstream's errutil.c asks for. */
+/* Texts of error classes, for upstream's errutil.c. */
 
 #ifndef ADAPT_ERROR_CLASSES_H_INCLUDED
 #define ADAPT_ERROR_CLASSES_H_INCLUDED

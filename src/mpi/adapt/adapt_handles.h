@@ -1,8 +1,8 @@
 /*
- * What happens to the application's handles over an adaptation, as the files of it know each other (the MPI layer's
+ * The application's handles over an adaptation: the interface between the files that treat them (the MPI layer's
  * view is in mpir_adapt.h).  All functions are called inside the library's critical section.  SPEC C4, C5, C6, W8.
  *
- *   adapt_lineage.c      the list of live communicators, and which of them end
+ *   adapt_derivation.c      the list of live communicators, and which of them end
  *   adapt_pools.c        objects of other kinds, found in their pools
  *   adapt_pending.c      what is still pending
  *   adapt_attributes.c   attributes of what ends
@@ -17,7 +17,7 @@
 
 #include "adapt.h"
 
-/* ---- adapt_lineage.c ---- */
+/* ---- adapt_derivation.c ---- */
 extern MPIR_Comm *MPIR_Adapt_live_comms;        /* doubly linked through adapt.next and adapt.prev */
 /* Set while commit releases what a process has that will not return from it: all of it (C3). */
 extern bool MPIR_Adapt_everything_ends;
@@ -37,7 +37,7 @@ void MPIR_Adapt_foreach_request(void (*function) (void *, void *), void *context
 void MPIR_Adapt_foreach_win(void (*function) (void *, void *), void *context);
 
 /* ---- adapt_stale.c ---- */
-/* The object whose slot is to be kept when its last reference goes, and by which epoch it ends. */
+/* The object whose slot stays in use after its last reference was released, and the epoch by which it ends. */
 extern struct MPIR_Adapt_ending {
     MPIR_Comm *comm;
     MPIR_Win *win;
@@ -49,6 +49,6 @@ void MPIR_Adapt_comm_end(MPIR_Comm * comm);
 /* The same of a group. */
 void MPIR_Adapt_group_end(MPIR_Group * group);
 /* MPI is finalised. */
-void MPIR_Adapt_forget_stale(void);
+void MPIR_Adapt_release_stale(void);
 
 #endif /* ADAPT_HANDLES_H_INCLUDED */

@@ -9,31 +9,31 @@
 #include "mpl_shm_nameless.h"
 #include "pmi_adapt_set.h"
 
-/* The card in hexadecimal, for the daemon and, through it, for joining processes. */
+/* The business card in hexadecimal, for the daemon and, through it, for joining processes. */
 static int register_adaptive(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    unsigned char *card = NULL;
+    unsigned char *bc = NULL;
     char *hex = NULL;
     int bytes;
 
-    mpi_errno = MPID_Adapt_card((void **) &card, &bytes);
+    mpi_errno = MPID_Adapt_bc((void **) &bc, &bytes);
     MPIR_ERR_CHECK(mpi_errno);
 
     hex = MPL_malloc(2 * bytes + 1, MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!hex, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < bytes; i++)
-        snprintf(hex + 2 * i, 3, "%02x", card[i]);
+        snprintf(hex + 2 * i, 3, "%02x", bc[i]);
 
     /* MPIX_Comm_modify makes no adaptive program out of a rigid one */
     const char *mode = MPIR_Adapt.adaptive && !MPIR_Adapt.created ? "adaptive" : "modify";
-    mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_init mode=%s pidns=%" PRIu64 " card=%s", mode,
-                                       MPIR_Adapt_pid_namespace(), hex);
+    mpi_errno = MPIR_Adapt_notify_proxy("cmd=adapt_init mode=%s pidns=%" PRIu64 " card=%s", mode,
+                                        MPIR_Adapt_pid_namespace(), hex);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPL_free(hex);
-    MPL_free(card);
+    MPL_free(bc);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -80,14 +80,16 @@ static void prepare_for_windows(void)
     MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
 }
 
-/* Whatever process has said so: it is on all boards before anybody can be told.  The board stays open for windows. */
+/* The state is on all boards before any process can be notified, whichever process has reported it.  The board stays
+ * open for windows. */
 static bool changes_by_sets(void)
 {
     MPIR_Adapt_board_open();
     return MPIR_Adapt.control && (__atomic_load_n(&MPIR_Adapt.control->offer, __ATOMIC_SEQ_CST) & PMI_SET_BY_SETS);
 }
 
-/* Who has been started on a place, or by a change that is declined, may be killed at any time, also in MPI_Init. */
+/* A process that was started on a slot, or by a change that is declined, may be killed at any time, also in
+ * MPI_Init. */
 static void prepare_for_signals(void)
 {
     MPIR_Adapt_board_open();
@@ -142,14 +144,14 @@ static bool daemon_knows_rigid;
 
 /* A rigid program: the resource manager learns of it, nothing else happens.  Threads with sessions of their own, which
  * MPI_Init does not keep out of the library, do not see the board meanwhile. */
-static void tell_rigid(void)
+static void notify_rigid(void)
 {
     if (!getenv(PMI_ADAPT_ENV))
         return;
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPIR_Adapt_board_open();
     if (MPIR_Adapt_board_is_ours())
-        daemon_knows_rigid = !MPIR_Adapt_tell_daemon("cmd=adapt_init mode=rigid");
+        daemon_knows_rigid = !MPIR_Adapt_notify_proxy("cmd=adapt_init mode=rigid");
     MPIR_Adapt_board_close();
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
@@ -162,7 +164,7 @@ bool MPIR_Adapt_daemon_knows_rigid(void)
 static int completed(void)
 {
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF) {
-        tell_rigid();
+        notify_rigid();
         return MPI_SUCCESS;
     }
     MPID_Adapt_after_init();
@@ -178,7 +180,7 @@ int MPIR_Adapt_init_completed(void)
 {
     int mpi_errno = completed();
 
-    return mpi_errno ? mpi_errno : MPIR_Dynproc_meet_parent();
+    return mpi_errno ? mpi_errno : MPIR_Dynproc_rendezvous_parent();
 }
 
 int MPIR_Adapt_check_finalize(void)
@@ -187,7 +189,7 @@ int MPIR_Adapt_check_finalize(void)
 
     MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
                          "**adaptfinalize", "**adaptfinalize %d", (int) MPIR_Adapt.epoch + 1);
-    /* mpiexec tells of an answer TRUE that was ignored */
+    /* mpiexec reports an answer TRUE that was ignored */
     MPIR_Adapt_set_phase(MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD ?
                          PMI_ADAPT_PHASE_IGNORED : PMI_ADAPT_PHASE_NONE);
 
@@ -207,7 +209,7 @@ int MPIR_Adapt_finalize(void)
     /* first of all, while others may still communicate with what the callbacks do */
     mpi_errno = MPIR_Adapt_delete_self_attributes();
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Adapt_forget();
+    mpi_errno = MPIR_Adapt_drop_plan();
     MPIR_ERR_CHECK(mpi_errno);
     bool is_member = MPIR_Adapt.state == MPIR_ADAPT_STATE__RUNNING ||
         MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD || MPIR_Adapt.state == MPIR_ADAPT_STATE__MODIFIED;

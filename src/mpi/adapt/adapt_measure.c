@@ -3,14 +3,14 @@
  *
  * Sites are the addresses that MPI functions return to (adapt_site.c).  perf_measure.c knows nothing else of the
  * program; here are the clock, the threads and the board.  Measured is the thread that probes, from its first probe on;
- * nested calls (of callbacks, of ROMIO) are part of the outermost one.  What is known of the elastic loop, the one that
- * probes, is in this process' slot of the board, and in performance variables; the whole graph is written beside the
+ * nested calls (of callbacks, of ROMIO) are part of the outermost one.  Data of the elastic loop, the one that
+ * probes, are in this process' slot of the board, and in performance variables; the whole graph is written beside the
  * slot once in an interval.  SPEC-performance S, D13, D14, V4-V8, B.
  *
- * A program that says itself where it is (SPEC-epop M) is measured by adapt_phases.c, and nothing is done here but
+ * A program that reports its own position (SPEC-epop M) is measured by adapt_phases.c, and nothing is done here but
  * telling it of calls and probes.
  *
- * MPIR_Measure_on is the only word that the calls of rigid programs look at.  The rest is owned by the measured thread.
+ * MPIR_Measure_on is the only word that the calls of rigid programs test.  The rest is owned by the measured thread.
  */
 
 #ifndef _GNU_SOURCE
@@ -20,7 +20,7 @@
 #include "adapt_clock.h"
 #include "adapt_measure.h"
 #include "adapt_phases.h"
-#include "adapt_published.h"
+#include "adapt_export.h"
 #include "adapt_site.h"
 #include "mpir_measure.h"
 #include "perf_measure.h"
@@ -286,20 +286,20 @@ static void start(void)
     if (!measure.state)
         return;                 /* the program goes on, nobody learns how */
     MPIR_Measure_clock_init();
-    MPIR_Published_open();
+    MPIR_Export_open();
     MPIR_Site_init();
     perf_measure_init(measure.state, MPIR_Measure_call_cost_ns());
     open_log();
 }
 
-/* What is known of the elastic loop. */
+/* Data of the elastic loop. */
 static void publish_elastic(void)
 {
     const struct perf_measure *state = measure.state;
     uint16_t loop = perf_measure_elastic(state);
     const struct perf_times none = { 0 }, *times = loop != PERF_NONE ? &state->times[loop] : &none;
 
-    MPIR_Published_elastic(times, state->every, state->graph.nodes, state->graph.loops);
+    MPIR_Export_elastic(times, state->every, state->graph.nodes, state->graph.loops);
 }
 
 static void name_loop(uint16_t loop, char *name)
@@ -317,12 +317,12 @@ static void name_loop(uint16_t loop, char *name)
 
 static void publish_graph(uint64_t now)
 {
-    struct pmi_adapt_graph *packed = MPIR_Published_packed();
+    struct pmi_adapt_graph *packed = MPIR_Export_packed();
 
     for (; measure.named < measure.state->graph.loops; measure.named++)
         name_loop(measure.named, packed->loop[measure.named].name);
     perf_pack(measure.state, packed);
-    MPIR_Published_write(now);
+    MPIR_Export_write(now);
 }
 
 uint64_t MPIR_Measure_probe_entered(void)
@@ -336,7 +336,7 @@ static void suspend(void)
     perf_measure_suspend(measure.state);
     MPIR_Measure_on = 0;
     measure.site_given = false;
-    MPIR_Published_hurry();
+    MPIR_Export_hurry();
     publish_elastic();
 }
 
@@ -363,7 +363,7 @@ void MPIR_Measure_probe_false(uint64_t entered)
     name_node(&step);
     MPIR_Measure_observe(measure.state->measuring);
     publish_elastic();
-    if (MPIR_Published_is_due(measure.state->graph.structure, now, interval_ms))
+    if (MPIR_Export_is_due(measure.state->graph.structure, now, interval_ms))
         publish_graph(now);
 }
 
@@ -386,6 +386,6 @@ void MPIR_Measure_finalize(void)
         fclose(measure.log);
     }
     MPL_free(measure.state);
-    MPIR_Published_close();
+    MPIR_Export_close();
     measure.state = NULL;
 }

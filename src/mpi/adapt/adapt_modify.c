@@ -1,11 +1,10 @@
 /*
- * MPIX_Comm_modify: an adaptation that the program itself asks for, in rigid programs too (DM1-DM6).
+ * MPIX_Comm_modify: an adaptation that the program itself requests, in rigid programs too (DM1-DM6).
  *
- * The call is the agreement: first all learn from each other whether all can; then rank 0 wishes
- * for the size (adapt_wish.c), and all sleep on their boards until the plan is there and agreed on,
- * without a look at the number of a probe; then each goes through begin and commit.  What comes to
- * nothing is known to rank 0, which tells the others.  Created processes do the same inside
- * MPI_Init, as far as they take part in it.  doc/developer/decisions/comm-modify.md.
+ * The call is the agreement: first all learn from each other whether all can; then rank 0 requests the size
+ * (adapt_wish.c), and all sleep on their boards until the plan is there and agreed on, without the number of a probe;
+ * then each goes through begin and commit.  Rank 0 knows of a failure, and notifies the others.  Created processes do
+ * the same inside MPI_Init, as far as they take part in it.  doc/developer/decisions/comm-modify.md.
  *
  * No state but MPIR_Adapt's; inside the library's critical section.
  */
@@ -49,7 +48,7 @@ static int take_part(void)
     goto fn_exit;
 }
 
-/* An error that another process can tell more about. */
+/* An error of which another process has the details. */
 static int error_elsewhere(int errclass)
 {
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, errclass, "**modifyother", 0);
@@ -76,14 +75,15 @@ static int agree(MPIR_Comm * comm, int own_errno, int count)
     goto fn_exit;
 }
 
-/* ---- rank 0 asks, all wait ---------------------------------------------------------------------------- */
+/* ---- rank 0 requests, all wait ---------------------------------------------------------------------------- */
 
-/* Prepares for the plan when it is there.  Another adaptation that is agreed on is not meant: rank 0 hears of that. */
+/* Prepares for the plan when it is there.  Another adaptation that is agreed on is not meant: rank 0 is notified of
+ * that. */
 static bool is_agreed(void)
 {
     const struct pmi_adapt_plan *plan;
 
-    MPIR_Adapt_look_ahead();
+    MPIR_Adapt_prepare_early();
     plan = MPIR_Adapt.plan;
     return plan && plan->modify &&
         __atomic_load_n(&MPIR_Adapt.control->agreed, __ATOMIC_ACQUIRE) == MPIR_Adapt.epoch + 1;
@@ -123,38 +123,38 @@ static bool last_is_committed(void *unused)
     return __atomic_load_n(&MPIR_Adapt.control->epoch, __ATOMIC_ACQUIRE) >= MPIR_Adapt.epoch;
 }
 
-struct asked {
-    uint32_t number;            /* of the wish */
+struct queried {
+    uint32_t number;            /* of the size request */
     bool refused;
     struct pmi_adapt_wish_end end;      /* if it is */
 };
 
 static bool is_decided(void *state)
 {
-    struct asked *asked = state;
+    struct queried *queried = state;
 
     if (is_agreed())
         return true;
-    asked->refused = MPIR_Adapt_wish_has_ended(asked->number, &asked->end);
-    return asked->refused;
+    queried->refused = MPIR_Adapt_request_has_ended(queried->number, &queried->end);
+    return queried->refused;
 }
 
 /* Until it is agreed on, or has come to nothing. */
-static int ask(int size)
+static int request_size(int size)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct asked asked = { 0 };
+    struct queried queried = { 0 };
 
     MPIR_ERR_CHKANDJUMP1(size > PMI_ADAPT_SIZE_LARGEST, mpi_errno, MPI_ERR_SPAWN, "**modifyrefused",
                          "**modifyrefused %s", "a world has at most 1048576 processes");
     mpi_errno = wait_until(last_is_committed, NULL);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Adapt_wish_modify(size, &asked.number);
+    mpi_errno = MPIR_Adapt_request_modify(size, &queried.number);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = wait_until(is_decided, &asked);
+    mpi_errno = wait_until(is_decided, &queried);
     MPIR_ERR_CHECK(mpi_errno);
-    if (asked.refused)
-        mpi_errno = refusal(&asked.end);
+    if (queried.refused)
+        mpi_errno = refusal(&queried.end);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -185,17 +185,17 @@ static bool is_agreed_or_complete(void *request)
     return is_agreed() || (request && MPIR_Request_is_complete((MPIR_Request *) request));
 }
 
-/* What rank 0 has come to; on the others the broadcast of it is under way meanwhile. */
+/* The outcome at rank 0; on the others the broadcast of it is under way meanwhile. */
 static int wait_for_rank_0(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS, error_class = MPI_SUCCESS;
-    MPIR_Request *told;
+    MPIR_Request *notified;
 
-    mpi_errno = MPIR_Ibcast(&error_class, 1, MPI_INT, 0, comm, &told);
+    mpi_errno = MPIR_Ibcast(&error_class, 1, MPI_INT, 0, comm, &notified);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = wait_until(is_agreed_or_complete, told);
+    mpi_errno = wait_until(is_agreed_or_complete, notified);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = complete(told);
+    mpi_errno = complete(notified);
     MPIR_ERR_CHECK(mpi_errno);
     if (error_class)
         mpi_errno = error_elsewhere(error_class);
@@ -209,13 +209,13 @@ static int wait_for_rank_0(MPIR_Comm * comm)
     goto fn_exit;
 }
 
-static int tell_others(MPIR_Comm * comm, int own_errno)
+static int notify_others(MPIR_Comm * comm, int own_errno)
 {
     int mpi_errno, error_class = own_errno ? MPIR_ERR_GET_CLASS(own_errno) : MPI_SUCCESS;
-    MPIR_Request *told;
+    MPIR_Request *notified;
 
-    mpi_errno = MPIR_Ibcast(&error_class, 1, MPI_INT, 0, comm, &told);
-    return mpi_errno ? mpi_errno : complete(told);
+    mpi_errno = MPIR_Ibcast(&error_class, 1, MPI_INT, 0, comm, &notified);
+    return mpi_errno ? mpi_errno : complete(notified);
 }
 
 static int reach_agreement(MPIR_Comm * comm, int size)
@@ -223,8 +223,8 @@ static int reach_agreement(MPIR_Comm * comm, int size)
     int mpi_errno = MPI_SUCCESS;
 
     if (comm->rank == 0) {
-        int own_errno = ask(size);
-        mpi_errno = tell_others(comm, own_errno);
+        int own_errno = request_size(size);
+        mpi_errno = notify_others(comm, own_errno);
         mpi_errno = own_errno ? own_errno : mpi_errno;
     } else {
         mpi_errno = wait_for_rank_0(comm);
@@ -235,7 +235,7 @@ static int reach_agreement(MPIR_Comm * comm, int size)
     return mpi_errno;
   fn_fail:
     if (MPIR_ERR_GET_CLASS(mpi_errno) != MPIX_ERR_EAGAIN)
-        (void) MPIR_Adapt_forget();
+        (void) MPIR_Adapt_drop_plan();
     goto fn_exit;
 }
 
@@ -258,8 +258,8 @@ static void pass_window(void)
     MPIR_Adapt.modifying = false;
 }
 
-/* Others go on: what is left of the previous world is given back now, for in a rigid program nobody probes. */
-static int settle(MPIR_Comm ** newcomm)
+/* Others go on: the rest of the previous world is given back now, for in a rigid program nobody probes. */
+static int decide_channel(MPIR_Comm ** newcomm)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -288,7 +288,7 @@ static int modify(MPIR_Comm * comm, int count, MPIR_Comm ** made)
     MPIR_Adapt.state = MPIR_ADAPT_STATE__TOLD;
     pass_window();
     if (MPIR_Adapt.state != MPIR_ADAPT_STATE__LEFT) {
-        mpi_errno = settle(made);
+        mpi_errno = decide_channel(made);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -357,7 +357,7 @@ static int enter_world(void)
     pass_window();
     mpi_errno = MPID_Adapt_make_parent(MPIR_Adapt.epoch, n, &MPIR_Process.comm_parent);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = settle(&made);
+    mpi_errno = decide_channel(&made);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Comm_release(made);
     MPIR_ERR_CHECK(mpi_errno);

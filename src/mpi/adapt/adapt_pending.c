@@ -1,4 +1,4 @@
-/* What is still pending when commit is called.  No state.  SPEC C6. */
+/* Operations that are still pending when commit is called.  No state.  SPEC C6. */
 
 #include "adapt_handles.h"
 
@@ -135,7 +135,7 @@ void MPIR_Adapt_request_on(MPI_Request request, MPI_Comm comm)
     MPIR_Comm_add_ref(req->comm);
 }
 
-/* Operations on files complete only when somebody asks. */
+/* Operations on files complete only when they are tested. */
 static void poll_request(void *object, void *unused)
 {
     MPIR_Request *req = object;

@@ -1,7 +1,7 @@
 /*
- * Measures the phases of a program that says itself where it is (mpi_epop.h), instead of the loops that
+ * Measures the phases of a program that reports its own position (mpi_epop.h), instead of the loops that
  * adapt_measure.c would find.  perf_phases.c has the sums; here are the clock and the board.  In each
- * iteration the place is written to the board: stores into a line of this process' own.  SPEC-epop M1
+ * iteration the position is written to the board: stores into a line of this process' own.  SPEC-epop M1
  * to M4, L1.
  *
  * State: owned by the thread that marks iterations, which is also the one that probes.
@@ -11,7 +11,7 @@
 #include "adapt_clock.h"
 #include "adapt_measure.h"
 #include "adapt_phases.h"
-#include "adapt_published.h"
+#include "adapt_export.h"
 #include "mpi_epop.h"
 #include "mpir_measure.h"
 #include "perf_phases.h"
@@ -24,7 +24,7 @@ static struct {
     bool measures;
     bool introduced;            /* the phases are on the board, by name, for this world */
     bool skip_first;            /* iteration of a joining process: others have not measured it */
-    struct pmi_adapt_place *place;      /* on the board; NULL: there is none */
+    struct pmi_adapt_position *position;        /* on the board; NULL: there is none */
 } state;
 
 static bool is_initialized(void)
@@ -32,7 +32,7 @@ static bool is_initialized(void)
     return MPL_atomic_load_int(&MPIR_Process.mpich_state) != MPICH_MPI_STATE__UNINITIALIZED;
 }
 
-/* ---- what the program says beforehand ---- */
+/* ---- declarations before initialisation ---- */
 
 int MPI_T_enable_EPOP_mode(void)
 {
@@ -48,7 +48,7 @@ static bool is_loop(const MPIX_T_EPOP_loop * loop)
         loop->kind >= MPIX_T_EPOP_ELASTIC && loop->kind <= MPIX_T_EPOP_ONCE;
 }
 
-/* Whatever a reader would not take for text becomes a question mark. */
+/* A character that is not printable becomes a question mark. */
 static void copy_name(char *to, const char *name)
 {
     size_t i = 0;
@@ -94,9 +94,9 @@ static void start(void)
 {
     state.tried = true;
     if (!MPIR_Adapt.control)
-        return;                 /* rigid, or without process manager: nobody asks */
-    MPIR_Published_open();
-    state.place = MPIR_Published_place();
+        return;                 /* rigid, or without process manager: no reader */
+    MPIR_Export_open();
+    state.position = MPIR_Export_position();
     state.skip_first = MPIR_Adapt.join_epoch > 0;
     state.measures = MPIR_CVAR_ADAPT_MEASURE;
     if (state.measures)
@@ -109,20 +109,20 @@ static void publish(uint64_t now, uint32_t interval_ms)
     struct perf_times elastic = perf_phases_elastic(phases);
     const struct perf_phase *current = phases->current == PERF_NO_PHASE ? NULL : &phases->phase[phases->current];
 
-    MPIR_Published_elastic(&elastic, current ? current->every : 1, (unsigned) phases->count,
-                           (unsigned) phases->count);
-    if (MPIR_Published_is_due((uint64_t) phases->count, now, interval_ms)) {
-        perf_phases_pack(phases, MPIR_Published_packed());
-        MPIR_Published_write(now);
+    MPIR_Export_elastic(&elastic, current ? current->every : 1, (unsigned) phases->count,
+                        (unsigned) phases->count);
+    if (MPIR_Export_is_due((uint64_t) phases->count, now, interval_ms)) {
+        perf_phases_pack(phases, MPIR_Export_packed());
+        MPIR_Export_write(now);
     }
 }
 
-/* Before anything is measured in this world: whoever reads the place knows then which phase that is, and
- * whether it is rigid.  What is closed first is written at once all the same. */
+/* Before anything is measured in this world: a reader of the position knows then which phase that is, and whether it
+ * is rigid.  The first results are written at once all the same. */
 static void introduce(uint64_t now, uint32_t interval_ms)
 {
     publish(now, interval_ms);
-    MPIR_Published_hurry();
+    MPIR_Export_hurry();
     state.introduced = true;
 }
 
@@ -132,10 +132,10 @@ void MPIR_Phases_suspend(void)
         return;
     perf_phases_suspend(state.phases);
     MPIR_Measure_on = 0;
-    MPIR_Published_hurry();
+    MPIR_Export_hurry();
     state.introduced = false;
     struct perf_times elastic = perf_phases_elastic(state.phases);
-    MPIR_Published_elastic(&elastic, 1, (unsigned) state.phases->count, (unsigned) state.phases->count);
+    MPIR_Export_elastic(&elastic, 1, (unsigned) state.phases->count, (unsigned) state.phases->count);
 }
 
 static void measure(int loop)
@@ -158,14 +158,14 @@ static void measure(int loop)
         publish(now, interval_ms);
 }
 
-static void tell_place(int loop, int64_t iteration, int64_t total)
+static void export_position(int loop, int64_t iteration, int64_t total)
 {
     const struct perf_phase *phase = loop == PERF_NO_PHASE ? NULL : &state.phases->phase[loop];
 
     if (phase)
-        pmi_adapt_write_place(state.place, phase->id, (uint64_t) iteration, total, phase->element);
+        pmi_adapt_write_position(state.position, phase->id, (uint64_t) iteration, total, phase->element);
     else
-        pmi_adapt_write_place(state.place, 0, 0, -1, 0);
+        pmi_adapt_write_position(state.position, 0, 0, -1, 0);
 }
 
 int MPIX_T_EPOP_iteration(int loop, int64_t iteration, int64_t total)
@@ -177,8 +177,8 @@ int MPIX_T_EPOP_iteration(int loop, int64_t iteration, int64_t total)
             return MPI_SUCCESS;
         start();
     }
-    if (state.place)
-        tell_place(loop, iteration, total);
+    if (state.position)
+        export_position(loop, iteration, total);
     if (state.measures && !perf_phases_skip(state.phases, loop))
         measure(loop);
     return MPI_SUCCESS;
@@ -205,12 +205,12 @@ void MPIR_Phases_probe_false(uint64_t entered)
 
 void MPIR_Phases_finalize(void)
 {
-    if (state.place)
-        tell_place(PERF_NO_PHASE, 0, -1);
-    state.place = NULL;
+    if (state.position)
+        export_position(PERF_NO_PHASE, 0, -1);
+    state.position = NULL;
     MPL_free(state.phases);
     state.phases = NULL;
     if (state.tried)
-        MPIR_Published_close();
+        MPIR_Export_close();
     state.measures = false;
 }

@@ -3,9 +3,9 @@
  *
  * Why it does not change meanwhile: this process' slot names its serial number, and as long as it does the daemon
  * puts no other plan there, also when this one is withdrawn or over (pmi_adapt.h).  The file is sealed against
- * shrinking, so that what is mapped stays mapped.  Who could write there in spite of that are the daemon and the other
- * processes of the board, programs of the same user and job: they are trusted not to, as they could change this
- * process' memory anyway.  The check is against a plan that is wrong or not for this process.
+ * shrinking, so that what is mapped stays mapped.  The proxy and the other processes of the board could write there
+ * in spite of that.  They are programs of the same user and job, and are trusted, as they could change this process'
+ * memory anyway.  The check is against a plan that is wrong or not for this process.
  *
  * Inside the library's critical section.  SPEC P7, W1.
  */
@@ -46,7 +46,7 @@ static bool hold_plan(unsigned epoch, uint64_t * offset, uint64_t * bytes, uint3
     return false;
 }
 
-/* errno tells why not. */
+/* errno reports why not. */
 static bool map_file(uint64_t offset, uint64_t bytes)
 {
     struct stat status;

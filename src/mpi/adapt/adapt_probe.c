@@ -54,7 +54,7 @@ static int make_info(MPIR_Info ** info)
     goto fn_exit;
 }
 
-void MPIR_Adapt_make_info_ahead(void)
+void MPIR_Adapt_prebuild_info(void)
 {
     if (!MPIR_Adapt.info && make_info(&MPIR_Adapt.info) != MPI_SUCCESS)
         MPIR_Adapt.info = NULL;
@@ -110,7 +110,7 @@ static int wait_for_decision(bool * agreed)
             *agreed = true;
             break;
         }
-        MPIR_Adapt_look_ahead();
+        MPIR_Adapt_prepare_early();
         if (MPIR_Adapt.count < limit)
             break;
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_WAITING);

@@ -2,8 +2,8 @@
  * Performance variables of adaptations, for any MPI_T tool.  All of them are of this process, not bound
  * to an object, read-only and always counting; times are in seconds.  doc/user/variables.md lists them.
  *
- * Standstill is what the library takes of a surviving process: the time in the probe that says TRUE, in
- * begin and in commit.  What the application does in between is its own.
+ * Standstill is what the library takes of a surviving process: the time in the probe that returns TRUE, in
+ * begin and in commit.  The application's time in between does not count.
  */
 
 #include "adapt.h"
@@ -60,11 +60,11 @@ static void add(MPIR_T_pvar_class_t class, MPI_Datatype type, const char *name, 
 
 void MPIR_Adapt_register_pvars(void)
 {
-    unsigned *lanes;
-    unsigned long long *lane_messages;
+    unsigned *channels;
+    unsigned long long *channel_messages;
 
     MPL_COMPILE_TIME_ASSERT(sizeof(MPIR_Adapt.count) == sizeof(unsigned long long));
-    MPID_Lanes_counts(&lanes, &lane_messages);
+    MPID_Channels_counts(&channels, &channel_messages);
 
     add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "adapt_adaptations", &pvars.adaptations,
         "Adaptations of MPI_COMM_WORLD that this process has committed");
@@ -80,11 +80,11 @@ void MPIR_Adapt_register_pvars(void)
         "Seconds that this process, when it joined, waited in begin for the others");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "progress_yield", &MPIDU_oversubscribed,
         "1 while waiting gives way to other processes (MPIR_CVAR_PROGRESS_YIELD), else 0");
-    add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "shm_lanes", lanes,
+    add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "shm_lanes", channels,
         "Processes that were started apart to which this process talks through shared memory");
-    add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "shm_lane_messages", lane_messages,
+    add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "shm_lane_messages", channel_messages,
         "Messages, or parts of long ones, sent to these through shared memory");
-    add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "session_meetings", MPIR_Session_meetings(),
+    add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "session_meetings", MPIR_Session_rendezvous_count(),
         "Questions to mpiexec before a communicator of processes that were started apart");
     MPIR_Measure_register_pvars();
 }

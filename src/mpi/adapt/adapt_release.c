@@ -48,7 +48,7 @@ static void end_win(void *object, void *unused)
 static void end_comm(MPIR_Comm * comm)
 {
     MPIR_Adapt_ending.comm = comm;
-    /* Whoever held a reference (requests, windows, files) has given it up above.  If deleting an
+    /* All holders of references (requests, windows, files) have released them above.  If deleting an
      * attribute fails the object remains; its list of attributes is then empty. */
     for (int attempt = 0; attempt < 2; attempt++) {
         MPIR_Object_set_ref(comm, 1);

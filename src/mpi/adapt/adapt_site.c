@@ -127,7 +127,7 @@ struct search {
     uint64_t identity;
 };
 
-static int look_into_module(struct dl_phdr_info *info, size_t size, void *state)
+static int inspect_module(struct dl_phdr_info *info, size_t size, void *state)
 {
     struct search *search = state;
     uint64_t hash = FNV_START, offset = search->address - info->dlpi_addr;
@@ -156,7 +156,7 @@ uint64_t MPIR_Site_identity(uintptr_t address)
 {
     struct search search = {.address = address,.identity = address };
 
-    dl_iterate_phdr(look_into_module, &search);
+    dl_iterate_phdr(inspect_module, &search);
     return search.identity & ~MPIR_SITE_GIVEN;
 }
 

@@ -1,9 +1,9 @@
 /*
- * The places that a program calls MPI from: the addresses that the calls return to, and what they are called in other
- * processes.  SPEC-performance S1, S3, S4.
+ * Call sites of MPI in a program: the addresses that the calls return to, and their identities in other processes.
+ * SPEC-performance S1, S3, S4.
  *
  * An identity is 64 bits, computed from the module's build id (without one its base name) and the offset in it: it does
- * not depend on where the module is loaded.  Bit 63 tells identities that the program has given.
+ * not depend on where the module is loaded.  Bit 63 marks identities that the program has given.
  */
 
 #ifndef ADAPT_SITE_H_INCLUDED

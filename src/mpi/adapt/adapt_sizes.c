@@ -1,6 +1,6 @@
 /*
  * MPIX_Adapt_sizes: which sizes the program can use.  The rule is checked here, in the process that gives
- * it, and goes to mpiexec, which refuses other sizes and tells elasticd; nothing is kept.  Rank 0 of the
+ * it, and goes to mpiexec, which refuses other sizes and notifies elasticd; nothing is stored.  Rank 0 of the
  * world speaks for all.
  */
 
@@ -36,7 +36,7 @@ static int squeeze(const char *rule, char squeezed[PMI_ADAPT_SIZES_MAX + 1])
     return 1;
 }
 
-/* A joining process has nothing to say before its commit: what the job said holds. */
+/* A joining process has no rule before its commit: the rule of the job holds. */
 static int speaks_for_all(void)
 {
     return MPIR_Adapt.control && MPIR_Adapt.state != MPIR_ADAPT_STATE__LEFT &&
@@ -57,7 +57,7 @@ int MPIR_Adapt_sizes_impl(const char *rule)
     MPIR_ERR_CHKANDJUMP3(bad, mpi_errno, MPI_ERR_ARG, "**adaptsizes", "**adaptsizes %s %d %s",
                          rule, (int) at + 1, wrong);
     if (speaks_for_all()) {
-        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_sizes rule=%s", squeezed);
+        mpi_errno = MPIR_Adapt_notify_proxy("cmd=adapt_sizes rule=%s", squeezed);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -67,15 +67,15 @@ int MPIR_Adapt_sizes_impl(const char *rule)
     goto fn_exit;
 }
 
-/* Appends "4," or "4-7,"; 0 if there is no room. */
+/* Appends "4," or "4-7,"; 0 if there is no space. */
 static int append_range(char text[PMI_ADAPT_SIZES_MAX + 2], size_t * length, int first, int last)
 {
-    size_t room = PMI_ADAPT_SIZES_MAX + 2 - *length;
-    int n = first == last ? snprintf(text + *length, room, "%d,", first) :
-        snprintf(text + *length, room, "%d-%d,", first, last);
+    size_t capacity = PMI_ADAPT_SIZES_MAX + 2 - *length;
+    int n = first == last ? snprintf(text + *length, capacity, "%d,", first) :
+        snprintf(text + *length, capacity, "%d-%d,", first, last);
 
     *length += (size_t) n;
-    return (size_t) n < room;
+    return (size_t) n < capacity;
 }
 
 /* The function may call MPI, so the lock must be free. */

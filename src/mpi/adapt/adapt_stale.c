@@ -1,6 +1,6 @@
 /*
  * See adapt_handles.h.  A stale object has given everything back except its slot.  Its reference count is -epoch, which
- * the tests of validity, made anyway in each MPI call, already refuse; only their failing branch asks here for a
+ * the tests of validity, made anyway in each MPI call, already refuse; only their failing branch requests here a
  * message.  A slot is reused when the application frees the handle, or when so many have ended that the oldest must go
  * (STALE_*_MAX): memory stays bounded if handles are never freed.
  */
@@ -61,7 +61,7 @@ static void stale_add(struct stale_queue *queue, void *object)
 
 static int stale_find(const struct stale_queue *queue, const void *object)
 {
-    /* recently ended objects are looked for most */
+    /* recently ended objects are searched for most often */
     for (int i = queue->count - 1; i >= 0; i--) {
         if (queue->slots[i] == object)
             return i;
@@ -70,7 +70,7 @@ static int stale_find(const struct stale_queue *queue, const void *object)
 }
 
 /* Returns whether the object was in the queue. */
-static int stale_forget(struct stale_queue *queue, const void *object)
+static int stale_release(struct stale_queue *queue, const void *object)
 {
     int index = stale_find(queue, object);
     if (index >= 0)
@@ -78,7 +78,7 @@ static int stale_forget(struct stale_queue *queue, const void *object)
     return index >= 0;
 }
 
-void MPIR_Adapt_forget_stale(void)
+void MPIR_Adapt_release_stale(void)
 {
     stale_comms.count = 0;
     stale_begin_comms.count = 0;
@@ -192,11 +192,11 @@ int MPIR_Adapt_file_check(MPI_File file, const char *function, int line)
     return MPI_SUCCESS;
 }
 
-int MPIR_Adapt_comm_forget(MPIR_Comm * comm)
+int MPIR_Adapt_comm_release_stale(MPIR_Comm * comm)
 {
     if (!comm || MPIR_Object_get_ref(comm) >= 0)
         return 0;
-    return stale_forget(&stale_comms, comm) || stale_forget(&stale_begin_comms, comm);
+    return stale_release(&stale_comms, comm) || stale_release(&stale_begin_comms, comm);
 }
 
 int MPIR_Session_check_group(const MPIR_Group * group)
@@ -212,16 +212,16 @@ int MPIR_Session_check_group(const MPIR_Group * group)
 }
 
 /* There may be several handles: MPI_Comm_group gives the same group each time. */
-bool MPIR_Session_forget_group(MPIR_Group * group)
+bool MPIR_Session_remove_group(MPIR_Group * group)
 {
     if (!is_stale(&stale_groups, group))
         return false;
     if (--group->size == 0)
-        stale_forget(&stale_groups, group);
+        stale_release(&stale_groups, group);
     return true;
 }
 
-int MPIR_Adapt_win_forget(MPIR_Win * win)
+int MPIR_Adapt_win_release_stale(MPIR_Win * win)
 {
-    return win && MPIR_Object_get_ref(win) < 0 && stale_forget(&stale_wins, win);
+    return win && MPIR_Object_get_ref(win) < 0 && stale_release(&stale_wins, win);
 }

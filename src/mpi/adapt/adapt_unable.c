@@ -1,6 +1,7 @@
 /*
- * A process that cannot take part in an adaptation tells its daemon so, with the reason, and the step manager withdraws
- * it, unless the world has been told already.  No state; inside the library's critical section.  SPEC P7, E3.
+ * A process that cannot take part in an adaptation notifies its proxy, with the reason, and the step manager
+ * withdraws the adaptation, unless the world has been notified already.  No state; inside the library's critical
+ * section.  SPEC P7, E3.
  */
 
 #include "adapt.h"
@@ -22,7 +23,7 @@ void MPIR_Adapt_report_unable(unsigned epoch, int mpi_errno)
 
     for (size_t i = 0; reason[i]; i++)
         snprintf(hex + 2 * i, 3, "%02x", (unsigned char) reason[i]);
-    (void) MPIR_Adapt_tell_daemon("cmd=adapt_unable epoch=%u why=%s", epoch, hex);
+    (void) MPIR_Adapt_notify_proxy("cmd=adapt_unable epoch=%u why=%s", epoch, hex);
 }
 
 void MPIR_Adapt_await_removal(int mpi_errno)

@@ -1,6 +1,6 @@
 /*
  * Messages that nobody had received when the window closed.  They cannot be received any more, which is
- * hardly what the program wants: the device throws them away, and mpiexec tells of them.
+ * hardly wanted by the program: the device discards them, and mpiexec reports them.
  *
  * All processes have entered commit and no send is incomplete (MPIR_Adapt_check_pending).  A message that is
  * still on its way over the network is not counted; that it never reaches a later world is the device's care.
@@ -18,9 +18,9 @@ struct unreceived {
 
 struct report {
     unsigned epoch;
-    MPIR_Comm *comm;            /* whose messages are being told */
+    MPIR_Comm *comm;            /* whose messages are being reported */
     struct unreceived present, others;
-    int told;
+    int reported;
     int mpi_errno;
 };
 
@@ -39,23 +39,23 @@ static void name_comm(const MPIR_Comm * comm, char name[NAME_BYTES_MAX])
             *c = '_';
 }
 
-static int tell(unsigned epoch, const char *name, const struct unreceived *unreceived)
+static int report_unreceived(unsigned epoch, const char *name, const struct unreceived *unreceived)
 {
-    return MPIR_Adapt_tell_daemon("cmd=adapt_unreceived epoch=%u count=%d source=%d tag=%d comm=%s",
-                                  epoch, unreceived->count, unreceived->source, unreceived->tag, name);
+    return MPIR_Adapt_notify_proxy("cmd=adapt_unreceived epoch=%u count=%d source=%d tag=%d comm=%s",
+                                   epoch, unreceived->count, unreceived->source, unreceived->tag, name);
 }
 
 /* All messages of a communicator have been seen. */
-static void tell_present(struct report *report)
+static void report_present(struct report *report)
 {
     char name[NAME_BYTES_MAX];
 
-    if (report->present.count > 0 && report->told < COMMS_MAX) {
+    if (report->present.count > 0 && report->reported < COMMS_MAX) {
         name_comm(report->comm, name);
-        int err = tell(report->epoch, name, &report->present);
+        int err = report_unreceived(report->epoch, name, &report->present);
         if (report->mpi_errno == MPI_SUCCESS)
             report->mpi_errno = err;
-        report->told++;
+        report->reported++;
     } else if (report->present.count > 0) {
         report->present.count += report->others.count;
         report->others = report->present;
@@ -69,7 +69,7 @@ static void note(MPIR_Comm * comm, int source, int tag, void *context)
     struct report *report = context;
 
     if (comm != report->comm)
-        tell_present(report);
+        report_present(report);
     report->comm = comm;
     if (report->present.count++ == 0) {
         report->present.source = source;
@@ -77,19 +77,19 @@ static void note(MPIR_Comm * comm, int source, int tag, void *context)
     }
 }
 
-int MPIR_Adapt_drop_unreceived(unsigned epoch, bool * told)
+int MPIR_Adapt_drop_unreceived(unsigned epoch, bool * reported)
 {
     int mpi_errno = MPI_SUCCESS;
     struct report report = {.epoch = epoch };
 
     mpi_errno = MPID_Adapt_discard_unreceived(epoch, note, &report);
     MPIR_ERR_CHECK(mpi_errno);
-    tell_present(&report);
-    *told = report.told > 0;
+    report_present(&report);
+    *reported = report.reported > 0;
     mpi_errno = report.mpi_errno;
     MPIR_ERR_CHECK(mpi_errno);
     if (report.others.count) {
-        mpi_errno = tell(epoch, "other_communicators", &report.others);
+        mpi_errno = report_unreceived(epoch, "other_communicators", &report.others);
         MPIR_ERR_CHECK(mpi_errno);
     }
 

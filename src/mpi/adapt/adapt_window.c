@@ -1,5 +1,5 @@
 /*
- * MPI_Comm_adapt_begin and MPI_Comm_adapt_commit.  What the window does to the address tables, the
+ * MPI_Comm_adapt_begin and MPI_Comm_adapt_commit.  The window's effects on the address tables, the
  * shared memory and MPI_COMM_WORLD is the device's (ch4_adapt_window.c, ch4_adapt_commit.c); the order
  * of the steps is here.  SPEC W1-W8, C1-C9, E1, P4.
  */
@@ -38,7 +38,7 @@ void MPIR_Adapt_end_job(const char *call, int mpi_errno)
              MPIR_Adapt.epoch + 1, call,
              MPIR_Adapt_reason_of(mpi_errno, stack, sizeof(stack)));
     MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, mpi_errno, text);
-    exit(1);                    /* MPID_Abort has no return, but does not say so */
+    exit(1);                    /* MPID_Abort does not return, but is not declared so */
 }
 
 static int my_index(void)
@@ -58,13 +58,13 @@ static int report_ready(void)
         mpi_errno = MPID_Adapt_make_segment(MPIR_Adapt.local_pre + MPIR_Process.local_size,
                                             &segment);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_ready epoch=%u segment=%u:%u:%" PRIu64 ":%"
-                                           PRIu64 ":%" PRIu64 ":%" PRIu64, MPIR_Adapt.join_epoch,
-                                           segment.segment_pid, segment.segment_fd,
-                                           segment.segment_bytes, segment.segment_device,
-                                           segment.segment_inode, segment.segment_nonce);
+        mpi_errno = MPIR_Adapt_notify_proxy("cmd=adapt_ready epoch=%u segment=%u:%u:%" PRIu64 ":%"
+                                            PRIu64 ":%" PRIu64 ":%" PRIu64, MPIR_Adapt.join_epoch,
+                                            segment.segment_pid, segment.segment_fd,
+                                            segment.segment_bytes, segment.segment_device,
+                                            segment.segment_inode, segment.segment_nonce);
     } else {
-        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_ready epoch=%u", MPIR_Adapt.join_epoch);
+        mpi_errno = MPIR_Adapt_notify_proxy("cmd=adapt_ready epoch=%u", MPIR_Adapt.join_epoch);
     }
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -74,7 +74,7 @@ static int report_ready(void)
     goto fn_exit;
 }
 
-/* Nobody else gets the plan before all joining processes have said that they have prepared.  A message from
+/* Nobody else gets the plan before all joining processes have reported that they are prepared.  A message from
  * a process whose address becomes known while its connection is made matches no receive that is posted
  * already: libfabric takes the sender of such a connection for unknown (directed receive). */
 static int prepare_joining(int index)
@@ -110,7 +110,7 @@ static int wait_for_window(void)
 
     /* The plan comes when all joining processes are ready, the agreement some time later: the
      * addresses are inserted in between, while nobody waits for this process. */
-    bool prepared = false, greeted = false;
+    bool prepared = false, preconnected = false;
     while (true) {
         uint32_t wake = __atomic_load_n(&control->wake, __ATOMIC_ACQUIRE);
         if (!prepared &&
@@ -121,10 +121,10 @@ static int wait_for_window(void)
             MPIR_ERR_CHECK(mpi_errno);
             prepared = true;
         }
-        if (prepared && !greeted && MPID_Adapt_is_greeted(MPIR_Adapt.plan)) {
+        if (prepared && !preconnected && MPID_Adapt_is_preconnected(MPIR_Adapt.plan)) {
             mpi_errno = MPIR_Adapt_report_greeted(MPIR_Adapt.join_epoch);
             MPIR_ERR_CHECK(mpi_errno);
-            greeted = true;
+            preconnected = true;
         }
         if (prepared &&
             __atomic_load_n(&control->agreed, __ATOMIC_ACQUIRE) == MPIR_Adapt.join_epoch)
@@ -204,13 +204,13 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
     goto fn_exit;
 }
 
-/* The daemon looks at the count now and then while the window is open: waking it up would cost the survivors more
- * than the rest of commit.  Where it must hear something first it counts, in the order of what it is told.  When all
- * of the board are counted, the next plan may come. */
-static int count_committed(unsigned epoch, bool has_told)
+/* The proxy polls the count now and then while the window is open: waking it up would cost the staying processes
+ * more than the rest of commit.  Where it must receive something first it counts, in the order of its messages.  When
+ * all of the board are counted, the next plan may come. */
+static int count_committed(unsigned epoch, bool has_notified)
 {
-    if (has_told)
-        return MPIR_Adapt_tell_daemon("cmd=adapt_committed epoch=%u", epoch);
+    if (has_notified)
+        return MPIR_Adapt_notify_proxy("cmd=adapt_committed epoch=%u", epoch);
     __atomic_add_fetch(&MPIR_Adapt.control->committed, 1, __ATOMIC_ACQ_REL);
     return MPI_SUCCESS;
 }
@@ -250,7 +250,7 @@ static int leave(void)
     if (!MPIR_Adapt_ends_in_commit())
         goto fn_exit;
 
-    /* Exit handlers may ask MPI whether it is finalized, so the lock must be free then.  By the
+    /* Exit handlers may query whether MPI is finalized, so the lock must be free then.  By the
      * name that profiling tools wrap, for they write down what they know in MPI_Finalize. */
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPIR_Adapt_end_sessions();
@@ -288,20 +288,20 @@ static int close_window(void)
     goto fn_exit;
 }
 
-/* All of it but what the delete callbacks of attributes say, whose first error is returned: too late to stay in
+/* All of it but the errors of the delete callbacks of attributes, the first of which is returned: too late to stay in
  * the window for that. */
 static int end_window(unsigned epoch, int *callback_errno)
 {
     int mpi_errno = MPI_SUCCESS;
-    bool has_told;
+    bool has_notified;
 
     *callback_errno = MPIR_Adapt_delete_attributes();
-    mpi_errno = MPIR_Adapt_drop_unreceived(epoch, &has_told);
+    mpi_errno = MPIR_Adapt_drop_unreceived(epoch, &has_notified);
     MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_Adapt.leaving) {
         /* The others first: they may be on the same processor. */
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_NONE);
-        mpi_errno = count_committed(epoch, has_told);
+        mpi_errno = count_committed(epoch, has_notified);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = wait_for_release(epoch);
         MPIR_ERR_CHECK(mpi_errno);
@@ -318,7 +318,7 @@ static int end_window(unsigned epoch, int *callback_errno)
     MPIR_Adapt.epoch = epoch;
     if (!MPIR_Adapt.leaving) {
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_RUNNING);
-        mpi_errno = count_committed(epoch, has_told);
+        mpi_errno = count_committed(epoch, has_notified);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -338,7 +338,7 @@ int MPIR_Comm_adapt_commit_impl(void)
                         "**adaptnowindow");
     MPL_wtime(&start);
     if (MPIR_Adapt_ends_in_commit()) {
-        /* What MPI_Finalize does first, while the others may still wait for the callbacks' messages */
+        /* The first steps of MPI_Finalize, while the others may still wait for the callbacks' messages */
         mpi_errno = MPIR_Adapt_delete_self_attributes();
         MPIR_ERR_CHECK(mpi_errno);
     }

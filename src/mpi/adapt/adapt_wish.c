@@ -1,10 +1,10 @@
 /*
- * MPIX_Adapt_request: what this process wants of the size of its world.  The wish is checked here and told the node
+ * MPIX_Adapt_request: size requests of this process.  The request is checked here and sent to the node
  * daemon in one line; whoever manages resources grants or refuses it, and its end appears on the board
- * (pmi_adapt_wish.h).  All calls are local.  One wish of a process is open at a time: the next one takes its place.
+ * (pmi_adapt_wish.h).  All calls are local.  One request of a process is open at a time: the next one replaces it.
  *
- * State: the last PMI_ADAPT_WISHES wishes, by number; owned as MPIR_Adapt is.  Each has exactly one end; it is the
- * board's, but of a wish that nobody could be told of, which is refused here.  SPEC I3, six steps.
+ * State: the last PMI_ADAPT_WISHES size requests, by number; owned as MPIR_Adapt is.  Each has exactly one end; it is
+ * the board's, except for a request that could not be sent, which is refused here.  SPEC I3, six steps.
  */
 
 #include "adapt.h"
@@ -12,29 +12,29 @@
 #include "pmi_adapt_wish.h"
 #include <time.h>
 
-/* So many wishes at once, and then one in so many ms: mpiexec has other things to do. */
+/* So many requests at once, and then one in so many ms: mpiexec has other things to do. */
 #define WISHES_AT_ONCE 16
 #define WISH_EVERY_MS 100
 
-struct wish {
+struct size_request {
     uint32_t number;            /* 0: none */
     enum pmi_adapt_wish_kind kind;
     int size, size_min, size_max;
-    char until[32];             /* as it was given: the same text is the same wish, "+30" as well */
+    char until[32];             /* as it was given: the same text is the same request, "+30" as well */
     int64_t until_ms;           /* Unix time, 0: none */
     char reason[PMI_ADAPT_WISH_REASON_MAX + 1];
     struct pmi_adapt_wish_end end;      /* number 0: open, as far as is known here */
 };
 
 static struct {
-    uint32_t last;              /* number of the last wish, 0 before the first */
-    struct wish wishes[PMI_ADAPT_WISHES];
-    int64_t allowed_ms;         /* monotonic: when the bucket of wishes was full last, or will be */
+    uint32_t last;              /* number of the last request, 0 before the first */
+    struct size_request size_requests[PMI_ADAPT_WISHES];
+    int64_t allowed_ms;         /* monotonic: when the bucket of requests was full last, or will be */
 } made;
 
-static struct wish *wish_of(uint32_t number)
+static struct size_request *size_request_of(uint32_t number)
 {
-    return &made.wishes[number % PMI_ADAPT_WISHES];
+    return &made.size_requests[number % PMI_ADAPT_WISHES];
 }
 
 static int64_t clock_ms(clockid_t clock)
@@ -45,7 +45,7 @@ static int64_t clock_ms(clockid_t clock)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- what the wish says -------------------------------------------------------------------------- */
+/* ---- the contents of the request -------------------------------------------------------------------------- */
 
 static int value_error(const char *key, const char *value, const char *what)
 {
@@ -112,32 +112,33 @@ static int read_reason(MPIR_Info * info, char reason[PMI_ADAPT_WISH_REASON_MAX +
     return MPI_SUCCESS;
 }
 
-static int read_wish(MPIR_Info * info, struct wish *wish)
+static int read_size_request(MPIR_Info * info, struct size_request *size_request)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    memset(wish, 0, sizeof(*wish));
-    wish->kind = PMI_ADAPT_WISH_PROCESSES;
-    mpi_errno = read_size(info, "size", &wish->size);
+    memset(size_request, 0, sizeof(*size_request));
+    size_request->kind = PMI_ADAPT_WISH_PROCESSES;
+    mpi_errno = read_size(info, "size", &size_request->size);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = read_size(info, "size_min", &wish->size_min);
+    mpi_errno = read_size(info, "size_min", &size_request->size_min);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = read_size(info, "size_max", &wish->size_max);
+    mpi_errno = read_size(info, "size_max", &size_request->size_max);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = read_until(info, wish->until, &wish->until_ms);
+    mpi_errno = read_until(info, size_request->until, &size_request->until_ms);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = read_reason(info, wish->reason);
+    mpi_errno = read_reason(info, size_request->reason);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!wish->size)
-        wish->size = wish->size_max ? wish->size_max : wish->size_min;
-    MPIR_ERR_CHKANDJUMP(!wish->size, mpi_errno, MPI_ERR_INFO_NOKEY, "**adaptwishsize");
-    if (!wish->size_min)
-        wish->size_min = wish->size;
-    if (!wish->size_max)
-        wish->size_max = wish->size;
-    MPIR_ERR_CHKANDJUMP3(wish->size_min > wish->size || wish->size > wish->size_max, mpi_errno,
+    if (!size_request->size)
+        size_request->size = size_request->size_max ? size_request->size_max : size_request->size_min;
+    MPIR_ERR_CHKANDJUMP(!size_request->size, mpi_errno, MPI_ERR_INFO_NOKEY, "**adaptwishsize");
+    if (!size_request->size_min)
+        size_request->size_min = size_request->size;
+    if (!size_request->size_max)
+        size_request->size_max = size_request->size;
+    MPIR_ERR_CHKANDJUMP3(size_request->size_min > size_request->size || size_request->size > size_request->size_max,
+                         mpi_errno,
                          MPI_ERR_INFO_VALUE, "**adaptwishorder", "**adaptwishorder %d %d %d",
-                         wish->size_min, wish->size, wish->size_max);
+                         size_request->size_min, size_request->size, size_request->size_max);
 
   fn_exit:
     return mpi_errno;
@@ -147,29 +148,29 @@ static int read_wish(MPIR_Info * info, struct wish *wish)
 
 /* ---- its end ------------------------------------------------------------------------------------- */
 
-static void end_here(struct wish *wish, enum pmi_adapt_wish_state state, const char *reason)
+static void end_here(struct size_request *size_request, enum pmi_adapt_wish_state state, const char *reason)
 {
-    wish->end.number = wish->number;
-    wish->end.state = state;
-    wish->end.size = (uint32_t) MPIR_Process.size;
-    snprintf(wish->end.reason, sizeof(wish->end.reason), "%s", reason);
+    size_request->end.number = size_request->number;
+    size_request->end.state = state;
+    size_request->end.size = (uint32_t) MPIR_Process.size;
+    snprintf(size_request->end.reason, sizeof(size_request->end.reason), "%s", reason);
 }
 
-/* Whether it is open; looks at the board. */
-static bool is_open(struct wish *wish)
+/* Whether it is open; reads the board. */
+static bool is_open(struct size_request *size_request)
 {
     const struct pmi_adapt_control *control = MPIR_Adapt.control;
 
-    if (wish->end.number)
+    if (size_request->end.number)
         return false;
     if (!control || MPIR_Adapt.state == MPIR_ADAPT_STATE__LEFT) {
-        end_here(wish, PMI_ADAPT_WISH_WITHDRAWN, "this process has left its job");
+        end_here(size_request, PMI_ADAPT_WISH_WITHDRAWN, "this process has left its job");
         return false;
     }
     const char *board = (const char *) control;
     const struct pmi_adapt_slot *first = (const struct pmi_adapt_slot *) (board + control->slots_offset);
     const struct pmi_adapt_wish_ends *ends = (const struct pmi_adapt_wish_ends *) (board + control->wishes_offset);
-    return !pmi_adapt_read_wish_end(ends + (MPIR_Adapt.slot - first), wish->number, &wish->end);
+    return !pmi_adapt_read_wish_end(ends + (MPIR_Adapt.slot - first), size_request->number, &size_request->end);
 }
 
 /* A bucket of WISHES_AT_ONCE, filled by one every WISH_EVERY_MS. */
@@ -186,50 +187,51 @@ static bool too_many(void)
 
 /* ---- the operations -------------------------------------------------------------------------------- */
 
-static bool is_same(const struct wish *a, const struct wish *b)
+static bool is_same(const struct size_request *a, const struct size_request *b)
 {
     return a->kind == b->kind && a->size == b->size && a->size_min == b->size_min && a->size_max == b->size_max &&
         strcmp(a->until, b->until) == 0 && strcmp(a->reason, b->reason) == 0;
 }
 
-static int tell(const struct wish *wish)
+static int notify_size_request(const struct size_request *size_request)
 {
     char hex[2 * PMI_ADAPT_WISH_REASON_MAX + 1] = "";
 
-    for (size_t i = 0; wish->reason[i]; i++)
-        snprintf(hex + 2 * i, 3, "%02x", (unsigned char) wish->reason[i]);
-    return MPIR_Adapt_tell_daemon("cmd=adapt_wish id=%u kind=%d size=%d min=%d max=%d until=%" PRId64 " why=%s",
-                                  wish->number, wish->kind, wish->size, wish->size_min,
-                                  wish->size_max, wish->until_ms, hex);
+    for (size_t i = 0; size_request->reason[i]; i++)
+        snprintf(hex + 2 * i, 3, "%02x", (unsigned char) size_request->reason[i]);
+    return MPIR_Adapt_notify_proxy("cmd=adapt_wish id=%u kind=%d size=%d min=%d max=%d until=%" PRId64 " why=%s",
+                                   size_request->number, size_request->kind, size_request->size, size_request->size_min,
+                                   size_request->size_max, size_request->until_ms, hex);
 }
 
-int MPIR_Adapt_request_impl(MPIR_Info * info, int *wish_id)
+int MPIR_Adapt_request_impl(MPIR_Info * info, int *request_id)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct wish wish;
+    struct size_request size_request;
 
     MPIR_ERR_CHKANDJUMP(MPIR_Adapt_is_rigid(), mpi_errno, MPI_ERR_OTHER, "**adaptrigid");
     MPIR_ERR_CHKANDJUMP(!info, mpi_errno, MPI_ERR_INFO, "**infonull");
-    mpi_errno = read_wish(info, &wish);
+    mpi_errno = read_size_request(info, &size_request);
     MPIR_ERR_CHECK(mpi_errno);
-    struct wish *before = made.last ? wish_of(made.last) : NULL;
-    if (before && is_same(before, &wish) && is_open(before)) {
-        *wish_id = (int) made.last;
+    struct size_request *before = made.last ? size_request_of(made.last) : NULL;
+    if (before && is_same(before, &size_request) && is_open(before)) {
+        *request_id = (int) made.last;
         goto fn_exit;
     }
     MPIR_Assert(made.last < PMI_ADAPT_WISH_NUMBER_MAX);
-    wish.number = made.last + 1;
+    size_request.number = made.last + 1;
     if (!MPIR_Adapt.control || MPIR_Adapt.state == MPIR_ADAPT_STATE__LEFT)
-        end_here(&wish, PMI_ADAPT_WISH_REFUSED, "there is no process manager that could change the world's size");
+        end_here(&size_request, PMI_ADAPT_WISH_REFUSED,
+                 "there is no process manager that could change the world's size");
     else if (too_many())
-        end_here(&wish, PMI_ADAPT_WISH_REFUSED, "this process has made too many wishes in a short time");
+        end_here(&size_request, PMI_ADAPT_WISH_REFUSED, "this process has made too many wishes in a short time");
     else {
-        mpi_errno = tell(&wish);
+        mpi_errno = notify_size_request(&size_request);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    made.last = wish.number;
-    *wish_of(wish.number) = wish;
-    *wish_id = (int) wish.number;
+    made.last = size_request.number;
+    *size_request_of(size_request.number) = size_request;
+    *request_id = (int) size_request.number;
 
   fn_exit:
     return mpi_errno;
@@ -237,16 +239,16 @@ int MPIR_Adapt_request_impl(MPIR_Info * info, int *wish_id)
     goto fn_exit;
 }
 
-/* One that is remembered, or an error. */
-static int find_wish(int wish_id, struct wish **wish)
+/* A stored one, or an error. */
+static int find_size_request(int request_id, struct size_request **size_request)
 {
     int mpi_errno = MPI_SUCCESS;
 
     MPIR_ERR_CHKANDJUMP(MPIR_Adapt_is_rigid(), mpi_errno, MPI_ERR_OTHER, "**adaptrigid");
-    bool known = wish_id >= 1 && wish_of((uint32_t) wish_id)->number == (uint32_t) wish_id;
-    MPIR_ERR_CHKANDJUMP2(!known, mpi_errno, MPI_ERR_ARG, "**adaptwishid", "**adaptwishid %d %d", wish_id,
+    bool known = request_id >= 1 && size_request_of((uint32_t) request_id)->number == (uint32_t) request_id;
+    MPIR_ERR_CHKANDJUMP2(!known, mpi_errno, MPI_ERR_ARG, "**adaptwishid", "**adaptwishid %d %d", request_id,
                          (int) made.last);
-    *wish = wish_of((uint32_t) wish_id);
+    *size_request = size_request_of((uint32_t) request_id);
 
   fn_exit:
     return mpi_errno;
@@ -277,18 +279,18 @@ static int describe_end(const struct pmi_adapt_wish_end *end, MPI_Info * info)
     goto fn_exit;
 }
 
-int MPIR_Adapt_request_state_impl(int wish_id, int *state, MPI_Info * info)
+int MPIR_Adapt_request_state_impl(int request_id, int *state, MPI_Info * info)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct wish *wish;
+    struct size_request *size_request;
 
-    mpi_errno = find_wish(wish_id, &wish);
+    mpi_errno = find_size_request(request_id, &size_request);
     MPIR_ERR_CHECK(mpi_errno);
     if (info)
         *info = MPI_INFO_NULL;
-    *state = is_open(wish) ? MPIX_ADAPT_REQUEST_OPEN : (int) wish->end.state;
+    *state = is_open(size_request) ? MPIX_ADAPT_REQUEST_OPEN : (int) size_request->end.state;
     if (info && *state != MPIX_ADAPT_REQUEST_OPEN)
-        mpi_errno = describe_end(&wish->end, info);
+        mpi_errno = describe_end(&size_request->end, info);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -298,15 +300,15 @@ int MPIR_Adapt_request_state_impl(int wish_id, int *state, MPI_Info * info)
 }
 
 /* Its end comes from the step manager as every other: it may have been granted meanwhile. */
-int MPIR_Adapt_request_withdraw_impl(int wish_id)
+int MPIR_Adapt_request_withdraw_impl(int request_id)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct wish *wish;
+    struct size_request *size_request;
 
-    mpi_errno = find_wish(wish_id, &wish);
+    mpi_errno = find_size_request(request_id, &size_request);
     MPIR_ERR_CHECK(mpi_errno);
-    if (is_open(wish))
-        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_wish_withdraw id=%u", wish->number);
+    if (is_open(size_request))
+        mpi_errno = MPIR_Adapt_notify_proxy("cmd=adapt_wish_withdraw id=%u", size_request->number);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -317,28 +319,28 @@ int MPIR_Adapt_request_withdraw_impl(int wish_id)
 
 /* ---- MPIX_Comm_modify ------------------------------------------------------------------------------ */
 
-int MPIR_Adapt_wish_modify(int size, uint32_t * number)
+int MPIR_Adapt_request_modify(int size, uint32_t * number)
 {
-    struct wish wish = {
+    struct size_request size_request = {
         .number = made.last + 1,.kind = PMI_ADAPT_WISH_MODIFY,.size = size,.size_min = size,.size_max = size
     };
 
     MPIR_Assert(made.last < PMI_ADAPT_WISH_NUMBER_MAX);
-    int mpi_errno = tell(&wish);
+    int mpi_errno = notify_size_request(&size_request);
     if (mpi_errno)
         return mpi_errno;
-    made.last = wish.number;
-    *wish_of(wish.number) = wish;
-    *number = wish.number;
+    made.last = size_request.number;
+    *size_request_of(size_request.number) = size_request;
+    *number = size_request.number;
     return MPI_SUCCESS;
 }
 
-bool MPIR_Adapt_wish_has_ended(uint32_t number, struct pmi_adapt_wish_end *end)
+bool MPIR_Adapt_request_has_ended(uint32_t number, struct pmi_adapt_wish_end *end)
 {
-    struct wish *wish = wish_of(number);
+    struct size_request *size_request = size_request_of(number);
 
-    if (is_open(wish))
+    if (is_open(size_request))
         return false;
-    *end = wish->end;
+    *end = size_request->end;
     return true;
 }

@@ -28,8 +28,8 @@ bool perf_graph_inside(const struct perf_graph *graph, uint16_t node, uint16_t h
 
 /* ---- nodes and edges ---- */
 
-/* The place of `key` in the table, or where it would be. */
-static uint16_t *find_place(struct perf_graph *graph, uint64_t key)
+/* The call site of `key` in the table, or where it would be. */
+static uint16_t *find_entry(struct perf_graph *graph, uint64_t key)
 {
     size_t i = (size_t) ((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % PERF_HASH_SIZE;
     while (graph->hash[i] != PERF_NONE && graph->node[graph->hash[i]].key != key)
@@ -60,13 +60,13 @@ static struct perf_edge *find_edge(struct perf_node *from, uint16_t to)
     return NULL;
 }
 
-/* Without room the edge is met as a new one each time; that finds no loop twice. */
+/* Without space the edge is found as a new one each time; that finds no loop twice. */
 static bool add_edge(struct perf_graph *graph, uint16_t from, uint16_t to)
 {
     struct perf_node *node = &graph->node[from];
 
     if (node->edges == PERF_SUCCESSORS_MAX) {
-        graph->edges_lost++;
+        graph->edges_dropped++;
         return false;
     }
     node->next = node->edges++;
@@ -95,7 +95,7 @@ static void find_tops(const struct perf_graph *graph, uint16_t stop, uint16_t * 
     }
 }
 
-/* The last loop is kept for the elastic one, which is the one that must be known. */
+/* The last slot is reserved for the elastic loop, which is the one that must be known. */
 static bool make_head(struct perf_graph *graph, uint16_t b, uint16_t tail)
 {
     bool reserved = graph->loops == PERF_LOOPS_MAX - 1 && graph->node[b].kind != PERF_KIND_PROBE;
@@ -125,8 +125,8 @@ static enum perf_event detect_loop(struct perf_graph *graph, uint16_t a, uint16_
     return PERF_EVENT_DETECTED;
 }
 
-/* D5: back at b, in the body of h, since h was visited: a loop inside that of h.  What h contains directly and was
- * visited since b is, with all that it contains, in the body of b. */
+/* D5: back at b, in the body of h, since h was visited: a loop inside that of h.  Nodes and loops directly in h that
+ * were visited since b are, with all that they contain, in the body of b. */
 static enum perf_event detect_inner_loop(struct perf_graph *graph, uint16_t a, uint16_t b, uint16_t h)
 {
     uint16_t child[PERF_NODES_MAX];
@@ -144,8 +144,8 @@ static enum perf_event detect_inner_loop(struct perf_graph *graph, uint16_t a, u
     return PERF_EVENT_DETECTED;
 }
 
-/* D4: from outside to b of a known loop.  What was visited since that loop was left belongs to the loop around b, or
- * to the loop of b itself where none is known. */
+/* D4: from outside to b of a known loop.  Nodes that were visited since that loop was left belong to the loop
+ * around b, or to the loop of b itself where none is known. */
 static void enclose_excursion(struct perf_graph *graph, uint16_t b, const uint16_t * root)
 {
     uint16_t up = perf_graph_up(graph, b), h = up != PERF_NONE ? up : b;
@@ -241,14 +241,14 @@ static struct perf_step visit_new(struct perf_graph *graph, uint64_t key, enum p
 struct perf_step perf_graph_find_step(struct perf_graph *graph, uint64_t key, enum perf_kind kind)
 {
     struct perf_step step = {.from = graph->current };
-    uint16_t *place = find_place(graph, key);
+    uint16_t *entry = find_entry(graph, key);
 
-    step.node = *place;
+    step.node = *entry;
     if (step.node == PERF_NONE) {
         step = visit_new(graph, key, kind);
         if (step.node == PERF_NONE)
             return step;
-        *place = step.node;
+        *entry = step.node;
     } else if (step.from != PERF_NONE) {
         follow_edge(graph, step.from, step.node, &step);
     }

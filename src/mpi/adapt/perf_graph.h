@@ -1,14 +1,14 @@
 /*
- * Which loops a program is in, told from the sequence of places that it calls MPI from.
+ * Detection of the loops that a program is in, from the sequence of call sites of MPI.
  *
- * A graph of one process: nodes are the places (sites), in the order of their first visits, edges what has
+ * A graph of one process: nodes are the call sites (sites), in the order of their first visits, edges what has
  * followed what.  A loop is known by its head, the node in which it was noticed that the program goes round.
  * Detection is incremental: a step along a known edge changes nothing and costs the same at any size; any
  * other step is one of the events below, costs time in proportion to the nodes, and changes `structure`.
  * After Compres 2017, section 10.1, whose listings are tests of perf_graph_test.cpp; SPEC-performance D1-D12.
  *
  * A graph is one flat object without pointers: it may be copied.  No MPI, no allocation, no clock, no lock:
- * the owner is whoever calls.  What the loops take is measured by perf_measure.h.
+ * the owner is whoever calls.  perf_measure.h measures the durations of the loops.
  */
 
 #ifndef PERF_GRAPH_H_INCLUDED
@@ -32,11 +32,11 @@ enum perf_kind {
     PERF_KIND_IO,
     PERF_KIND_MANAGE,           /* communicators, windows and files are made or freed */
     PERF_KIND_PROBE,            /* MPI_Probe_adapt */
-    PERF_KIND_ELASTIC_PHASE,    /* of a program that says itself where it is (perf_phases.h): may adapt */
+    PERF_KIND_ELASTIC_PHASE,    /* of a program that reports its own position (perf_phases.h): may adapt */
     PERF_KIND_RIGID_PHASE       /* and may not */
 };
 
-/* What a step has told about the program; all but NONE are changes of the structure. */
+/* The result of a step; all but NONE are changes of the structure. */
 enum perf_event {
     PERF_EVENT_NONE,            /* as before */
     PERF_EVENT_NEW,             /* a site is called from for the first time, outside of loops */
@@ -60,7 +60,7 @@ struct perf_edge {
     uint32_t structure;
 };
 
-/* What a step along a known edge needs of a node is in one cache line, its first edge included. */
+/* The fields of a node for a step along a known edge are in one cache line, its first edge included. */
 struct perf_node {
     uint64_t key;               /* what the caller knows the site by */
     uint64_t id;                /* what others know it by: the caller's, 0 at first */
@@ -79,18 +79,18 @@ struct perf_node {
 
 struct perf_graph {
     uint64_t steps;
-    uint64_t edges_lost;        /* steps along edges for which a node had no room */
+    uint64_t edges_dropped;     /* steps along edges for which a node had no space */
     uint32_t structure;         /* number of changes */
     uint16_t nodes, loops;
     uint16_t current;           /* node of the last step, or NONE */
-    bool full;                  /* a site or loop was met for which there was no room */
+    bool full;                  /* a site or loop was found for which there was no space */
     uint16_t loop_head[PERF_LOOPS_MAX]; /* in the order of detection */
     uint16_t hash[PERF_HASH_SIZE];
     struct perf_node node[PERF_NODES_MAX];
 };
 
 struct perf_step {
-    uint16_t node;              /* NONE: a new site, and no room; nothing has happened */
+    uint16_t node;              /* NONE: a new site, and no space; nothing has happened */
     uint16_t from;              /* the node before, or NONE */
     uint8_t event;              /* enum perf_event */
     uint8_t label;              /* enum perf_label */

@@ -182,7 +182,7 @@ class Program {
     std::vector<uint64_t> sequence_;
 };
 
-/* What holds at all times. */
+/* Invariants. */
 void check(const Graph &graph, uint64_t seed)
 {
     const perf_graph &g = *graph.g;
@@ -211,8 +211,8 @@ TEST(PerfGraph, D11_AnySequenceKeepsTheInvariants)
         for (uint64_t id : Program(seed).run(300)) {
             uint32_t structure = graph.g->structure;
             perf_step step = graph.visit(id);
-            bool told = (step.event == PERF_EVENT_NONE) == (structure == graph.g->structure);
-            ASSERT_TRUE(told || graph.g->edges_lost > 0) << "seed " << seed;
+            bool notified = (step.event == PERF_EVENT_NONE) == (structure == graph.g->structure);
+            ASSERT_TRUE(notified || graph.g->edges_dropped > 0) << "seed " << seed;
             ASSERT_NO_FATAL_FAILURE(check(graph, seed));
         }
     }
@@ -351,7 +351,7 @@ class PlainGraph {
     uint64_t steps_ = 0;
 };
 
-/* D1-D8, D11: any sequence ends in one of them, and the graph is what they say. */
+/* D1-D8, D11: any sequence ends in one of them, and the graph follows them. */
 TEST(PerfGraph, D11_AnySequenceGoesByTheRulesAsTheyAreWritten)
 {
     std::map<std::string, int> events;
@@ -388,7 +388,7 @@ TEST(PerfGraph, D11_AnySequenceGoesByTheRulesAsTheyAreWritten)
         EXPECT_GT(events[event], 100) << event;
 }
 
-/* Nothing is kept outside of the object, so that it can be detected in parts, on a copy. */
+/* Nothing is retained outside of the object, so that it can be detected in parts, on a copy. */
 TEST(PerfGraph, D11_DetectedInTwoPartsAsAtOnce)
 {
     for (uint32_t seed = 1; seed <= 50; seed++) {
@@ -423,11 +423,11 @@ TEST(PerfGraph, ARegularProgramSettles)
         uint32_t structure = graph.g->structure;
         for (uint64_t id : body) {
             perf_step step = graph.visit(id);
-            if (graph.g->edges_lost == 0) {
+            if (graph.g->edges_dropped == 0) {
                 ASSERT_NE(step.label, PERF_LABEL_OUTSIDE) << "seed " << seed;
             }
         }
-        if (graph.g->edges_lost == 0) {
+        if (graph.g->edges_dropped == 0) {
             ASSERT_EQ(graph.g->structure, structure) << "seed " << seed;
         }
     }
@@ -474,12 +474,12 @@ TEST(PerfGraph, D12_TooManySuccessors)
         }
     }
     uint32_t structure = graph.g->structure;
-    uint64_t lost = graph.g->edges_lost;
+    uint64_t failed = graph.g->edges_dropped;
     graph.visit(0);
     EXPECT_EQ(graph.visit(1).event, PERF_EVENT_NONE);
     graph.visit(0);
     EXPECT_EQ(graph.visit(2 * PERF_SUCCESSORS_MAX).event, PERF_EVENT_CHANGED);
-    EXPECT_EQ(graph.g->edges_lost, lost + 1);
+    EXPECT_EQ(graph.g->edges_dropped, failed + 1);
     EXPECT_EQ(graph.g->structure, structure) << "what cannot be kept is no change";
     ASSERT_NO_FATAL_FAILURE(check(graph, 0));
 }
@@ -499,7 +499,7 @@ double nanoseconds_of_step(uint64_t sites)
     return least;
 }
 
-/* C1, as a ratio: it is to tell a search from a look, on a machine that others use. */
+/* C1, as a ratio: it distinguishes a search from one access, on a machine that others use. */
 TEST(PerfGraph, D2_AKnownStepCostsTheSameInALargeGraph)
 {
     double small = nanoseconds_of_step(8), large = nanoseconds_of_step(1024);

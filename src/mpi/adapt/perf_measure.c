@@ -36,7 +36,7 @@ static void collect_inner(struct perf_measure *measure, uint16_t head)
     measure->times[graph->node[head].loop].pending_ns += pending_ns;
 }
 
-/* What the calls of an iteration took is part of the iteration around. */
+/* The time of the calls in an iteration is part of the iteration around. */
 static void hand_up(struct perf_measure *measure, uint16_t head)
 {
     const struct perf_graph *graph = &measure->graph;
@@ -108,10 +108,10 @@ static uint32_t choose_every(const struct perf_measure *measure, const struct pe
     return every < 1 ? 1 : every > PERF_EVERY_MAX ? PERF_EVERY_MAX : (uint32_t) every;
 }
 
-/* The elastic loop has gone round once, measured or not: is the coming iteration measured? */
+/* An iteration of the elastic loop has ended, measured or not: is the coming iteration measured? */
 static bool decide(struct perf_measure *measure)
 {
-    if (measure->settled < SETTLED_ITERATIONS)
+    if (measure->decided < SETTLED_ITERATIONS)
         return true;
     measure->every = choose_every(measure, &measure->times[perf_measure_elastic(measure)]);
     measure->left_out = measure->measuring ? 1 : measure->left_out + 1;
@@ -129,18 +129,18 @@ static struct perf_step visit_probe(struct perf_measure *measure, uint64_t enter
         perf_measure_arrive(measure, &step, entered);
         if (measure->times[loop].iterations > iterations) {
             measure->closed_calls += measure->calls + 1;        /* the probe is one, too */
-            measure->settled += measure->settled < SETTLED_ITERATIONS;
+            measure->decided += measure->decided < SETTLED_ITERATIONS;
         }
     }
     if (measure->graph.structure != measure->structure)
-        measure->settled = 0;
+        measure->decided = 0;
     measure->structure = measure->graph.structure;
     return step;
 }
 
 bool perf_measure_skip(struct perf_measure *measure)
 {
-    bool skip = !measure->measuring && measure->settled >= SETTLED_ITERATIONS &&
+    bool skip = !measure->measuring && measure->decided >= SETTLED_ITERATIONS &&
         measure->left_out + 1 < measure->every;
 
     measure->left_out += skip;
@@ -172,7 +172,7 @@ void perf_measure_suspend(struct perf_measure *measure)
 {
     stop(measure);
     memset(measure->times, 0, sizeof(measure->times));
-    measure->settled = measure->left_out = 0;
+    measure->decided = measure->left_out = 0;
     measure->closed_calls = 0;
     measure->every = 1;
 }

@@ -1,5 +1,5 @@
 /*
- * What the loops of a program take, and which part of that is MPI's: durations of iterations, and of the calls in them.
+ * Times in the loops of a program, and MPI's share of them: durations of iterations, and of the calls in them.
  *
  * An iteration lies between two visits of a loop's head of which the second comes from inside the loop; an arrival
  * from outside only starts one.  loop_ns is the sum over closed iterations, and mpi_ns what calls took in these same
@@ -33,7 +33,7 @@ struct perf_measure {
     bool measuring;             /* the iteration under way */
     uint32_t every;             /* one iteration in this many is measured */
     uint32_t left_out;          /* iterations since the last one measured, and 1 */
-    uint32_t settled;           /* iterations closed since the last change of the structure */
+    uint32_t decided;           /* iterations closed since the last change of the structure */
     uint32_t structure;         /* of the graph, at the last measured probe */
     uint32_t call_cost_ns;      /* what measuring a call takes */
     uint64_t calls, closed_calls;       /* in the iteration of the elastic loop under way, in the closed ones */
@@ -42,7 +42,7 @@ struct perf_measure {
     struct perf_graph graph;
 };
 
-/* 0 if the clock has gone back, as it may by nanoseconds from one processor to another. */
+/* 0 if the clock ran backwards, as it may by nanoseconds from one processor to another. */
 static inline uint64_t perf_since(uint64_t then, uint64_t now)
 {
     return now > then ? now - then : 0;
@@ -82,14 +82,14 @@ static inline void perf_measure_leave(struct perf_measure *measure, uint64_t now
         measure->times[graph->node[head].loop].pending_ns += perf_since(measure->entered, now);
 }
 
-/* A probe has answered FALSE.  What happens between `entered` and `now` is nobody's time.  Afterwards `measuring`
- * tells whether the coming iteration is measured. */
+/* A probe has answered FALSE.  The time between `entered` and `now` does not count.  Afterwards
+ * `measuring` reports whether the coming iteration is measured. */
 struct perf_step perf_measure_probe(struct perf_measure *measure, uint64_t entered, uint64_t now);
 
-/* Whether the probe that has just answered FALSE need not be told: the clock is not even read. */
+/* Whether the probe that has just answered FALSE need not be reported: the clock is not even read. */
 bool perf_measure_skip(struct perf_measure *measure);
 
-/* A probe has answered TRUE: measures nothing until the next FALSE, and forgets what was measured, but not the
+/* A probe has answered TRUE: measures nothing until the next FALSE, and discards what was measured, but not the
  * loops. */
 void perf_measure_suspend(struct perf_measure *measure);
 

@@ -1,4 +1,4 @@
-/* What loops take, in a program whose clock is ours. SPEC-performance V1-V7. */
+/* Durations of loops, in a program whose clock is ours. SPEC-performance V1-V7. */
 
 extern "C" {
 #include "perf_measure.h"
@@ -129,7 +129,7 @@ TEST(PerfMeasure, V5_OneIterationInAsManyAsTheCostAllows)
     EXPECT_LE(measured, 4 + 6);
     EXPECT_EQ(program.elastic().loop_ns, program.elastic().iterations * 100);
     EXPECT_EQ(program.elastic().mpi_ns, program.elastic().iterations * 20);
-    EXPECT_EQ(program.m->graph.edges_lost, 0u);
+    EXPECT_EQ(program.m->graph.edges_dropped, 0u);
 }
 
 TEST(PerfMeasure, V5_ProbesAloneAreSeldomMeasured)
@@ -185,7 +185,7 @@ TEST(PerfMeasure, V7_V4_D13_AfterACommitTheLoopsAreKnownAndTheirTimesNothing)
     EXPECT_EQ(program.m->graph.structure, structure);
 }
 
-/* Whatever the program does: no loop is longer than its time, and in none more MPI time than time. */
+/* In any program: no loop is longer than its time, and in none more MPI time than time. */
 TEST(PerfMeasure, V2_V3_NoLoopTakesMoreThanThereWas)
 {
     for (uint32_t seed = 1; seed <= 300; seed++) {

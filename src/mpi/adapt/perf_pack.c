@@ -17,7 +17,7 @@ static uint32_t as_far_as_it_fits(uint64_t count)
     return count > UINT32_MAX ? UINT32_MAX : (uint32_t) count;
 }
 
-/* Equal for graphs of the same places, in the same order, in the same loops. */
+/* Equal for graphs of the same call sites, in the same order, in the same loops. */
 static uint64_t hash_structure(const struct pmi_adapt_graph *packed)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

@@ -1,5 +1,5 @@
 /*
- * What has been measured, as it is put on the board (pmi_adapt_measured.h): the graph with the links of its loops, and
+ * Measurements in the form of the board (pmi_adapt_measured.h): the graph with the links of its loops, and
  * their times.  Pure.  SPEC-performance B2, C4.
  */
 

@@ -7,10 +7,10 @@
 #define SETTLED_ITERATIONS 3
 #define COST_SHARE 200          /* measuring may take 1 part in so many */
 
-static void forget(struct perf_phase *phase)
+static void phase_reset(struct perf_phase *phase)
 {
     memset(&phase->times, 0, sizeof(phase->times));
-    phase->settled = phase->left_out = 0;
+    phase->decided = phase->left_out = 0;
     phase->calls = 0;
     phase->every = 1;
 }
@@ -20,7 +20,7 @@ void perf_phases_suspend(struct perf_phases *phases)
     phases->measuring = false;
     phases->current = PERF_NO_PHASE;
     for (int i = 0; i < phases->count; i++)
-        forget(&phases->phase[i]);
+        phase_reset(&phases->phase[i]);
 }
 
 void perf_phases_init(struct perf_phases *phases, uint32_t call_cost_ns)
@@ -48,9 +48,9 @@ static void close_iteration(struct perf_phases *phases, uint64_t now)
     phase->times.loop_ns += perf_since(phases->start, now);
     phase->times.mpi_ns += phases->mpi_ns;
     phase->calls += phases->calls + 1;
-    if (phase->settled < SETTLED_ITERATIONS)
-        phase->settled++;
-    if (phase->settled == SETTLED_ITERATIONS)
+    if (phase->decided < SETTLED_ITERATIONS)
+        phase->decided++;
+    if (phase->decided == SETTLED_ITERATIONS)
         phase->every = choose_every(phases, phase);
     phase->left_out = 0;
 }

@@ -1,9 +1,9 @@
 /*
- * What the loops of a program take that says itself where it is (mpi_epop.h), and which part of that is MPI's.
+ * The durations of loops in a program that reports its own position (mpi_epop.h), and which part of that is MPI's.
  *
  * Loops are known beforehand, none lies in another, and a call belongs to the iteration that it is made in.  An
  * iteration lasts from its mark to the next one, of whatever loop; one in which the world was changed is not
- * measured, nor is a phase that is gone through once.  Each loop is sampled as the elastic loop of perf_measure.h: all
+ * measured, nor is a phase that runs once.  Each loop is sampled as the elastic loop of perf_measure.h: all
  * its iterations until 3 are closed, then one in `every`, so that measuring costs at most 1/200 of its time.  SPEC-epop
  * M2 to M4, SPEC-performance V2 to V7.
  *
@@ -26,7 +26,7 @@ struct perf_phase {
     char name[PMI_ADAPT_LOOP_NAME_MAX];
     uint32_t every;             /* one iteration in this many is measured */
     uint32_t left_out;          /* iterations since the last one measured, and 1 */
-    uint32_t settled;           /* iterations closed, as far as they matter */
+    uint32_t decided;           /* iterations closed, as far as they matter */
     uint64_t calls;             /* in the closed iterations */
     struct perf_times times;    /* of these; neither start nor pending_ns is used */
 };
@@ -65,10 +65,10 @@ static inline bool perf_phases_skip(struct perf_phases *phases, int next)
 void perf_phases_enter(struct perf_phases *phases, uint64_t now);
 void perf_phases_leave(struct perf_phases *phases, uint64_t now);
 
-/* What happened between `entered` and `now`, a probe, is nobody's time. */
+/* The time between `entered` and `now`, a probe, does not count. */
 void perf_phases_leave_out(struct perf_phases *phases, uint64_t entered, uint64_t now);
 
-/* The world is another one: forgets all that was measured. */
+/* The world is another one: drops all measurements. */
 void perf_phases_suspend(struct perf_phases *phases);
 
 /* Sums over all elastic phases. */

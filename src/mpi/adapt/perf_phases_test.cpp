@@ -1,4 +1,4 @@
-/* What phases take, in a program whose clock is ours.  SPEC-epop M2 to M4. */
+/* Durations of phases, in a program whose clock is ours.  SPEC-epop M2 to M4. */
 
 extern "C" {
 #include "perf_phases.h"
@@ -11,7 +11,7 @@ extern "C" {
 
 namespace {
 
-enum { SOLVE, OUTPUT, REFINE, SETUP };  /* OUTPUT and SETUP are rigid, SETUP is gone through once */
+enum { SOLVE, OUTPUT, REFINE, SETUP };  /* OUTPUT and SETUP are rigid, SETUP runs once */
 
 struct Measured {
     std::unique_ptr<perf_phases> p = std::make_unique<perf_phases>();
@@ -175,17 +175,17 @@ TEST(PerfPhases, Packed)
 
 TEST(PerfPhases, ThePlaceIsWholeOrNotKnown)
 {
-    pmi_adapt_place shared = {}, place;
-    EXPECT_FALSE(pmi_adapt_read_place(&shared, &place));
-    pmi_adapt_write_place(&shared, 100, 0, 1000, 1);
-    pmi_adapt_write_place(&shared, 100, 412, 1000, 1);
-    ASSERT_TRUE(pmi_adapt_read_place(&shared, &place));
-    EXPECT_EQ(place.phase, 100u);
-    EXPECT_EQ(place.iteration, 412u);
-    EXPECT_EQ(place.total, 1000);
-    EXPECT_EQ(place.element, 1u);
-    pmi_adapt_write_place(&shared, 0, 0, -1, 0);
-    EXPECT_FALSE(pmi_adapt_read_place(&shared, &place));
+    pmi_adapt_position shared = {}, position;
+    EXPECT_FALSE(pmi_adapt_read_position(&shared, &position));
+    pmi_adapt_write_position(&shared, 100, 0, 1000, 1);
+    pmi_adapt_write_position(&shared, 100, 412, 1000, 1);
+    ASSERT_TRUE(pmi_adapt_read_position(&shared, &position));
+    EXPECT_EQ(position.phase, 100u);
+    EXPECT_EQ(position.iteration, 412u);
+    EXPECT_EQ(position.total, 1000);
+    EXPECT_EQ(position.element, 1u);
+    pmi_adapt_write_position(&shared, 0, 0, -1, 0);
+    EXPECT_FALSE(pmi_adapt_read_position(&shared, &position));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ noinst_HEADERS += \
     src/mpi/dynproc/dynproc_service.h \
     src/mpid/ch4/netmod/ofi/ofi_dynproc.h \
     src/mpid/ch4/src/ch4_dynproc.h \
-    src/mpid/ch4/src/ch4_unaware.h
+    src/mpid/ch4/src/ch4_unresolved.h
 
 mpi_core_sources += \
     src/mpi/dynproc/attach.c \
@@ -33,6 +33,6 @@ mpi_core_sources += \
     src/mpi/dynproc/spawn.c \
     src/mpi/dynproc/watch.c \
     src/mpid/ch4/netmod/ofi/ofi_dynproc.c \
-    src/mpid/ch4/netmod/ofi/ofi_unaware.c \
+    src/mpid/ch4/netmod/ofi/ofi_unresolved.c \
     src/mpid/ch4/src/ch4_dynproc.c \
-    src/mpid/ch4/src/ch4_unaware.c
+    src/mpid/ch4/src/ch4_unresolved.c

@@ -1,7 +1,7 @@
 /*
  * From a connection between two ranks 0 to an intercommunicator.  DN2, DN4.
  *
- * The sides tell each other their context ids and addresses on the connection; each makes its half, and tells the other
+ * The sides exchange their context ids and addresses on the connection; each makes its half, and notifies the other
  * one when all its processes have.  A side that has ended is the end of the connection, so nobody waits for it.
  */
 
@@ -16,7 +16,7 @@ static int my_side(const struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc
     side->size = attach->comm->local_size;
     for (int i = 0; i < side->size; i++)
         side->bytes += side->address_sizes[i];
-    side->cards = attach->cards;
+    side->bcs = attach->bcs;
 
   fn_exit:
     return mpi_errno;
@@ -38,23 +38,23 @@ static bool overlap(const struct MPIR_Dynproc_side *one, const struct MPIR_Dynpr
     return false;
 }
 
-int MPIR_Dynproc_gather_cards(MPIR_Comm * comm, int root, struct MPIR_Dynproc_lines *lines,
-                              struct MPIR_Dynproc_card **cards)
+int MPIR_Dynproc_gather_bcs(MPIR_Comm * comm, int root, struct MPIR_Dynproc_lines *lines,
+                            struct MPIR_Dynproc_bc **bcs)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    struct MPIR_Dynproc_card mine;
+    struct MPIR_Dynproc_bc mine;
 
-    *cards = comm->rank == root ? MPL_malloc(sizeof(mine) * (size_t) comm->local_size, MPL_MEM_OTHER) : NULL;
-    MPIR_Assertp(*cards || comm->rank != root);
+    *bcs = comm->rank == root ? MPL_malloc(sizeof(mine) * (size_t) comm->local_size, MPL_MEM_OTHER) : NULL;
+    MPIR_Assertp(*bcs || comm->rank != root);
     MPIR_Dynproc_lines_listen(lines, &mine);
-    return MPIR_Gather(&mine, sizeof(mine), MPI_BYTE, *cards, sizeof(mine), MPI_BYTE, root, comm, &errflag);
+    return MPIR_Gather(&mine, sizeof(mine), MPI_BYTE, *bcs, sizeof(mine), MPI_BYTE, root, comm, &errflag);
 }
 
 static void discard(struct MPIR_Dynproc_attach *attach)
 {
     MPIR_Dynproc_link_free(attach->link);
     MPIR_Dynproc_lines_free(attach->lines, true);
-    MPL_free(attach->cards);
+    MPL_free(attach->bcs);
     MPIR_Dynproc_side_free(&attach->other);
 }
 
@@ -72,7 +72,7 @@ static int begin(MPIR_Comm * comm, enum MPIR_Dynproc_role role, struct MPIR_Dynp
     mpi_errno = MPIR_Get_contextid_sparse(comm, &attach->context_id, FALSE);
     MPIR_ERR_CHECK(mpi_errno);
     if (attach->is_server)
-        mpi_errno = MPIR_Dynproc_gather_cards(comm, 0, attach->lines, &attach->cards);
+        mpi_errno = MPIR_Dynproc_gather_bcs(comm, 0, attach->lines, &attach->bcs);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -105,7 +105,7 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
     attach->link = link;
 
   fn_exit:
-    mine.cards = NULL;          /* they are kept for the next one that comes */
+    mine.bcs = NULL;            /* they are retained for the next one that comes */
     MPIR_Dynproc_side_free(&mine);
     return mpi_errno;
   fn_fail:
@@ -113,13 +113,13 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
     goto fn_exit;
 }
 
-/* What rank 0 has learnt. */
+/* The outcome at rank 0. */
 static int spread(struct MPIR_Dynproc_attach *attach, int error)
 {
     struct MPIR_Dynproc_side *other = &attach->other;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     int mpi_errno, head[5] = { error ? MPIR_ERR_GET_CLASS(error) : MPI_SUCCESS, other->size,
-        (int) other->context_id, other->bytes, other->cards ? (int) sizeof(other->cards[0]) : 0
+        (int) other->context_id, other->bytes, other->bcs ? (int) sizeof(other->bcs[0]) : 0
     };
 
     mpi_errno = MPIR_Bcast(head, 5, MPI_INT, 0, attach->comm, &errflag);
@@ -135,15 +135,15 @@ static int spread(struct MPIR_Dynproc_attach *attach, int error)
         other->bytes = head[3];
         other->address_sizes = MPL_malloc(sizeof(int) * (size_t) other->size, MPL_MEM_OTHER);
         other->addresses = MPL_malloc((size_t) other->bytes, MPL_MEM_OTHER);
-        other->cards = head[4] ? MPL_malloc(sizeof(other->cards[0]) * (size_t) other->size, MPL_MEM_OTHER) : NULL;
-        MPIR_Assertp(other->address_sizes && other->addresses && (other->cards || !head[4]));
+        other->bcs = head[4] ? MPL_malloc(sizeof(other->bcs[0]) * (size_t) other->size, MPL_MEM_OTHER) : NULL;
+        MPIR_Assertp(other->address_sizes && other->addresses && (other->bcs || !head[4]));
     }
     if (attach->comm->local_size > 1) {
         mpi_errno = MPIR_Bcast(other->address_sizes, other->size, MPI_INT, 0, attach->comm, &errflag);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Bcast(other->addresses, other->bytes, MPI_BYTE, 0, attach->comm, &errflag);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Bcast(other->cards, head[4] * (MPI_Aint) other->size, MPI_BYTE, 0, attach->comm, &errflag);
+        mpi_errno = MPIR_Bcast(other->bcs, head[4] * (MPI_Aint) other->size, MPI_BYTE, 0, attach->comm, &errflag);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -174,28 +174,28 @@ static int await_other(struct MPIR_Dynproc_attach *attach, bool *lives)
     goto fn_exit;
 }
 
-/* Nobody sends to a process that does not have the sender's address yet: the network cannot tell then who sends (with
- * libfabric's sockets provider for as long as nothing is sent back), and gives what comes to any receive of its tag.
- * The clients' processes have their lines by then, as a rule, so that none of the server's waits for those.
- * A side that ends meanwhile is an error of what is done with the intercommunicator. */
+/* Nobody sends to a process that does not have the sender's address yet: the network cannot identify the sender then
+ * (with libfabric's sockets provider for as long as nothing is sent back), and gives what comes to any receive of its
+ * tag.  The clients' processes have their lines by then, as a rule, so that none of the server's waits for those.  A
+ * side that ends meanwhile is an error of what is done with the intercommunicator. */
 static int assemble(struct MPIR_Dynproc_attach *attach, int error, bool *lives)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int mpi_errno, mine = error ? MPIR_ERR_GET_CLASS(error) : MPI_SUCCESS, said[2] = { MPI_SUCCESS, true };
+    int mpi_errno, mine = error ? MPIR_ERR_GET_CLASS(error) : MPI_SUCCESS, reported[2] = { MPI_SUCCESS, true };
 
     *lives = true;
-    mpi_errno = MPIR_Reduce(&mine, &said[0], 1, MPI_INT, MPI_MAX, 0, attach->comm, &errflag);
+    mpi_errno = MPIR_Reduce(&mine, &reported[0], 1, MPI_INT, MPI_MAX, 0, attach->comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
-    if (attach->link && !said[0]) {
+    if (attach->link && !reported[0]) {
         mpi_errno = await_other(attach, lives);
-        said[0] = mpi_errno ? MPIR_ERR_GET_CLASS(mpi_errno) : MPI_SUCCESS;
-        said[1] = *lives;
+        reported[0] = mpi_errno ? MPIR_ERR_GET_CLASS(mpi_errno) : MPI_SUCCESS;
+        reported[1] = *lives;
     }
-    mpi_errno = MPIR_Bcast(said, 2, MPI_INT, 0, attach->comm, &errflag);
+    mpi_errno = MPIR_Bcast(reported, 2, MPI_INT, 0, attach->comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
-    *lives = said[1];
-    if (said[0])
-        mpi_errno = error ? error : MPIR_Dynproc_error_elsewhere(said[0]);
+    *lives = reported[1];
+    if (reported[0])
+        mpi_errno = error ? error : MPIR_Dynproc_error_elsewhere(reported[0]);
 
   fn_exit:
     return mpi_errno;
@@ -211,8 +211,8 @@ static int make_lines(struct MPIR_Dynproc_attach *attach, MPIR_Comm * comm)
 
     attach->lines = NULL;
     MPIR_ERR_CHECK(mpi_errno);
-    if (attach->is_server || attach->other.cards)
-        MPIR_Dynproc_lines_make(lines, comm, !attach->is_child, attach->other.cards);
+    if (attach->is_server || attach->other.bcs)
+        MPIR_Dynproc_lines_make(lines, comm, !attach->is_child, attach->other.bcs);
     if (attach->is_server || attach->is_child)
         goto fn_exit;
     mpi_errno = MPIR_Dynproc_await_lines(comm);
@@ -260,14 +260,15 @@ static int end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newco
     goto fn_exit;
 }
 
-int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role, MPIR_Dynproc_meet * meet, const char *name,
+int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role, MPIR_Dynproc_rendezvous * rendezvous,
+                        const char *name,
                         MPIR_Comm ** newcomm)
 {
     struct MPIR_Dynproc_attach attach;
     int mpi_errno = begin(comm, role, &attach);
 
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = comm->rank == 0 ? meet(name, &attach) : MPI_SUCCESS;
+    mpi_errno = comm->rank == 0 ? rendezvous(name, &attach) : MPI_SUCCESS;
     mpi_errno = end(&attach, mpi_errno, newcomm);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -277,7 +278,7 @@ int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role, MPIR_Dynp
     goto fn_exit;
 }
 
-/* ---- MPIX_Remote_attach ------------------------------------------------------------------------------------------ */
+/* ---- MPIX_Remote_attach ---------------------------------------------------------------------------------------- */
 
 /* The same one on all processes: if one of them has none, or another one, none of them goes on. */
 static int agree(MPIR_Comm * comm, const struct MPIR_Dynproc_request *request)

@@ -1,7 +1,7 @@
 /*
  * Contact requests, and MPIX_Client_connect. DN2, DN3, DN5.
  *
- * Rank 0 connects and says its hello at once; then it waits, for the server's verdict. If the connection ends before,
+ * Rank 0 connects and sends its hello at once; then it waits, for the server's verdict. If the connection ends before,
  * or nobody listens, it tries again, until the time is over.
  */
 
@@ -10,11 +10,11 @@
 
 #define AGAIN_FIRST 0.001       /* seconds */
 #define AGAIN_MOST 0.1
-#define AGAIN_MOST_BY_SERVICE 1.0       /* others ask elasticd, too */
+#define AGAIN_MOST_BY_SERVICE 1.0       /* others query elasticd, too */
 #define WAY_SECONDS 1.0         /* then another of the server's addresses is tried */
 
 struct contact {
-    struct MPIR_Dynproc_place place;
+    struct MPIR_Dynproc_endpoint endpoint;
     unsigned char key[MPIR_DYNPROC_KEY];
     int key_bytes;
     struct MPIR_Dynproc_link *link;
@@ -67,7 +67,7 @@ static int new_contact(const char *name, const struct MPIR_Dynproc_key *key, str
         mpi_errno = copy_key(contact, key);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = MPIR_Dynproc_find(name, &contact->place);
+    mpi_errno = MPIR_Dynproc_find(name, &contact->endpoint);
     MPIR_ERR_CHECK(mpi_errno);
     contact->since = MPIR_Dynproc_now();
     contact->again_after = AGAIN_FIRST;
@@ -80,7 +80,7 @@ static int new_contact(const char *name, const struct MPIR_Dynproc_key *key, str
     goto fn_exit;
 }
 
-/* ---- one step --------------------------------------------------------------------------------------------------- */
+/* ---- one step -------------------------------------------------------------------------------------------------- */
 
 static void try_later(struct contact *contact, const char *why)
 {
@@ -88,7 +88,7 @@ static void try_later(struct contact *contact, const char *why)
     contact->link = NULL;
     contact->again_at = MPIR_Dynproc_now() + contact->again_after;
     contact->again_after = MPL_MIN(2 * contact->again_after,
-                                   contact->place.by_service ? AGAIN_MOST_BY_SERVICE : AGAIN_MOST);
+                                   contact->endpoint.by_service ? AGAIN_MOST_BY_SERVICE : AGAIN_MOST);
     if (why)
         snprintf(contact->why, sizeof(contact->why), "%s", why);
 }
@@ -99,8 +99,8 @@ static bool is_found(struct contact *contact)
     char text[MPI_MAX_PORT_NAME];
 
     contact->way_since = MPIR_Dynproc_now();
-    return MPIR_Dynproc_look_up(contact->place.name, text) &&
-        MPIR_Dynproc_read_way(text, contact->way++, &contact->place);
+    return MPIR_Dynproc_lookup(contact->endpoint.name, text) &&
+        MPIR_Dynproc_read_way(text, contact->way++, &contact->endpoint);
 }
 
 /* Whether nobody is at the address that is being tried. */
@@ -109,34 +109,34 @@ static bool is_no_way(const struct contact *contact)
     struct sockaddr_storage other;
     socklen_t bytes = sizeof(other);
 
-    return contact->place.by_service && MPIR_Dynproc_now() - contact->way_since > WAY_SECONDS &&
+    return contact->endpoint.by_service && MPIR_Dynproc_now() - contact->way_since > WAY_SECONDS &&
         getpeername(contact->link->fd, (struct sockaddr *) &other, &bytes) != 0;
 }
 
 static void try_now(struct contact *contact)
 {
-    struct MPIR_Dynproc_hello hello = { contact->place.name, contact->key, contact->key_bytes };
+    struct MPIR_Dynproc_hello hello = { contact->endpoint.name, contact->key, contact->key_bytes };
 
-    if (contact->place.by_service && (contact->nobody = !is_found(contact))) {
+    if (contact->endpoint.by_service && (contact->nobody = !is_found(contact))) {
         try_later(contact, NULL);
         return;
     }
-    int fd = socket(contact->place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(contact->endpoint.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0) {
         try_later(contact, strerror(errno));
         return;
     }
-    bool failed = connect(fd, (struct sockaddr *) &contact->place.address, contact->place.address_bytes) != 0 &&
+    bool failed = connect(fd, (struct sockaddr *) &contact->endpoint.address, contact->endpoint.address_bytes) != 0 &&
         errno != EINPROGRESS;
     /* a queue that is full (EAGAIN) is that of a server */
-    contact->nobody = failed && !contact->place.on_network && (errno == ENOENT || errno == ECONNREFUSED);
+    contact->nobody = failed && !contact->endpoint.on_network && (errno == ENOENT || errno == ECONNREFUSED);
     if (failed) {
         try_later(contact, strerror(errno));
         close(fd);
         return;
     }
-    contact->link = MPIR_Dynproc_link_new(fd, contact->place.secret);
+    contact->link = MPIR_Dynproc_link_new(fd, contact->endpoint.secret);
     if (!contact->link)
         close(fd);
     else if (!MPIR_Dynproc_send_hello(contact->link, &hello))
@@ -157,9 +157,9 @@ static int too_late(const struct contact *contact)
     int mpi_errno = MPI_SUCCESS;
 
     if (contact->nobody)
-        MPIR_ERR_SET1(mpi_errno, MPI_ERR_NAME, "**dynprocnobody", "**dynprocnobody %s", contact->place.name);
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_NAME, "**dynprocnobody", "**dynprocnobody %s", contact->endpoint.name);
     else
-        MPIR_ERR_SET2(mpi_errno, MPI_ERR_PORT, "**dynprocaway", "**dynprocaway %s %s", contact->place.name,
+        MPIR_ERR_SET2(mpi_errno, MPI_ERR_PORT, "**dynprocaway", "**dynprocaway %s %s", contact->endpoint.name,
                       contact->link || !contact->why[0] ? "it is busy" : contact->why);
     return mpi_errno;
 }
@@ -183,14 +183,14 @@ static bool step(struct contact *contact, int *error)
     if (state == MPIR_DYNPROC_MORE && contact->link && is_no_way(contact))
         try_later(contact, "none of its addresses can be reached");
     if (state == MPIR_DYNPROC_BROKEN)
-        try_later(contact, contact->place.on_network ?
+        try_later(contact, contact->endpoint.on_network ?
                   "it is not there, has ended, or has another secret (MPIEXEC_SECRET_FILE)" : "it has ended");
     if (is_over(contact))
         *error = too_late(contact);
     return *error != MPI_SUCCESS;
 }
 
-/* ---- MPIX_Client_connect ----------------------------------------------------------------------------------------- */
+/* ---- MPIX_Client_connect --------------------------------------------------------------------------------------- */
 
 static int connect_one(const char *name, struct MPIR_Dynproc_attach *attach)
 {
@@ -224,18 +224,18 @@ int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** ne
     return MPIR_Dynproc_attach(comm, MPIR_DYNPROC_CLIENT, connect_one, name, newcomm);
 }
 
-/* ---- MPIX_Icontact ---------------------------------------------------------------------------------------------- */
+/* ---- MPIX_Icontact --------------------------------------------------------------------------------------------- */
 
 /* Rank 0. */
 static void decide(struct contact *contact, enum MPIR_Dynproc_state state, int error)
 {
-    struct contact **place = &contacts;
+    struct contact **cursor = &contacts;
 
-    while (*place && *place != contact)
-        place = &(*place)->next;
-    if (*place)
-        *place = contact->next;
-    MPIR_Dynproc_events_tell(contact->events, 0, state, error);
+    while (*cursor && *cursor != contact)
+        cursor = &(*cursor)->next;
+    if (*cursor)
+        *cursor = contact->next;
+    MPIR_Dynproc_events_send(contact->events, 0, state, error);
     if (state == MPIR_DYNPROC_TAKEN) {
         contact->request->link = contact->link;
         contact->link = NULL;
@@ -249,7 +249,7 @@ static void cancel(struct MPIR_Dynproc_request *request)
     decide(request->owner, MPIR_DYNPROC_CANCELLED, MPI_SUCCESS);
 }
 
-bool MPIR_Dynproc_look_at_contacts(void)
+bool MPIR_Dynproc_poll_contacts(void)
 {
     int error;
 
@@ -315,7 +315,7 @@ int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const struct MPIR_Dyn
     return mpi_errno;
   fn_fail:
     if (events)
-        MPIR_Dynproc_events_tell(events, 0, MPIR_DYNPROC_FAILED, mpi_errno);
+        MPIR_Dynproc_events_send(events, 0, MPIR_DYNPROC_FAILED, mpi_errno);
     if (request) {
         MPIR_Dynproc_request_end(request, MPIR_DYNPROC_FAILED, mpi_errno);
         MPIR_Dynproc_request_drop(request);

@@ -1,27 +1,28 @@
 /*
  * Dynamic process management (SPEC DS, DN): what the generated entry points call, and what the files of src/mpi/dynproc
- * promise each other.
+ * guarantee each other.
  *
  *   spawn.c     MPIX_Spawn
  *   names.c     names of servers, and who has them
  *   name_service.c      names that elasticd knows
- *   link.c      one connection between the ranks 0 of a client and a server, and what is said on it
+ *   link.c      one connection between the ranks 0 of a client and a server, and the messages on it
  *   service.c   a name that this process listens for, and the clients that wait there
  *   port.c      port requests, MPIX_Server_connect          contact.c   contact requests, MPIX_Client_connect
- *   requests.c  both kinds as MPI_Request                   events.c    how rank 0 tells the others of a request
+ *   requests.c  both kinds as MPI_Request                   events.c    how rank 0 notifies the others of a request
  *   attach.c    from a connection to an intercommunicator
  *   watch.c     whether the other side of an intercommunicator has ended            lines.c     how it is noticed
  *   parent.c    how the processes of MPIX_Comm_parent_create (src/mpi/process) come to those who have started them
- *   dynproc_fortran.c   what Fortran calls in place of those with arrays of texts, and its key functions
+ *   dynproc_fortran.c   what Fortran calls instead of those with arrays of texts, and its key functions
  *
- * Owned by whichever thread holds the library's critical section.  Connections are looked after by a progress hook.
- * The ranks 0 say all that the two sides have to say on their connection; hence neither waits for a side that has
+ * Owned by whichever thread holds the library's critical section.  Connections are watched by a progress hook.
+ * The ranks 0 send all messages of the two sides on their connection; hence neither waits for a side that has
  * ended, which is the end of the connection.
  */
 
 #ifndef DYNPROC_H_INCLUDED
 #define DYNPROC_H_INCLUDED
 
+#include "mpid_dynproc.h"
 #include "mpiimpl.h"
 #include "dynproc_link.h"
 #include "dynproc_names.h"
@@ -36,7 +37,7 @@ int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** ne
 int MPIR_Server_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm);
 int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * welcome, void *extra_state, int n,
                       MPI_Request requests[]);
-/* What a client shows; NULL in place of it: nothing. */
+/* The key that a client shows; NULL: none. */
 struct MPIR_Dynproc_key {
     const void *is;
     int bytes;
@@ -45,14 +46,14 @@ int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const struct MPIR_Dyn
 int MPIR_Get_server_name_impl(const char *requested, char given[]);
 int MPIR_Remote_attach_impl(MPIR_Comm * comm, int n, MPI_Request requests[], MPIR_Comm ** newcomm);
 
-/* A key function of Fortran's (interface mpix_key_function) is asked by this one, whose extra_state is one of these. */
+/* Calls a key function of Fortran (interface mpix_key_function); its extra_state is one of these. */
 struct MPIR_Dynproc_key_fortran {
     void (*function) (const void *key, MPI_Fint * key_bytes, MPI_Aint * extra_state, MPI_Fint * welcome);
     MPI_Aint extra_state;
 };
-int MPIR_Dynproc_ask_fortran(const void *key, int key_bytes, void *extra_state);
+int MPIR_Dynproc_call_fortran_key(const void *key, int key_bytes, void *extra_state);
 
-/* An error of this class that another process, rank 0 or a root, can tell more about. */
+/* An error of this class of which another process, rank 0 or a root, has the details. */
 int MPIR_Dynproc_error_elsewhere(int errclass);
 
 /* ---- requests.c */
@@ -85,20 +86,20 @@ int MPIR_Dynproc_request_make(MPIR_Comm * comm, bool is_server, int number, int 
 void MPIR_Dynproc_request_end(struct MPIR_Dynproc_request *request, enum MPIR_Dynproc_state state, int error);
 /* The request of a handle, or NULL. */
 struct MPIR_Dynproc_request *MPIR_Dynproc_request_of(MPI_Request handle);
-/* Forgets it, with the user's handle. */
+/* Removes it, with the user's handle. */
 void MPIR_Dynproc_request_drop(struct MPIR_Dynproc_request *request);
 
 /* ---- progress: what is called while something is under way (port.c, contact.c) */
 
-void MPIR_Dynproc_look_from_now_on(void);
-bool MPIR_Dynproc_look_at_services(void);       /* whether there is anything to look at */
-bool MPIR_Dynproc_look_at_contacts(void);
-bool MPIR_Dynproc_look_at_events(void);
+void MPIR_Dynproc_start_polling(void);
+bool MPIR_Dynproc_poll_services(void);  /* whether there is anything to poll */
+bool MPIR_Dynproc_poll_contacts(void);
+bool MPIR_Dynproc_poll_events(void);
 void MPIR_Dynproc_sweep(void);  /* requests that the user has freed */
 
-/* Between two looks of a process that waits: progress, other threads, and a nap after a while. */
+/* Between two polls of a process that waits: progress, other threads, and a nap after a while. */
 struct MPIR_Dynproc_wait {
-    int looks;
+    int polls;
     int fd;                     /* wakes it, -1: none */
     bool is_short;              /* it naps soon, for who is waited for may need this core; who brings a line wakes it */
 };
@@ -113,7 +114,7 @@ void MPIR_Dynproc_close_services(void);
 enum MPIR_Dynproc_role {
     MPIR_DYNPROC_SERVER,
     MPIR_DYNPROC_CLIENT,
-    MPIR_DYNPROC_CHILD          /* as a client; the parents need not be there, and say nothing after their SIDE */
+    MPIR_DYNPROC_CHILD          /* as a client; the parents need not be there, and send nothing after their SIDE */
 };
 
 struct MPIR_Dynproc_lines;
@@ -123,20 +124,22 @@ struct MPIR_Dynproc_attach {
     bool is_server, is_child;
     MPIR_Context_id_t context_id;
     struct MPIR_Dynproc_lines *lines;   /* until they are those of the intercommunicator */
-    struct MPIR_Dynproc_card *cards;    /* rank 0 of the server's side: of all its processes */
+    struct MPIR_Dynproc_bc *bcs;        /* rank 0 of the server's side: of all its processes */
     struct MPIR_Dynproc_side other;
     struct MPIR_Dynproc_link *link;     /* rank 0: on which they have met */
 };
 
 /* How rank 0 comes to the other side by its name, and exchanges with it. */
-typedef int (MPIR_Dynproc_meet) (const char *name, struct MPIR_Dynproc_attach * attach);
-/* Collective, of a side that listens for lines: all cards at the root, which frees the array; NULL elsewhere. */
-int MPIR_Dynproc_gather_cards(MPIR_Comm * comm, int root, struct MPIR_Dynproc_lines *lines,
-                              struct MPIR_Dynproc_card **cards);
+typedef int (MPIR_Dynproc_rendezvous) (const char *name, struct MPIR_Dynproc_attach * attach);
+/* Collective, of a side that listens for lines: all business cards at the root, which frees the array; NULL
+ * elsewhere. */
+int MPIR_Dynproc_gather_bcs(MPIR_Comm * comm, int root, struct MPIR_Dynproc_lines *lines,
+                            struct MPIR_Dynproc_bc **bcs);
 /* On all processes of comm.  The others get an error of the class of rank 0's. */
-int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role, MPIR_Dynproc_meet * meet, const char *name,
+int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role, MPIR_Dynproc_rendezvous * rendezvous,
+                        const char *name,
                         MPIR_Comm ** newcomm);
-/* In meet.  The connection is the attach's then.  MPI_ERR_PORT: the other side has ended. */
+/* In the rendezvous function.  The connection is the attach's then.  MPI_ERR_PORT: the other side has ended. */
 int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_link *link);
 
 /* ---- watch.c */
@@ -146,12 +149,12 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
 int MPIR_Dynproc_connect(MPIR_Comm * comm, struct MPIR_Dynproc_lines *lines);
 /* Until its lines are there, or a few seconds have passed. */
 int MPIR_Dynproc_await_lines(const MPIR_Comm * comm);
-/* Lines are looked after as fast as can be. */
+/* Lines are polled as fast as possible. */
 void MPIR_Dynproc_is_connecting(bool is);
 /* The other side has ended, by what has been seen elsewhere. */
 void MPIR_Dynproc_set_broken(const MPIR_Comm * comm);
-/* Another process of this side says that the other one has ended, on a local communicator with this id. */
-void MPIR_Dynproc_hear(int context_id);
+/* Another process of this side has reported that the other one has ended, on a local communicator with this id. */
+void MPIR_Dynproc_note_ended(int context_id);
 /* Whether there is or was any: a message without a request that the network could not send is forgiven then, also when
  * the intercommunicator has been freed meanwhile. */
 bool MPIR_Dynproc_had_connections(void);
@@ -160,33 +163,6 @@ void MPIR_Dynproc_watch(MPIR_Comm * comm, int fd);
 
 /* ---- parent.c: a process that has been started by MPIX_Comm_parent_create, at the end of MPI_Init; others go on */
 
-int MPIR_Dynproc_meet_parent(void);
-
-/* ---- the device's part (src/mpid/ch4/src/ch4_dynproc.c) */
-
-/* Addresses of the processes of comm, one after the other; the arrays are the caller's. */
-int MPID_Dynproc_addresses(MPIR_Comm * comm, int **sizes, char **addresses);
-/* An intercommunicator whose other side is not known yet, and when it is. */
-int MPID_Dynproc_stub(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context, int remote_size,
-                      MPIR_Comm ** stub);
-int MPID_Dynproc_complete(MPIR_Comm * stub, MPIR_Comm * local, MPIR_Context_id_t send_context, int *sizes,
-                          char *addresses);
-int MPID_Dynproc_intercomm(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context,
-                           MPIR_Context_id_t send_context, int remote_size, int *sizes, char *addresses,
-                           MPIR_Comm ** newcomm);
-/* The other side's processes may not have the addresses of this one's yet: each is sent nothing before it says that it
- * has (ch4_unaware.h).  They say so if they do this before the other side is started; it returns false if the network
- * cannot. */
-void MPID_Dynproc_is_unknown_to(MPIR_Comm * comm);
-bool MPID_Dynproc_answer_from_now_on(void);
-/* What waits for the other side of a connection ends with an error; what is being received, only if that is said.
- * also_local: and what processes of this side have been waiting for from each other since the last such call, as not
- * all take part.  The value: how much has been waiting. */
-int MPID_Dynproc_fail(unsigned connection, bool also_matched, bool also_local);
-/* Communicators of requests that have ended so, and that the program has freed, are given back. */
-void MPID_Dynproc_sweep(void);
-/* Rises with all that has been received or sent on the way. */
-int MPID_Dynproc_progress_count(void);
-void MPID_Dynproc_init_handle(MPIR_Request * handle);
+int MPIR_Dynproc_rendezvous_parent(void);
 
 #endif /* DYNPROC_H_INCLUDED */

@@ -1,11 +1,11 @@
-/* See mpir_dynproc_fortran.h.  What C is given is checked there; here is only what a copy needs. */
+/* See mpir_dynproc_fortran.h.  The arguments are checked in C; here are only the checks for the copy. */
 
 #include "dynproc.h"
 #include "mpii_fortlogical.h"
 #include "mpir_dynproc_fortran.h"
 #include "mpir_pset_fortran.h"
 
-/* Texts of C in place of those of Fortran; none for MPI_ARGV_NULL. */
+/* Texts of C instead of those of Fortran; none for MPI_ARGV_NULL. */
 static int copy(const char *padded, int n, int length, char ***texts)
 {
     *texts = padded ? MPIR_Fortran_copy_texts(padded, n, length) : NULL;
@@ -77,7 +77,7 @@ int MPIR_Set_args_fortran(MPI_Request request, const char *args, int args_len)
     return error;
 }
 
-int MPIR_Dynproc_ask_fortran(const void *key, int key_bytes, void *extra_state)
+int MPIR_Dynproc_call_fortran_key(const void *key, int key_bytes, void *extra_state)
 {
     struct MPIR_Dynproc_key_fortran *fortran = extra_state;
     MPI_Fint bytes = key_bytes, welcome = MPII_F_FALSE;
@@ -94,5 +94,5 @@ int MPIR_Iaccept_keyed_fortran(MPI_Comm comm, const char *name, MPIX_Key_functio
         *(MPI_Aint *) extra_state
     };
 
-    return PMPIX_Iaccept_keyed(comm, name, MPIR_Dynproc_ask_fortran, &fortran, num_requests, array_of_requests);
+    return PMPIX_Iaccept_keyed(comm, name, MPIR_Dynproc_call_fortran_key, &fortran, num_requests, array_of_requests);
 }

@@ -1,14 +1,14 @@
 /*
- * The connection between the ranks 0 of a client and a server, and what is said on it.  DN5, DN7.
+ * The connection between the ranks 0 of a client and a server, and the messages on it.  DN5, DN7.
  *
  *   client  HELLO    the name, a key or none, a number used once
  *   server  VERDICT  TAKEN, or KEY (not welcome), another number used once
- *   both    SIDE     the context id, the addresses of the processes, and the server's cards (dynproc_lines.h), when the
- *                    side is asked to attach
+ *   both    SIDE     the context id, the addresses of the processes, and the server's business cards
+ *                    (dynproc_lines.h), when the side is requested to attach
  *   both    READY    all processes of the side have the addresses of the other one's
  *
- * Each is sealed with the place's secret, SIDE and READY also with both numbers.  A connection that ends, or on which
- * something else is said, is broken.  Nothing here waits.  All numbers are big-endian.
+ * Each is sealed with the endpoint's secret, SIDE and READY also with both numbers.  A connection that ends, or on
+ * which something else is sent, is broken.  Nothing here waits.  All numbers are big-endian.
  */
 
 #ifndef LINK_H_INCLUDED
@@ -37,7 +37,7 @@ struct MPIR_Dynproc_link {
     unsigned char secret[MPIR_DYNPROC_SEAL];
     unsigned char client_once[MPIR_DYNPROC_ONCE], server_once[MPIR_DYNPROC_ONCE];
     unsigned char *out, *in;
-    size_t out_bytes, out_sent, in_bytes, in_room;
+    size_t out_bytes, out_sent, in_bytes, in_capacity;
     double since;               /* server: when it was accepted */
     struct MPIR_Dynproc_link *next;
 };
@@ -49,7 +49,7 @@ struct MPIR_Dynproc_hello {
 };
 
 /* How a process is found that listens for lines (dynproc_lines.h). */
-struct MPIR_Dynproc_card {
+struct MPIR_Dynproc_bc {
     char where[MPIR_DYNPROC_PARENT];    /* "": it does not */
     unsigned char number[MPIR_DYNPROC_NUMBER];  /* of the connection */
 };
@@ -58,7 +58,7 @@ struct MPIR_Dynproc_card {
 struct MPIR_Dynproc_side {
     uint32_t context_id;
     int size;                   /* processes */
-    struct MPIR_Dynproc_card *cards;    /* of all processes, of the side that listens for lines; else NULL */
+    struct MPIR_Dynproc_bc *bcs;        /* of all processes, of the side that listens for lines; else NULL */
     int *address_sizes;
     char *addresses;
     int bytes;                  /* of all addresses */

@@ -3,8 +3,8 @@
  *
  *   HOST:PORT   a TCP socket of the server's rank 0, which runs on HOST; client and server know the user's secret
  *   other       in a job of elasticd a TCP socket, of which elasticd knows (name_service.c); else a Unix socket in the
- *               user's private directory of this host, into which nobody else can look.  Who listens has the name; a
- *               socket on which nobody listens any more is of a process that has ended
+ *               user's private directory of this host, which nobody else can read.  The listening process has the
+ *               name; a socket on which nobody listens any more is of a process that has ended
  *
  * A name that is reserved for a job has a file beside it that its process has locked.
  */
@@ -21,7 +21,7 @@
 #define MPIR_DYNPROC_PATH 108   /* of a Unix socket, with the 0 */
 #define MPIR_DYNPROC_WHY 256    /* of a message about what went wrong */
 
-struct MPIR_Dynproc_place {
+struct MPIR_Dynproc_endpoint {
     bool on_network;
     bool by_service;            /* on the network as well, and elasticd knows where (name_service.c) */
     char name[MPIR_DYNPROC_NAME + 1];
@@ -33,12 +33,12 @@ struct MPIR_Dynproc_place {
     socklen_t address_bytes;
 };
 
-/* Where a server of this name is or would be.  Looks up HOST, which may take a while. */
-int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_place *place);
+/* Where a server of this name is or would be.  Resolves HOST, which may take a while. */
+int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_endpoint *endpoint);
 
 /* A socket that listens there.  MPI_ERR_SERVICE: somebody else has the name.  The port, if any will do, is set. */
-int MPIR_Dynproc_listen(struct MPIR_Dynproc_place *place, int *fd);
-void MPIR_Dynproc_close(const struct MPIR_Dynproc_place *place, int fd);
+int MPIR_Dynproc_listen(struct MPIR_Dynproc_endpoint *endpoint, int *fd);
+void MPIR_Dynproc_close(const struct MPIR_Dynproc_endpoint *endpoint, int fd);
 
 /* name_service.c: in a job of elasticd, which knows the names of all jobs of the user. */
 bool MPIR_Dynproc_has_name_service(void);
@@ -46,7 +46,7 @@ bool MPIR_Dynproc_has_name_service(void);
 bool MPIR_Dynproc_publish(const char *name, const char *text);
 void MPIR_Dynproc_withdraw(const char *name);
 /* `text` has MPI_MAX_PORT_NAME bytes.  False: nobody has it. */
-bool MPIR_Dynproc_look_up(const char *name, char *text);
+bool MPIR_Dynproc_lookup(const char *name, char *text);
 /* So that only processes of this job can publish it. */
 bool MPIR_Dynproc_reserve(const char *name);
 void MPIR_Dynproc_end_reservation(const char *name);

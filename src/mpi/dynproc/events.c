@@ -51,7 +51,7 @@ int MPIR_Dynproc_events_open(MPIR_Comm * comm, int tag, int n, MPIR_Dynproc_appl
     events->next = all;
     all = events;
     *opened = events;
-    MPIR_Dynproc_look_from_now_on();
+    MPIR_Dynproc_start_polling();
 
   fn_exit:
     return mpi_errno;
@@ -79,12 +79,12 @@ static void pass_on(struct MPIR_Dynproc_events *events, const struct MPIR_Dynpro
     events->left--;
 }
 
-void MPIR_Dynproc_events_tell(struct MPIR_Dynproc_events *events, int index, enum MPIR_Dynproc_state state, int error)
+void MPIR_Dynproc_events_send(struct MPIR_Dynproc_events *events, int index, enum MPIR_Dynproc_state state, int error)
 {
     const struct MPIR_Dynproc_event event = { index, state, MPIR_ERR_GET_CLASS(error) };
 
     pass_on(events, &event);
-    MPIR_Dynproc_look_from_now_on();
+    MPIR_Dynproc_start_polling();
 }
 
 int MPIR_Dynproc_event_error(const struct MPIR_Dynproc_event *event)
@@ -108,15 +108,15 @@ static bool is_under_way(struct sent *sent)
     return waits;
 }
 
-static void forget_sent(struct MPIR_Dynproc_events *events)
+static void release_sent(struct MPIR_Dynproc_events *events)
 {
-    for (struct sent ** place = &events->sent; *place;) {
-        struct sent *sent = *place;
+    for (struct sent ** cursor = &events->sent; *cursor;) {
+        struct sent *sent = *cursor;
         if (is_under_way(sent)) {
-            place = &sent->next;
+            cursor = &sent->next;
             continue;
         }
-        *place = sent->next;
+        *cursor = sent->next;
         MPL_free(sent);
     }
 }
@@ -125,30 +125,30 @@ static void receive(struct MPIR_Dynproc_events *events)
 {
     while (events->receive && MPIR_Request_is_complete(events->receive)) {
         struct MPIR_Dynproc_event event = events->event;
-        bool lost = events->receive->status.MPI_ERROR != MPI_SUCCESS;
+        bool failed = events->receive->status.MPI_ERROR != MPI_SUCCESS;
         MPIR_Request_free(events->receive);
         events->receive = NULL;
-        if (!lost)
+        if (!failed)
             pass_on(events, &event);
-        if (!lost && events->left > 0)
-            lost = !await(events);
-        events->apply(events->owner, lost ? NULL : &event);
-        if (lost)
+        if (!failed && events->left > 0)
+            failed = !await(events);
+        events->apply(events->owner, failed ? NULL : &event);
+        if (failed)
             events->left = 0;
     }
 }
 
-bool MPIR_Dynproc_look_at_events(void)
+bool MPIR_Dynproc_poll_events(void)
 {
-    for (struct MPIR_Dynproc_events ** place = &all; *place;) {
-        struct MPIR_Dynproc_events *events = *place;
+    for (struct MPIR_Dynproc_events ** cursor = &all; *cursor;) {
+        struct MPIR_Dynproc_events *events = *cursor;
         receive(events);
-        forget_sent(events);
+        release_sent(events);
         if (events->left > 0 || events->sent) {
-            place = &events->next;
+            cursor = &events->next;
             continue;
         }
-        *place = events->next;
+        *cursor = events->next;
         MPIR_Comm_release(events->comm);
         MPL_free(events);
     }

@@ -10,7 +10,7 @@
 #define REFUSED_SECONDS 2.0     /* on one way; it may be welcome on another one */
 #define LOST_SECONDS 5.0        /* somebody was there, and is not any more */
 #define ABSENT_SECONDS 30.0     /* nobody has ever been there */
-#define EVENTS 64               /* of one look */
+#define EVENTS 64               /* of one poll */
 
 enum line_state {
     COMING,                     /* to who listens */
@@ -32,7 +32,7 @@ static struct MPIR_Dynproc_line *awaited;
 static char where[MPIR_DYNPROC_PARENT]; /* who listens is found */
 static int epoll_fd = -1;
 
-/* ---- each line --------------------------------------------------------------------------------------------------- */
+/* ---- each line ------------------------------------------------------------------------------------------------- */
 
 struct MPIR_Dynproc_lines *MPIR_Dynproc_lines_new(void)
 {
@@ -61,9 +61,9 @@ static struct MPIR_Dynproc_line *new_line(struct MPIR_Dynproc_lines *all, enum l
 
 static void await_no_more(struct MPIR_Dynproc_line *line)
 {
-    for (struct MPIR_Dynproc_line ** place = &awaited; *place; place = &(*place)->next_awaited) {
-        if (*place == line) {
-            *place = line->next_awaited;
+    for (struct MPIR_Dynproc_line ** cursor = &awaited; *cursor; cursor = &(*cursor)->next_awaited) {
+        if (*cursor == line) {
+            *cursor = line->next_awaited;
             break;
         }
     }
@@ -71,9 +71,9 @@ static void await_no_more(struct MPIR_Dynproc_line *line)
 
 static void drop(struct MPIR_Dynproc_line *line, bool with_farewell)
 {
-    for (struct MPIR_Dynproc_line ** place = &line->all->first; *place; place = &(*place)->next) {
-        if (*place == line) {
-            *place = line->next;
+    for (struct MPIR_Dynproc_line ** cursor = &line->all->first; *cursor; cursor = &(*cursor)->next) {
+        if (*cursor == line) {
+            *cursor = line->next;
             break;
         }
     }
@@ -108,7 +108,7 @@ static void open_line(struct MPIR_Dynproc_line *line, int fd)
     MPIR_Dynproc_free_ways(&line->ways);
     if (epoll_fd < 0)
         epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    /* who cannot watch it says so, or the other side would believe that this one has ended */
+    /* a process that cannot watch it reports that, or the other side would believe that this one has ended */
     if (fd >= 0 && (!is_affordable(fd) || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0))
         drop(line, true);
 }
@@ -142,7 +142,7 @@ void MPIR_Dynproc_lines_free(struct MPIR_Dynproc_lines *lines, bool with_farewel
     MPL_free(lines);
 }
 
-/* Which line it is, for who listens. */
+/* The line that a hello belongs to, at the listening process. */
 static void write_key(unsigned char key[KEY_BYTES], const unsigned char number[MPIR_DYNPROC_NUMBER], int rank)
 {
     memcpy(key, number, MPIR_DYNPROC_NUMBER);
@@ -150,14 +150,14 @@ static void write_key(unsigned char key[KEY_BYTES], const unsigned char number[M
         key[MPIR_DYNPROC_NUMBER + i] = (unsigned char) ((unsigned) rank >> (24 - 8 * i));
 }
 
-/* ---- who listens ------------------------------------------------------------------------------------------------- */
+/* ---- who listens ----------------------------------------------------------------------------------------------- */
 
 /* NULL: nobody does, or not any more since MPI_Finalize. */
 static struct MPIR_Dynproc_service *listener(void)
 {
     struct MPIR_Dynproc_service *service = MPIR_Dynproc_services;
 
-    while (service && !service->takes_departed)
+    while (service && !service->takes_exited)
         service = service->next;
     return service;
 }
@@ -175,20 +175,20 @@ static bool can_listen(void)
 
     if (!service && MPIR_Dynproc_parent_listen(&service, where) != MPI_SUCCESS)
         return false;
-    service->takes_departed = true;
+    service->takes_exited = true;
     return true;
 }
 
-void MPIR_Dynproc_lines_listen(struct MPIR_Dynproc_lines *lines, struct MPIR_Dynproc_card *card)
+void MPIR_Dynproc_lines_listen(struct MPIR_Dynproc_lines *lines, struct MPIR_Dynproc_bc *bc)
 {
-    memset(card, 0, sizeof(*card));
+    memset(bc, 0, sizeof(*bc));
     if (!can_listen() || getrandom(lines->number, sizeof(lines->number), 0) != sizeof(lines->number))
         return;
-    memcpy(card->where, where, sizeof(where));
-    memcpy(card->number, lines->number, sizeof(lines->number));
+    memcpy(bc->where, where, sizeof(where));
+    memcpy(bc->number, lines->number, sizeof(lines->number));
 }
 
-/* Which one it is, is remembered: the hello is not kept when the connection has been taken. */
+/* The number of the line is stored: the hello is not retained after the connection was taken. */
 static int is_awaited(const void *key, int key_bytes, void *found)
 {
     struct MPIR_Dynproc_line * *line = found;
@@ -207,7 +207,7 @@ static void let_in(void)
 
     if (!service)
         return;
-    MPIR_Dynproc_service_look(service);
+    MPIR_Dynproc_service_poll(service);
     while (awaited && (link = MPIR_Dynproc_service_take(service, is_awaited, &line)))
         open_link(line, link);
 }
@@ -220,28 +220,29 @@ static void await(struct MPIR_Dynproc_lines *lines, int peer)
         write_key(line->key, lines->number, peer);
 }
 
-/* ---- who connects ------------------------------------------------------------------------------------------------ */
+/* ---- who connects ---------------------------------------------------------------------------------------------- */
 
-static void come(struct MPIR_Dynproc_lines *lines, int rank, const struct MPIR_Dynproc_card *card)
+static void come(struct MPIR_Dynproc_lines *lines, int rank, const struct MPIR_Dynproc_bc *bc)
 {
     struct MPIR_Dynproc_line *line = new_line(lines, COMING);
     char text[MPIR_DYNPROC_PARENT];
 
     if (!line)
         return;
-    memcpy(text, card->where, sizeof(text));
+    memcpy(text, bc->where, sizeof(text));
     text[sizeof(text) - 1] = '\0';
     if (!MPIR_Dynproc_read_ways(text, &line->ways)) {
         drop(line, true);
         return;
     }
-    write_key(line->key, card->number, rank);
+    write_key(line->key, bc->number, rank);
     line->ways.hello = (struct MPIR_Dynproc_hello) {
         .name = "line",.key = line->key,.key_bytes = KEY_BYTES
     };
 }
 
-/* Who was there and does not listen any more has ended; nobody says so to who has never come so far. */
+/* A process that was there and does not listen any more has ended; a process that has never come so far is not
+ * notified. */
 static void arrive(struct MPIR_Dynproc_line *line)
 {
     struct MPIR_Dynproc_link *link = MPIR_Dynproc_take_way(&line->ways);
@@ -278,22 +279,22 @@ void MPIR_Dynproc_lines_go_on(struct MPIR_Dynproc_lines *lines)
     }
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------------------------ */
 
 void MPIR_Dynproc_lines_make(struct MPIR_Dynproc_lines *lines, const MPIR_Comm * comm, bool have_first,
-                             const struct MPIR_Dynproc_card cards[])
+                             const struct MPIR_Dynproc_bc bcs[])
 {
     const int here = comm->local_size, there = comm->remote_size;
     const int larger = MPL_MAX(here, there), smaller = MPL_MIN(here, there);
-    const bool is_larger = here > there || (here == there && !cards);
+    const bool is_larger = here > there || (here == there && !bcs);
 
     for (int k = 0; k < larger; k++) {
         for (int more = 0; more < MPL_MIN(smaller, 2); more++) {
             int other = (k + more) % smaller, own = is_larger ? k : other, peer = is_larger ? other : k;
             if (own != comm->rank || (have_first && own == 0 && peer == 0))
                 continue;
-            if (cards)
-                come(lines, comm->rank, &cards[peer]);
+            if (bcs)
+                come(lines, comm->rank, &bcs[peer]);
             else
                 await(lines, peer);
         }
@@ -301,7 +302,7 @@ void MPIR_Dynproc_lines_make(struct MPIR_Dynproc_lines *lines, const MPIR_Comm *
     MPIR_Dynproc_lines_go_on(lines);
 }
 
-void MPIR_Dynproc_lines_look(void)
+void MPIR_Dynproc_lines_poll(void)
 {
     struct epoll_event events[EVENTS];
 

@@ -17,7 +17,7 @@
 #define READY_HEAD 4
 #define READY_BYTES (READY_HEAD + MPIR_DYNPROC_SEAL)
 
-/* ---- bytes ------------------------------------------------------------------------------------------------------ */
+/* ---- bytes ----------------------------------------------------------------------------------------------------- */
 
 static void put(unsigned char *to, uint32_t number, int bytes)
 {
@@ -43,7 +43,7 @@ struct MPIR_Dynproc_link *MPIR_Dynproc_link_new(int fd, const unsigned char *sec
         return NULL;
     link->fd = fd;
     memcpy(link->secret, secret, sizeof(link->secret));
-    /* a host that has departed is noticed; on Unix sockets these do nothing */
+    /* a host that has failed is noticed; on Unix sockets these do nothing */
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
@@ -66,8 +66,8 @@ void MPIR_Dynproc_side_free(struct MPIR_Dynproc_side *side)
 {
     MPL_free(side->address_sizes);
     MPL_free(side->addresses);
-    MPL_free(side->cards);
-    side->cards = NULL;
+    MPL_free(side->bcs);
+    side->bcs = NULL;
     side->address_sizes = NULL;
     side->addresses = NULL;
 }
@@ -117,7 +117,7 @@ static bool flush(struct MPIR_Dynproc_link *link)
     return true;
 }
 
-/* Room for a message of so many bytes behind what has not been sent yet; NULL: no memory. */
+/* Space for a message of so many bytes after the unsent ones; NULL: no memory. */
 static unsigned char *add(struct MPIR_Dynproc_link *link, size_t bytes)
 {
     unsigned char *grown = MPL_realloc(link->out, link->out_bytes + bytes, MPL_MEM_OTHER);
@@ -134,12 +134,12 @@ static enum MPIR_Dynproc_link_state fill(struct MPIR_Dynproc_link *link, size_t 
 {
     if (!flush(link))
         return MPIR_DYNPROC_BROKEN;
-    if (link->in_room < wanted) {
+    if (link->in_capacity < wanted) {
         unsigned char *grown = MPL_realloc(link->in, wanted, MPL_MEM_OTHER);
         if (!grown)
             return MPIR_DYNPROC_BROKEN;
         link->in = grown;
-        link->in_room = wanted;
+        link->in_capacity = wanted;
     }
     while (link->in_bytes < wanted) {
         ssize_t n = recv(link->fd, link->in + link->in_bytes, wanted - link->in_bytes, MSG_DONTWAIT);
@@ -165,7 +165,7 @@ static bool is_sealed(const struct MPIR_Dynproc_link *link, size_t bytes)
     return MPIR_Dynproc_same(seal, link->in + bytes, sizeof(seal));
 }
 
-/* ---- HELLO ------------------------------------------------------------------------------------------------------ */
+/* ---- HELLO ----------------------------------------------------------------------------------------------------- */
 
 bool MPIR_Dynproc_send_hello(struct MPIR_Dynproc_link *link, const struct MPIR_Dynproc_hello *hello)
 {
@@ -214,7 +214,7 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_hello(struct MPIR_Dynproc_link *l
     return MPIR_DYNPROC_DONE;
 }
 
-/* ---- VERDICT ---------------------------------------------------------------------------------------------------- */
+/* ---- VERDICT --------------------------------------------------------------------------------------------------- */
 
 /* Sealed together with the number of the client, which shows that it is an answer to this hello. */
 static void seal_verdict(const struct MPIR_Dynproc_link *link, const unsigned char *message, unsigned char *seal)
@@ -258,7 +258,7 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_verdict(struct MPIR_Dynproc_link 
     return MPIR_DYNPROC_DONE;
 }
 
-/* ---- SIDE ------------------------------------------------------------------------------------------------------- */
+/* ---- SIDE ------------------------------------------------------------------------------------------------------ */
 
 /* Sealed with a secret of this connection and direction. */
 static void seal_side(const struct MPIR_Dynproc_link *link, bool of_server, const unsigned char *message, size_t bytes,
@@ -275,7 +275,7 @@ static void seal_side(const struct MPIR_Dynproc_link *link, bool of_server, cons
 
 bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, const struct MPIR_Dynproc_side *side)
 {
-    size_t card_bytes = side->cards ? sizeof(side->cards[0]) * (size_t) side->size : 0;
+    size_t card_bytes = side->bcs ? sizeof(side->bcs[0]) * (size_t) side->size : 0;
     size_t bytes = SIDE_HEAD + 4 * (size_t) side->size + (size_t) side->bytes + card_bytes;
     unsigned char *message = add(link, bytes + MPIR_DYNPROC_SEAL);
 
@@ -285,12 +285,12 @@ bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, cons
     put(message + 4, (uint32_t) side->size, 4);
     put(message + 8, side->context_id, 4);
     put(message + 12, (uint32_t) side->bytes, 4);
-    put(message + 16, side->cards != NULL, 4);
+    put(message + 16, side->bcs != NULL, 4);
     for (int i = 0; i < side->size; i++)
         put(message + SIDE_HEAD + 4 * (size_t) i, (uint32_t) side->address_sizes[i], 4);
     memcpy(message + SIDE_HEAD + 4 * (size_t) side->size, side->addresses, (size_t) side->bytes);
     if (card_bytes)
-        memcpy(message + bytes - card_bytes, side->cards, card_bytes);
+        memcpy(message + bytes - card_bytes, side->bcs, card_bytes);
     seal_side(link, is_server, message, bytes, message + bytes);
     return flush(link);
 }
@@ -302,8 +302,8 @@ static bool unpack_side(const struct MPIR_Dynproc_link *link, size_t card_bytes,
 
     side->address_sizes = MPL_malloc(sizeof(int) * (size_t) side->size, MPL_MEM_OTHER);
     side->addresses = MPL_malloc((size_t) MPL_MAX(side->bytes, 1), MPL_MEM_OTHER);
-    side->cards = card_bytes ? MPL_malloc(card_bytes, MPL_MEM_OTHER) : NULL;
-    if (!side->address_sizes || !side->addresses || (card_bytes && !side->cards))
+    side->bcs = card_bytes ? MPL_malloc(card_bytes, MPL_MEM_OTHER) : NULL;
+    if (!side->address_sizes || !side->addresses || (card_bytes && !side->bcs))
         return false;
     for (int i = 0; i < side->size; i++, from += 4) {
         uint32_t bytes = get(from, 4);
@@ -314,7 +314,7 @@ static bool unpack_side(const struct MPIR_Dynproc_link *link, size_t card_bytes,
     }
     memcpy(side->addresses, from, (size_t) side->bytes);
     if (card_bytes)
-        memcpy(side->cards, from + side->bytes, card_bytes);
+        memcpy(side->bcs, from + side->bytes, card_bytes);
     return sum == (uint64_t) side->bytes;
 }
 
@@ -326,10 +326,10 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *li
 
     if (state != MPIR_DYNPROC_DONE)
         return state;
-    uint32_t size = get(link->in + 4, 4), bytes = get(link->in + 12, 4), has_cards = get(link->in + 16, 4);
-    size_t card_bytes = has_cards ? sizeof(side->cards[0]) * (size_t) size : 0;
+    uint32_t size = get(link->in + 4, 4), bytes = get(link->in + 12, 4), has_bcs = get(link->in + 16, 4);
+    size_t card_bytes = has_bcs ? sizeof(side->bcs[0]) * (size_t) size : 0;
     size_t all = SIDE_HEAD + 4 * (size_t) size + bytes + card_bytes;
-    if (!begins(link, "EMDS") || size < 1 || size > SIDE_PROCESSES || bytes > SIDE_BYTES || has_cards > 1 ||
+    if (!begins(link, "EMDS") || size < 1 || size > SIDE_PROCESSES || bytes > SIDE_BYTES || has_bcs > 1 ||
         card_bytes > SIDE_BYTES)
         return MPIR_DYNPROC_BROKEN;
     state = fill(link, all + MPIR_DYNPROC_SEAL);
@@ -345,7 +345,7 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *li
     return unpack_side(link, card_bytes, side) ? MPIR_DYNPROC_DONE : MPIR_DYNPROC_BROKEN;
 }
 
-/* ---- READY ------------------------------------------------------------------------------------------------------ */
+/* ---- READY ----------------------------------------------------------------------------------------------------- */
 
 bool MPIR_Dynproc_send_ready(struct MPIR_Dynproc_link *link, bool is_server)
 {

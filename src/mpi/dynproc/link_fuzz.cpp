@@ -1,8 +1,8 @@
 /*
- * libFuzzer: the other end of a connection between a client and a server (link.c) says whatever it likes, in pieces.
- * The first byte tells which end is tested, whether seals hold, as those of somebody do who knows the secret, and
- * whether messages begin with the right word; then each step is a number of bytes and as many of the input.  What is
- * understood keeps to its bounds.
+ * libFuzzer: the other end of a connection between a client and a server (link.c) sends arbitrary bytes, in pieces.
+ * The first byte selects which end is tested, whether seals hold, as those of somebody do who knows the secret, and
+ * whether messages begin with the right word; then each step is a number of bytes and as many of the input.  Messages
+ * that are accepted stay within their bounds.
  */
 
 #include <sys/socket.h>
@@ -27,10 +27,10 @@ void require(bool holds)
         abort();
 }
 
-/* What the other end has not said yet. */
-class Said {
+/* Bytes that the other end has not sent yet. */
+class Sent {
   public:
-    Said(const uint8_t *bytes, size_t size) : bytes_(bytes), left_(size) {}
+    Sent(const uint8_t *bytes, size_t size) : bytes_(bytes), left_(size) {}
 
     /* False: there is no more. */
     bool next(int fd)
@@ -49,21 +49,21 @@ class Said {
     size_t left_;
 };
 
-template <class Read> MPIR_Dynproc_link_state read_all(Said &said, int fd, const char *word, Read read)
+template <class Read> MPIR_Dynproc_link_state read_all(Sent &to_send, int fd, const char *word, Read read)
 {
     MPIR_Dynproc_link_state state;
     if (words_given && send(fd, word, strlen(word), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
         return MPIR_DYNPROC_BROKEN;
-    while ((state = read()) == MPIR_DYNPROC_MORE && said.next(fd)) {
+    while ((state = read()) == MPIR_DYNPROC_MORE && to_send.next(fd)) {
     }
     return state;
 }
 
-bool greet_as_server(MPIR_Dynproc_link *link, Said &said, int fd)
+bool handshake_as_server(MPIR_Dynproc_link *link, Sent &to_send, int fd)
 {
     MPIR_Dynproc_hello hello;
     char name[MPIR_DYNPROC_NAME + 1];
-    if (read_all(said, fd, "EMDH", [&] { return MPIR_Dynproc_read_hello(link, &hello, name); }) != MPIR_DYNPROC_DONE)
+    if (read_all(to_send, fd, "EMDH", [&] { return MPIR_Dynproc_read_hello(link, &hello, name); }) != MPIR_DYNPROC_DONE)
         return false;
     require(strlen(hello.name) <= MPIR_DYNPROC_NAME && hello.key_bytes >= -1 && hello.key_bytes <= MPIR_DYNPROC_KEY);
     uint8_t key[MPIR_DYNPROC_KEY];
@@ -72,20 +72,21 @@ bool greet_as_server(MPIR_Dynproc_link *link, Said &said, int fd)
     return MPIR_Dynproc_send_verdict(link, MPIR_DYNPROC_WELCOME);
 }
 
-bool greet_as_client(MPIR_Dynproc_link *link, Said &said, int fd)
+bool handshake_as_client(MPIR_Dynproc_link *link, Sent &to_send, int fd)
 {
     MPIR_Dynproc_verdict verdict;
     MPIR_Dynproc_hello hello = {"name", "key", 3};
     return MPIR_Dynproc_send_hello(link, &hello) &&
-           read_all(said, fd, "EMDV", [&] { return MPIR_Dynproc_read_verdict(link, &verdict); }) == MPIR_DYNPROC_DONE &&
+           read_all(to_send, fd, "EMDV", [&] { return MPIR_Dynproc_read_verdict(link, &verdict); }) ==
+               MPIR_DYNPROC_DONE &&
            verdict == MPIR_DYNPROC_WELCOME;
 }
 
-bool read_side(MPIR_Dynproc_link *link, bool is_server, Said &said, int fd)
+bool read_side(MPIR_Dynproc_link *link, bool is_server, Sent &to_send, int fd)
 {
     MPIR_Dynproc_side side = {};
     auto read = [&] { return MPIR_Dynproc_read_side(link, is_server, &side); };
-    bool is_read = read_all(said, fd, "EMDS", read) == MPIR_DYNPROC_DONE;
+    bool is_read = read_all(to_send, fd, "EMDS", read) == MPIR_DYNPROC_DONE;
     if (is_read) {
         int64_t sum = 0;
         for (int i = 0; i < side.size; i++) {
@@ -96,14 +97,14 @@ bool read_side(MPIR_Dynproc_link *link, bool is_server, Said &said, int fd)
     }
     free(side.address_sizes);
     free(side.addresses);
-    free(side.cards);
+    free(side.bcs);
     return is_read;
 }
 
-void read_ready(MPIR_Dynproc_link *link, bool is_server, Said &said, int fd)
+void read_ready(MPIR_Dynproc_link *link, bool is_server, Sent &to_send, int fd)
 {
     if (MPIR_Dynproc_send_ready(link, is_server) &&
-        read_all(said, fd, "EMDR", [&] { return MPIR_Dynproc_read_ready(link, is_server); }) == MPIR_DYNPROC_DONE)
+        read_all(to_send, fd, "EMDR", [&] { return MPIR_Dynproc_read_ready(link, is_server); }) == MPIR_DYNPROC_DONE)
         require(link->in_bytes == 0);
 }
 
@@ -128,11 +129,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool is_server = data[0] & 1;
     seals_hold = !(data[0] & 2);
     words_given = !(data[0] & 4);
-    Said said(data + 1, size - 1);
+    Sent to_send(data + 1, size - 1);
     MPIR_Dynproc_link *link = MPIR_Dynproc_link_new(pair[0], secret);
-    if (is_server ? greet_as_server(link, said, pair[1]) : greet_as_client(link, said, pair[1])) {
-        if (read_side(link, is_server, said, pair[1]))
-            read_ready(link, is_server, said, pair[1]);
+    if (is_server ? handshake_as_server(link, to_send, pair[1]) : handshake_as_client(link, to_send, pair[1])) {
+        if (read_side(link, is_server, to_send, pair[1]))
+            read_ready(link, is_server, to_send, pair[1]);
     }
     close(pair[1]);
     MPIR_Dynproc_link_free(link);

@@ -1,8 +1,8 @@
 /*
  * See dynproc_names.h: names of servers in jobs of elasticd.  They go the way of MPI_Publish_name, by the process
- * manager, which asks elasticd; so they lead from each job of the user to each other, on whatever host.  DN1.
+ * manager, which queries elasticd; so they lead from each job of the user to each other, on whatever host.  DN1.
  *
- * What is published is where the server listens, and a secret of its own, which only jobs of the same user are told.  A
+ * The published value is the server's address and a secret of its own, which only jobs of the same user receive.  A
  * name that is reserved leads to the number of its job.  No state.
  */
 
@@ -41,7 +41,7 @@ static bool is_ours(const char *text)
     return !strcmp(text, ours);
 }
 
-bool MPIR_Dynproc_look_up(const char *name, char *text)
+bool MPIR_Dynproc_lookup(const char *name, char *text)
 {
     char written[sizeof(PREFIX) + 3 * MPIR_DYNPROC_NAME];
 
@@ -57,7 +57,7 @@ void MPIR_Dynproc_withdraw(const char *name)
     (void) MPID_NS_Unpublish(NULL, NULL, written);
 }
 
-/* In place of a reservation of this job. */
+/* Instead of a reservation of this job. */
 bool MPIR_Dynproc_publish(const char *name, const char *text)
 {
     char written[sizeof(PREFIX) + 3 * MPIR_DYNPROC_NAME];
@@ -79,6 +79,6 @@ void MPIR_Dynproc_end_reservation(const char *name)
 {
     char known[MPI_MAX_PORT_NAME];
 
-    if (MPIR_Dynproc_look_up(name, known) && is_ours(known))
+    if (MPIR_Dynproc_lookup(name, known) && is_ours(known))
         MPIR_Dynproc_withdraw(name);
 }

@@ -14,7 +14,7 @@
 #define BACKLOG 4096
 #define TRIES 100
 #define RESERVED_MAX 1024
-#define SWEEP_MAX 1024          /* names that one server looks at */
+#define SWEEP_MAX 1024          /* names that one server checks */
 
 struct reserved {
     char name[MPIR_DYNPROC_NAME + 1];   /* elasticd knows it; else empty: */
@@ -39,28 +39,28 @@ static bool is_well_formed(const char *name)
     return length >= 1 && length <= MPIR_DYNPROC_NAME;
 }
 
-/* HOST:PORT: what is behind the last colon is a number of at most 65535, what is before it the name of a host. */
-static bool has_port(struct MPIR_Dynproc_place *place)
+/* HOST:PORT: a number of at most 65535 follows the last colon, the name of a host precedes it. */
+static bool has_port(struct MPIR_Dynproc_endpoint *endpoint)
 {
-    const char *colon = strrchr(place->name, ':');
+    const char *colon = strrchr(endpoint->name, ':');
     size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
-    char *host = place->host;
+    char *host = endpoint->host;
 
-    if (!colon || colon == place->name || digits < 1 || digits > 5 || colon[1 + digits])
+    if (!colon || colon == endpoint->name || digits < 1 || digits > 5 || colon[1 + digits])
         return false;
-    snprintf(host, sizeof(place->host), "%.*s", (int) (colon - place->name), place->name);
+    snprintf(host, sizeof(endpoint->host), "%.*s", (int) (colon - endpoint->name), endpoint->name);
     if (host[0] == '[' && host[strlen(host) - 1] == ']') {
         memmove(host, host + 1, strlen(host));
         host[strlen(host) - 1] = '\0';
     }
-    place->port = atoi(colon + 1);
-    return place->port <= 65535 && host[0] && !host[strspn(host, "0123456789abcdefghijklmnopqrstuvwxyz"
+    endpoint->port = atoi(colon + 1);
+    return endpoint->port <= 65535 && host[0] && !host[strspn(host, "0123456789abcdefghijklmnopqrstuvwxyz"
                                                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-_:%")];
 }
 
 /* ---- the user's private directory ------------------------------------------------------------------------------ */
 
-/* Of a name of any characters; the name itself goes into each hello, so that two of the same sum are told apart. */
+/* Of a name of any characters; the name itself goes into each hello, so that two of the same sum are distinguished. */
 static uint64_t sum_of(const char *name)
 {
     uint64_t sum = 0xcbf29ce484222325u;
@@ -81,15 +81,15 @@ static bool private_directory(char *path, size_t bytes, char *why)
     return false;
 }
 
-static bool find_in_directory(struct MPIR_Dynproc_place *place, char *why)
+static bool find_in_directory(struct MPIR_Dynproc_endpoint *endpoint, char *why)
 {
     char directory[MPIR_DYNPROC_PATH];
 
     if (!private_directory(directory, sizeof(directory), why))
         return false;
-    int length = snprintf(place->path, sizeof(place->path), "%s/name-%016llx.sock", directory,
-                          (unsigned long long) sum_of(place->name));
-    if (length > 0 && length < (int) sizeof(place->path))
+    int length = snprintf(endpoint->path, sizeof(endpoint->path), "%s/name-%016llx.sock", directory,
+                          (unsigned long long) sum_of(endpoint->name));
+    if (length > 0 && length < (int) sizeof(endpoint->path))
         return true;
     snprintf(why, MPIR_DYNPROC_WHY, "set XDG_RUNTIME_DIR to a shorter path");
     return false;
@@ -104,7 +104,7 @@ static int digit_of(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What is used here is made of the secret, which mpiexec and the node daemons may have as well. */
+/* The key used here is derived from the secret, which mpiexec and the node daemons may have as well. */
 static bool parse_secret(const char *text, ssize_t length, unsigned char secret[MPIR_DYNPROC_SEAL])
 {
     unsigned char bytes[SECRET_DIGITS / 2];
@@ -187,64 +187,64 @@ static bool get_secret(unsigned char secret[MPIR_DYNPROC_SEAL], char *why)
 
 /* ---- where a name is ------------------------------------------------------------------------------------------- */
 
-static void set_port(struct MPIR_Dynproc_place *place, int port)
+static void set_port(struct MPIR_Dynproc_endpoint *endpoint, int port)
 {
-    place->port = port;
-    if (place->address.ss_family == AF_INET6)
-        ((struct sockaddr_in6 *) &place->address)->sin6_port = htons((uint16_t) port);
+    endpoint->port = port;
+    if (endpoint->address.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *) &endpoint->address)->sin6_port = htons((uint16_t) port);
     else
-        ((struct sockaddr_in *) &place->address)->sin_port = htons((uint16_t) port);
+        ((struct sockaddr_in *) &endpoint->address)->sin_port = htons((uint16_t) port);
 }
 
-static bool look_up(struct MPIR_Dynproc_place *place, char *why)
+static bool resolve_host(struct MPIR_Dynproc_endpoint *endpoint, char *why)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,.ai_socktype = SOCK_STREAM }, *found = NULL;
-    int failed = getaddrinfo(place->host, NULL, &hints, &found);
+    int failed = getaddrinfo(endpoint->host, NULL, &hints, &found);
 
-    if (failed || !found || found->ai_addrlen > sizeof(place->address)) {
-        snprintf(why, MPIR_DYNPROC_WHY, "host %.100s: %.100s", place->host,
+    if (failed || !found || found->ai_addrlen > sizeof(endpoint->address)) {
+        snprintf(why, MPIR_DYNPROC_WHY, "host %.100s: %.100s", endpoint->host,
                  failed ? gai_strerror(failed) : "no address");
         if (found)
             freeaddrinfo(found);
         return false;
     }
-    memcpy(&place->address, found->ai_addr, found->ai_addrlen);
-    place->address_bytes = found->ai_addrlen;
+    memcpy(&endpoint->address, found->ai_addr, found->ai_addrlen);
+    endpoint->address_bytes = found->ai_addrlen;
     freeaddrinfo(found);
-    set_port(place, place->port);
+    set_port(endpoint, endpoint->port);
     return true;
 }
 
-static void set_path(struct MPIR_Dynproc_place *place)
+static void set_path(struct MPIR_Dynproc_endpoint *endpoint)
 {
-    struct sockaddr_un *address = (struct sockaddr_un *) &place->address;
+    struct sockaddr_un *address = (struct sockaddr_un *) &endpoint->address;
 
     address->sun_family = AF_UNIX;
-    memcpy(address->sun_path, place->path, sizeof(place->path));
-    place->address_bytes = sizeof(*address);
+    memcpy(address->sun_path, endpoint->path, sizeof(endpoint->path));
+    endpoint->address_bytes = sizeof(*address);
 }
 
-int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_place *place)
+int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_endpoint *endpoint)
 {
     int mpi_errno = MPI_SUCCESS;
     char why[MPIR_DYNPROC_WHY] = "";
 
-    MPIR_Assert(sizeof(place->path) == sizeof(((struct sockaddr_un *) 0)->sun_path));
-    memset(place, 0, sizeof(*place));
+    MPIR_Assert(sizeof(endpoint->path) == sizeof(((struct sockaddr_un *) 0)->sun_path));
+    memset(endpoint, 0, sizeof(*endpoint));
     MPIR_ERR_CHKANDJUMP(!name || !is_well_formed(name), mpi_errno, MPI_ERR_ARG, "**dynprocname");
-    snprintf(place->name, sizeof(place->name), "%s", name);
-    place->on_network = has_port(place);
-    if (place->on_network) {
-        MPIR_ERR_CHKANDJUMP1(!get_secret(place->secret, why), mpi_errno, MPI_ERR_PORT, "**dynprocsecret",
+    snprintf(endpoint->name, sizeof(endpoint->name), "%s", name);
+    endpoint->on_network = has_port(endpoint);
+    if (endpoint->on_network) {
+        MPIR_ERR_CHKANDJUMP1(!get_secret(endpoint->secret, why), mpi_errno, MPI_ERR_PORT, "**dynprocsecret",
                              "**dynprocsecret %s", why);
-        MPIR_ERR_CHKANDJUMP2(!look_up(place, why), mpi_errno, MPI_ERR_PORT, "**dynprocserver",
-                             "**dynprocserver %s %s", place->name, why);
+        MPIR_ERR_CHKANDJUMP2(!resolve_host(endpoint, why), mpi_errno, MPI_ERR_PORT, "**dynprocserver",
+                             "**dynprocserver %s %s", endpoint->name, why);
     } else if (MPIR_Dynproc_has_name_service()) {
-        place->on_network = place->by_service = true;
+        endpoint->on_network = endpoint->by_service = true;
     } else {
-        MPIR_ERR_CHKANDJUMP2(!find_in_directory(place, why), mpi_errno, MPI_ERR_NAME, "**dynprocserver",
-                             "**dynprocserver %s %s", place->name, why);
-        set_path(place);
+        MPIR_ERR_CHKANDJUMP2(!find_in_directory(endpoint, why), mpi_errno, MPI_ERR_NAME, "**dynprocserver",
+                             "**dynprocserver %s %s", endpoint->name, why);
+        set_path(endpoint);
     }
 
   fn_exit:
@@ -255,7 +255,7 @@ int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_place *place)
 
 /* ---- reservations ---------------------------------------------------------------------------------------------- */
 
-/* What the processes of this job have in common, and no other process has. */
+/* A value that all processes of this job have, and no other process. */
 static void write_job(char *job, size_t bytes)
 {
     if (getenv("PMI_FD") || getenv("PMI_PORT"))
@@ -264,21 +264,21 @@ static void write_job(char *job, size_t bytes)
         snprintf(job, bytes, "process %ld", (long) getpid());
 }
 
-static bool reservation_path(const struct MPIR_Dynproc_place *place, char *path, size_t bytes)
+static bool reservation_path(const struct MPIR_Dynproc_endpoint *endpoint, char *path, size_t bytes)
 {
     char directory[MPIR_DYNPROC_PATH], why[MPIR_DYNPROC_WHY];
 
     if (!private_directory(directory, sizeof(directory), why))
         return false;
     return snprintf(path, bytes, "%s/name-%016llx.job", directory,
-                    (unsigned long long) sum_of(place->name)) < (int) bytes;
+                    (unsigned long long) sum_of(endpoint->name)) < (int) bytes;
 }
 
 /* Whether a process of another job, which lives, has reserved the name. */
-static bool is_reserved(const struct MPIR_Dynproc_place *place)
+static bool is_reserved(const struct MPIR_Dynproc_endpoint *endpoint)
 {
     char path[MPIR_DYNPROC_PATH], job[256] = "", owner[256] = "";
-    int fd = reservation_path(place, path, sizeof(path)) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = reservation_path(endpoint, path, sizeof(path)) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     bool held = false;
 
     if (fd < 0)
@@ -311,22 +311,22 @@ static void remember(struct reserved *entry)
     n_reserved++;
 }
 
-static bool reserve_by_service(const struct MPIR_Dynproc_place *place)
+static bool reserve_by_service(const struct MPIR_Dynproc_endpoint *endpoint)
 {
     struct reserved *entry = n_reserved < RESERVED_MAX ? MPL_calloc(1, sizeof(*entry), MPL_MEM_OTHER) : NULL;
 
-    if (!entry || !MPIR_Dynproc_reserve(place->name)) {
+    if (!entry || !MPIR_Dynproc_reserve(endpoint->name)) {
         MPL_free(entry);
         return false;
     }
     entry->lock_fd = -1;
-    snprintf(entry->name, sizeof(entry->name), "%s", place->name);
+    snprintf(entry->name, sizeof(entry->name), "%s", endpoint->name);
     remember(entry);
     return true;
 }
 
 /* The directory is locked by the caller: nobody makes or removes a reservation meanwhile. */
-static bool reserve(const struct MPIR_Dynproc_place *place, char *why)
+static bool reserve(const struct MPIR_Dynproc_endpoint *endpoint, char *why)
 {
     struct reserved *entry = n_reserved < RESERVED_MAX ? MPL_calloc(1, sizeof(*entry), MPL_MEM_OTHER) : NULL;
     int error = ENAMETOOLONG;
@@ -334,7 +334,7 @@ static bool reserve(const struct MPIR_Dynproc_place *place, char *why)
     if (!entry)
         return false;
     entry->lock_fd = -1;
-    if (reservation_path(place, entry->path, sizeof(entry->path))) {
+    if (reservation_path(endpoint, entry->path, sizeof(entry->path))) {
         entry->lock_fd = open(entry->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         error = entry->lock_fd < 0 ? errno : write_reservation(entry->lock_fd);
     }
@@ -388,10 +388,10 @@ static void unlock_directory(int fd)
         close(fd);
 }
 
-static bool is_local(const struct MPIR_Dynproc_place *place)
+static bool is_local(const struct MPIR_Dynproc_endpoint *endpoint)
 {
-    struct MPIR_Dynproc_place any_port = *place;
-    int fd = socket(place->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct MPIR_Dynproc_endpoint any_port = *endpoint;
+    int fd = socket(endpoint->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     set_port(&any_port, 0);
     bool local = fd >= 0 && bind(fd, (struct sockaddr *) &any_port.address, any_port.address_bytes) == 0;
@@ -402,42 +402,42 @@ static bool is_local(const struct MPIR_Dynproc_place *place)
 
 /* The name of a host may lead to an address that only this host knows (127.0.1.1): then clients elsewhere could not
  * come, so a server listens on all addresses unless its name has a particular one. */
-static void widen(struct MPIR_Dynproc_place *place)
+static void widen(struct MPIR_Dynproc_endpoint *endpoint)
 {
     unsigned char numeric[sizeof(struct in6_addr)];
 
-    if (!strcmp(place->host, "localhost") || inet_pton(place->address.ss_family, place->host, numeric) == 1)
+    if (!strcmp(endpoint->host, "localhost") || inet_pton(endpoint->address.ss_family, endpoint->host, numeric) == 1)
         return;
-    if (place->address.ss_family == AF_INET6)
-        ((struct sockaddr_in6 *) &place->address)->sin6_addr = in6addr_any;
+    if (endpoint->address.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *) &endpoint->address)->sin6_addr = in6addr_any;
     else
-        ((struct sockaddr_in *) &place->address)->sin_addr.s_addr = htonl(INADDR_ANY);
+        ((struct sockaddr_in *) &endpoint->address)->sin_addr.s_addr = htonl(INADDR_ANY);
 }
 
-static void read_port(struct MPIR_Dynproc_place *place, int fd)
+static void read_port(struct MPIR_Dynproc_endpoint *endpoint, int fd)
 {
     struct sockaddr_storage got;
     socklen_t bytes = sizeof(got);
 
     if (getsockname(fd, (struct sockaddr *) &got, &bytes) == 0)
-        set_port(place, ntohs(got.ss_family == AF_INET6 ? ((struct sockaddr_in6 *) &got)->sin6_port :
-                              ((struct sockaddr_in *) &got)->sin_port));
+        set_port(endpoint, ntohs(got.ss_family == AF_INET6 ? ((struct sockaddr_in6 *) &got)->sin6_port :
+                                 ((struct sockaddr_in *) &got)->sin_port));
 }
 
 /* 0, or errno. */
-static int listen_on_network(struct MPIR_Dynproc_place *place, int *fd)
+static int listen_on_network(struct MPIR_Dynproc_endpoint *endpoint, int *fd)
 {
     int yes = 1;
 
-    if (!is_local(place))
+    if (!is_local(endpoint))
         return EADDRNOTAVAIL;
-    widen(place);
-    *fd = socket(place->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    widen(endpoint);
+    *fd = socket(endpoint->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*fd < 0)
         return errno;
     setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    if (bind(*fd, (struct sockaddr *) &place->address, place->address_bytes) == 0 && listen(*fd, BACKLOG) == 0) {
-        read_port(place, *fd);
+    if (bind(*fd, (struct sockaddr *) &endpoint->address, endpoint->address_bytes) == 0 && listen(*fd, BACKLOG) == 0) {
+        read_port(endpoint, *fd);
         return 0;
     }
     int failed = errno;
@@ -463,7 +463,7 @@ static bool is_held(const char *path)
     return held;
 }
 
-static bool is_left_behind(const char *name, const char *path)
+static bool is_leftover(const char *name, const char *path)
 {
     if (strncmp(name, "name-", 5))
         return false;
@@ -481,43 +481,44 @@ static void sweep_directory(void)
         if (!entry)
             break;
         snprintf(path, sizeof(path), "%s/%.26s", directory, entry->d_name);
-        if (is_left_behind(entry->d_name, path))
+        if (is_leftover(entry->d_name, path))
             unlink(path);
     }
     if (names)
         closedir(names);
 }
 
-static int listen_in_directory(struct MPIR_Dynproc_place *place, int *fd)
+static int listen_in_directory(struct MPIR_Dynproc_endpoint *endpoint, int *fd)
 {
     sweep_directory();
     *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*fd < 0)
         return errno;
-    if (bind(*fd, (struct sockaddr *) &place->address, place->address_bytes) == 0 && listen(*fd, BACKLOG) == 0)
+    if (bind(*fd, (struct sockaddr *) &endpoint->address, endpoint->address_bytes) == 0 && listen(*fd, BACKLOG) == 0)
         return 0;
     int failed = errno;
     close(*fd);
     return failed;
 }
 
-int MPIR_Dynproc_listen(struct MPIR_Dynproc_place *place, int *fd)
+int MPIR_Dynproc_listen(struct MPIR_Dynproc_endpoint *endpoint, int *fd)
 {
     int mpi_errno = MPI_SUCCESS, failed, lock_fd = lock_directory();
     const char *why;
 
-    if (is_reserved(place))
+    if (is_reserved(endpoint))
         failed = EADDRINUSE;
     else
-        failed = place->on_network ? listen_on_network(place, fd) : listen_in_directory(place, fd);
+        failed = endpoint->on_network ? listen_on_network(endpoint, fd) : listen_in_directory(endpoint, fd);
     unlock_directory(lock_fd);
     if (failed == EADDRNOTAVAIL)
         why = "this host has another name; HOST is where the server's rank 0 runs";
     else
         why = failed == EADDRINUSE ? "another server has it" : strerror(failed);
     MPIR_ERR_CHKANDJUMP2(failed == EADDRINUSE, mpi_errno, MPI_ERR_SERVICE, "**dynprocserver",
-                         "**dynprocserver %s %s", place->name, why);
-    MPIR_ERR_CHKANDJUMP2(failed, mpi_errno, MPI_ERR_PORT, "**dynprocserver", "**dynprocserver %s %s", place->name, why);
+                         "**dynprocserver %s %s", endpoint->name, why);
+    MPIR_ERR_CHKANDJUMP2(failed, mpi_errno, MPI_ERR_PORT, "**dynprocserver", "**dynprocserver %s %s", endpoint->name,
+                         why);
 
   fn_exit:
     return mpi_errno;
@@ -525,46 +526,47 @@ int MPIR_Dynproc_listen(struct MPIR_Dynproc_place *place, int *fd)
     goto fn_exit;
 }
 
-void MPIR_Dynproc_close(const struct MPIR_Dynproc_place *place, int fd)
+void MPIR_Dynproc_close(const struct MPIR_Dynproc_endpoint *endpoint, int fd)
 {
-    int lock_fd = place->on_network ? -1 : lock_directory();
+    int lock_fd = endpoint->on_network ? -1 : lock_directory();
 
     close(fd);
     /* not one that somebody has put there since */
-    if (!place->on_network && step_socket_is_stale(place->path))
-        unlink(place->path);
+    if (!endpoint->on_network && step_socket_is_stale(endpoint->path))
+        unlink(endpoint->path);
     unlock_directory(lock_fd);
 }
 
-/* ---- MPIX_Get_server_name --------------------------------------------------------------------------------------- */
+/* ---- MPIX_Get_server_name -------------------------------------------------------------------------------------- */
 
 /* `why` is written if that does not depend on the name. */
 static bool try_name(const char *name, char given[], char *why)
 {
-    struct MPIR_Dynproc_place place;
+    struct MPIR_Dynproc_endpoint endpoint;
     int fd = -1;
 
-    if (MPIR_Dynproc_find(name, &place) != MPI_SUCCESS)
+    if (MPIR_Dynproc_find(name, &endpoint) != MPI_SUCCESS)
         return false;
-    if (place.by_service) {
-        bool is_reserved_now = reserve_by_service(&place);
+    if (endpoint.by_service) {
+        bool is_reserved_now = reserve_by_service(&endpoint);
         if (is_reserved_now)
-            snprintf(given, MPI_MAX_PORT_NAME, "%s", place.name);
+            snprintf(given, MPI_MAX_PORT_NAME, "%s", endpoint.name);
         return is_reserved_now;
     }
-    if (MPIR_Dynproc_listen(&place, &fd) != MPI_SUCCESS)
+    if (MPIR_Dynproc_listen(&endpoint, &fd) != MPI_SUCCESS)
         return false;
-    if (place.on_network)
-        snprintf(place.name, sizeof(place.name), strchr(place.host, ':') ? "[%.190s]:%d" : "%.190s:%d", place.host,
-                 place.port);
+    if (endpoint.on_network)
+        snprintf(endpoint.name, sizeof(endpoint.name), strchr(endpoint.host, ':') ? "[%.190s]:%d" : "%.190s:%d",
+                 endpoint.host,
+                 endpoint.port);
     int lock_fd = lock_directory();
     close(fd);
-    if (!place.on_network)
-        unlink(place.path);
-    bool is_given = reserve(&place, why);
+    if (!endpoint.on_network)
+        unlink(endpoint.path);
+    bool is_given = reserve(&endpoint, why);
     unlock_directory(lock_fd);
     if (is_given)
-        snprintf(given, MPI_MAX_PORT_NAME, "%s", place.name);
+        snprintf(given, MPI_MAX_PORT_NAME, "%s", endpoint.name);
     return is_given;
 }
 

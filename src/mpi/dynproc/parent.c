@@ -18,7 +18,7 @@
 
 #define AGAIN_SECONDS 0.05
 
-/* ---- who listens ------------------------------------------------------------------------------------------------ */
+/* ---- who listens ----------------------------------------------------------------------------------------------- */
 
 /* Of IPv4, those that others see first, with commas between. */
 static void write_addresses(char *text, size_t bytes)
@@ -54,19 +54,19 @@ static void write_secret(const unsigned char secret[MPIR_DYNPROC_SEAL], char tex
 int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service, char text[MPIR_DYNPROC_PARENT])
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Dynproc_place place = {.on_network = true,.name = "parent",
+    struct MPIR_Dynproc_endpoint endpoint = {.on_network = true,.name = "parent",
         .address_bytes = sizeof(struct sockaddr_in)
     };
     char addresses[MPIR_DYNPROC_ADDRESSES * (INET_ADDRSTRLEN + 1)], secret[2 * MPIR_DYNPROC_SEAL + 1];
 
-    place.address.ss_family = AF_INET;
-    MPIR_ERR_CHKANDJUMP1(getrandom(place.secret, sizeof(place.secret), 0) != sizeof(place.secret), mpi_errno,
+    endpoint.address.ss_family = AF_INET;
+    MPIR_ERR_CHKANDJUMP1(getrandom(endpoint.secret, sizeof(endpoint.secret), 0) != sizeof(endpoint.secret), mpi_errno,
                          MPI_ERR_PORT, "**dynprocsecret", "**dynprocsecret %s", "there are no random numbers");
-    mpi_errno = MPIR_Dynproc_service_at(&place, service);
+    mpi_errno = MPIR_Dynproc_service_at(&endpoint, service);
     MPIR_ERR_CHECK(mpi_errno);
     write_addresses(addresses, sizeof(addresses));
-    write_secret(place.secret, secret);
-    snprintf(text, MPIR_DYNPROC_PARENT, "%s:%d:%s", addresses, (*service)->place.port, secret);
+    write_secret(endpoint.secret, secret);
+    snprintf(text, MPIR_DYNPROC_PARENT, "%s:%d:%s", addresses, (*service)->endpoint.port, secret);
 
   fn_exit:
     return mpi_errno;
@@ -74,7 +74,7 @@ int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service, char text[
     goto fn_exit;
 }
 
-/* ---- who has been started ---------------------------------------------------------------------------------------- */
+/* ---- who has been started -------------------------------------------------------------------------------------- */
 
 static bool read_secret(const char *text, unsigned char secret[MPIR_DYNPROC_SEAL])
 {
@@ -109,15 +109,15 @@ bool MPIR_Dynproc_read_ways(const char *text, struct MPIR_Dynproc_ways *ways)
     return ways->n > 0;
 }
 
-bool MPIR_Dynproc_read_way(const char *text, int i, struct MPIR_Dynproc_place *place)
+bool MPIR_Dynproc_read_way(const char *text, int i, struct MPIR_Dynproc_endpoint *endpoint)
 {
     struct MPIR_Dynproc_ways ways;
 
     if (!MPIR_Dynproc_read_ways(text, &ways))
         return false;
-    memcpy(&place->address, &ways.ways[i % ways.n].address, sizeof(ways.ways[0].address));
-    place->address_bytes = sizeof(ways.ways[0].address);
-    memcpy(place->secret, ways.secret, sizeof(place->secret));
+    memcpy(&endpoint->address, &ways.ways[i % ways.n].address, sizeof(ways.ways[0].address));
+    endpoint->address_bytes = sizeof(ways.ways[0].address);
+    memcpy(endpoint->secret, ways.secret, sizeof(endpoint->secret));
     return true;
 }
 
@@ -201,21 +201,21 @@ static bool any_lives(const struct MPIR_Dynproc_ways *ways)
     return false;
 }
 
-/* A listener that lives may take its time: it looks while its program is in MPI calls. */
-static int meet(const char *text, struct MPIR_Dynproc_attach *attach)
+/* A listener that lives may be slow: it polls only while its program is in MPI calls. */
+static int rendezvous(const char *text, struct MPIR_Dynproc_attach *attach)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Dynproc_ways ways;
     struct MPIR_Dynproc_link *link = NULL;
     struct MPIR_Dynproc_wait wait = {.fd = -1 };
-    double heard = MPIR_Dynproc_now();
+    double lived_at = MPIR_Dynproc_now();
 
     MPIR_ERR_CHKANDJUMP(!MPIR_Dynproc_read_ways(text, &ways), mpi_errno, MPI_ERR_PORT, "**dynproclost");
     ways.hello = (struct MPIR_Dynproc_hello) {.name = "parent",.key_bytes = -1 };
     while (!(link = MPIR_Dynproc_take_way(&ways))) {
-        heard = any_lives(&ways) ? MPIR_Dynproc_now() : heard;
+        lived_at = any_lives(&ways) ? MPIR_Dynproc_now() : lived_at;
         MPIR_ERR_CHKANDJUMP(MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT > 0 &&
-                            MPIR_Dynproc_now() - heard > MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT, mpi_errno, MPI_ERR_PORT,
+                            MPIR_Dynproc_now() - lived_at > MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT, mpi_errno, MPI_ERR_PORT,
                             "**dynproclost");
         mpi_errno = MPIR_Dynproc_pause(&wait);
         MPIR_ERR_CHECK(mpi_errno);
@@ -230,8 +230,8 @@ static int meet(const char *text, struct MPIR_Dynproc_attach *attach)
     goto fn_exit;
 }
 
-/* What it starts itself shall not take itself for one of these. */
-int MPIR_Dynproc_meet_parent(void)
+/* Processes that it starts itself must not take themselves for one of these. */
+int MPIR_Dynproc_rendezvous_parent(void)
 {
     int mpi_errno = MPI_SUCCESS;
     char text[MPIR_DYNPROC_PARENT];
@@ -242,7 +242,7 @@ int MPIR_Dynproc_meet_parent(void)
     snprintf(text, sizeof(text), "%s", given);
     unsetenv(PMI_PARENT_ENV);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    mpi_errno = MPIR_Dynproc_attach(MPIR_Process.comm_world, MPIR_DYNPROC_CHILD, meet, text,
+    mpi_errno = MPIR_Dynproc_attach(MPIR_Process.comm_world, MPIR_DYNPROC_CHILD, rendezvous, text,
                                     &MPIR_Process.comm_parent);
     if (mpi_errno == MPI_SUCCESS) {
         MPL_strncpy(MPIR_Process.comm_parent->name, "MPI_COMM_PARENT", MPI_MAX_OBJECT_NAME);

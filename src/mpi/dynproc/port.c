@@ -1,7 +1,8 @@
 /*
  * Port requests, and MPIX_Server_connect.  DN2, DN3, DN5, DN6.
  *
- * On rank 0 a call stands in the line of its service, and takes clients as they come; the others are told by events.
+ * On rank 0 a call waits in the queue of its service, and takes clients as they come; the others are notified by
+ * events.
  */
 
 #include "dynproc_events.h"
@@ -35,15 +36,15 @@ static void end_request(struct MPIR_Dynproc_call *call, int index, enum MPIR_Dyn
     MPIR_Dynproc_request_end(request, state, error);
 }
 
-/* ---- rank 0 ----------------------------------------------------------------------------------------------------- */
+/* ---- rank 0 ---------------------------------------------------------------------------------------------------- */
 
 static void leave_line(struct MPIR_Dynproc_call *call)
 {
-    struct MPIR_Dynproc_call **place = &call->service->calls;
+    struct MPIR_Dynproc_call **cursor = &call->service->calls;
 
-    while (*place != call)
-        place = &(*place)->next;
-    *place = call->next;
+    while (*cursor != call)
+        cursor = &(*cursor)->next;
+    *cursor = call->next;
     if (call->all_cancelled && !call->service->calls)
         MPIR_Dynproc_service_close(call->service);
     free_call(call);
@@ -51,7 +52,7 @@ static void leave_line(struct MPIR_Dynproc_call *call)
 
 static void decide(struct MPIR_Dynproc_call *call, int index, enum MPIR_Dynproc_state state)
 {
-    MPIR_Dynproc_events_tell(call->events, index, state, MPI_SUCCESS);
+    MPIR_Dynproc_events_send(call->events, index, state, MPI_SUCCESS);
     end_request(call, index, state, MPI_SUCCESS);
     if (!call->left)
         leave_line(call);
@@ -84,8 +85,8 @@ static bool take_one(struct MPIR_Dynproc_service *service)
     return true;
 }
 
-/* Services on which nobody waits are not looked at: their clients wait in the system's queue. */
-bool MPIR_Dynproc_look_at_services(void)
+/* Services on which nobody waits are not polled: their clients wait in the system's queue. */
+bool MPIR_Dynproc_poll_services(void)
 {
     bool more = false;
 
@@ -93,7 +94,7 @@ bool MPIR_Dynproc_look_at_services(void)
         next = service->next;
         if (!service->calls)
             continue;
-        MPIR_Dynproc_service_look(service);
+        MPIR_Dynproc_service_poll(service);
         while (take_one(service));
         more = more || service->calls;
     }
@@ -102,16 +103,16 @@ bool MPIR_Dynproc_look_at_services(void)
 
 static void stand_in_line(struct MPIR_Dynproc_call *call, struct MPIR_Dynproc_service *service)
 {
-    struct MPIR_Dynproc_call **place = &service->calls;
+    struct MPIR_Dynproc_call **cursor = &service->calls;
 
     call->service = service;
-    while (*place)
-        place = &(*place)->next;
-    *place = call;
-    MPIR_Dynproc_look_from_now_on();
+    while (*cursor)
+        cursor = &(*cursor)->next;
+    *cursor = call;
+    MPIR_Dynproc_start_polling();
 }
 
-/* ---- the others ------------------------------------------------------------------------------------------------- */
+/* ---- the others ------------------------------------------------------------------------------------------------ */
 
 static void fail_all(struct MPIR_Dynproc_call *call, int error)
 {
@@ -136,7 +137,7 @@ static void apply(void *owner, const struct MPIR_Dynproc_event *event)
         free_call(call);
 }
 
-/* ---- MPIX_Iaccept ----------------------------------------------------------------------------------------------- */
+/* ---- MPIX_Iaccept ---------------------------------------------------------------------------------------------- */
 
 static int make_requests(struct MPIR_Dynproc_call *call, MPIR_Comm * comm, int tag)
 {
@@ -190,7 +191,7 @@ static void give_up(struct MPIR_Dynproc_call *call, int error)
 {
     for (int i = 0; i < call->n; i++) {
         struct MPIR_Dynproc_request *request = call->requests[i];
-        MPIR_Dynproc_events_tell(call->events, i, MPIR_DYNPROC_FAILED, error);
+        MPIR_Dynproc_events_send(call->events, i, MPIR_DYNPROC_FAILED, error);
         end_request(call, i, MPIR_DYNPROC_FAILED, error);
         MPIR_Dynproc_request_drop(request);
     }
@@ -201,7 +202,7 @@ static void keep_key_function(struct MPIR_Dynproc_call *call, MPIX_Key_function 
 {
     call->welcome = welcome;
     call->extra_state = extra_state;
-    if (welcome == MPIR_Dynproc_ask_fortran) {
+    if (welcome == MPIR_Dynproc_call_fortran_key) {
         call->fortran = *(struct MPIR_Dynproc_key_fortran *) extra_state;
         call->extra_state = &call->fortran;
     }
@@ -239,9 +240,9 @@ int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * we
     goto fn_exit;
 }
 
-/* ---- MPIX_Server_connect ---------------------------------------------------------------------------------------- */
+/* ---- MPIX_Server_connect --------------------------------------------------------------------------------------- */
 
-/* A client that ends before it has said who it is, is skipped. */
+/* A client that ends before it has sent its hello, is skipped. */
 static int serve_one(const char *name, struct MPIR_Dynproc_attach *attach)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -253,7 +254,7 @@ static int serve_one(const char *name, struct MPIR_Dynproc_attach *attach)
     MPIR_ERR_CHECK(mpi_errno);
     struct MPIR_Dynproc_wait wait = {.fd = service->fd };
     while (!is_served) {
-        MPIR_Dynproc_service_look(service);
+        MPIR_Dynproc_service_poll(service);
         link = MPIR_Dynproc_service_take(service, NULL, NULL);
         if (link) {
             is_served = MPIR_Dynproc_attach_exchange(attach, link) == MPI_SUCCESS;

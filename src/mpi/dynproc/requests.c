@@ -11,8 +11,8 @@
 #include "mpir_process_request.h"
 #include <poll.h>
 
-#define SWEEP_EVERY 256         /* looks */
-#define NAP_AFTER 20000         /* looks without a result */
+#define SWEEP_EVERY 256         /* polls */
+#define NAP_AFTER 20000         /* polls without a result */
 #define SHORT_NAP_AFTER 100     /* where the other processes are known to be there */
 #define NAP_MS 1
 #define LOOK_EVERY 10e-6        /* seconds, at sockets */
@@ -28,7 +28,7 @@ int MPIR_Dynproc_error_elsewhere(int errclass)
 
 /* ---- what the generalized request calls ------------------------------------------------------------------------ */
 
-static int query(void *state, MPI_Status * status)
+static int request_query(void *state, MPI_Status * status)
 {
     struct MPIR_Dynproc_request *request = state;
 
@@ -36,7 +36,7 @@ static int query(void *state, MPI_Status * status)
     return MPI_SUCCESS;
 }
 
-static int forget(void *state)
+static int request_release(void *state)
 {
     return MPI_SUCCESS;
 }
@@ -51,11 +51,11 @@ static int cancel(void *state, int is_complete)
     return MPI_SUCCESS;
 }
 
-/* ---- the requests ----------------------------------------------------------------------------------------------- */
+/* ---- the requests ---------------------------------------------------------------------------------------------- */
 
 static int make_handle(struct MPIR_Dynproc_request *request)
 {
-    int mpi_errno = MPIR_Grequest_start_impl(query, forget, cancel, request, &request->operation);
+    int mpi_errno = MPIR_Grequest_start_impl(request_query, request_release, cancel, request, &request->operation);
 
     MPIR_ERR_CHECK(mpi_errno);
     request->handle = MPIR_Request_create(MPIR_REQUEST_KIND__PREQUEST_SEND);
@@ -118,11 +118,11 @@ struct MPIR_Dynproc_request *MPIR_Dynproc_request_of(MPI_Request handle)
 
 static void unlist(struct MPIR_Dynproc_request *request)
 {
-    struct MPIR_Dynproc_request **place = &all;
+    struct MPIR_Dynproc_request **cursor = &all;
 
-    while (*place != request)
-        place = &(*place)->next;
-    *place = request->next;
+    while (*cursor != request)
+        cursor = &(*cursor)->next;
+    *cursor = request->next;
     MPIR_Dynproc_link_free(request->link);
     MPIR_Request_free(request->handle);
     MPL_free(request);
@@ -132,7 +132,7 @@ void MPIR_Dynproc_request_drop(struct MPIR_Dynproc_request *request)
 {
     MPIR_Request *handle = request->handle;
 
-    /* complete, but nobody has asked */
+    /* complete, but not tested yet */
     if (handle->u.persist.real_request) {
         MPIR_Request_free(handle->u.persist.real_request);
         handle->u.persist.real_request = NULL;
@@ -154,50 +154,50 @@ void MPIR_Dynproc_sweep(void)
     }
 }
 
-/* ---- progress --------------------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------------------------- */
 
 static bool is_time(void)
 {
     static MPL_time_t last;
-    static bool was_looked_at;
+    static bool was_polled;
     MPL_time_t now;
     double passed = LOOK_EVERY;
 
     MPL_wtime(&now);
-    if (was_looked_at)
+    if (was_polled)
         MPL_wtime_diff(&last, &now, &passed);
     if (passed < LOOK_EVERY)
         return false;
-    was_looked_at = true;
+    was_polled = true;
     last = now;
     return true;
 }
 
-static int look(int *made_progress)
+static int poll_requests(int *made_progress)
 {
-    static bool looks;          /* what is done here makes progress, which would come here again */
+    static bool polls;          /* what is done here makes progress, which would come here again */
     static int count;
 
-    if (looks || !is_time())
+    if (polls || !is_time())
         return MPI_SUCCESS;
-    looks = true;
+    polls = true;
     if (++count % SWEEP_EVERY == 0)
         MPIR_Dynproc_sweep();
-    bool more = MPIR_Dynproc_look_at_services();
-    more = MPIR_Dynproc_look_at_contacts() || more;
-    more = MPIR_Dynproc_look_at_events() || more;
-    more = MPIR_Process_look_at_worlds() || more;
+    bool more = MPIR_Dynproc_poll_services();
+    more = MPIR_Dynproc_poll_contacts() || more;
+    more = MPIR_Dynproc_poll_events() || more;
+    more = MPIR_Process_poll_worlds() || more;
     if (!more)
         MPIR_Progress_hook_deactivate(hook_id);
-    looks = false;
+    polls = false;
     return MPI_SUCCESS;
 }
 
-void MPIR_Dynproc_look_from_now_on(void)
+void MPIR_Dynproc_start_polling(void)
 {
     if (hook_id < 0) {
-        int mpi_errno = MPIR_Progress_hook_register(look, &hook_id);
-        MPIR_Assertp(mpi_errno == MPI_SUCCESS); /* there is a place for it */
+        int mpi_errno = MPIR_Progress_hook_register(poll_requests, &hook_id);
+        MPIR_Assertp(mpi_errno == MPI_SUCCESS); /* there is a slot for it */
     }
     MPIR_Progress_hook_activate(hook_id);
 }
@@ -208,7 +208,7 @@ int MPIR_Dynproc_pause(struct MPIR_Dynproc_wait *wait)
 
     MPIR_ERR_CHECK(mpi_errno);
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    if (++wait->looks > (wait->is_short ? SHORT_NAP_AFTER : NAP_AFTER)) {
+    if (++wait->polls > (wait->is_short ? SHORT_NAP_AFTER : NAP_AFTER)) {
         struct pollfd waits_for[] = { {.fd = wait->fd,.events = POLLIN },
             {.fd = wait->is_short ? MPIR_Dynproc_lines_listen_fd() : -1,.events = POLLIN }
         };

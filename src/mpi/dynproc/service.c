@@ -6,7 +6,7 @@
 #define SILENT_MAX 64
 #define WAITING_MAX 256
 #define HELLO_SECONDS 2.0
-#define ACCEPTS 64              /* of one look */
+#define ACCEPTS 64              /* of one poll */
 
 struct MPIR_Dynproc_service *MPIR_Dynproc_services;
 
@@ -33,14 +33,14 @@ static void free_all(struct MPIR_Dynproc_link **list)
         MPIR_Dynproc_link_free(remove_first(list));
 }
 
-int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_place *place, struct MPIR_Dynproc_service **opened)
+int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_endpoint *endpoint, struct MPIR_Dynproc_service **opened)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Dynproc_service *service = MPL_calloc(1, sizeof(*service), MPL_MEM_OTHER);
 
     MPIR_ERR_CHKANDJUMP(!service, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    service->place = *place;
-    mpi_errno = MPIR_Dynproc_listen(&service->place, &service->fd);
+    service->endpoint = *endpoint;
+    mpi_errno = MPIR_Dynproc_listen(&service->endpoint, &service->fd);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Dynproc_at_finalize();
     service->next = MPIR_Dynproc_services;
@@ -55,7 +55,7 @@ int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_place *place, struct MPIR_
 }
 
 /* It listens on any port, which it publishes. */
-static int open_published(const char *name, struct MPIR_Dynproc_service **opened)
+static int open_registered(const char *name, struct MPIR_Dynproc_service **opened)
 {
     int mpi_errno = MPI_SUCCESS;
     char text[MPIR_DYNPROC_PARENT];
@@ -63,8 +63,9 @@ static int open_published(const char *name, struct MPIR_Dynproc_service **opened
 
     mpi_errno = MPIR_Dynproc_parent_listen(&service, text);
     MPIR_ERR_CHECK(mpi_errno);
-    service->is_published = MPIR_Dynproc_publish(name, text);
-    MPIR_ERR_CHKANDJUMP2(!service->is_published, mpi_errno, MPI_ERR_SERVICE, "**dynprocserver", "**dynprocserver %s %s",
+    service->is_registered = MPIR_Dynproc_publish(name, text);
+    MPIR_ERR_CHKANDJUMP2(!service->is_registered, mpi_errno, MPI_ERR_SERVICE, "**dynprocserver",
+                         "**dynprocserver %s %s",
                          name, "another server has it, or the resource manager cannot be reached");
     *opened = service;
 
@@ -80,7 +81,7 @@ int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **op
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Dynproc_service *service = MPIR_Dynproc_services;
-    struct MPIR_Dynproc_place place;
+    struct MPIR_Dynproc_endpoint endpoint;
 
     MPIR_ERR_CHKANDJUMP(!name, mpi_errno, MPI_ERR_ARG, "**dynprocname");
     while (service && (!name[0] || strcmp(service->name, name)))        /* those of lines and parents have no name */
@@ -88,9 +89,9 @@ int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **op
     *opened = service;
     if (service)
         goto fn_exit;
-    mpi_errno = MPIR_Dynproc_find(name, &place);
+    mpi_errno = MPIR_Dynproc_find(name, &endpoint);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = place.by_service ? open_published(name, opened) : MPIR_Dynproc_service_at(&place, opened);
+    mpi_errno = endpoint.by_service ? open_registered(name, opened) : MPIR_Dynproc_service_at(&endpoint, opened);
     MPIR_ERR_CHECK(mpi_errno);
     snprintf((*opened)->name, sizeof((*opened)->name), "%s", name);
 
@@ -102,22 +103,22 @@ int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **op
 
 void MPIR_Dynproc_service_close(struct MPIR_Dynproc_service *service)
 {
-    struct MPIR_Dynproc_service **place = &MPIR_Dynproc_services;
+    struct MPIR_Dynproc_service **cursor = &MPIR_Dynproc_services;
 
-    while (*place != service)
-        place = &(*place)->next;
-    *place = service->next;
-    if (service->is_published)
+    while (*cursor != service)
+        cursor = &(*cursor)->next;
+    *cursor = service->next;
+    if (service->is_registered)
         MPIR_Dynproc_withdraw(service->name);
     free_all(&service->silent);
     free_all(&service->waiting);
-    MPIR_Dynproc_close(&service->place, service->fd);
+    MPIR_Dynproc_close(&service->endpoint, service->fd);
     MPL_free(service);
 }
 
 static void accept_one(struct MPIR_Dynproc_service *service, int fd)
 {
-    struct MPIR_Dynproc_link *link = MPIR_Dynproc_link_new(fd, service->place.secret);
+    struct MPIR_Dynproc_link *link = MPIR_Dynproc_link_new(fd, service->endpoint.secret);
 
     if (!link) {
         close(fd);
@@ -132,14 +133,14 @@ static void accept_one(struct MPIR_Dynproc_service *service, int fd)
 }
 
 /* Whether this connection has come to an end in the one or the other way. */
-static bool is_heard(struct MPIR_Dynproc_service *service, struct MPIR_Dynproc_link *link, bool *is_client)
+static bool is_handshake_over(struct MPIR_Dynproc_service *service, struct MPIR_Dynproc_link *link, bool *is_client)
 {
     char name[MPIR_DYNPROC_NAME + 1];
     struct MPIR_Dynproc_hello hello;
     enum MPIR_Dynproc_link_state state = MPIR_Dynproc_read_hello(link, &hello, name);
 
     /* who comes to a port needs to know the secret, and not how the host is called here */
-    *is_client = state == MPIR_DYNPROC_DONE && (service->place.on_network || !strcmp(name, service->name));
+    *is_client = state == MPIR_DYNPROC_DONE && (service->endpoint.on_network || !strcmp(name, service->name));
     return state != MPIR_DYNPROC_MORE || MPIR_Dynproc_now() - link->since > HELLO_SECONDS;
 }
 
@@ -147,12 +148,12 @@ static void listen_to_silent(struct MPIR_Dynproc_service *service)
 {
     bool is_client;
 
-    for (struct MPIR_Dynproc_link ** place = &service->silent; *place;) {
-        if (!is_heard(service, *place, &is_client)) {
-            place = &(*place)->next;
+    for (struct MPIR_Dynproc_link ** cursor = &service->silent; *cursor;) {
+        if (!is_handshake_over(service, *cursor, &is_client)) {
+            cursor = &(*cursor)->next;
             continue;
         }
-        struct MPIR_Dynproc_link *link = remove_first(place);
+        struct MPIR_Dynproc_link *link = remove_first(cursor);
         service->n_silent--;
         if (is_client) {
             append(&service->waiting, link);
@@ -163,24 +164,24 @@ static void listen_to_silent(struct MPIR_Dynproc_service *service)
     }
 }
 
-static void forget_departed(struct MPIR_Dynproc_service *service)
+static void remove_exited(struct MPIR_Dynproc_service *service)
 {
-    for (struct MPIR_Dynproc_link ** place = &service->waiting; *place;) {
-        if (MPIR_Dynproc_link_lives(*place)) {
-            place = &(*place)->next;
+    for (struct MPIR_Dynproc_link ** cursor = &service->waiting; *cursor;) {
+        if (MPIR_Dynproc_link_lives(*cursor)) {
+            cursor = &(*cursor)->next;
             continue;
         }
-        MPIR_Dynproc_link_free(remove_first(place));
+        MPIR_Dynproc_link_free(remove_first(cursor));
         service->n_waiting--;
     }
 }
 
-void MPIR_Dynproc_service_look(struct MPIR_Dynproc_service *service)
+void MPIR_Dynproc_service_poll(struct MPIR_Dynproc_service *service)
 {
     int fd = -1;
 
     if (service->n_waiting >= WAITING_MAX)
-        forget_departed(service);
+        remove_exited(service);
     for (int i = 0; i < ACCEPTS && service->n_waiting < WAITING_MAX; i++) {
         fd = accept4(service->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
@@ -192,7 +193,7 @@ void MPIR_Dynproc_service_look(struct MPIR_Dynproc_service *service)
         listen_to_silent(service);
 }
 
-/* The key is behind the hello that has been read. */
+/* The key follows the hello that has been read. */
 static bool is_welcome(struct MPIR_Dynproc_link *link, MPIX_Key_function * welcome, void *extra_state)
 {
     char name[MPIR_DYNPROC_NAME + 1];
@@ -210,10 +211,11 @@ struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service 
     while (service->waiting) {
         struct MPIR_Dynproc_link *link = remove_first(&service->waiting);
         service->n_waiting--;
-        if (service->takes_departed || MPIR_Dynproc_link_lives(link)) {
+        if (service->takes_exited || MPIR_Dynproc_link_lives(link)) {
             bool welcome_here = is_welcome(link, welcome, extra_state);
-            bool told = MPIR_Dynproc_send_verdict(link, welcome_here ? MPIR_DYNPROC_WELCOME : MPIR_DYNPROC_KEY_REFUSED);
-            if (welcome_here && (told || service->takes_departed))
+            bool notified = MPIR_Dynproc_send_verdict(link, welcome_here ?
+                                                      MPIR_DYNPROC_WELCOME : MPIR_DYNPROC_KEY_REFUSED);
+            if (welcome_here && (notified || service->takes_exited))
                 return link;
         }
         MPIR_Dynproc_link_free(link);

@@ -5,7 +5,7 @@
 
 #define HOST_MAX 255
 
-/* What the root asks MPI_Comm_spawn_multiple for: a command for each name, because mpiexec places one process for each
+/* The root's request to MPI_Comm_spawn_multiple: a command for each name, because mpiexec starts one process for each
  * host that it is given. */
 struct spawn {
     int n;                      /* commands */
@@ -61,14 +61,14 @@ static int check(const char *arch, int count, const char *const names[], const c
 /* %a: the architecture. */
 static char *expand(const char *executable, const char *arch)
 {
-    size_t places = 0;
+    size_t n_marks = 0;
     const char *at = executable;
 
     while ((at = strstr(at, "%a")) != NULL) {
-        places++;
+        n_marks++;
         at += 2;
     }
-    char *text = MPL_malloc(strlen(executable) + places * strlen(arch) + 1, MPL_MEM_OTHER), *end = text;
+    char *text = MPL_malloc(strlen(executable) + n_marks * strlen(arch) + 1, MPL_MEM_OTHER), *end = text;
     if (!text)
         return NULL;
     while ((at = strstr(executable, "%a")) != NULL) {
@@ -151,7 +151,7 @@ static int prepare(struct spawn *spawn, const char *arch, int count, const char 
     goto fn_exit;
 }
 
-/* What the root has found wrong is told to the others; of what it is they learn the class. */
+/* The others are notified of an error that the root has found; they receive its class. */
 int MPIR_Spawn_impl(MPIR_Comm * comm, int root, const char *arch, int count, const char *const names[],
                     const char *executable, char *const argv[], int flag, MPIR_Comm ** newcomm)
 {

@@ -2,12 +2,13 @@
  * Whether the other side of a connection is still there.  DN4: its death is an error of what is done with the
  * intercommunicator.
  *
- * The network does not tell that a process has ended from whom one receives.  So each process has lines to one or two
- * of the other side (dynproc_lines.h) as long as there is the intercommunicator.  If one breaks without a farewell,
- * that process has ended, and with it, as a rule, its job.  Whoever sees that breaks its other lines, so that all come
- * to know of it whoever has ended.  What has been sent before comes in first, so that a second goes by; then all that
- * waits for the other side ends with an error (MPID_Dynproc_fail), and what begins later, too.  A farewell is said when
- * the intercommunicator is freed, and not by MPI_Finalize: the others of the same side may not be there yet.
+ * The network does not report that the sender of an expected message has ended.  So each process has lines to one or
+ * two of the other side (dynproc_lines.h) as long as there is the intercommunicator.  If one breaks without a
+ * farewell, that process has ended, and with it, as a rule, its job.  A process that sees this breaks its other
+ * lines, so that all are notified, whichever process has ended.  Messages that were sent before come in first, so
+ * there is a delay of one second; then every request that waits for the other side ends with an error
+ * (MPID_Dynproc_fail), and what begins later, too.  A farewell is sent when the intercommunicator is freed, and not
+ * by MPI_Finalize: the others of the same side may not be there yet.
  *
  * A connection consists of the intercommunicator, its copies, and what the collective operations of both use among the
  * processes of this side (local_comm).  It is there until the last of them is freed.
@@ -15,41 +16,41 @@
  * A server of many clients must not run out of descriptors for that: beyond half of those that the process may have,
  * connections are not watched.
  *
- * Looked at in progress, some hundred times a second; no hook is active without connections.  Requests are looked
+ * Polled in progress, some hundred times a second; no hook is active without connections.  Requests are scanned
  * through only when there may be new ones, as each holds a reference to its communicator.
  */
 
 #include "dynproc_lines.h"
 #include "adapt_handles.h"
 
-#define PLACES 64               /* more, when all are taken */
-#define POLLS 4                 /* between two looks at the clock */
+#define SLOTS_STEP 64               /* more, when all are taken */
+#define POLLS 4                 /* between two reads of the clock */
 #define LOOK_SECONDS 0.01
 #define CONNECTING_SECONDS 20e-6        /* in its stead, while a call makes lines */
-#define AGAIN_SECONDS 0.1       /* requests are looked through, even if none seems to be new */
+#define AGAIN_SECONDS 0.1       /* requests are scanned, even if none seems to be new */
 #define LOCAL_SECONDS 5.0       /* so long processes of this side may wait for each other */
 #define LINGER_SECONDS 1.0      /* what is on its way comes in */
 #define MATCHED_SECONDS 3.0     /* what is being received does not go on any more */
 #define LINES_SECONDS 5.0       /* a call waits for lines; else they come later */
 
 struct MPIR_Dynproc_connection {
-    unsigned number;            /* of its place, from 1 on */
+    unsigned number;            /* of its slot, from 1 on */
     int comms;                  /* communicators that are of it */
     struct MPIR_Dynproc_lines *lines;
     bool has_ended;
     double broken_at, failed_at;        /* 0: it is not */
-    double local_at;            /* when it was looked what processes of this side wait for from each other */
-    int references;             /* of the communicators, when requests were looked through */
+    double local_at;            /* time of the last scan of the requests between processes of this side */
+    int references;             /* of the communicators, when requests were scanned */
 };
 
-static struct MPIR_Dynproc_connection **place;  /* of each connection; NULL: it is free */
-static unsigned places, n_connections;
+static struct MPIR_Dynproc_connection **connections;    /* of each connection; NULL: it is free */
+static unsigned n_slots, n_connections;
 static int hook_id = -1;
 static bool is_connecting;
 
 static struct MPIR_Dynproc_connection *connection_of(const MPIR_Comm * comm)
 {
-    return comm->adapt.connection ? place[comm->adapt.connection - 1] : NULL;
+    return comm->adapt.connection ? connections[comm->adapt.connection - 1] : NULL;
 }
 
 bool MPIR_Dynproc_has_ended(const MPIR_Comm * comm)
@@ -62,7 +63,7 @@ bool MPIR_Dynproc_had_connections(void)
     return hook_id >= 0;
 }
 
-void MPIR_Dynproc_hear(int context_id)
+void MPIR_Dynproc_note_ended(int context_id)
 {
     for (const MPIR_Comm * comm = MPIR_Adapt_live_comms; comm; comm = comm->adapt.next) {
         if (comm->adapt.connection && comm->local_comm && comm->local_comm->recvcontext_id == context_id)
@@ -71,7 +72,7 @@ void MPIR_Dynproc_hear(int context_id)
 }
 
 /* The others learn from it, too. */
-static void look_at_lines(struct MPIR_Dynproc_connection *connection)
+static void poll_lines(struct MPIR_Dynproc_connection *connection)
 {
     MPIR_Dynproc_lines_go_on(connection->lines);
     if (!connection->lines->is_broken || connection->broken_at > 0)
@@ -102,14 +103,14 @@ static void fail_what_waits(struct MPIR_Dynproc_connection *connection, double n
     connection->has_ended = true;
     connection->failed_at = now;
     connection->local_at = is_time ? now : connection->local_at;
-    /* those that have ended keep their references until the program has them, so that it is looked once more */
+    /* those that have ended keep their references until the program has them, so that they are scanned once more */
     if (!MPID_Dynproc_fail(connection->number, now - connection->broken_at > MATCHED_SECONDS, is_time))
         connection->references = references;
 }
 
-static void forget(struct MPIR_Dynproc_connection *connection)
+static void connection_release(struct MPIR_Dynproc_connection *connection)
 {
-    place[connection->number - 1] = NULL;
+    connections[connection->number - 1] = NULL;
     MPIR_Dynproc_lines_free(connection->lines, true);
     MPL_free(connection);
     if (--n_connections == 0)
@@ -119,33 +120,33 @@ static void forget(struct MPIR_Dynproc_connection *connection)
 static void give_back(struct MPIR_Dynproc_connection *connection)
 {
     if (--connection->comms == 0)
-        forget(connection);
+        connection_release(connection);
 }
 
-static int look(int *made_progress)
+static int poll_connections(int *made_progress)
 {
-    static bool looks;          /* what ends makes progress, which would come here again */
+    static bool is_polling;     /* what ends makes progress, which would come here again */
     static unsigned polls;
     static double last;
     const double interval = is_connecting ? CONNECTING_SECONDS : LOOK_SECONDS;
 
-    if (looks || (!is_connecting && ++polls % POLLS) || MPIR_Dynproc_now() - last < interval)
+    if (is_polling || (!is_connecting && ++polls % POLLS) || MPIR_Dynproc_now() - last < interval)
         return MPI_SUCCESS;
-    looks = true;
+    is_polling = true;
     last = MPIR_Dynproc_now();
-    MPIR_Dynproc_lines_look();
-    for (unsigned i = 0; i < places; i++) {
-        struct MPIR_Dynproc_connection *connection = place[i];
+    MPIR_Dynproc_lines_poll();
+    for (unsigned i = 0; i < n_slots; i++) {
+        struct MPIR_Dynproc_connection *connection = connections[i];
         if (!connection)
             continue;
         connection->comms++;    /* what ends may be the last that holds one of them */
-        look_at_lines(connection);
+        poll_lines(connection);
         if (connection->broken_at > 0 && last - connection->broken_at > LINGER_SECONDS)
             fail_what_waits(connection, last);
         give_back(connection);
     }
     MPID_Dynproc_sweep();
-    looks = false;
+    is_polling = false;
     return MPI_SUCCESS;
 }
 
@@ -184,22 +185,23 @@ static struct MPIR_Dynproc_connection *new_connection(void)
     struct MPIR_Dynproc_connection *connection = MPL_calloc(1, sizeof(*connection), MPL_MEM_OTHER);
     unsigned i = 0;
 
-    while (i < places && place[i])
+    while (i < n_slots && connections[i])
         i++;
-    if (i == places) {
-        size_t bytes = (places + PLACES) * sizeof(place[0]);
-        struct MPIR_Dynproc_connection * *grown = MPL_realloc(place, bytes, MPL_MEM_OTHER);
+    if (i == n_slots) {
+        size_t bytes = (n_slots + SLOTS_STEP) * sizeof(connections[0]);
+        struct MPIR_Dynproc_connection * *grown = MPL_realloc(connections, bytes, MPL_MEM_OTHER);
         if (grown) {
-            memset(grown + places, 0, PLACES * sizeof(place[0]));
-            place = grown;
-            places += PLACES;
+            memset(grown + n_slots, 0, SLOTS_STEP * sizeof(connections[0]));
+            connections = grown;
+            n_slots += SLOTS_STEP;
         }
     }
-    if (!connection || i == places || (hook_id < 0 && MPIR_Progress_hook_register(look, &hook_id) != MPI_SUCCESS)) {
+    if (!connection || i == n_slots || (hook_id < 0 && MPIR_Progress_hook_register(poll_connections,
+                                                                                   &hook_id) != MPI_SUCCESS)) {
         MPL_free(connection);
         return NULL;
     }
-    place[i] = connection;
+    connections[i] = connection;
     connection->number = i + 1;
     n_connections++;
     MPIR_Progress_hook_activate(hook_id);
@@ -225,13 +227,13 @@ int MPIR_Dynproc_connect(MPIR_Comm * comm, struct MPIR_Dynproc_lines *lines)
     goto fn_exit;
 }
 
-/* The cards come by MPI, from the side that accepts, which is the low one. */
+/* The business cards come by MPI, from the side that accepts, which is the low one. */
 int MPIR_Dynproc_accepted(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     struct MPIR_Dynproc_lines *lines = MPIR_Dynproc_lines_new();
-    struct MPIR_Dynproc_card mine, *cards = NULL;
+    struct MPIR_Dynproc_bc mine, *bcs = NULL;
     const MPI_Aint sent = comm->is_low_group ? sizeof(mine) : 0, received = comm->is_low_group ? 0 : sizeof(mine);
 
     mpi_errno = MPIR_Dynproc_connect(comm, lines);
@@ -240,19 +242,19 @@ int MPIR_Dynproc_accepted(MPIR_Comm * comm)
         MPIR_Dynproc_lines_listen(lines, &mine);
         MPIR_Dynproc_lines_make(lines, comm, false, NULL);
     } else {
-        cards = MPL_malloc(sizeof(mine) * (size_t) comm->remote_size, MPL_MEM_OTHER);
-        MPIR_ERR_CHKANDJUMP(!cards, mpi_errno, MPI_ERR_OTHER, "**nomem");
+        bcs = MPL_malloc(sizeof(mine) * (size_t) comm->remote_size, MPL_MEM_OTHER);
+        MPIR_ERR_CHKANDJUMP(!bcs, mpi_errno, MPI_ERR_OTHER, "**nomem");
     }
-    mpi_errno = MPIR_Allgather(&mine, sent, MPI_BYTE, cards, received, MPI_BYTE, comm, &errflag);
+    mpi_errno = MPIR_Allgather(&mine, sent, MPI_BYTE, bcs, received, MPI_BYTE, comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Dynproc_is_connecting(true);
-    if (cards)
-        MPIR_Dynproc_lines_make(lines, comm, false, cards);
+    if (bcs)
+        MPIR_Dynproc_lines_make(lines, comm, false, bcs);
     mpi_errno = MPIR_Dynproc_await_lines(comm);
     MPIR_Dynproc_is_connecting(false);
 
   fn_exit:
-    MPL_free(cards);
+    MPL_free(bcs);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

@@ -1,10 +1,10 @@
 /*
- * Places and processes that a program starts one by one (SPEC DA): what the entry points
- * (src/binding/c/dynproc_api.txt) call, and what the files of src/mpi/process promise each other.
+ * Slots and processes that a program starts one by one (SPEC DA): what the entry points
+ * (src/binding/c/dynproc_api.txt) call, and what the files of src/mpi/process guarantee each other.
  *
  *   process_requests.c   process requests as MPI_Request, and their stages
  *   process_world.c      MPIX_Comm_parent_create: processes that start as one MPI_COMM_WORLD, and its stub
- *   process_calls.c      what is said about them to the step manager (pmi_adapt_set.h), and what it tells
+ *   process_calls.c      messages about them to and from the step manager (pmi_adapt_set.h)
  *
  * Owned by whichever thread holds the library's critical section.
  */
@@ -35,14 +35,14 @@ int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request req
 /* NULL: it is none. */
 MPIR_Request *MPIR_Process_handle(MPI_Request request);
 
-/* A place with nothing started; NULL: it is not. */
+/* A slot with nothing started; NULL: it is not. */
 struct MPIR_Process_request *MPIR_Process_inactive(const MPIR_Request * handle);
 
 struct MPIR_Process_request {
     uint32_t number;
     MPIR_Request *handle;
-    MPIR_Request *operation;    /* of the stage after `told`, or NULL */
-    enum pmi_task_stage come, told;     /* CANCELLED: none yet */
+    MPIR_Request *operation;    /* of the stage after `reported`, or NULL */
+    enum pmi_task_stage come, reported; /* CANCELLED: none yet */
     bool cancelled, started;
     bool is_freed;              /* by the program, while its world was on its way */
     uint32_t code;
@@ -54,7 +54,7 @@ struct MPIR_Process_request {
     struct MPIR_Process_request *next_by_number, *next_by_handle;
 };
 
-/* It has come to this stage: MPIR_Process_take_event does the same for what the step manager tells. */
+/* It has come to this stage: MPIR_Process_take_event does the same for events of the step manager. */
 void MPIR_Process_reach(struct MPIR_Process_request *request, enum pmi_task_stage stage);
 /* It is started, and active until its next stage. */
 int MPIR_Process_mark_started(struct MPIR_Process_request *request);
@@ -75,9 +75,9 @@ int MPIR_Process_call_allocate(uint32_t first, int n, const char *global, const 
 int MPIR_Process_call_start(uint32_t number, const char *executable, char *const args[], int n);
 /* All of them, as one world; `parent` is for PMI_PARENT_ENV. */
 int MPIR_Process_call_start_world(const char *parent, int n, struct MPIR_Process_request *const requests[]);
-/* Cancelled if it has no place yet. */
+/* Cancelled if it has no slot yet. */
 int MPIR_Process_call_cancel(uint32_t number);
-/* Nobody asks for this request any more. */
+/* Nobody waits for this request any more. */
 int MPIR_Process_call_release(uint32_t number);
 int MPIR_Process_call_signal(uint32_t number, const char *name);
 /* Events are taken by progress from now on. */
@@ -90,7 +90,7 @@ bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n, 
 /* Does nothing if it is started. */
 int MPIR_Process_world_start(struct MPIR_Process_world *world);
 /* One of its processes has ended, or its request is being freed. */
-void MPIR_Process_world_lost(struct MPIR_Process_request *request);
+void MPIR_Process_world_failed(struct MPIR_Process_request *request);
 /* Whether its world is on its way: who frees it meanwhile does not end that. */
 bool MPIR_Process_world_awaits(const struct MPIR_Process_request *request);
 /* Whether processes are awaited that come by a connection. */

@@ -1,6 +1,6 @@
 /*
- * What is said about process requests to the step manager, by the lines of process sets (pmi_adapt_set.h), and what it
- * tells: one question for events is under way while there are process requests, and is answered when there are any.
+ * Messages about process requests to and from the step manager, as calls of process sets (pmi_adapt_set.h): one query
+ * for events is under way while there are process requests, and gets its reply when there are events.
  *
  * State: whether that question is under way; owned by whichever thread holds the library's critical section.
  */
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOKS 100               /* for work, in vain, before a process sleeps */
+#define POLLS 100               /* for work, without result, before a process sleeps */
 #define SLEEP_MAX_MS 16         /* messages of others may wait so long */
 
 static bool listening;
@@ -59,7 +59,7 @@ int MPIR_Process_call_allocate(uint32_t first, int n, const char *global, const 
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = add_texts(&call, hosts, n);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_call_tell(&call);
+    mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -79,7 +79,7 @@ int MPIR_Process_call_start(uint32_t number, const char *executable, char *const
     MPIR_Session_call_number(&call, (uint32_t) n);
     for (int i = 0; i < n; i++)
         MPIR_Session_call_text(&call, args[i]);
-    return MPIR_Session_call_tell(&call);
+    return MPIR_Session_call_notify(&call);
 }
 
 int MPIR_Process_call_start_world(const char *parent, int n, struct MPIR_Process_request *const requests[])
@@ -96,7 +96,7 @@ int MPIR_Process_call_start_world(const char *parent, int n, struct MPIR_Process
         for (int k = 0; k < requests[i]->n_args; k++)
             MPIR_Session_call_text(&call, requests[i]->args[k]);
     }
-    return MPIR_Session_call_tell(&call);
+    return MPIR_Session_call_notify(&call);
 }
 
 int MPIR_Process_call_cancel(uint32_t number)
@@ -105,7 +105,7 @@ int MPIR_Process_call_cancel(uint32_t number)
 
     MPIR_Session_call_begin(&call, PMI_TASK_CANCEL);
     MPIR_Session_call_number(&call, number);
-    return MPIR_Session_call_tell(&call);
+    return MPIR_Session_call_notify(&call);
 }
 
 int MPIR_Process_call_release(uint32_t number)
@@ -114,7 +114,7 @@ int MPIR_Process_call_release(uint32_t number)
 
     MPIR_Session_call_begin(&call, PMI_TASK_RELEASE);
     MPIR_Session_call_number(&call, number);
-    return MPIR_Session_call_tell(&call);
+    return MPIR_Session_call_notify(&call);
 }
 
 int MPIR_Process_call_signal(uint32_t number, const char *name)
@@ -124,7 +124,7 @@ int MPIR_Process_call_signal(uint32_t number, const char *name)
     MPIR_Session_call_begin(&call, PMI_TASK_SIGNAL);
     MPIR_Session_call_number(&call, number);
     MPIR_Session_call_text(&call, name);
-    return MPIR_Session_call_tell(&call);
+    return MPIR_Session_call_notify(&call);
 }
 
 /* ---- events -------------------------------------------------------------------------------------------------- */
@@ -165,7 +165,7 @@ int MPIR_Process_listen(void)
     if (listening)
         goto fn_exit;
     MPIR_Session_call_begin(&call, PMI_TASK_EVENTS);
-    mpi_errno = MPIR_Session_ask_later(&call, take_events, MPL_malloc(1, MPL_MEM_OTHER), &answered);
+    mpi_errno = MPIR_Session_call_start(&call, take_events, MPL_malloc(1, MPL_MEM_OTHER), &answered);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Request_free(answered);        /* nobody waits for it */
     listening = true;
@@ -213,7 +213,7 @@ static void sleep_on(const uint32_t * answered, uint32_t seen, int ms)
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
-/* An event of any of these requests comes as an answer.  Who has messages from others goes on looking for more. */
+/* An event of any of these requests comes as an answer.  A process that received messages continues to poll. */
 int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all)
 {
     int mpi_errno = MPI_SUCCESS, in_vain = 0, sleep_ms = 1;
@@ -229,7 +229,7 @@ int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all)
         if (before != MPID_Dynproc_progress_count()) {
             in_vain = 0;
             sleep_ms = 1;
-        } else if (++in_vain > LOOKS && wait_on(n, requests, all)) {
+        } else if (++in_vain > POLLS && wait_on(n, requests, all)) {
             sleep_on(answered, seen, MPIR_Process_worlds_start() ? 1 : sleep_ms);
             sleep_ms = MPL_MIN(2 * sleep_ms, SLEEP_MAX_MS);
         }

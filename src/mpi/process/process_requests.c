@@ -1,9 +1,9 @@
 /*
  * Process requests as MPI_Request (SPEC DA1, DA4-DA8, DA10, DA11).
  *
- * The user's handle is a persistent receive whose operation stands for the next stage that the program is to be told.
- * While it waits for a place or for its process it has one, and is active; with a place and nothing started it has
- * none.  Stages that have come are counted apart from those that were told, so each is told once, in order.  With the
+ * The user's handle is a persistent receive whose operation stands for the next stage that is to be reported to the
+ * program.  While it waits for a slot or for its process it has one, and is active; with a slot and nothing started
+ * it has none.  Reached stages are counted apart from reported ones, so each is reported once, in order.  With the
  * last one the handle becomes one of a kind that is not persistent, and ends as any other.
  *
  * State: all process requests, in a table by handle and by number; owned by whichever thread holds the library's
@@ -15,7 +15,7 @@
 #include <sys/utsname.h>
 
 #define BUCKETS 1024
-/* A stage is told in the tag of a status, by numbers that no message has; and back. */
+/* A stage is returned in the tag of a status, by numbers that no message has; and back. */
 #define STAGE_TAG(stage) (-0x53540 - (int) (stage))
 
 int MPIR_Process_requests = 0;
@@ -65,21 +65,21 @@ static void free_args(struct MPIR_Process_request *request)
     request->n_args = 0;
 }
 
-/* Forgets it; the handle is the caller's. */
-static void forget(struct MPIR_Process_request *request)
+/* Removes it; the handle is the caller's. */
+static void process_request_release(struct MPIR_Process_request *request)
 {
-    struct MPIR_Process_request **place = &by_number[request->number % BUCKETS];
+    struct MPIR_Process_request **cursor = &by_number[request->number % BUCKETS];
 
     if (request->world)
-        MPIR_Process_world_lost(request);
+        MPIR_Process_world_failed(request);
 
-    while (*place != request)
-        place = &(*place)->next_by_number;
-    *place = request->next_by_number;
-    place = &by_handle[bucket_of(request->handle)];
-    while (*place != request)
-        place = &(*place)->next_by_handle;
-    *place = request->next_by_handle;
+    while (*cursor != request)
+        cursor = &(*cursor)->next_by_number;
+    *cursor = request->next_by_number;
+    cursor = &by_handle[bucket_of(request->handle)];
+    while (*cursor != request)
+        cursor = &(*cursor)->next_by_handle;
+    *cursor = request->next_by_handle;
     free_args(request);
     MPL_free(request->executable);
     MPL_free(request->host);
@@ -94,17 +94,17 @@ static void forget(struct MPIR_Process_request *request)
 static bool is_over(const struct MPIR_Process_request *request)
 {
     return request->cancelled || (request->come == PMI_TASK_EXITED && (request->error ||
-                                                                      request->told == PMI_TASK_STARTED));
+                                                                      request->reported == PMI_TASK_STARTED));
 }
 
-/* What MPI_Wait returns of the next stage. */
+/* The data that MPI_Wait returns of the next stage. */
 static void fill_status(struct MPIR_Process_request *request, MPI_Status * status)
 {
     int mpi_errno = MPI_SUCCESS;
     bool over = is_over(request);
 
     MPIR_Status_set_empty(status);
-    status->MPI_TAG = request->cancelled ? MPI_ANY_TAG : STAGE_TAG(over ? PMI_TASK_EXITED : request->told + 1);
+    status->MPI_TAG = request->cancelled ? MPI_ANY_TAG : STAGE_TAG(over ? PMI_TASK_EXITED : request->reported + 1);
     status->MPI_SOURCE = over && !request->cancelled ? (int) request->code : MPIX_PROC_RUNNING;
     MPIR_STATUS_SET_CANCEL_BIT(*status, request->cancelled);
     if (request->cancelled && request->error)
@@ -115,11 +115,11 @@ static void fill_status(struct MPIR_Process_request *request, MPI_Status * statu
 }
 
 /* The operation completes if its stage has come. */
-static void look(struct MPIR_Process_request *request)
+static void poll_request(struct MPIR_Process_request *request)
 {
     if (!request->operation || MPIR_Request_is_complete(request->operation))
         return;
-    if (!request->cancelled && request->come <= request->told)
+    if (!request->cancelled && request->come <= request->reported)
         return;
     fill_status(request, &request->operation->status);
     MPIR_Request_complete(request->operation);
@@ -135,7 +135,7 @@ static int activate(struct MPIR_Process_request *request)
     MPIR_Request_add_ref(request->operation);   /* one for who completes it */
     request->handle->u.persist.real_request = request->operation;
     request->handle->cc_ptr = &request->operation->cc;
-    look(request);
+    poll_request(request);
 
   fn_exit:
     return mpi_errno;
@@ -143,18 +143,18 @@ static int activate(struct MPIR_Process_request *request)
     goto fn_exit;
 }
 
-void MPIR_Process_request_told(struct MPIR_Process_request *request)
+void MPIR_Process_request_reported(struct MPIR_Process_request *request)
 {
     bool over = is_over(request);
 
     request->operation = NULL;
     if (over) {
         request->handle->kind = MPIR_REQUEST_KIND__RMA; /* who calls frees it */
-        forget(request);
+        process_request_release(request);
         return;
     }
-    request->told++;
-    if (request->told == PMI_TASK_STARTED) {
+    request->reported++;
+    if (request->reported == PMI_TASK_STARTED) {
         int mpi_errno = activate(request);
         MPIR_Assertp(mpi_errno == MPI_SUCCESS);
     }
@@ -187,7 +187,7 @@ void MPIR_Process_take_event(const struct MPIR_Process_event *event)
     if (request->world && event->stage == PMI_TASK_EXITED) {
         if (!request->error && request->come < PMI_TASK_STARTED)
             request->error = MPL_strdup("it has ended before it had initialised MPI");
-        MPIR_Process_world_lost(request);
+        MPIR_Process_world_failed(request);
     }
     MPIR_Process_reach(request, event->stage);
 }
@@ -198,7 +198,7 @@ void MPIR_Process_reach(struct MPIR_Process_request *request, enum pmi_task_stag
     if (request->is_freed)
         (void) MPIR_Process_request_free(request);
     else
-        look(request);
+        poll_request(request);
 }
 
 /* ---- a new one ---- */
@@ -235,7 +235,7 @@ static void drop_handle(struct MPIR_Process_request *request)
         MPIR_Request_complete(operation);
     if (operation)
         MPIR_Request_free(operation);
-    forget(request);
+    process_request_release(request);
     MPIR_Request_free(handle);
 }
 
@@ -257,7 +257,7 @@ int MPIR_Iallocate_impl(int n, const char *global, const char *const locals[], c
                          mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate", "**processallocate %s",
                          "all hosts of a job have the architecture of this one (uname -m)");
     last_number += (uint32_t) n;
-    /* before the call: a place may be there before it returns */
+    /* before the call: a slot may be there before it returns */
     for (; made < n; made++) {
         mpi_errno = make(first + (uint32_t) made);
         MPIR_ERR_CHECK(mpi_errno);
@@ -293,7 +293,7 @@ struct MPIR_Process_request *MPIR_Process_inactive(const MPIR_Request * handle)
 {
     struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
 
-    return request && request->told == PMI_TASK_ALLOCATED && !request->started ? request : NULL;
+    return request && request->reported == PMI_TASK_ALLOCATED && !request->started ? request : NULL;
 }
 
 int MPIR_Process_set_exec_impl(MPIR_Request * handle, const char *executable)
@@ -340,14 +340,14 @@ int MPIR_Process_set_args_impl(MPIR_Request * handle, char *const args[])
     goto fn_exit;
 }
 
-/* What is known since there is a place; NULL: there is none. */
-static int tell_text(const char *text, char *room, int bytes)
+/* Data of the slot; NULL: there is none. */
+static int copy_text(const char *text, char *capacity, int bytes)
 {
     int mpi_errno = MPI_SUCCESS;
 
     MPIR_ERR_CHKANDJUMP(!text, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
-    MPIR_ERR_CHKANDJUMP1(!room, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "the text");
-    MPL_strncpy(room, text, bytes);
+    MPIR_ERR_CHKANDJUMP1(!capacity, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "the text");
+    MPL_strncpy(capacity, text, bytes);
 
   fn_exit:
     return mpi_errno;
@@ -359,14 +359,14 @@ int MPIR_Process_get_nodename_impl(MPIR_Request * handle, char *host)
 {
     struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
 
-    return tell_text(request ? request->host : NULL, host, MPI_MAX_PROCESSOR_NAME);
+    return copy_text(request ? request->host : NULL, host, MPI_MAX_PROCESSOR_NAME);
 }
 
 int MPIR_Process_get_jsinfo_impl(MPIR_Request * handle, char *info)
 {
     struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
 
-    return tell_text(request ? request->info : NULL, info, MPI_MAX_INFO_VAL);
+    return copy_text(request ? request->info : NULL, info, MPI_MAX_INFO_VAL);
 }
 
 /* ---- MPI_Start and after ---- */
@@ -437,7 +437,7 @@ int MPIR_Process_request_cancel(struct MPIR_Process_request *request)
 
 int MPIR_Process_request_free(struct MPIR_Process_request *request)
 {
-    /* What is told of it while the call below waits for its answer must not free it, too. */
+    /* An event of it while the call below waits for its answer must not free it, too. */
     request->is_freed = MPIR_Process_world_awaits(request);
     if (request->is_freed)
         return MPI_SUCCESS;
@@ -466,7 +466,7 @@ int MPIR_Process_signal_impl(int signum, int n, const MPI_Request requests[])
     MPIR_ERR_CHKANDJUMP1(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
     for (int i = 0; i < n; i++)
         missed = missed || !running(requests[i]);
-    /* the end of one may be that of others, and be told while the first one is sent: they were running */
+    /* the end of one may be that of others, and may come while the first one is sent: they were running */
     for (int i = 0; i < n; i++) {
         const struct MPIR_Process_request *request = running(requests[i]);
         mpi_errno = request ? MPIR_Process_call_signal(request->number, name) : MPI_SUCCESS;

@@ -4,7 +4,7 @@
  *
  * The process that holds the requests is the only one that has anything to do with the start.  It listens for rank 0 of
  * the new processes (dynproc/parent.c), which comes at the end of its MPI_Init; both exchange what their sides consist
- * of, and the requests reach STARTED.  The other processes have a receive under way, in which the holder tells them.
+ * of, and the requests reach STARTED.  The other processes have a receive under way, in which the holder notifies them.
  *
  * Until then the intercommunicator is a stub: an object without the device's part.  It is marked as one that is
  * revoked, so that the tests of validity, made anyway in each MPI call, lead here from those that communicate and
@@ -26,12 +26,12 @@ struct MPIR_Process_world {
     MPIR_Comm *local, *stub;    /* no stub: it is an intercommunicator, or freed */
     bool is_freed;              /* by the program, before it was complete */
     MPIR_Context_id_t context_id;
-    int holder, tag;            /* rank in local; of what it says to the others */
+    int holder, tag;            /* rank in local; of its messages to the others */
     int head[3];                /* error class, context id, bytes of addresses */
     struct MPIR_Dynproc_side other;
     struct MPIR_Dynproc_lines *lines;   /* until they are those of the intercommunicator */
     /* of the holder */
-    struct MPIR_Dynproc_card *cards;    /* of all processes of local */
+    struct MPIR_Dynproc_bc *bcs;        /* of all processes of local */
     bool is_started;
     struct MPIR_Process_request **requests;     /* NULL where one is done with */
     struct MPIR_Dynproc_service *service;
@@ -51,7 +51,7 @@ static bool is_holder(const struct MPIR_Process_world *world)
     return world->local->rank == world->holder;
 }
 
-/* ---- the stub ---------------------------------------------------------------------------------------------------- */
+/* ---- the stub -------------------------------------------------------------------------------------------------- */
 
 static struct MPIR_Process_world *world_of(const MPIR_Comm * comm)
 {
@@ -101,7 +101,7 @@ int MPIR_Process_free_stub(MPIR_Comm * comm)
     goto fn_exit;
 }
 
-/* Who alone can start the processes would wait for ever. */
+/* The only process that can start the others would wait for ever. */
 static int check_wait(const struct MPIR_Process_world *world)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -139,7 +139,7 @@ int MPIR_Process_use_stub(MPIR_Comm * comm)
     goto fn_exit;
 }
 
-/* ---- what comes to an end --------------------------------------------------------------------------------------- */
+/* ---- what comes to an end -------------------------------------------------------------------------------------- */
 
 static void stop_listening(struct MPIR_Process_world *world)
 {
@@ -158,7 +158,7 @@ static int pass_on(struct MPIR_Process_world *world, const void *data, int count
 }
 
 /* A process that has ended takes the job with it, so what cannot be sent is not missed. */
-static void tell_others(struct MPIR_Process_world *world, int error_class)
+static void notify_others(struct MPIR_Process_world *world, int error_class)
 {
     const int others = world->local->local_size - 1;
 
@@ -176,7 +176,7 @@ static void tell_others(struct MPIR_Process_world *world, int error_class)
         (void) pass_on(world, world->other.address_sizes, world->n, MPI_INT, rank);
         (void) pass_on(world, world->other.addresses, world->other.bytes, MPI_BYTE, rank);
     }
-    MPIR_Dynproc_look_from_now_on();
+    MPIR_Dynproc_start_polling();
 }
 
 static void fail_request(struct MPIR_Process_request *request)
@@ -203,12 +203,12 @@ static void fail(struct MPIR_Process_world *world)
             fail_request(request);
     }
     if (is_holder(world))
-        tell_others(world, MPI_ERR_COMM);
+        notify_others(world, MPI_ERR_COMM);
     if (world->is_freed)
         discard_stub(world);
 }
 
-void MPIR_Process_world_lost(struct MPIR_Process_request *request)
+void MPIR_Process_world_failed(struct MPIR_Process_request *request)
 {
     struct MPIR_Process_world *world = request->world;
 
@@ -221,7 +221,7 @@ void MPIR_Process_world_lost(struct MPIR_Process_request *request)
         fail(world);
 }
 
-/* ---- the other side is there ------------------------------------------------------------------------------------ */
+/* ---- the other side is there ----------------------------------------------------------------------------------- */
 
 static int complete_stub(struct MPIR_Process_world *world)
 {
@@ -255,7 +255,7 @@ static int all_are_there(struct MPIR_Process_world *world)
 
     MPIR_ERR_CHECK(mpi_errno);
     stop_listening(world);
-    tell_others(world, MPI_SUCCESS);
+    notify_others(world, MPI_SUCCESS);
     for (int i = 0; i < world->n; i++) {
         struct MPIR_Process_request *request = world->requests[i];
         world->requests[i] = NULL;
@@ -275,7 +275,7 @@ static int all_are_there(struct MPIR_Process_world *world)
 static bool send_own_side(struct MPIR_Process_world *world)
 {
     struct MPIR_Dynproc_side mine = {.context_id = world->context_id,.size = world->local->local_size,
-        .cards = world->cards
+        .bcs = world->bcs
     };
     bool is_sent = false;
 
@@ -284,18 +284,18 @@ static bool send_own_side(struct MPIR_Process_world *world)
             mine.bytes += mine.address_sizes[i];
         is_sent = MPIR_Dynproc_send_side(world->link, true, &mine);
     }
-    mine.cards = NULL;
+    mine.bcs = NULL;
     MPIR_Dynproc_side_free(&mine);
     return is_sent;
 }
 
-/* Whether the other side has said what it consists of. */
+/* Whether the other side has sent its members. */
 static bool is_other_side_there(struct MPIR_Process_world *world)
 {
     enum MPIR_Dynproc_link_state state = MPIR_DYNPROC_MORE;
 
     if (!world->link) {
-        MPIR_Dynproc_service_look(world->service);
+        MPIR_Dynproc_service_poll(world->service);
         world->link = MPIR_Dynproc_service_take(world->service, NULL, NULL);
         if (world->link && !send_own_side(world))
             state = MPIR_DYNPROC_BROKEN;
@@ -312,7 +312,7 @@ static bool is_other_side_there(struct MPIR_Process_world *world)
     return false;
 }
 
-/* ---- the others are told ---------------------------------------------------------------------------------------- */
+/* ---- the others are notified --------------------------------------------------------------------------------- */
 
 static int receive(struct MPIR_Process_world *world, int i, void *data, int count, MPI_Datatype type)
 {
@@ -344,7 +344,7 @@ static bool receive_side(struct MPIR_Process_world *world)
         receive(world, 2, other->addresses, other->bytes, MPI_BYTE) == MPI_SUCCESS;
 }
 
-/* What the holder has said so far. */
+/* The holder's messages so far. */
 static void listen_to_holder(struct MPIR_Process_world *world)
 {
     bool is_good = true;
@@ -362,9 +362,9 @@ static void listen_to_holder(struct MPIR_Process_world *world)
         fail(world);
 }
 
-/* ---- progress --------------------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------------------------- */
 
-static void look_at(struct MPIR_Process_world *world)
+static void poll_world(struct MPIR_Process_world *world)
 {
     if (!is_holder(world))
         listen_to_holder(world);
@@ -388,27 +388,27 @@ static void free_world(struct MPIR_Process_world *world)
 {
     MPIR_Dynproc_side_free(&world->other);
     MPIR_Dynproc_lines_free(world->lines, true);
-    MPL_free(world->cards);
+    MPL_free(world->bcs);
     MPL_free(world->sends);
     MPL_free(world->requests);
     MPL_free(world);
 }
 
-bool MPIR_Process_look_at_worlds(void)
+bool MPIR_Process_poll_worlds(void)
 {
     bool more = false;
 
-    for (struct MPIR_Process_world ** place = &worlds; *place;) {
-        struct MPIR_Process_world *world = *place;
+    for (struct MPIR_Process_world ** cursor = &worlds; *cursor;) {
+        struct MPIR_Process_world *world = *cursor;
         if (world->state == AWAITED)
-            look_at(world);
+            poll_world(world);
         bool is_over = world->state != AWAITED && has_sent(world);
         more = more || !is_over;
         if (!is_over || world->stub) {
-            place = &world->next;
+            cursor = &world->next;
             continue;
         }
-        *place = world->next;
+        *cursor = world->next;
         MPIR_Comm_release(world->local);
         free_world(world);
     }
@@ -424,7 +424,7 @@ bool MPIR_Process_worlds_start(void)
     return false;
 }
 
-/* At MPI_Finalize: what nobody has come for, or told. */
+/* At MPI_Finalize: everything that nobody has taken or reported. */
 void MPIR_Process_close_worlds(void)
 {
     while (worlds) {
@@ -446,7 +446,7 @@ void MPIR_Process_close_worlds(void)
     }
 }
 
-/* ---- start ------------------------------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------------------------- */
 
 bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n, MPIR_Request * const handles[])
 {
@@ -472,7 +472,7 @@ int MPIR_Process_world_start(struct MPIR_Process_world *world)
         mpi_errno = MPIR_Process_mark_started(world->requests[i]);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    MPIR_Dynproc_look_from_now_on();
+    MPIR_Dynproc_start_polling();
 
   fn_exit:
     return mpi_errno;
@@ -485,7 +485,7 @@ bool MPIR_Process_world_awaits(const struct MPIR_Process_request *request)
     return request->world && request->world->is_started;
 }
 
-/* ---- MPIX_Comm_parent_create ------------------------------------------------------------------------------------ */
+/* ---- MPIX_Comm_parent_create ----------------------------------------------------------------------------------- */
 
 static void unbind(struct MPIR_Process_world *world)
 {
@@ -552,7 +552,7 @@ static int make_stub(struct MPIR_Process_world *world)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Sched_next_tag(world->local, &world->tag);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Dynproc_gather_cards(world->local, world->holder, world->lines, &world->cards);
+    mpi_errno = MPIR_Dynproc_gather_bcs(world->local, world->holder, world->lines, &world->bcs);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Dynproc_stub(world->local, true, world->context_id, world->n, &world->stub);
     MPIR_ERR_CHECK(mpi_errno);
@@ -595,7 +595,7 @@ int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request han
     world->next = worlds;
     worlds = world;
     *intercomm = world->stub;
-    MPIR_Dynproc_look_from_now_on();
+    MPIR_Dynproc_start_polling();
 
   fn_exit:
     return mpi_errno;

@@ -12,16 +12,16 @@ mpi_core_sources += \
     src/mpi/session/session_change.c \
     src/mpi/session/session_comm.c \
     src/mpi/session/session_contact.c \
-    src/mpi/session/session_ends.c \
+    src/mpi/session/session_liveness.c \
     src/mpi/session/session_fortran.c \
     src/mpi/session/session_hints.c \
     src/mpi/session/session_iget.c \
     src/mpi/session/session_life.c \
-    src/mpi/session/session_named.c \
+    src/mpi/session/session_user_psets.c \
     src/mpi/session/session_objects.c \
     src/mpi/session/session_open.c \
-    src/mpi/session/session_own.c \
-    src/mpi/session/session_remembered.c \
+    src/mpi/session/session_local_sets.c \
+    src/mpi/session/session_cache.c \
     src/mpi/session/session_request.c \
     src/mpi/session/session_sets.c \
     src/mpid/ch4/src/ch4_session.c \

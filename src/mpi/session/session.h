@@ -1,6 +1,6 @@
 /*
- * MPI Sessions, internal to src/mpi/session and to the generated entry points of their functions: sets and how they
- * are looked at, what a session was opened with, how long the library lives, communicators from groups.
+ * MPI Sessions, internal to src/mpi/session and to the generated entry points of their functions: sets and their
+ * lookup, what a session was opened with, how long the library lives, communicators from groups.
  *
  * A handle's object (struct MPIR_Session) is upstream's; what we add lies beside it, in a list of the open sessions
  * (session_open.c), under MPIR_init_lock.  Specification: SX1-SX9, SN1, SN3, SN5, SN7, SI1, SI4, SI7, SE1.
@@ -10,6 +10,7 @@
 #define SESSION_H_INCLUDED
 
 #include "mpiimpl.h"
+#include "mpid_session.h"
 #include "pmi_adapt_set.h"
 
 /* ---- session_open.c: what was given to MPI_Session_init ---- */
@@ -25,15 +26,15 @@ int MPIR_Session_return_error(MPI_Session session, MPI_Errhandler errhandler, co
 
 /* ---- session_life.c: from the first session to the end of the process ---- */
 
-/* Whether this process was started by our launcher: known once it has opened a session, or has looked. */
+/* Whether this process was started by our launcher: known once it has opened a session, or has searched. */
 bool MPIR_Session_has_daemon(void);
-/* Of a session for one thread (MPI_THREAD_SINGLE), alone in its process, calls take no locks, as after MPI_Init.  What
- * is opened later brings them back for good: it is opened by the same thread, which is in no other call then.  For
- * MPI_THREAD_FUNNELED there are locks, because another thread may open a session of its own while this one waits in a
- * call (SX11).  Opening comes before anything is done for the session, opened after. */
+/* Of a session for one thread (MPI_THREAD_SINGLE), alone in its process, calls take no locks, as after MPI_Init.
+ * A session that is opened later brings them back for good: it is opened by the same thread, which is in no other
+ * call then.  For MPI_THREAD_FUNNELED there are locks, because another thread may open a session of its own while
+ * this one waits in a call (SX11).  Opening comes before anything is done for the session, opened after. */
 void MPIR_Session_opening(int level);
 void MPIR_Session_opened(int level, bool alone);
-/* Looks, within the library's critical section. */
+/* Searches, within the library's critical section. */
 bool MPIR_Session_find_daemon(void);
 bool MPIR_Session_is_parked(void);
 /* MPII_Init_thread, by the only user of the library: whether it was parked and is there again. */
@@ -57,7 +58,7 @@ int MPIR_Session_join_world_at_init(void);
 int MPIR_Session_world_opened(void);
 void MPIR_Session_world_closed(void);
 /* Functions that may be called before, between and after initialisations, by several threads: these and the library's
- * other ones come one after the other.  Leave is told what enter has said. */
+ * other ones come one after the other.  Leave gets the result of enter. */
 bool MPIR_Session_enter_anytime(void);
 void MPIR_Session_leave_anytime(bool initialized);
 /* The error for MPI_COMM_WORLD outside of the world model; MPI_SUCCESS: it is another communicator. */
@@ -70,17 +71,17 @@ struct MPIR_Session_set {
     const char *name;
     int size;
     const int *ranks;
-    struct MPIR_Session_made *made;     /* what the step manager has told of it; NULL: it is mpi://... */
+    struct MPIR_Session_made *made;     /* the step manager's data of it; NULL: it is mpi://... */
     enum pmi_set_state state;   /* of mpi://...; that of `made` is there */
-    int primary;                /* place of its first member that lives, -1: none does */
+    int primary;                /* lpid of its first member that lives, -1: none does */
 };
 /* The set of this name; MPI_ERR_ARG: there is none.  To be given back by release.  For those whom it does not concern
  * whether a set that has not ended runs. */
 int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set);
-/* The same with its state; that of mpi://... is what the step manager says if it was ever asked for sets here. */
+/* The same with its state; that of mpi://... is the step manager's if it was ever queried for sets here. */
 int MPIR_Session_find_set_and_state(const char *name, struct MPIR_Session_set *set);
-/* The same, and it is asked. */
-int MPIR_Session_ask_for_set(const char *name, struct MPIR_Session_set *set);
+/* The same, and it is queried. */
+int MPIR_Session_query_set(const char *name, struct MPIR_Session_set *set);
 bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set);
 enum pmi_set_state MPIR_Session_state_of(const struct MPIR_Session_set *set);
 /* Whether this process is the first of its members that lives. */
@@ -97,10 +98,10 @@ bool MPIR_Session_find_predefined(const char *name, struct MPIR_Session_set *set
 
 struct MPIR_Session_call {
     unsigned char *bytes;
-    size_t used, room;
+    size_t used, capacity;
     bool failed;                /* out of memory */
     bool waits;                 /* its answer may need other calls first, also of this process */
-    bool rests;                 /* its answer is not to be expected soon */
+    bool is_slow;               /* its answer is not to be expected soon */
 };
 /* Before a call that has members, or whose answer has: who is in the world is known then. */
 int MPIR_Session_call_prepare(void);
@@ -122,22 +123,22 @@ struct MPIR_Session_answer {
     size_t used, at;
     bool bad;                   /* it was shorter than what has been taken from it */
 };
-/* Asks and waits for the answer; the call is freed.  Any code but OK is an error, of which `code` tells more; an answer
- * that is OK is to be freed. */
-int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_answer *answer);
-/* The same without waiting: has_room tells whether one more can be under way; send frees the call, also if it fails;
- * test completes with an answer or an error, and is called until then. */
+/* Sends the query and waits for the answer; the call is freed.  Any code but OK is an error, of which `code` has
+ * more; an answer that is OK is to be freed. */
+int MPIR_Session_call_query(struct MPIR_Session_call *call, struct MPIR_Session_answer *answer);
+/* The same without waiting: has_capacity returns whether one more can be under way; send frees the call, also if it
+ * fails; test completes with an answer or an error, and is called until then. */
 struct MPIR_Session_sent {
     uint32_t id, seen, *answered;
     bool waits;
 };
-bool MPIR_Session_call_has_room(const struct MPIR_Session_call *call);
+bool MPIR_Session_call_has_capacity(const struct MPIR_Session_call *call);
 int MPIR_Session_call_send(struct MPIR_Session_call *call, struct MPIR_Session_sent *sent);
 int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_answer *answer, bool * complete);
-/* Says it, and nobody answers: for what cannot fail. */
-int MPIR_Session_call_say(struct MPIR_Session_call *call);
-/* The same as ask where nothing else than OK is answered. */
-int MPIR_Session_call_tell(struct MPIR_Session_call *call);
+/* Sends it without a reply: for calls that cannot fail. */
+int MPIR_Session_call_post(struct MPIR_Session_call *call);
+/* The same as query where the only reply is OK. */
+int MPIR_Session_call_notify(struct MPIR_Session_call *call);
 uint32_t MPIR_Session_answer_number(struct MPIR_Session_answer *answer);
 /* At most `max` bytes and a 0. */
 void MPIR_Session_answer_text(struct MPIR_Session_answer *answer, char *text, size_t max);
@@ -147,13 +148,13 @@ void MPIR_Session_answer_free(struct MPIR_Session_answer *answer);
 /* MPI_ERR_UNSUPPORTED_OPERATION where nobody answers. */
 int MPIR_Session_check_manager(void);
 
-/* When something was asked (session_remembered.c). */
+/* When a query was sent (session_cache.c). */
 struct MPIR_Session_stamp {
     uint32_t forgets;
     unsigned epoch;
 };
 
-/* What the step manager tells of a set that was made.  It may be remembered: not to be changed once it is made. */
+/* The step manager's data of a set that was made.  It may be cached: not to be changed once it is made. */
 struct MPIR_Session_made {
     int references;
     char name[PMI_SET_NAME_MAX + 1];
@@ -164,45 +165,44 @@ struct MPIR_Session_made {
     enum pmi_set_op op;
     char operands[2][PMI_SET_NAME_MAX + 1];     /* the first ones */
     int size, *ranks;
-    bool state_lasts;           /* as long as the rest of this, if that is remembered */
+    bool state_lasts;           /* as long as the rest of this, if that is cached */
 };
 /* To be released by MPIR_Session_made_release.  The state is that of now, or not ended, if it does not matter. */
-int MPIR_Session_look(const char *name, bool state_matters, struct MPIR_Session_made **made);
-/* What an answer to something else tells of n sets, which is remembered.  The stamp is of before the question. */
-int MPIR_Session_take_looks(struct MPIR_Session_answer *answer, uint32_t n, struct MPIR_Session_stamp stamp);
+int MPIR_Session_lookup(const char *name, bool state_matters, struct MPIR_Session_made **made);
+/* Data of n sets in the reply to another query, which is cached.  The stamp is of before the query. */
+int MPIR_Session_cache_lookups(struct MPIR_Session_answer *answer, uint32_t n, struct MPIR_Session_stamp stamp);
 void MPIR_Session_made_release(struct MPIR_Session_made *made);
 /* Names and sizes of the sets that hold this process and were made after `serial`, which becomes the present one. */
 int MPIR_Session_list_made(uint32_t * serial, void (*take) (void *state, const char *name, int size), void *state);
 
-/* ---- session_remembered.c: answers to look-ups that hold until the board says otherwise ---- */
+/* ---- session_cache.c: replies that hold until the board invalidates them ---- */
 
-/* The stamp of what is asked from now on. */
+/* The stamp of queries from now on. */
 struct MPIR_Session_stamp MPIR_Session_stamp(void);
-/* What was told of this name and still holds, with a reference more; NULL: it has to be asked for. */
-struct MPIR_Session_made *MPIR_Session_recall(const char *name, bool state_matters);
-/* The stamp is of before the question.  Nothing happens if there is no memory. */
-void MPIR_Session_remember(const char *name, struct MPIR_Session_made *made, struct MPIR_Session_stamp stamp);
+/* The cached data of this name, with a reference more; NULL: it has to be queried. */
+struct MPIR_Session_made *MPIR_Session_cache_find(const char *name, bool state_matters);
+/* The stamp is of before the query.  Nothing happens if there is no memory. */
+void MPIR_Session_cache_store(const char *name, struct MPIR_Session_made *made, struct MPIR_Session_stamp stamp);
 
-/* ---- session_change.c: changes through sets; places are those in the device's table ---- */
-#define MPID_SESSION_PLACES PMI_SET_PROCESSES_MAX
+/* ---- session_change.c: changes through sets; lpids are those in the device's table ---- */
 /* By the first session, before it is used: waits in a process of an addition until that is accepted. */
 int MPIR_Session_enter(void);
-/* Before anything is sent: a joiner may open its own world first, which is a part of the job then. */
+/* Before anything is sent: a joining process may open its own world first, which is a part of the job then. */
 void MPIR_Session_before_init(void);
-bool MPIR_Session_is_joiner(void);
-/* It has asked for changes (MPIR_Session_is_dynamic, adapt.h). */
+bool MPIR_Session_is_joining(void);
+/* It has requested changes (MPIR_Session_is_dynamic, adapt.h). */
 void MPIR_Session_note_dynamic(void);
-/* Whether a change that somebody has been told of removes this process; asks only in such a job. */
+/* Whether a change that some process was notified of removes this process; queries only in such a job. */
 int MPIR_Session_leaves(bool * leaves);
-bool MPIR_Session_may_ask(void);
-int MPIR_Session_place(void);
-/* Of a joiner's start group, and those on its host; NULL in all other processes. */
-const int *MPIR_Session_start_places(void);
-const int *MPIR_Session_shared_places(void);
+bool MPIR_Session_may_query(void);
+int MPIR_Session_lpid(void);
+/* Of a joining process' start group, and those on its host; NULL in all other processes. */
+const int *MPIR_Session_start_lpids(void);
+const int *MPIR_Session_shared_lpids(void);
 const char *MPIR_Session_delta_name(void);
-/* What the library tells in the info of each session. */
+/* The library's keys in the info of each session. */
 int MPIR_Session_add_keys(MPIR_Info * info);
-/* If the info given to MPI_Session_init says so. */
+/* If the info given to MPI_Session_init requests it. */
 int MPIR_Session_become_dynamic(MPIR_Info * info);
 /* Of the next set that this process may make without being answered, 0: none; it has. */
 uint32_t MPIR_Session_granted_number(void);
@@ -213,12 +213,12 @@ int MPIR_Session_rc_get_impl(MPIR_Session * session, const char *name, int *type
 int MPIR_Session_rc_accept_impl(MPIR_Session * session, int tag, MPIR_Info * info);
 int MPIR_Session_rc_decline_impl(MPIR_Session * session, int tag);
 
-/* ---- session_own.c: sets that a process makes by itself ---- */
-/* Union, difference or intersection of sets that are remembered; `done` false: the step manager has to be asked. */
+/* ---- session_local_sets.c: sets that a process makes by itself ---- */
+/* Union, difference or intersection of cached sets; `done` false: the step manager has to be queried. */
 int MPIR_Session_make_by_itself(int op, const char *const input[], int ninput, char output[MPI_MAX_PSET_NAME_LEN],
                                 bool * done);
 
-/* ---- session_named.c: sets that programs make ---- */
+/* ---- session_user_psets.c: sets that programs make ---- */
 int MPIR_Session_get_psets_impl(MPIR_Session * session, MPIR_Info ** psets);
 int MPIR_Session_get_default_pset_impl(MPIR_Session * session, char *name, int *dynamic);
 int MPIR_Session_get_primary_process_impl(MPIR_Session * session, const char *name, int *primary);
@@ -232,53 +232,39 @@ int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int 
 int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MPIR_Info * data);
 int MPIR_Session_get_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
                                     const char *const keys[], int nkeys, int wait, MPIR_Info ** data);
-/* The call of these two, and what its answer says. */
+/* The call of these two, and its reply. */
 int MPIR_Session_write_get(struct MPIR_Session_call *call, MPIR_Session * session, const char *coll_pset,
                            const char *name, const char *const keys[], int nkeys, int wait);
 int MPIR_Session_read_data(struct MPIR_Session_answer *answer, MPIR_Info ** data);
 /* A name as the step manager knows it, where that has data. */
 int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name);
-/* ... and where changes are asked for it. */
+/* ... and where changes are requested for it. */
 int MPIR_Session_call_bound(struct MPIR_Session_call *call, const char *name);
 
-/* ---- session_ends.c ---- */
+/* ---- session_liveness.c ---- */
 
 /* Of who waits for certain processes; all 0 at first. */
 struct MPIR_Session_watch {
     int64_t due_ms, pause_ms;
     bool seen;
 };
-/* Called again and again by who waits for the processes at these places of the device's table: whether one of them has
+/* Called repeatedly while this process waits for the processes with these lpids: whether one of them has
  * ended, and nothing that it has sent before can still be on its way; or, with a group, a member of it has, and the one
- * process that is awaited has not come to the creation that this thread is in.  Asks mpiexec now and then, the longer
- * it takes the more seldom. */
-int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int n, const MPIR_Group * group,
+ * process that is awaited has not come to the creation that this thread is in.  Queries mpiexec now and then, the
+ * longer it takes the more seldom. */
+int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *lpids, int n, const MPIR_Group * group,
                        bool * ended);
 /* From this on until the other, this thread is making the communicator of this number, and others can learn that. */
 void MPIR_Session_come_to(uint64_t creation);
 void MPIR_Session_came(void);
-/* Asks at once. */
-int MPIR_Session_have_ended(const int *places, int n, bool * ended);
-/* Whether a member has ended, for who has seen an error of the network, which may be told before the end: asks for up
+/* Queries at once. */
+int MPIR_Session_have_ended(const int *lpids, int n, bool * ended);
+/* Whether a member has ended, after an error of the network, which may come before the notification: queries for up
  * to a second. */
-int MPIR_Session_has_lost(const MPIR_Group * group, bool * lost);
+int MPIR_Session_has_failed(const MPIR_Group * group, bool * failed);
 
 /* A communicator of several has been made: if a member ends, what the others do with it ends, too.  SL4 */
 void MPIR_Session_watch_members(MPIR_Comm * comm);
-
-/* ---- ch4_dynproc.c: members that have ended, by their places ---- */
-
-/* Nothing comes of it any more: receives from it that are posted or will be end with an error, as do sends to it. */
-void MPID_Session_depart(int place);
-/* Also what of it was under way, as its end may have been in the middle of a message. */
-void MPID_Session_silence(int place);
-bool MPID_Session_has_departed(int place);
-/* Places mean other processes from now on. */
-void MPID_Session_depart_nobody(void);
-/* Requests that wait for those that have departed end. */
-void MPID_Session_fail(void);
-/* What is sent or probed for on this communicator shall know that a member may end. */
-void MPID_Session_watch_comm(MPIR_Comm * comm);
 
 /* ---- session_agree.c ---- */
 
@@ -289,8 +275,8 @@ uint64_t MPIR_Session_number_of_creation(const MPIR_Group * group, const char *t
 void MPIR_Session_agree_begin(const MPIR_Group * group, const char *text, int kind);
 void MPIR_Session_agree_end(void);
 /* This process does not know the hosts of all members; after the agreement all know whether any of them does not. */
-void MPIR_Session_agree_on_strangers(void);
-bool MPIR_Session_agreed_on_strangers(void);
+void MPIR_Session_agree_on_unknown_hosts(void);
+bool MPIR_Session_agreed_on_unknown_hosts(void);
 
 /* ---- session_request.c: operations that change who is there ---- */
 int MPIR_Session_request_op(int op, const char *const input[], int ninput, MPIR_Info * info,
@@ -304,14 +290,14 @@ int MPIR_Session_iget_pset_op_impl(MPIR_Session * session, const char *coll_pset
                                    char ***output, int *noutput, MPIR_Request ** request);
 
 /* ---- session_hints.c ---- */
-int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * hints, MPIR_Info ** told);
+int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * hints, MPIR_Info ** notified);
 
 /* ---- session_iget.c ---- */
 /* A question whose answer completes a request, after `take`, whose result is the request's; `state` is freed then, or
  * if this fails (NULL: out of memory). */
-int MPIR_Session_ask_later(struct MPIR_Session_call *call,
-                           int (*take) (struct MPIR_Session_answer * answer, void *state), void *state,
-                           MPIR_Request ** request);
+int MPIR_Session_call_start(struct MPIR_Session_call *call,
+                            int (*take) (struct MPIR_Session_answer * answer, void *state), void *state,
+                            MPIR_Request ** request);
 int MPIR_Session_iget_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
                                      const char *const keys[], int nkeys, int wait, MPI_Info * data,
                                      MPIR_Request ** request);
@@ -319,57 +305,16 @@ int MPIR_Session_iget_pset_data_impl(MPIR_Session * session, const char *coll_ps
 /* ---- session_bcast.c: texts that the first process of a set gives to all its members ---- */
 int MPIR_Session_bcast_pset_info_impl(MPIR_Session * session, const char *name, char *text, int len, int primary);
 
-/* ---- device: ch4/src/ch4_session.c, ch4_lanes.c ---- */
-
-/* This process' address as text without blanks, for other processes' take_in. */
-int MPID_Session_address(char *text, int bytes);
-/* From now on this process can send to, and receive from, the process with this rank of the world. */
-int MPID_Session_take_in(int rank, const char *text);
-/* Shared memory with processes of this host (ch4_lanes.h): a card of this process, "" if there can be none; another's
- * card, when its address has been taken in; and when it has this one's, too.  A card has no spaces or commas. */
-void MPID_Lanes_card(char *card, int bytes);
-void MPID_Lanes_offer(int place, const char *card);
-void MPID_Lanes_settle(int place);
-/* Before further ones are offered. */
-void MPID_Lanes_forget_departed(void);
-/* Whether a lane is offered there, and the other process has not settled since. */
-bool MPID_Lanes_undecided(int place);
-/* Where the number of lanes, and of messages ever sent on them, is. */
-void MPID_Lanes_counts(unsigned **open, unsigned long long **sent);
-/* The table gets places for all processes, once; whoever is in it moves by `shift`. */
-int MPID_Session_reserve_places(int shift);
-/* The communicator over which processes that know each other agree on ids whatever their start groups are.  Ranks are
- * places, and it has no group: for the messages of an agreement alone. */
-int MPID_Session_bridge(MPIR_Comm ** bridge);
-/* MPI_Comm_create_group over it.  `has_met`: the members come from a meeting. */
-int MPID_Session_create_over(MPIR_Comm * bridge, MPIR_Group * group, int tag, bool has_met, MPIR_Comm ** comm);
-bool MPID_Session_knows(int rank);
-/* The communicator over whose messages ids of communicators are agreed on: MPI_COMM_WORLD, or in its place, before
- * that is there, an object with the same context id and ranks. */
-int MPID_Session_parent(MPIR_Comm ** parent);
-/* After the library has been initialised by a session. */
-int MPID_Session_start(void);
-/* Takes memory for the first messages and communicators of a process for which others will wait. */
-void MPID_Session_prepare(void);
-/* Until nothing that this process has sent waits for its own progress. */
-void MPID_Session_drain(void);
-/* Whether the table has places for processes of other start groups; the rank in its own one of who is at this place of
- * the table, or -1 for those of others. */
-bool MPIDI_Session_has_places(void);
-int MPIDI_Session_mate(int lpid);
-/* Whether processes agree on communicators over this one, and look after ends themselves (session_ends.c). */
-bool MPIDI_Session_is_parent(const MPIR_Comm * comm);
-
 /* ---- session_objects.c ---- */
 
 /* MPI_ERR_GROUP for one that its session has left (adapt_stale.c). */
 int MPIR_Session_check_group(const MPIR_Group * group);
 /* Such a group is freed: only its handle remained. */
-bool MPIR_Session_forget_group(MPIR_Group * group);
+bool MPIR_Session_remove_group(MPIR_Group * group);
 /* With MPIR_CVAR_SESSION_CHECK: MPI_ERR_SESSION if two of these have different sessions.  NULL: no such argument. */
 int MPIR_Session_check_objects(const MPIR_Group * group, const MPIR_Group * group2,
                                const MPIR_Comm * comm, const MPIR_Comm * comm2, const MPIR_Win * win);
-/* The same of requests that are waited for, tested or started together; the caller asks for the variable. */
+/* The same of requests that are waited for, tested or started together; the caller reads the variable. */
 int MPIR_Session_check_requests(int n, const MPI_Request requests[]);
 /* Windows and files over a group (SX9): a communicator is made for the call, and freed by it. */
 int MPIR_Win_create_from_group_impl(MPIR_Group * group, const char *stringtag, void *base,
@@ -392,32 +337,34 @@ int MPIR_File_open_from_group_impl(MPIR_Group * group, const char *stringtag, co
 /* ---- session_contact.c ---- */
 
 /* For what it sends itself, by a window for one. */
-int MPIR_Session_meet_oneself(void);
+int MPIR_Session_rendezvous_self(void);
 /* Makes this process and the members of a group known to each other: they call it, too.  `all_met` false: the world is
  * being made meanwhile, where all know each other, and is to be awaited. */
-int MPIR_Session_meet(const MPIR_Group * group, bool * all_met);
+int MPIR_Session_rendezvous(const MPIR_Group * group, bool * all_met);
 /* True from the moment when all processes have come to make the world, unless that fails. */
-void MPIR_Session_stop_meetings(bool stopped);
+void MPIR_Session_stop_rendezvous(bool stopped);
 /* By the device, when all have stopped: those who have met by half, as both see it, have not. */
-int MPIR_Session_end_meetings(void);
+int MPIR_Session_finish_rendezvous(void);
 /* Whether it takes the step manager to do so: a member was not started with the launch. */
 bool MPIR_Session_is_apart(const MPIR_Group * group);
-/* The addresses of others that end what is told of a set.  SI8 */
-int MPIR_Session_take_cards(struct MPIR_Session_answer *answer);
+/* The addresses of others at the end of a set's data.  SI8 */
+int MPIR_Session_insert_bcs(struct MPIR_Session_answer *answer);
 /* This process' own address, "" once it has been given to the step manager, in a call that was answered. */
-int MPIR_Session_own_card(char *card, int bytes);
-void MPIR_Session_card_given(void);
-/* A joining process, before it is let go, gets to know those whose addresses it is told, as far as nothing of them is
- * needed for it: whether it may be introduced to them.  Then, to whom it was: they and this process need not meet. */
+int MPIR_Session_own_bc(char *bc, int bytes);
+void MPIR_Session_bc_given(void);
+/* A joining process, before it may continue, gets to know the processes whose addresses it receives, as far as
+ * nothing of them is needed for it: whether it may be introduced to them.  Then, to whom it was: they and this
+ * process need no rendezvous. */
 int MPIR_Session_prepare_introduction(struct MPIR_Session_answer *answer, bool * can_be);
 int MPIR_Session_take_introduction(struct MPIR_Session_answer *answer);
-/* What processes that have ended had in this process' memory. */
-void MPIR_Session_forget_departed(void);
-/* To this process, which need not meet those at these places. */
-int MPIR_Session_introduce(const int *places, int n);
-/* Up to two meetings, `first_round` and the one after, which belong to the tag; none (`has_met`) where all have met. */
-int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int first_round, bool * has_met);
+/* Releases the memory that exited processes used in this process. */
+void MPIR_Session_remove_exited(void);
+/* To this process, which needs no rendezvous with the processes of these lpids. */
+int MPIR_Session_introduce(const int *lpids, int n);
+/* Up to two rendezvous, `first_round` and the one after, which belong to the tag; none (`has_met`) where all have
+ * met. */
+int MPIR_Session_rendezvous_apart(const MPIR_Group * group, const char *stringtag, int first_round, bool * has_met);
 /* How many there have been, for a performance variable. */
-unsigned long long *MPIR_Session_meetings(void);
+unsigned long long *MPIR_Session_rendezvous_count(void);
 
 #endif /* SESSION_H_INCLUDED */

@@ -1,15 +1,16 @@
 /*
- * How the members of a group agree on the id of their communicator: in place of upstream's MPII_Allreduce_group, with
+ * How the members of a group agree on the id of their communicator: instead of upstream's MPII_Allreduce_group, with
  * the same messages, while MPI_Comm_create_from_group makes one in this thread.  SI8.
  *
- * Each message says for which creation it is, by its string and its group: two creations by the same processes at a
+ * Each message names its creation, by its string and its group: two creations by the same processes at a
  * time never mix, even if the tags that are made of their strings agree.  Their threads share one receive for what the
  * same process sends, so that each gets its messages in the order in which they were sent, and they take turns with
  * the ids in the same order everywhere.
  *
- * Whoever waits for a process that has ended without having come fails, and tells so with all that it sends in the same
- * round, and once more, so that those fail as well that it would not meet again.  Nobody waits for one that departed.
- * What such a creation leaves behind is never taken for another one's: no group with that process can have one.
+ * A wait for a process that has ended without having come fails.  The waiting process reports that with all messages
+ * of the same round, and once more, so that processes that it would not reach again fail as well.  Nobody waits for
+ * an exited process.  Messages that such a creation leaves are never taken for another one's: no group with
+ * that process can have one.
  */
 
 #include "session.h"
@@ -21,7 +22,7 @@
 /* The text follows the numbers that are used, without a 0. */
 struct message {
     uint64_t creation;          /* made of group, text and kind */
-    uint32_t failed, strangers, n;
+    uint32_t failed, unknown_hosts, n;
     int numbers[NUMBERS_MAX];
     char text[TEXT_MAX];
 };
@@ -32,10 +33,10 @@ struct letter {
     struct message message;
 };
 
-/* What a process sends with a tag, for all threads that wait for some of that. */
+/* Messages of a process with a tag, for all threads that wait for some of them. */
 struct inbox {
     struct inbox *next, *prev;
-    int context_id, tag, source, place;
+    int context_id, tag, source, lpid;
     int waiting;                /* threads */
     struct letter *letters;     /* that nobody has taken, in the order in which they were sent */
     struct letter *expected;    /* NULL: no receive is posted */
@@ -48,7 +49,7 @@ static struct inbox *inboxes;
 static MPL_TLS struct {
     const char *text;           /* NULL: nothing is made in this thread */
     uint64_t creation;
-    bool strangers;             /* a member that was heard of does not know the hosts of all */
+    bool unknown_hosts;         /* a known member does not know the hosts of all */
 } own;
 
 /* One use of it. */
@@ -76,7 +77,7 @@ uint64_t MPIR_Session_number_of_creation(const MPIR_Group * group, const char *t
 void MPIR_Session_agree_begin(const MPIR_Group * group, const char *text, int kind)
 {
     own.text = text;
-    own.strangers = false;
+    own.unknown_hosts = false;
     own.creation = MPIR_Session_number_of_creation(group, text, kind);
 }
 
@@ -85,14 +86,14 @@ void MPIR_Session_agree_end(void)
     own.text = NULL;
 }
 
-void MPIR_Session_agree_on_strangers(void)
+void MPIR_Session_agree_on_unknown_hosts(void)
 {
-    own.strangers = true;
+    own.unknown_hosts = true;
 }
 
-bool MPIR_Session_agreed_on_strangers(void)
+bool MPIR_Session_agreed_on_unknown_hosts(void)
 {
-    return own.strangers;
+    return own.unknown_hosts;
 }
 
 bool MPIR_Session_is_agreeing(void)
@@ -121,7 +122,7 @@ static size_t write_message(const struct round *round, struct message *message)
 {
     message->creation = own.creation;
     message->failed = round->failed;
-    message->strangers = own.strangers;
+    message->unknown_hosts = own.unknown_hosts;
     message->n = round->n;
     memcpy(message->numbers, round->numbers, round->n * sizeof(int));
     memcpy((char *) message + head_bytes(round->n), own.text, text_bytes());
@@ -135,7 +136,7 @@ static bool is_own(const struct round *round, const struct message *message, siz
         !memcmp((const char *) message + head_bytes(round->n), own.text, text_bytes());
 }
 
-static int place_of(const struct round *round, int member)
+static int lpid_of(const struct round *round, int member)
 {
     return (int) round->group->lrank_to_lpid[member].lpid;
 }
@@ -144,7 +145,7 @@ static int place_of(const struct round *round, int member)
 static int rank_in(const struct round *round, int member, int *rank)
 {
     if (!round->comm->local_group) {    /* the bridge */
-        *rank = place_of(round, member);
+        *rank = lpid_of(round, member);
         return MPI_SUCCESS;
     }
     return MPIR_Group_translate_ranks_impl(round->group, 1, &member, round->comm->local_group, rank);
@@ -158,13 +159,13 @@ static void make_progress(int *mpi_errno)
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
-/* An error of the network where a member has ended is no other failure than that.  Who makes progress for one member
- * may be told of a message to another one. */
+/* An error of the network where a member has ended is no other failure than that.  A thread that makes progress for
+ * one member may receive a message to another one. */
 static void forgive(struct round *round, int *mpi_errno)
 {
-    bool lost = false;
+    bool failed = false;
 
-    if (!*mpi_errno || MPIR_Session_has_lost(round->group, &lost) || !lost)
+    if (!*mpi_errno || MPIR_Session_has_failed(round->group, &failed) || !failed)
         return;
     round->failed = true;
     *mpi_errno = MPI_SUCCESS;
@@ -201,7 +202,7 @@ static int start_send(struct round *round, int member, struct sent *sent)
 
 static int end_send(struct round *round, int member, struct sent *sent)
 {
-    int mpi_errno = MPI_SUCCESS, place = place_of(round, member);
+    int mpi_errno = MPI_SUCCESS, lpid = lpid_of(round, member);
     struct MPIR_Session_watch watch = { 0 };
     bool ended = false;
 
@@ -210,7 +211,7 @@ static int end_send(struct round *round, int member, struct sent *sent)
     while (!MPIR_Request_is_complete(sent->request) && !ended) {
         make_progress(&mpi_errno);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Session_watch(&watch, &place, 1, NULL, &ended);
+        mpi_errno = MPIR_Session_watch(&watch, &lpid, 1, NULL, &ended);
         MPIR_ERR_CHECK(mpi_errno);
     }
     if (MPIR_Request_is_complete(sent->request))
@@ -228,7 +229,7 @@ static int end_send(struct round *round, int member, struct sent *sent)
 
 static int open_inbox(const struct round *round, int member, struct inbox **opened)
 {
-    int mpi_errno = MPI_SUCCESS, source, place = place_of(round, member);
+    int mpi_errno = MPI_SUCCESS, source, lpid = lpid_of(round, member);
     struct inbox *inbox;
 
     *opened = NULL;
@@ -236,7 +237,7 @@ static int open_inbox(const struct round *round, int member, struct inbox **open
     MPIR_ERR_CHECK(mpi_errno);
     DL_FOREACH(inboxes, inbox) {
         if (inbox->context_id == (int) round->comm->recvcontext_id && inbox->tag == round->tag &&
-            inbox->source == source && inbox->place == place)
+            inbox->source == source && inbox->lpid == lpid)
             break;
     }
     if (!inbox) {
@@ -245,7 +246,7 @@ static int open_inbox(const struct round *round, int member, struct inbox **open
         inbox->context_id = round->comm->recvcontext_id;
         inbox->tag = round->tag;
         inbox->source = source;
-        inbox->place = place;
+        inbox->lpid = lpid;
         DL_APPEND(inboxes, inbox);
     }
     inbox->waiting++;
@@ -291,7 +292,7 @@ static int post_receive(const struct round *round, struct inbox *inbox)
     goto fn_exit;
 }
 
-/* The receive has ended: whoever waits looks at what it has got. */
+/* The receive has ended: the waiting threads read its result. */
 static int end_receive(struct inbox *inbox)
 {
     int mpi_errno = inbox->request->status.MPI_ERROR;
@@ -333,7 +334,7 @@ static int wait_for_letter(const struct round *round, struct inbox *inbox)
     return mpi_errno;
 }
 
-/* What comes after all, when nobody waits any more, is for somebody who will. */
+/* A late message, for which nobody waits any more, is stored for a later receive. */
 static int close_inbox(struct inbox *inbox)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -364,7 +365,7 @@ static int close_inbox(struct inbox *inbox)
 /* Another thread may receive what comes for this one.  Nothing has failed before. */
 static int receive(struct round *round, int member, struct message *message)
 {
-    int mpi_errno = MPI_SUCCESS, place = place_of(round, member);
+    int mpi_errno = MPI_SUCCESS, lpid = lpid_of(round, member);
     struct MPIR_Session_watch watch = { 0 };
     struct inbox *inbox = NULL;
     bool ended = false, taken = false;
@@ -377,7 +378,7 @@ static int receive(struct round *round, int member, struct message *message)
         MPIR_ERR_CHECK(mpi_errno);
         ended = round->failed;
         if (!ended)
-            mpi_errno = MPIR_Session_watch(&watch, &place, 1, round->group, &ended);
+            mpi_errno = MPIR_Session_watch(&watch, &lpid, 1, round->group, &ended);
         MPIR_ERR_CHECK(mpi_errno);
     }
     round->failed = !taken;
@@ -397,7 +398,7 @@ static int receive(struct round *round, int member, struct message *message)
 static void combine(struct round *round, const struct message *message)
 {
     round->failed |= message->failed != 0;
-    own.strangers |= message->strangers != 0;
+    own.unknown_hosts |= message->unknown_hosts != 0;
     for (int i = 0; i < round->n; i++) {
         if (round->op == MPI_BAND)
             round->numbers[i] &= message->numbers[i];
@@ -457,7 +458,7 @@ static int exchange_with(struct round *round, int member)
     goto fn_exit;
 }
 
-/* Recursive doubling; of the first 2 * rest members the even ones are stood for by the odd ones.  `again`: only tell
+/* Recursive doubling; of the first 2 * rest members the odd ones represent the even ones.  `again`: only report
  * those that this member speaks with. */
 static int agree(struct round *round, bool again)
 {

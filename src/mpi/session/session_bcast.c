@@ -1,7 +1,7 @@
 /*
  * Texts that the primary process of a set gives to all its members, agreed on as a probe.  A call that delivers
  * nothing is a store, a fence and a load on the board (pmi_adapt_set.h, doc/developer/decisions/agreement.md); the
- * step manager is asked when a set is called for the first time, when a text is given, and in front of a gate.  SB1,
+ * step manager is queried when a set is used for the first time, when a text is given, and in front of a gate.  SB1,
  * SB2.
  *
  * Owned by whichever thread holds the library's critical section, which questions give up: `busy` keeps others from a
@@ -12,16 +12,17 @@
 #include "mpir_adapt.h"
 #include "adapt.h"
 
-/* What a name means here.  Number k counts in place k of the board, unless its set was known by another name before. */
+/* The meaning of a name in this process.  Number k counts in entry k of the board, unless its set was known by another
+ * name before. */
 struct part {
     char name[PMI_SET_NAME_MAX + 1];    /* "": free */
-    int place;
+    int entry;
     unsigned epoch;             /* of mpi://..., which mean something else after an adaptation */
     bool predefined;
     bool busy;
 };
 
-/* Of a place. */
+/* Of an entry. */
 struct counted {
     uint64_t done;              /* the call in which the last text was delivered */
     bool given;                 /* a text of this process is not delivered yet */
@@ -45,48 +46,48 @@ static bool is_present(const struct part *part)
     return !part->predefined || part->epoch == MPIR_Adapt_epoch();
 }
 
-/* Nobody counts in that place any more. */
-static void forget_place(int place)
+/* Nobody counts in that entry any more. */
+static void release_entry(int entry)
 {
     for (struct part * part = parts; part < parts + PMI_SET_BCASTS_MAX; part++)
-        if (part->name[0] && part->place == place)
+        if (part->name[0] && part->entry == entry)
             part->name[0] = '\0';
 }
 
-static bool is_used(int place)
+static bool is_used(int entry)
 {
     for (const struct part * part = parts; part < parts + PMI_SET_BCASTS_MAX; part++)
-        if ((part->name[0] || part->busy) && part->place == place)
+        if ((part->name[0] || part->busy) && part->entry == entry)
             return true;
     return false;
 }
 
 /* Whether a text is delivered in call `number`, and which. */
-static int take_turn(int place, uint64_t number, struct MPIR_Session_answer *answer)
+static int take_turn(int entry, uint64_t number, struct MPIR_Session_answer *answer)
 {
     struct MPIR_Session_call call;
 
     MPIR_Session_call_begin(&call, PMI_SET_TURN);
     call.waits = true;
-    MPIR_Session_call_number(&call, place);
+    MPIR_Session_call_number(&call, entry);
     MPIR_Session_call_number(&call, (uint32_t) number);
     MPIR_Session_call_number(&call, (uint32_t) (number >> 32));
-    return MPIR_Session_call_ask(&call, answer);
+    return MPIR_Session_call_query(&call, answer);
 }
 
-/* Those of sets that have been freed: their gates are shut. */
-static int give_back_places(void)
+/* The entries of freed sets: their gates are shut. */
+static int release_entries(void)
 {
     int mpi_errno = MPI_SUCCESS;
     struct pmi_adapt_bcast *board = MPIR_Adapt_board_bcasts();
 
-    for (int place = 0; board && place < PMI_SET_BCASTS_MAX; place++) {
+    for (int entry = 0; board && entry < PMI_SET_BCASTS_MAX; entry++) {
         struct MPIR_Session_answer answer;
-        if (!is_used(place) || __atomic_load_n(&board[place].gate, __ATOMIC_ACQUIRE) != PMI_ADAPT_GATE_SHUT)
+        if (!is_used(entry) || __atomic_load_n(&board[entry].gate, __ATOMIC_ACQUIRE) != PMI_ADAPT_GATE_SHUT)
             continue;
-        mpi_errno = take_turn(place, 0, &answer);
+        mpi_errno = take_turn(entry, 0, &answer);
         if (mpi_errno && answer.code == PMI_SET_UNKNOWN)
-            forget_place(place);
+            release_entry(entry);
         else if (mpi_errno)
             break;
         else
@@ -96,7 +97,7 @@ static int give_back_places(void)
     return mpi_errno;
 }
 
-/* A part that is free, and whose place is, too. */
+/* A part that is free, and whose entry is, too. */
 static int take_part(const char *name, struct part **result)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -104,7 +105,7 @@ static int take_part(const char *name, struct part **result)
 
     for (int pass = 0; pass < 2 && !part; pass++) {
         if (pass == 1)
-            mpi_errno = give_back_places();
+            mpi_errno = release_entries();
         MPIR_ERR_CHECK(mpi_errno);
         for (int i = 0; i < PMI_SET_BCASTS_MAX && !part; i++)
             if (!parts[i].name[0] && !parts[i].busy && !is_used(i))
@@ -112,7 +113,7 @@ static int take_part(const char *name, struct part **result)
     }
     MPIR_ERR_CHKANDJUMP(!part, mpi_errno, MPI_ERR_NO_MEM, "**psetbcasts");
     MPL_strncpy(part->name, name, sizeof(part->name));
-    part->place = (int) (part - parts);
+    part->entry = (int) (part - parts);
     *result = part;
 
   fn_exit:
@@ -122,7 +123,7 @@ static int take_part(const char *name, struct part **result)
 }
 
 /* Counting begins: the gate is true once this has been answered. */
-static int ask_to_join(struct part *part)
+static int query_join(struct part *part)
 {
     int mpi_errno = MPIR_Session_call_prepare();
     struct MPIR_Session_call call;
@@ -130,18 +131,18 @@ static int ask_to_join(struct part *part)
     struct MPIR_Session_set set;
 
     MPIR_ERR_CHECK(mpi_errno);
-    __atomic_store_n(&MPIR_Adapt_board_bcasts()[part->place].count, 0, __ATOMIC_SEQ_CST);
-    counted[part->place] = (struct counted) { 0 };
+    __atomic_store_n(&MPIR_Adapt_board_bcasts()[part->entry].count, 0, __ATOMIC_SEQ_CST);
+    counted[part->entry] = (struct counted) { 0 };
     part->predefined = MPIR_Session_find_predefined(part->name, &set);
     part->epoch = MPIR_Adapt_epoch();
     MPIR_Session_call_begin(&call, PMI_SET_JOIN);
     MPIR_Session_call_operand(&call, part->name);
-    MPIR_Session_call_number(&call, part->place);
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    MPIR_Session_call_number(&call, part->entry);
+    mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
-    uint32_t place = MPIR_Session_answer_number(&answer);
-    MPIR_ERR_CHKANDJUMP(answer.bad || place >= PMI_SET_BCASTS_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
-    part->place = (int) place;
+    uint32_t entry = MPIR_Session_answer_number(&answer);
+    MPIR_ERR_CHKANDJUMP(answer.bad || entry >= PMI_SET_BCASTS_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    part->entry = (int) entry;
 
   fn_exit:
     MPIR_Session_answer_free(&answer);
@@ -169,13 +170,13 @@ static int join(const char *name, struct part **result)
     if (part && is_present(part))
         goto fn_exit;
     if (part) {
-        int place = part->place;        /* its spellings, too, have another meaning */
-        forget_place(place);
+        int entry = part->entry;        /* its spellings, too, have another meaning */
+        release_entry(entry);
     }
     mpi_errno = take_part(name, &part);
     MPIR_ERR_CHECK(mpi_errno);
     part->busy = true;
-    mpi_errno = ask_to_join(part);
+    mpi_errno = query_join(part);
     part->busy = false;
     if (mpi_errno)
         part->name[0] = '\0';
@@ -190,14 +191,14 @@ static int join(const char *name, struct part **result)
 
 /* ---- one call --------------------------------------------------------------------------------------------- */
 
-/* Counts it; its number.  `is_free`: nothing is to be asked, and nothing delivered. */
-static uint64_t count_call(struct pmi_adapt_bcast *place, const struct counted *own, bool * is_free)
+/* Counts it; its number.  `is_free`: there is nothing to query, and nothing to deliver. */
+static uint64_t count_call(struct pmi_adapt_bcast *entry, const struct counted *own, bool * is_free)
 {
-    uint64_t number = place->count + 1;
+    uint64_t number = entry->count + 1;
 
-    __atomic_store_n(&place->count, number, __ATOMIC_RELAXED);
+    __atomic_store_n(&entry->count, number, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    uint64_t gate = __atomic_load_n(&place->gate, __ATOMIC_ACQUIRE);
+    uint64_t gate = __atomic_load_n(&entry->gate, __ATOMIC_ACQUIRE);
     *is_free = number < gate || (gate != PMI_ADAPT_GATE_SHUT && gate <= own->done);
     return number;
 }
@@ -220,17 +221,17 @@ static int take_text(struct MPIR_Session_answer *answer, char *text, int len)
 }
 
 /* In front of the gate.  `replaced`: the name means another set, or none; the call has not been. */
-static int await_turn(int place, uint64_t number, char *text, int len, bool * replaced)
+static int await_turn(int entry, uint64_t number, char *text, int len, bool * replaced)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_answer answer;
 
-    mpi_errno = take_turn(place, number, &answer);
+    mpi_errno = take_turn(entry, number, &answer);
     *replaced = mpi_errno && answer.code == PMI_SET_UNKNOWN;
     bool is_over = mpi_errno ? answer.code == PMI_SET_MEMBER_ENDED : MPIR_Session_answer_number(&answer) == 1;
     if (is_over) {
-        counted[place].done = number;
-        counted[place].given = false;
+        counted[entry].done = number;
+        counted[entry].given = false;
         if (!mpi_errno)
             mpi_errno = take_text(&answer, text, len);
     }
@@ -238,18 +239,18 @@ static int await_turn(int place, uint64_t number, char *text, int len, bool * re
     return *replaced ? MPI_SUCCESS : mpi_errno;
 }
 
-static int give(int place, const char *text)
+static int give(int entry, const char *text)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
 
-    MPIR_ERR_CHKANDJUMP(counted[place].given, mpi_errno, MPI_ERR_PENDING, "**psetpending");
+    MPIR_ERR_CHKANDJUMP(counted[entry].given, mpi_errno, MPI_ERR_PENDING, "**psetpending");
     MPIR_Session_call_begin(&call, PMI_SET_GIVE);
-    MPIR_Session_call_number(&call, place);
+    MPIR_Session_call_number(&call, entry);
     MPIR_Session_call_text(&call, text);
-    mpi_errno = MPIR_Session_call_tell(&call);
+    mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
-    counted[place].given = true;
+    counted[entry].given = true;
 
   fn_exit:
     return mpi_errno;
@@ -257,7 +258,8 @@ static int give(int place, const char *text)
     goto fn_exit;
 }
 
-/* Whatever takes a question.  A set that has been freed may have been replaced by another one of its name. */
+/* The slow path: all cases that need a query.  A set that has been freed may have been replaced by another one of its
+ * name. */
 static int call_slowly(const char *name, char *text, int len, const char *given)
 {
     int mpi_errno = MPI_SUCCESS, result = MPI_SUCCESS;
@@ -269,17 +271,17 @@ static int call_slowly(const char *name, char *text, int len, const char *given)
         MPIR_ERR_CHECK(mpi_errno);
         part->busy = true;
         replaced = false;
-        uint64_t number = count_call(&MPIR_Adapt_board_bcasts()[part->place], &counted[part->place], &is_free);
+        uint64_t number = count_call(&MPIR_Adapt_board_bcasts()[part->entry], &counted[part->entry], &is_free);
         if (!is_free)
-            result = await_turn(part->place, number, text, len, &replaced);
+            result = await_turn(part->entry, number, text, len, &replaced);
         if (!replaced && given) {
-            mpi_errno = give(part->place, given);
+            mpi_errno = give(part->entry, given);
             if (!result)
                 result = mpi_errno;
         }
         part->busy = false;
         if (replaced)
-            forget_place(part->place);
+            release_entry(part->entry);
     }
     mpi_errno = result;
     MPIR_ERR_CHKANDJUMP1(replaced, mpi_errno, MPI_ERR_ARG, "**psetunknown", "**psetunknown %s", name);
@@ -312,10 +314,10 @@ int MPIR_Session_bcast_pset_info_impl(MPIR_Session * session, const char *name, 
     struct part *part = find_part(name);
     struct pmi_adapt_bcast *board = MPIR_Adapt_board_bcasts();
     if (likely(part && board && !given && !part->busy && is_present(part) && name[0])) {
-        count_call(&board[part->place], &counted[part->place], &is_free);
+        count_call(&board[part->entry], &counted[part->entry], &is_free);
         if (likely(is_free))
             goto fn_exit;
-        board[part->place].count--;     /* it is counted below */
+        board[part->entry].count--;     /* it is counted below */
     }
     mpi_errno = call_slowly(name, text, len, given);
     MPIR_ERR_CHECK(mpi_errno);

@@ -1,27 +1,26 @@
 /*
  * Questions about process sets to the step manager, through the node daemon (pmi_adapt_set.h): a call is written and
- * sent, the answer awaited, fetched and read.  Who waits makes progress, and other threads may ask meanwhile.
+ * sent, the answer awaited, fetched and read.  A waiting thread makes progress, and other threads may send queries
+ * meanwhile.
  *
  * Members are uids there and ranks of the present world here.  For processes of the launch these are the same until the
- * world changes; then the step manager is asked once who is in it.  SA1, SE1, SW2.
+ * world changes; then the step manager is queried once for its members.  SA1, SE1, SW2.
  */
 
 #include "session.h"
 #include "adapt.h"
 #include "pmi.h"
+#include "pmi_adapt_calls.h"
 
-/* src/pmi/simple/simple_pmi_adapt.h */
-#define ANSWER_LINE_MAX 1024
 #define MEMBERS_MAX (1 << 20)   /* of a set */
-#define LOOKS_PER_PROGRESS 8
-int PMIU_Adapt_ask(const char *line, int length, char answer[ANSWER_LINE_MAX]);
+#define POLLS_PER_PROGRESS 8
 
 int MPIR_Session_check_manager(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
     MPIR_ERR_CHKANDJUMP(!MPIR_Session_has_daemon(), mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetmanager");
-    MPIR_ERR_CHKANDJUMP(!MPIR_Adapt_has_joined() && !MPIR_Session_may_ask(), mpi_errno,
+    MPIR_ERR_CHKANDJUMP(!MPIR_Adapt_has_joined() && !MPIR_Session_may_query(), mpi_errno,
                         MPI_ERR_UNSUPPORTED_OPERATION, "**psetjoining");
 
   fn_exit:
@@ -63,9 +62,10 @@ static int rank_of(uint32_t uid)
     const struct member *found;
 
     /* a job that changes through sets has no windows */
-    uint32_t places = MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF ? MPID_SESSION_PLACES : (uint32_t) MPIR_Process.size;
+    uint32_t n_lpids = MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF ?
+        MPID_SESSION_LPIDS_MAX : (uint32_t) MPIR_Process.size;
     if (world.epoch == 0)
-        return uid < places ? (int) uid : -1;
+        return uid < n_lpids ? (int) uid : -1;
     found = bsearch(&wanted, world.members, world.size, sizeof(wanted), compare_members);
     return found ? found->rank : -1;
 }
@@ -85,7 +85,7 @@ static void take_world(unsigned epoch, uint32_t * uids, struct member *members, 
     world.members = members;
 }
 
-/* Others may ask meanwhile, and then do so twice. */
+/* Others may query meanwhile, and then do so twice. */
 static int learn_world(unsigned epoch)
 {
     int mpi_errno = MPI_SUCCESS, n = 0;
@@ -99,7 +99,7 @@ static int learn_world(unsigned epoch)
     MPIR_Session_call_begin(&call, PMI_SET_LOOK);
     MPIR_Session_call_text(&call, text);
     MPIR_Session_call_number(&call, false);     /* state */
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     uids = MPL_malloc(MPIR_Process.size * sizeof(*uids), MPL_MEM_OTHER);
     members = MPL_malloc(MPIR_Process.size * sizeof(*members), MPL_MEM_OTHER);
@@ -135,19 +135,19 @@ static int know_world(void)
     return epoch == world.epoch ? MPI_SUCCESS : learn_world(epoch);
 }
 
-/* ---- what is asked ------------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------- */
 
 static void append(struct MPIR_Session_call *call, const void *bytes, size_t n)
 {
-    if (call->used + n > call->room) {
-        size_t room = MPL_MAX(2 * call->room, call->used + n + 256);
-        unsigned char *more = MPL_realloc(call->bytes, room, MPL_MEM_OTHER);
+    if (call->used + n > call->capacity) {
+        size_t capacity = MPL_MAX(2 * call->capacity, call->used + n + 256);
+        unsigned char *more = MPL_realloc(call->bytes, capacity, MPL_MEM_OTHER);
         if (!more) {
             call->failed = true;
             return;
         }
         call->bytes = more;
-        call->room = room;
+        call->capacity = capacity;
     }
     memcpy(call->bytes + call->used, bytes, n);
     call->used += n;
@@ -265,8 +265,8 @@ static int send_call(const struct MPIR_Session_call *call, uint32_t id, bool ans
     for (size_t at = 0; at < call->used && !mpi_errno; at += PMI_SET_LINE_MAX) {
         size_t n = MPL_MIN(call->used - at, PMI_SET_LINE_MAX);
         write_hex(hex, call->bytes + at, n);
-        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_set_call id=%u more=%d %s call=%s", id, at + n < call->used, how,
-                                           hex);
+        mpi_errno = MPIR_Adapt_notify_proxy("cmd=adapt_set_call id=%u more=%d %s call=%s", id, at + n < call->used, how,
+                                            hex);
     }
     return mpi_errno;
 }
@@ -275,12 +275,12 @@ static int send_call(const struct MPIR_Session_call *call, uint32_t id, bool ans
 static int fetch_part(uint32_t id, struct MPIR_Session_answer *answer, size_t * total)
 {
     int mpi_errno = MPI_SUCCESS;
-    char line[128], part[ANSWER_LINE_MAX];
+    char line[128], part[PMIU_ADAPT_LINE_MAX];
     unsigned char *bytes;
 
     int length = snprintf(line, sizeof(line), "cmd=adapt_set_fetch id=%u at=%zu\n", id, answer->used);
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-    int failed = PMIU_Adapt_ask(line, length, part);
+    int failed = PMIU_Adapt_query(line, length, part);
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
     MPIR_ERR_CHKANDJUMP(failed || sscanf(part, "cmd=adapt_set_part bytes=%zu", total) != 1, mpi_errno,
                         MPI_ERR_OTHER, "**adaptdaemon");
@@ -315,17 +315,17 @@ static int fetch(uint32_t id, struct MPIR_Session_answer *answer)
 /* From the board: whether it was there. */
 static bool take_from_board(uint32_t id, struct MPIR_Session_answer *answer)
 {
-    struct pmi_adapt_answer *places = MPIR_Adapt_board_answers();
+    struct pmi_adapt_answer *replies = MPIR_Adapt_board_answers();
 
     for (int i = 0; i < PMI_SET_ANSWERS; i++) {
-        if (__atomic_load_n(&places[i].id, __ATOMIC_ACQUIRE) != id)
+        if (__atomic_load_n(&replies[i].id, __ATOMIC_ACQUIRE) != id)
             continue;
-        size_t n = MPL_MIN(places[i].bytes, PMI_SET_ANSWER_MAX);
+        size_t n = MPL_MIN(replies[i].bytes, PMI_SET_ANSWER_MAX);
         answer->bytes = MPL_malloc(MPL_MAX(n, 1), MPL_MEM_OTHER);
         if (answer->bytes)
-            memcpy(answer->bytes, places[i].data, n);
+            memcpy(answer->bytes, replies[i].data, n);
         answer->used = answer->bytes ? n : 0;
-        __atomic_store_n(&places[i].id, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&replies[i].id, 0, __ATOMIC_RELEASE);
         return true;
     }
     return false;
@@ -368,7 +368,7 @@ static int error_of(struct MPIR_Session_answer *answer)
 /* By the library's critical section: calls not answered yet; those that may wait for others apart. */
 static int under_way[2];
 
-bool MPIR_Session_call_has_room(const struct MPIR_Session_call *call)
+bool MPIR_Session_call_has_capacity(const struct MPIR_Session_call *call)
 {
     return under_way[call->waits] < PMI_SET_CALLS_MAX / 2;
 }
@@ -436,7 +436,7 @@ int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_a
     goto fn_exit;
 }
 
-int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_answer *answer)
+int MPIR_Session_call_query(struct MPIR_Session_call *call, struct MPIR_Session_answer *answer)
 {
     int mpi_errno = MPIR_Session_check_manager();
     struct MPIR_Session_sent sent;
@@ -444,14 +444,14 @@ int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_an
     bool complete = false;
 
     memset(answer, 0, sizeof(*answer));
-    while (answered && !mpi_errno && !MPIR_Session_call_has_room(call))
+    while (answered && !mpi_errno && !MPIR_Session_call_has_capacity(call))
         mpi_errno = MPIR_Adapt_board_await_answer(answered, __atomic_load_n(answered, __ATOMIC_ACQUIRE));
     if (mpi_errno)
         MPIR_Session_call_free(call);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_send(call, &sent);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!call->rests)
+    if (!call->is_slow)
         mpi_errno = MPIR_Adapt_board_spin_for_answer(sent.answered, sent.seen);
     MPIR_ERR_CHECK(mpi_errno);
     while (true) {
@@ -470,7 +470,7 @@ int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_an
     goto fn_exit;
 }
 
-int MPIR_Session_call_say(struct MPIR_Session_call *call)
+int MPIR_Session_call_post(struct MPIR_Session_call *call)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -485,10 +485,10 @@ int MPIR_Session_call_say(struct MPIR_Session_call *call)
     goto fn_exit;
 }
 
-int MPIR_Session_call_tell(struct MPIR_Session_call *call)
+int MPIR_Session_call_notify(struct MPIR_Session_call *call)
 {
     struct MPIR_Session_answer answer;
-    int mpi_errno = MPIR_Session_call_ask(call, &answer);
+    int mpi_errno = MPIR_Session_call_query(call, &answer);
 
     if (!mpi_errno)
         MPIR_Session_answer_free(&answer);
@@ -566,7 +566,7 @@ void MPIR_Session_made_release(struct MPIR_Session_made *made)
     MPL_free(made);
 }
 
-/* What is told of a set; `lasts`: it may be remembered. */
+/* The data of a set; `lasts`: it may be cached. */
 static int read_made(struct MPIR_Session_answer *answer, struct MPIR_Session_made *made, bool * lasts)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -582,14 +582,14 @@ static int read_made(struct MPIR_Session_answer *answer, struct MPIR_Session_mad
         MPIR_Session_answer_text(answer, i < 2 ? made->operands[i] : rest, PMI_SET_NAME_MAX);
     made->ranks = MPIR_Session_answer_members(answer, &made->size);
     MPIR_ERR_CHKANDJUMP(answer->bad || !made->ranks, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
-    mpi_errno = MPIR_Session_take_cards(answer);
+    mpi_errno = MPIR_Session_insert_bcs(answer);
     MPIR_ERR_CHECK(mpi_errno);
     uint32_t how_long = MPIR_Session_answer_number(answer);
     *lasts = how_long != PMI_SET_LASTS_NOT;
     made->state_lasts = how_long == PMI_SET_LASTS;
     MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
     for (int i = 0; i < made->size; i++) {
-        made->holds_me = made->holds_me || made->ranks[i] == MPIR_Session_place();
+        made->holds_me = made->holds_me || made->ranks[i] == MPIR_Session_lpid();
         if (made->ranks[i] < 0)
             made->state = PMI_SET_ENDED;
     }
@@ -600,9 +600,9 @@ static int read_made(struct MPIR_Session_answer *answer, struct MPIR_Session_mad
     goto fn_exit;
 }
 
-/* `name`: as it was asked for; NULL: as it is told. */
-static int take_look(struct MPIR_Session_answer *answer, const char *name, struct MPIR_Session_stamp stamp,
-                     struct MPIR_Session_made **result)
+/* `name`: as in the query; NULL: as in the reply. */
+static int read_lookup(struct MPIR_Session_answer *answer, const char *name, struct MPIR_Session_stamp stamp,
+                       struct MPIR_Session_made **result)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_made *made = MPL_calloc(1, sizeof(*made), MPL_MEM_OTHER);
@@ -613,7 +613,7 @@ static int take_look(struct MPIR_Session_answer *answer, const char *name, struc
     mpi_errno = read_made(answer, made, &lasts);
     MPIR_ERR_CHECK(mpi_errno);
     if (lasts)
-        MPIR_Session_remember(name ? name : made->name, made, stamp);
+        MPIR_Session_cache_store(name ? name : made->name, made, stamp);
 
   fn_exit:
     *result = made;
@@ -624,14 +624,14 @@ static int take_look(struct MPIR_Session_answer *answer, const char *name, struc
     goto fn_exit;
 }
 
-int MPIR_Session_take_looks(struct MPIR_Session_answer *answer, uint32_t n, struct MPIR_Session_stamp stamp)
+int MPIR_Session_cache_lookups(struct MPIR_Session_answer *answer, uint32_t n, struct MPIR_Session_stamp stamp)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_made *made;
 
     MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
     for (; n > 0; n--) {
-        mpi_errno = take_look(answer, NULL, stamp, &made);
+        mpi_errno = read_lookup(answer, NULL, stamp, &made);
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_Session_made_release(made);
     }
@@ -642,7 +642,7 @@ int MPIR_Session_take_looks(struct MPIR_Session_answer *answer, uint32_t n, stru
     goto fn_exit;
 }
 
-static int ask_look(const char *name, bool state_matters, struct MPIR_Session_made **result)
+static int query_lookup(const char *name, bool state_matters, struct MPIR_Session_made **result)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
@@ -656,9 +656,9 @@ static int ask_look(const char *name, bool state_matters, struct MPIR_Session_ma
     MPIR_Session_call_begin(&call, PMI_SET_LOOK);
     MPIR_Session_call_text(&call, name);
     MPIR_Session_call_number(&call, state_matters);
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = take_look(&answer, name, stamp, result);
+    mpi_errno = read_lookup(&answer, name, stamp, result);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -668,19 +668,19 @@ static int ask_look(const char *name, bool state_matters, struct MPIR_Session_ma
     goto fn_exit;
 }
 
-/* Whoever waits by looking again and again makes progress now and then: others may need that before what it waits for
+/* A polling caller makes progress now and then: others may need that before what it waits for
  * can come.  A question makes progress itself. */
-int MPIR_Session_look(const char *name, bool state_matters, struct MPIR_Session_made **result)
+int MPIR_Session_lookup(const char *name, bool state_matters, struct MPIR_Session_made **result)
 {
-    static unsigned looks;
+    static unsigned polls;
     int mpi_errno = MPI_SUCCESS;
 
-    if (++looks % LOOKS_PER_PROGRESS == 0)
+    if (++polls % POLLS_PER_PROGRESS == 0)
         mpi_errno = MPID_Progress_test(NULL);
-    *result = mpi_errno ? NULL : MPIR_Session_recall(name, state_matters);
+    *result = mpi_errno ? NULL : MPIR_Session_cache_find(name, state_matters);
     MPIR_ERR_CHECK(mpi_errno);
     if (!*result)
-        mpi_errno = ask_look(name, state_matters, result);
+        mpi_errno = query_lookup(name, state_matters, result);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -698,7 +698,7 @@ int MPIR_Session_list_made(uint32_t * serial, void (*take_name) (void *state, co
 
     MPIR_Session_call_begin(&call, PMI_SET_LIST);
     MPIR_Session_call_number(&call, *serial);
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     *serial = MPIR_Session_answer_number(&answer);
     uint32_t n = MPIR_Session_answer_number(&answer);

@@ -3,8 +3,9 @@
  *
  * The id of a new communicator is agreed on by its group alone, in messages on the parent communicator that carry the
  * string and a tag made of it (session_agree.c).  All processes of the launch together use MPI_COMM_WORLD's own tables,
- * which are made for it if they are not there yet; others meet pair by pair (session_contact.c), and from then on talk
- * over the network.  Processes of different start groups do all that over a communicator of their own, the bridge.
+ * which are made for it if they are not there yet; others have a rendezvous pair by pair (session_contact.c), and
+ * from then on communicate over the network.  Processes of different start groups do all that over a communicator of
+ * their own, the bridge.
  */
 
 #include "session.h"
@@ -47,14 +48,14 @@ static int create_group(MPIR_Comm * parent, MPIR_Group * group, const char *stri
     return mpi_errno;
 }
 
-/* Of a group whose members were not all started with the launch.  `first_round`: of its meetings. */
+/* Of a group whose members were not all started with the launch.  `first_round`: of its rendezvous. */
 static int make_apart(MPIR_Group * group, const char *stringtag, int first_round, MPIR_Comm ** comm)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *bridge;
     bool has_met;
 
-    mpi_errno = MPIR_Session_meet_apart(group, stringtag, first_round, &has_met);
+    mpi_errno = MPIR_Session_rendezvous_apart(group, stringtag, first_round, &has_met);
     MPIR_ERR_CHECK(mpi_errno);
     lock_init();
     mpi_errno = MPID_Session_bridge(&bridge);
@@ -71,7 +72,7 @@ static int make_apart(MPIR_Group * group, const char *stringtag, int first_round
     goto fn_exit;
 }
 
-/* Its group is looked at by those who make a communicator of a part of it. */
+/* Its group is read by threads that make a communicator of a part of it. */
 static int take_parent(MPIR_Comm ** parent)
 {
     int mpi_errno = MPID_Session_parent(parent);
@@ -98,7 +99,7 @@ static int parent_of(const MPIR_Group * group, MPIR_Comm ** parent)
     MPIR_ERR_CHECK(mpi_errno);
     *parent = NULL;
     while (!*parent) {
-        mpi_errno = MPIR_Session_meet(group, &all_met);
+        mpi_errno = MPIR_Session_rendezvous(group, &all_met);
         MPIR_ERR_CHECK(mpi_errno);
         /* the thread that makes the world has this lock meanwhile */
         lock_init();
@@ -126,7 +127,7 @@ static int check_group(const MPIR_Group * group)
     goto fn_exit;
 }
 
-/* Of a group of several; `first_round`: of its meetings. */
+/* Of a group of several; `first_round`: of its rendezvous. */
 static int make_of_group(MPIR_Group * group, const char *stringtag, int first_round, MPIR_Comm ** comm)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -159,7 +160,7 @@ static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm *
     MPIR_ERR_CHECK(mpi_errno);
     if (group->size == 1) {
         /* nobody else is concerned, also not by an adaptation */
-        mpi_errno = MPIR_Session_meet_oneself();
+        mpi_errno = MPIR_Session_rendezvous_self();
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Comm_dup_impl(MPIR_Process.comm_self, comm);
         MPIR_ERR_CHECK(mpi_errno);

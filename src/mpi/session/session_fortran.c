@@ -1,4 +1,4 @@
-/* See mpir_pset_fortran.h.  What C is given is checked there; here is only what has to be so for a copy to be made. */
+/* See mpir_pset_fortran.h.  The arguments are checked in C; here are only the checks for the copy. */
 
 #include "session.h"
 #include "mpir_pset_fortran.h"
@@ -45,7 +45,7 @@ static void pad(char *padded, int length, const char *text)
     memset(padded + used, ' ', length - used);
 }
 
-/* The first n of the names, of which Fortran has room for that many. */
+/* The first n of the names, for which Fortran has space. */
 static void give_names(char *output, int output_len, char (*names)[MPI_MAX_PSET_NAME_LEN], int n)
 {
     for (int i = 0; i < n; i++)
@@ -55,14 +55,14 @@ static void give_names(char *output, int output_len, char (*names)[MPI_MAX_PSET_
 int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input, int ninput, MPI_Info info,
                                  char *output, int *noutput, int input_len, int output_len)
 {
-    int room = MPL_MAX(MPL_MIN(*noutput, PMI_SET_OPERANDS_MAX), 0);
+    int capacity = MPL_MAX(MPL_MIN(*noutput, PMI_SET_OPERANDS_MAX), 0);
     char **names = MPIR_Fortran_copy_texts(input, ninput, input_len);
-    char (*made)[MPI_MAX_PSET_NAME_LEN] = MPL_calloc(room + 1, sizeof(*made), MPL_MEM_OTHER);
-    int error = MPI_ERR_NO_MEM, n = room;
+    char (*made)[MPI_MAX_PSET_NAME_LEN] = MPL_calloc(capacity + 1, sizeof(*made), MPL_MEM_OTHER);
+    int error = MPI_ERR_NO_MEM, n = capacity;
 
     if (names && made) {
         error = PMPIX_Session_pset_op(session, op, (const char *const *) names, ninput, info, made, &n);
-        give_names(output, output_len, made, MPL_MIN(room, error ? 1 : n));
+        give_names(output, output_len, made, MPL_MIN(capacity, error ? 1 : n));
         if (!error)
             *noutput = n;
     }
@@ -74,14 +74,14 @@ int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input,
 int MPIR_Session_get_pset_op_fortran(MPI_Session session, const char *coll_pset, const char *pset_name, int *op,
                                      char *output, int *noutput, int output_len)
 {
-    int n = MPL_MAX(MPL_MIN(*noutput, PMI_SET_OPERANDS_MAX), 0), room = n;
-    char (*open)[MPI_MAX_PSET_NAME_LEN] = MPL_calloc(room + 1, sizeof(*open), MPL_MEM_OTHER);
+    int n = MPL_MAX(MPL_MIN(*noutput, PMI_SET_OPERANDS_MAX), 0), capacity = n;
+    char (*open)[MPI_MAX_PSET_NAME_LEN] = MPL_calloc(capacity + 1, sizeof(*open), MPL_MEM_OTHER);
     int error = MPI_ERR_NO_MEM;
 
     if (open)
         error = PMPIX_Session_get_pset_op(session, coll_pset, pset_name, op, open, &n);
     if (!error) {
-        give_names(output, output_len, open, MPL_MIN(room, n));
+        give_names(output, output_len, open, MPL_MIN(capacity, n));
         *noutput = n;
     }
     MPL_free(open);
@@ -118,14 +118,14 @@ int MPIR_Session_iget_pset_data_fortran(MPI_Session session, const char *coll_ps
 int MPIR_Session_bcast_pset_info_fortran(MPI_Session session, const char *pset_name, char *text, int length,
                                          int primary, int text_len)
 {
-    int room = MPL_MIN(length, text_len), used = primary ? length_of(text, MPL_MAX(room, 0)) : 0;
-    char few[256], *copy = room < (int) sizeof(few) ? few : MPL_malloc((size_t) room + 1, MPL_MEM_OTHER);
+    int capacity = MPL_MIN(length, text_len), used = primary ? length_of(text, MPL_MAX(capacity, 0)) : 0;
+    char few[256], *copy = capacity < (int) sizeof(few) ? few : MPL_malloc((size_t) capacity + 1, MPL_MEM_OTHER);
     int error = MPI_ERR_NO_MEM;
 
     if (copy) {
         memcpy(copy, text, used);
         copy[used] = '\0';
-        error = PMPIX_Session_bcast_pset_info(session, pset_name, copy, room + 1, primary);
+        error = PMPIX_Session_bcast_pset_info(session, pset_name, copy, capacity + 1, primary);
         pad(text, text_len, copy);
     }
     if (copy != few)

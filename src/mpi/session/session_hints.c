@@ -6,25 +6,25 @@
 #include "session.h"
 
 /* NULL: nobody decides. */
-int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * hints, MPIR_Info ** told)
+int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * hints, MPIR_Info ** result)
 {
     int mpi_errno = MPIR_Session_check(session);
     struct MPIR_Session_call call = { 0 };
     struct MPIR_Session_answer answer = { 0 };
 
-    *told = NULL;
+    *result = NULL;
     MPIR_ERR_CHECK(mpi_errno);
     if (!MPIR_Session_has_daemon())
         goto fn_exit;
     MPIR_Session_call_begin(&call, PMI_SET_HINTS);
     mpi_errno = MPIR_Session_call_data(&call, hints);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_note_dynamic();
     if (MPIR_Session_answer_number(&answer) == 0)
         goto fn_exit;
-    mpi_errno = MPIR_Session_read_data(&answer, told);
+    mpi_errno = MPIR_Session_read_data(&answer, result);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -1,8 +1,9 @@
 /*
- * Questions that are answered while the program goes on: progress looks whether the count of answers has changed,
+ * Queries that get their reply while the program goes on: progress polls whether the count of replies has changed,
  * fetches the answer and completes the request.  MPIX_Session_iget_pset_data (SD2), and those of session_request.c.
  *
- * Owned by whichever thread holds the library's critical section.  What is under way is bounded by session_call.c.
+ * Owned by whichever thread holds the library's critical section.  The number of queries under way is bounded by
+ * session_call.c.
  */
 
 #include "session.h"
@@ -29,19 +30,19 @@ static void complete(struct later *later, struct MPIR_Session_answer *answer, in
     MPIR_Request_complete(later->request);
 }
 
-static int look(int *made_progress)
+static int poll_requests(int *made_progress)
 {
     struct MPIR_Session_answer answer;
     bool is_complete;
 
-    for (struct later ** place = &under_way; *place;) {
-        struct later *later = *place;
+    for (struct later ** cursor = &under_way; *cursor;) {
+        struct later *later = *cursor;
         int mpi_errno = MPIR_Session_call_test(&later->sent, &answer, &is_complete);
         if (!is_complete) {
-            place = &later->next;
+            cursor = &later->next;
             continue;
         }
-        *place = later->next;
+        *cursor = later->next;
         complete(later, &answer, mpi_errno);
         MPL_free(later);
         *made_progress = 1;
@@ -51,13 +52,13 @@ static int look(int *made_progress)
     return MPI_SUCCESS;
 }
 
-/* The library's progress looks from now on. */
+/* The library's progress polls from now on. */
 static int await(struct later *later)
 {
     int mpi_errno = MPI_SUCCESS;
 
     if (hook_id < 0)
-        mpi_errno = MPIR_Progress_hook_register(look, &hook_id);
+        mpi_errno = MPIR_Progress_hook_register(poll_requests, &hook_id);
     MPIR_ERR_CHECK(mpi_errno);
     later->next = under_way;
     under_way = later;
@@ -69,19 +70,19 @@ static int await(struct later *later)
     goto fn_exit;
 }
 
-int MPIR_Session_ask_later(struct MPIR_Session_call *call,
-                           int (*take) (struct MPIR_Session_answer * answer, void *state), void *state,
-                           MPIR_Request ** request)
+int MPIR_Session_call_start(struct MPIR_Session_call *call,
+                            int (*take) (struct MPIR_Session_answer * answer, void *state), void *state,
+                            MPIR_Request ** request)
 {
     int mpi_errno = MPI_SUCCESS;
     struct later *later = MPL_calloc(1, sizeof(*later), MPL_MEM_OTHER);
     MPIR_Request *req = MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
 
     call->waits = true;
-    if (!later || !req || !MPIR_Session_call_has_room(call))
+    if (!later || !req || !MPIR_Session_call_has_capacity(call))
         MPIR_Session_call_free(call);
     MPIR_ERR_CHKANDJUMP(!later || !req || !state, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    MPIR_ERR_CHKANDJUMP(!MPIR_Session_call_has_room(call), mpi_errno, MPI_ERR_NO_MEM, "**psetigets");
+    MPIR_ERR_CHKANDJUMP(!MPIR_Session_call_has_capacity(call), mpi_errno, MPI_ERR_NO_MEM, "**psetigets");
     mpi_errno = MPIR_Session_call_send(call, &later->sent);
     MPIR_ERR_CHECK(mpi_errno);
     later->take = take;
@@ -89,7 +90,7 @@ int MPIR_Session_ask_later(struct MPIR_Session_call *call,
     later->request = req;
     MPIR_Request_add_ref(req);
     mpi_errno = await(later);
-    MPIR_Assert(mpi_errno == MPI_SUCCESS);      /* there is a place for one hook more than the library has */
+    MPIR_Assert(mpi_errno == MPI_SUCCESS);      /* there is a slot for one hook more than the library has */
     *request = req;
 
   fn_exit:
@@ -132,7 +133,7 @@ int MPIR_Session_iget_pset_data_impl(MPIR_Session * session, const char *coll_ps
     iget = MPL_malloc(sizeof(*iget), MPL_MEM_OTHER);
     if (iget)
         iget->data = data;
-    mpi_errno = MPIR_Session_ask_later(&call, take_data, iget, request);
+    mpi_errno = MPIR_Session_call_start(&call, take_data, iget, request);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

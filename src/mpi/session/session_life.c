@@ -2,7 +2,7 @@
  * How long the library lives in a process that uses sessions, and what of the world it has.  SX1, SX2, SX8.
  *
  * A first session is local: the network endpoint is opened, but nobody is spoken to.  The world, that is, everybody's
- * addresses and the host's shared memory, is joined when MPI_Init or a communicator over all processes asks for it.
+ * addresses and the host's shared memory, is joined when MPI_Init or a communicator over all processes needs it.
  *
  * When the last session (or MPI_Finalize) has ended, the library is parked: everything stays, endpoint, addresses and
  * the world if it was joined, because others may still use this process' address, and because a next session may come;
@@ -20,12 +20,9 @@
 #include "adapt_error_classes.h"
 #include "mpi_init.h"
 #include "pmi.h"
+#include "pmi_adapt_calls.h"
 
 /* src/pmi/simple/simple_pmi_adapt.h */
-int PMIU_Adapt_barrier_enter(void);
-int PMIU_Adapt_barrier_test(bool * is_over);
-int PMIU_Adapt_keep(void);
-bool PMIU_Adapt_has_manager(void);
 
 #define HIDDEN (1 << 24)        /* more references than there can be */
 #define WORLD_PAUSE_US 100
@@ -39,9 +36,9 @@ static bool world_ended;
 static bool async_ended;        /* the progress thread of the world model */
 static bool over;               /* the connection to the process manager is closed */
 
-/* Our daemon is told in a line, without an answer, other launchers would not understand it.  The variable may be
+/* Our proxy is notified in a line, without a reply; other launchers would not understand it.  The variable may be
  * inherited by accident, from a job in which another launcher has started this process. */
-static bool look_for_daemon(void)
+static bool detect_daemon(void)
 {
     if (MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF || !getenv(PMI_ADAPT_ENV))
         return MPIR_Adapt.control != NULL;
@@ -83,7 +80,7 @@ bool MPIR_Session_has_daemon(void)
 bool MPIR_Session_find_daemon(void)
 {
     if (!used && !found_daemon)
-        found_daemon = look_for_daemon();
+        found_daemon = detect_daemon();
     return MPIR_Session_has_daemon();
 }
 
@@ -101,9 +98,9 @@ int MPIR_Session_begin(void)
     if (!used) {
         used = true;
         MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-        has_daemon = look_for_daemon();
+        has_daemon = detect_daemon();
         if (has_daemon)         /* so that its end is a failure, however soon it comes */
-            MPIR_Adapt_tell_daemon("cmd=adapt_resumed");
+            MPIR_Adapt_notify_proxy("cmd=adapt_resumed");
         MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         if (!has_daemon)
             atexit(finalize_pmi);
@@ -141,7 +138,7 @@ bool MPIR_Session_resume(void)
     }
     parked = false;
     if (has_daemon)
-        MPIR_Adapt_tell_daemon("cmd=adapt_resumed");
+        MPIR_Adapt_notify_proxy("cmd=adapt_resumed");
     set_locks(true);
     MPL_atomic_store_int(&MPIR_Process.mpich_state, MPICH_MPI_STATE__INITIALIZED);
     return true;
@@ -175,7 +172,7 @@ bool MPIR_Session_park(void)
     MPID_Session_drain();
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     if (has_daemon)
-        MPIR_Adapt_tell_daemon("cmd=adapt_parked");
+        MPIR_Adapt_notify_proxy("cmd=adapt_parked");
     MPL_atomic_store_int(&MPIR_Process.mpich_state, MPICH_MPI_STATE__UNINITIALIZED);
     parked = true;
     return true;
@@ -202,7 +199,7 @@ int MPIR_Session_check_over(void)
 }
 
 /* Whether a process has ended, so that the barrier will not. */
-static int look_after_others(struct MPIR_Session_watch *watch, bool * ended)
+static int watch_others(struct MPIR_Session_watch *watch, bool * ended)
 {
     *ended = false;
     /* mpiexec ends all that join if one of them ends */
@@ -228,7 +225,7 @@ static int pass_barrier(struct MPIR_Session_watch *watch)
         mpi_errno = MPID_Progress_test(NULL);
         MPIR_ERR_CHECK(mpi_errno);
         if (watch)
-            mpi_errno = look_after_others(watch, &ended);
+            mpi_errno = watch_others(watch, &ended);
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_ERR_CHKANDJUMP(ended, mpi_errno, MPI_ERR_PROC_ABORTED, "**sessionmemberended");
         MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -242,13 +239,13 @@ static int pass_barrier(struct MPIR_Session_watch *watch)
     goto fn_exit;
 }
 
-/* A process that opened a session first has not passed the barrier that MPI_Init begins with.  Who waits here goes on
- * sending what others still wait for. */
+/* A process that opened a session first has not passed the barrier that MPI_Init begins with.  A process that waits
+ * here goes on sending what others still wait for. */
 static int barrier(void)
 {
     struct MPIR_Session_watch watch = { 0 };
 
-    /* what the watch asks through: to open it takes answers, among which the barrier's end may come */
+    /* the call channel of the watch: to open it takes replies, among which the barrier's end may come */
     if (MPIR_Session_has_daemon())
         MPIR_Adapt_board_answered();
     return pass_barrier(&watch);
@@ -296,11 +293,11 @@ int MPIR_Session_join_world(void)
     world_coming = true;
     mpi_errno = await_everybody();
     if (!mpi_errno) {
-        /* all have come, so that the world will be there: nobody needs to meet anybody any more */
-        MPIR_Session_stop_meetings(true);
+        /* all have come, so that the world will be there: nobody needs a rendezvous any more */
+        MPIR_Session_stop_rendezvous(true);
         mpi_errno = MPIR_init_comm_world();
         if (mpi_errno)
-            MPIR_Session_stop_meetings(false);
+            MPIR_Session_stop_rendezvous(false);
     }
     world_coming = false;
     MPIR_ERR_CHECK(mpi_errno);
@@ -324,7 +321,7 @@ int MPIR_Session_join_world_at_init(void)
 int MPIR_Session_world_opened(void)
 {
     world_open = true;
-    set_locks(true);            /* as it asked for: it may have come after a session without */
+    set_locks(true);            /* as requested: it may have come after a session without */
     show_world(true);
     /* a spawned process whose first session came before MPI_Init */
     return used && MPIR_Process.has_parent && !MPIR_Process.comm_parent ?

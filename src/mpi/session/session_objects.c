@@ -1,9 +1,9 @@
 /*
- * Objects and their sessions.  SX7: a group knows the session that it was asked of, a communicator that of its group,
- * and whatever is made of these has it from them, so windows and files have it from their communicators.  Objects of
- * the world model are of no session.  SX9: windows and files over a group.
+ * Objects and their sessions.  SX7: a group knows the session that it was requested from, a communicator that of its
+ * group, and whatever is made of these has it from them, so windows and files have it from their communicators.
+ * Objects of the world model are of no session.  SX9: windows and files over a group.
  *
- * No state.  What becomes of the objects that a session leaves is in src/mpi/adapt/adapt_release.c.
+ * No state.  The end of the objects that a session leaves is in src/mpi/adapt/adapt_release.c.
  */
 
 #include "session.h"

@@ -1,7 +1,7 @@
 /*
- * What a session was opened with: its info, thread level and error handler, and how its functions end with an error.
- * SX3: SI4, SE1.  The list of open sessions is under MPIR_init_lock's sister `lock`, because MPII_Init_thread and
- * MPII_Finalize hold that one themselves.
+ * The arguments of MPI_Session_init: info, thread level and error handler; and how functions of a session end with an
+ * error.  SX3: SI4, SE1.  The list of open sessions is under MPIR_init_lock's sister `lock`, because MPII_Init_thread
+ * and MPII_Finalize hold that one themselves.
  */
 
 #include "session.h"
@@ -34,13 +34,13 @@ static const struct {
 #define N_LEVELS ((int) (sizeof(levels) / sizeof(levels[0])))
 
 /* Under the lock. */
-static struct open_session **place_of(const MPIR_Session * session)
+static struct open_session **entry_of(const MPIR_Session * session)
 {
-    struct open_session **place = &sessions;
+    struct open_session **cursor = &sessions;
 
-    while (*place && (*place)->session != session)
-        place = &(*place)->next;
-    return place;
+    while (*cursor && (*cursor)->session != session)
+        cursor = &(*cursor)->next;
+    return cursor;
 }
 
 int MPIR_Session_check(const MPIR_Session * session)
@@ -48,7 +48,7 @@ int MPIR_Session_check(const MPIR_Session * session)
     int mpi_errno = MPI_SUCCESS;
 
     MPL_initlock_lock(&lock);
-    bool open = *place_of(session) != NULL;
+    bool open = *entry_of(session) != NULL;
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHKANDJUMP(!open, mpi_errno, MPI_ERR_SESSION, "**sessionfinalized");
 
@@ -72,13 +72,13 @@ int MPIR_Session_get_oldest_impl(MPI_Session * oldest)
 unsigned MPIR_Session_number(const MPIR_Session * session)
 {
     MPL_initlock_lock(&lock);
-    const struct open_session *entry = *place_of(session);
+    const struct open_session *entry = *entry_of(session);
     unsigned number = entry ? entry->number : 0;
     MPL_initlock_unlock(&lock);
     return number;
 }
 
-/* The level asked for; a program that does not ask, or for what there is not, gets all there is. */
+/* The level requested; a program that requests none, or one that is not available, gets the highest. */
 static int wanted_level(MPIR_Info * info)
 {
     char value[MPI_MAX_INFO_VAL + 1];
@@ -188,9 +188,9 @@ int MPIR_Session_finalize_impl(MPIR_Session * session_ptr)
     int mpi_errno = MPI_SUCCESS;
 
     MPL_initlock_lock(&lock);
-    struct open_session **place = place_of(session_ptr), *entry = *place;
+    struct open_session **cursor = entry_of(session_ptr), *entry = *cursor;
     if (entry)
-        *place = entry->next;
+        *cursor = entry->next;
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHKANDJUMP(!entry, mpi_errno, MPI_ERR_SESSION, "**sessionfinalized");
 
@@ -218,7 +218,7 @@ int MPIR_Session_get_info_impl(MPIR_Session * session_ptr, MPIR_Info ** info_p_p
 
     MPIR_ERR_CHECK(mpi_errno);
     MPL_initlock_lock(&lock);
-    mpi_errno = MPIR_Info_dup_impl((*place_of(session_ptr))->info, info_p_p);
+    mpi_errno = MPIR_Info_dup_impl((*entry_of(session_ptr))->info, info_p_p);
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_leaves(&leaves);

@@ -1,5 +1,5 @@
 /*
- * Operations on process sets that change who is there, which the program asks for: the step manager answers when they
+ * Operations on process sets that change who is there, which the program requests: the step manager replies when they
  * have been done, or that they are not granted.  And which operation is open.  SC5, SC6, SE1.
  */
 
@@ -36,7 +36,8 @@ static int get_number(MPIR_Info * info, const char *key, bool must, uint32_t * n
     if (!flag)
         goto fn_exit;
     long n = strtol(value, &end, 10);
-    MPIR_ERR_CHKANDJUMP2(*value < '0' || *value > '9' || *end || n > MPID_SESSION_PLACES, mpi_errno, MPI_ERR_INFO_VALUE,
+    MPIR_ERR_CHKANDJUMP2(*value < '0' || *value > '9' || *end || n > MPID_SESSION_LPIDS_MAX, mpi_errno,
+                         MPI_ERR_INFO_VALUE,
                          "**psetnumber", "**psetnumber %s %s", key, value);
     *number = (uint32_t) n;
 
@@ -122,10 +123,10 @@ static int read_done(struct MPIR_Session_answer *answer, struct done *done)
     goto fn_exit;
 }
 
-static int ask(struct MPIR_Session_call *call, struct done *done)
+static int query_op(struct MPIR_Session_call *call, struct done *done)
 {
     struct MPIR_Session_answer answer = { 0 };
-    int mpi_errno = MPIR_Session_call_ask(call, &answer);
+    int mpi_errno = MPIR_Session_call_query(call, &answer);
 
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_note_dynamic();
@@ -139,11 +140,12 @@ static int ask(struct MPIR_Session_call *call, struct done *done)
     goto fn_exit;
 }
 
-static int check_room(int room, int needed)
+static int check_capacity(int capacity, int needed)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP2(room < needed, mpi_errno, MPI_ERR_ARG, "**psetoproom", "**psetoproom %d %d", room, needed);
+    MPIR_ERR_CHKANDJUMP2(capacity < needed, mpi_errno, MPI_ERR_ARG, "**psetoproom", "**psetoproom %d %d", capacity,
+                         needed);
 
   fn_exit:
     return mpi_errno;
@@ -184,7 +186,7 @@ static int give_reason(const struct done *done, MPIR_Info * info)
 int MPIR_Session_request_op(int op, const char *const input[], int ninput, MPIR_Info * info,
                             char output[][MPI_MAX_PSET_NAME_LEN], int *noutput)
 {
-    int mpi_errno = check_room(*noutput, names_of(op));
+    int mpi_errno = check_capacity(*noutput, names_of(op));
     struct MPIR_Session_call call = { 0 };
     struct done done = { 0 };
 
@@ -192,7 +194,7 @@ int MPIR_Session_request_op(int op, const char *const input[], int ninput, MPIR_
     if (MPIR_Session_has_daemon()) {
         mpi_errno = write_request(&call, op, input, ninput, info);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = ask(&call, &done);
+        mpi_errno = query_op(&call, &done);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = give_reason(&done, info);
         MPIR_ERR_CHECK(mpi_errno);
@@ -218,10 +220,10 @@ int MPIR_Session_get_pset_op_impl(MPIR_Session * session, const char *coll_pset,
     if (MPIR_Session_has_daemon()) {
         mpi_errno = write_query(&call, coll_pset, name);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = ask(&call, &done);
+        mpi_errno = query_op(&call, &done);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = check_room(*noutput, done.n);
+    mpi_errno = check_capacity(*noutput, done.n);
     MPIR_ERR_CHECK(mpi_errno);
     *op = done.op;
     give(&done, output, noutput);
@@ -241,7 +243,7 @@ int MPIR_Session_finish_pset_op_impl(MPIR_Session * session, const char *name)
     MPIR_Session_call_begin(&call, PMI_SET_CLOSE);
     mpi_errno = MPIR_Session_call_bound(&call, name);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_call_tell(&call);
+    mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -254,12 +256,12 @@ int MPIR_Session_finish_pset_op_impl(MPIR_Session * session, const char *name)
 /* ---- while the program goes on -------------------------------------------------------------------------------- */
 
 /* Where the answer goes. */
-struct place {
+struct output_args {
     int *op, *noutput;
     char ***output;             /* names of their own memory, and the array, which the caller frees */
 };
 
-static int put(const struct place *place, int op, int n, char names[][MPI_MAX_PSET_NAME_LEN])
+static int put(const struct output_args *output_args, int op, int n, char names[][MPI_MAX_PSET_NAME_LEN])
 {
     int mpi_errno = MPI_SUCCESS, made = 0;
     char **output = n > 0 ? MPL_direct_malloc(n * sizeof(char *)) : NULL;
@@ -270,9 +272,9 @@ static int put(const struct place *place, int op, int n, char names[][MPI_MAX_PS
         MPIR_ERR_CHKANDJUMP(!output[made], mpi_errno, MPI_ERR_NO_MEM, "**nomem");
         MPL_strncpy(output[made], names[made], MPI_MAX_PSET_NAME_LEN);
     }
-    *place->op = op;
-    *place->output = output;
-    *place->noutput = n;
+    *output_args->op = op;
+    *output_args->output = output;
+    *output_args->noutput = n;
 
   fn_exit:
     return mpi_errno;
@@ -283,7 +285,7 @@ static int put(const struct place *place, int op, int n, char names[][MPI_MAX_PS
     goto fn_exit;
 }
 
-/* What was wished for is known by what was done. */
+/* The operation that was done shows which one was requested. */
 static int take_done(struct MPIR_Session_answer *answer, void *state)
 {
     struct done done = { 0 };
@@ -301,11 +303,11 @@ static int take_done(struct MPIR_Session_answer *answer, void *state)
 
 static int send_later(struct MPIR_Session_call *call, int *op, char ***output, int *noutput, MPIR_Request ** request)
 {
-    struct place *place = MPL_malloc(sizeof(*place), MPL_MEM_OTHER);
+    struct output_args *output_args = MPL_malloc(sizeof(*output_args), MPL_MEM_OTHER);
 
-    if (place)
-        *place = (struct place) {.op = op,.noutput = noutput,.output = output };
-    return MPIR_Session_ask_later(call, take_done, place, request);
+    if (output_args)
+        *output_args = (struct output_args) {.op = op,.noutput = noutput,.output = output };
+    return MPIR_Session_call_start(call, take_done, output_args, request);
 }
 
 static int complete_at_once(MPIR_Request ** request)
@@ -314,19 +316,19 @@ static int complete_at_once(MPIR_Request ** request)
     return *request ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/* Those that only make sets need no more than a question. */
+/* Operations that only make sets need one query. */
 static int make_sets(MPIR_Session * session, int *op, const char *const input[], int ninput, MPIR_Info * info,
                      char ***output, int *noutput)
 {
     int mpi_errno = MPI_SUCCESS, n = *op == MPIX_PSETOP_SPLIT ? PMI_SET_OPERANDS_MAX : 1;
-    const struct place place = {.op = op,.noutput = noutput,.output = output };
+    const struct output_args output_args = {.op = op,.noutput = noutput,.output = output };
     char (*names)[MPI_MAX_PSET_NAME_LEN];
     MPIR_CHKLMEM_DECL(1);
 
     MPIR_CHKLMEM_MALLOC(names, void *, n * sizeof(*names), mpi_errno, "names", MPL_MEM_OTHER);
     mpi_errno = MPIR_Session_pset_op_impl(session, *op, input, ninput, info, names, &n);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = put(&place, *op, n, names);
+    mpi_errno = put(&output_args, *op, n, names);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

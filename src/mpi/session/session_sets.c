@@ -2,8 +2,8 @@
  * Process sets: which there are, and who is in them.  SX4: SN1, SN5, SN7, SI1, SI3, SI7.
  *
  * mpi://WORLD, mpi://SELF and mpi://SHARED are read from the tables of the world and follow it over an adaptation.  All
- * others, those of mpiexec's --pset too, are the step manager's, who is asked for each once, and again when a name may
- * have got another meaning, or none (session_remembered.c).  The list of names that a caller is shown only grows.
+ * others, those of mpiexec's --pset too, are the step manager's, which is queried once for each, and again when a
+ * name may have got another meaning, or none (session_cache.c).  The list of names that a caller is shown only grows.
  */
 
 #include "session.h"
@@ -14,8 +14,8 @@
 /* The names after the predefined ones, in the order in which they became known here. */
 static struct {
     char **names;
-    int n, room;
-    uint32_t serial;            /* of the last look */
+    int n, capacity;
+    uint32_t serial;            /* of the last query */
 } known;
 static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
 
@@ -25,13 +25,13 @@ static void append_known(const char *name)
     for (int i = 0; i < known.n; i++)
         if (!strcmp(known.names[i], name))
             return;
-    if (known.n == known.room) {
-        int room = known.room ? 2 * known.room : 16;
-        char **more = MPL_realloc(known.names, room * sizeof(*more), MPL_MEM_OTHER);
+    if (known.n == known.capacity) {
+        int capacity = known.capacity ? 2 * known.capacity : 16;
+        char **more = MPL_realloc(known.names, capacity * sizeof(*more), MPL_MEM_OTHER);
         if (!more)
             return;
         known.names = more;
-        known.room = room;
+        known.capacity = capacity;
     }
     known.names[known.n] = MPL_strdup(name);
     if (known.names[known.n])
@@ -51,7 +51,7 @@ static bool is_managed(void)
     return MPIR_Session_check_manager() == MPI_SUCCESS;
 }
 
-static int look_for_more(void)
+static int query_new_names(void)
 {
     return is_managed() ? MPIR_Session_list_made(&known.serial, take_known, NULL) : MPI_SUCCESS;
 }
@@ -61,10 +61,10 @@ bool MPIR_Session_nth_predefined(int index, struct MPIR_Session_set *set)
 {
     static const char *const names[] = { "mpi://WORLD", "mpi://SELF", "mpi://SHARED" };
     const int sizes[] = { MPIR_Process.size, 1, MPIR_Process.local_size };
-    const int *start = MPIR_Session_start_places();
+    const int *start = MPIR_Session_start_lpids();
     const int *const ranks[] = {
         start, start ? &start[MPIR_Process.rank] : &MPIR_Process.rank,
-        start ? MPIR_Session_shared_places() : MPIR_Process.node_local_map
+        start ? MPIR_Session_shared_lpids() : MPIR_Process.node_local_map
     };
 
     if (index < 0 || index >= N_PREDEFINED)
@@ -83,16 +83,16 @@ bool MPIR_Session_find_predefined(const char *name, struct MPIR_Session_set *set
     return false;
 }
 
-/* What the step manager has told of mpi://WORLD and mpi://SHARED. */
-static struct told {
+/* The step manager's data of mpi://WORLD and mpi://SHARED. */
+static struct cached {
     struct MPIR_Session_stamp stamp;
     bool known;
     enum pmi_set_state state;
     int primary;
-} told[N_PREDEFINED];
+} cached[N_PREDEFINED];
 
-/* uids are places where there are no windows */
-static int ask_state(struct MPIR_Session_set *set, struct told *it)
+/* uids are lpids where there are no windows */
+static int query_state(struct MPIR_Session_set *set, struct cached *it)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
@@ -103,14 +103,14 @@ static int ask_state(struct MPIR_Session_set *set, struct told *it)
     struct MPIR_Session_stamp stamp = MPIR_Session_stamp();
     MPIR_Session_call_begin(&call, PMI_SET_STATE);
     MPIR_Session_call_members(&call, set->ranks, set->size);
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     set->state = (enum pmi_set_state) MPIR_Session_answer_number(&answer);
     uint32_t first = MPIR_Session_answer_number(&answer);
-    set->primary = first < MPID_SESSION_PLACES ? (int) first : -1;
+    set->primary = first < MPID_SESSION_LPIDS_MAX ? (int) first : -1;
     bool lasts = MPIR_Session_answer_number(&answer) != 0;
     MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
-    *it = (struct told) {
+    *it = (struct cached) {
         stamp, lasts, set->state, set->primary
     };
 
@@ -121,36 +121,36 @@ static int ask_state(struct MPIR_Session_set *set, struct told *it)
     goto fn_exit;
 }
 
-/* Programs that have asked nothing of sets yet ask nothing for what MPI 4.0 tells of mpi://...: whoever makes a
+/* Programs that have sent no query of sets yet send none for the MPI 4.0 data of mpi://...: a process that makes a
  * communicator finds out who is there.  All of a world with windows run, and all of a caller itself. */
-static int know_state(struct MPIR_Session_set *set, bool ask)
+static int know_state(struct MPIR_Session_set *set, bool query)
 {
-    struct told *it = &told[strcmp(set->name, "mpi://WORLD") ? 2 : 0];
+    struct cached *it = &cached[strcmp(set->name, "mpi://WORLD") ? 2 : 0];
 
     if (!strcmp(set->name, "mpi://SELF") || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF ||
-        (!ask && !MPIR_Adapt_board_words()) || !is_managed())
+        (!query && !MPIR_Adapt_board_words()) || !is_managed())
         return MPI_SUCCESS;
     const struct MPIR_Session_stamp now = MPIR_Session_stamp();
     if (!it->known || it->stamp.forgets != now.forgets || it->stamp.epoch != now.epoch)
-        return ask_state(set, it);
+        return query_state(set, it);
     set->state = it->state;
     set->primary = it->primary;
     return MPI_SUCCESS;
 }
 
-static int find_set(const char *name, bool state_matters, bool ask, struct MPIR_Session_set *set)
+static int find_set(const char *name, bool state_matters, bool query, struct MPIR_Session_set *set)
 {
     int mpi_errno = MPI_SUCCESS;
 
     if (MPIR_Session_find_predefined(name, set)) {
-        mpi_errno = know_state(set, ask);
+        mpi_errno = know_state(set, query);
         MPIR_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
     MPIR_ERR_CHKANDJUMP1(!is_managed() || !*name, mpi_errno, MPI_ERR_ARG, "**psetunknown",
                          "**psetunknown %s", name);
     struct MPIR_Session_made *made;
-    mpi_errno = MPIR_Session_look(name, state_matters, &made);
+    mpi_errno = MPIR_Session_lookup(name, state_matters, &made);
     MPIR_ERR_CHECK(mpi_errno);
     *set = (struct MPIR_Session_set) {
         made->name, made->size, made->ranks, made, made->state, made->primary
@@ -172,7 +172,7 @@ int MPIR_Session_find_set_and_state(const char *name, struct MPIR_Session_set *s
     return find_set(name, true, false, set);
 }
 
-int MPIR_Session_ask_for_set(const char *name, struct MPIR_Session_set *set)
+int MPIR_Session_query_set(const char *name, struct MPIR_Session_set *set)
 {
     return find_set(name, true, true, set);
 }
@@ -205,7 +205,7 @@ int MPIR_Session_get_num_psets_impl(MPIR_Session * session_ptr, MPIR_Info * info
     int mpi_errno = MPIR_Session_check(session_ptr);
 
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = look_for_more();
+    mpi_errno = query_new_names();
     MPIR_ERR_CHECK(mpi_errno);
     *npset_names = N_PREDEFINED + known.n;
 
@@ -222,8 +222,8 @@ int MPIR_Session_get_nth_pset_impl(MPIR_Session * session_ptr, MPIR_Info * info_
     int mpi_errno = MPIR_Session_check(session_ptr);
 
     MPIR_ERR_CHECK(mpi_errno);
-    if (!name) {                /* nobody has asked for their number yet */
-        mpi_errno = look_for_more();
+    if (!name) {                /* their number was not requested yet */
+        mpi_errno = query_new_names();
         MPIR_ERR_CHECK(mpi_errno);
         name = nth_name(n);
     }
@@ -245,7 +245,7 @@ bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set)
     if (set->made)
         return set->made->holds_me;
     for (int i = 0; i < set->size && set->ranks; i++) {
-        if (set->ranks[i] == MPIR_Session_place())
+        if (set->ranks[i] == MPIR_Session_lpid())
             return true;
     }
     return !set->ranks;
@@ -272,15 +272,15 @@ static const char *name_of_state(enum pmi_set_state state)
 
 bool MPIR_Session_set_is_led_by_me(const struct MPIR_Session_set *set)
 {
-    return MPIR_Session_place() == set->primary;
+    return MPIR_Session_lpid() == set->primary;
 }
 
-/* What is told of sets that programs have made. */
+/* Data of sets that programs have made. */
 static int describe_made(const struct MPIR_Session_made *made, MPIR_Info * info)
 {
     static const struct {
         enum pmi_set_op op;
-        const char *published;  /* by libmpidynres; NULL: it has no such operation */
+        const char *libmpidynres_name;  /* by libmpidynres; NULL: it has no such operation */
     } ops[] = {
         {PMI_SET_OP_UNION, "union"},
         {PMI_SET_OP_INTERSECTION, "intersect"},
@@ -306,7 +306,7 @@ static int describe_made(const struct MPIR_Session_made *made, MPIR_Info * info)
     for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
         if (ops[i].op != made->op)
             continue;
-        mpi_errno = MPIR_Info_set_impl(info, "mpidynres_op", ops[i].published);
+        mpi_errno = MPIR_Info_set_impl(info, "mpidynres_op", ops[i].libmpidynres_name);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Info_set_impl(info, "mpidynres_op_parent1", made->operands[0]);
         MPIR_ERR_CHECK(mpi_errno);
@@ -327,7 +327,7 @@ int MPIR_Session_describe_set(const struct MPIR_Session_set *set, MPIR_Info ** i
     MPIR_Info *info = NULL;
     char size[16];
     bool dynamic = set->made ? set->made->op == PMI_SET_OP_ADD :
-        MPIR_Session_is_joiner() && !strcmp(set->name, "mpi://WORLD");
+        MPIR_Session_is_joining() && !strcmp(set->name, "mpi://WORLD");
 
     snprintf(size, sizeof(size), "%d", set->size);
     const char *const pairs[][2] = {
@@ -402,7 +402,7 @@ int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *ps
     for (int i = 0; i < set.size; i++) {
         int rank = set.ranks ? set.ranks[i] : i;
         group->lrank_to_lpid[i].lpid = rank;
-        if (rank == MPIR_Session_place())
+        if (rank == MPIR_Session_lpid())
             group->rank = i;
         if (i > 0 && rank != (int) group->lrank_to_lpid[i - 1].lpid + 1)
             group->is_local_dense_monotonic = FALSE;

@@ -26,7 +26,7 @@ extern int MPL_shm_nameless;
 #include <unistd.h>
 
 /* Opens a regular file for reading and writing if it is the one with this device and inode; else -1 and
- * ESTALE.  Nothing is opened before it has been looked at. */
+ * ESTALE.  Nothing is opened before it has been checked. */
 static inline int MPL_shm_open_identified(const char *path, unsigned long long device,
                                           unsigned long long inode)
 {
@@ -34,19 +34,19 @@ static inline int MPL_shm_open_identified(const char *path, unsigned long long d
     char self[40];
     int fd = -1;
 
-    int look = open(path, O_PATH | O_CLOEXEC);
-    if (look < 0)
+    int path_fd = open(path, O_PATH | O_CLOEXEC);
+    if (path_fd < 0)
         return -1;
-    if (fstat(look, &status) == 0) {
+    if (fstat(path_fd, &status) == 0) {
         if (S_ISREG(status.st_mode) && status.st_dev == device && status.st_ino == inode) {
-            snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
+            snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
             fd = open(self, O_RDWR | O_CLOEXEC);
         } else {
             errno = ESTALE;
         }
     }
     int why = errno;
-    close(look);
+    close(path_fd);
     errno = why;
     return fd;
 }
@@ -69,7 +69,7 @@ static inline int MPLI_shm_has_space(int fd, intptr_t bytes)
 /* In the flags of the creator's handle. */
 #define MPLI_SHM_FLAG_NAMELESS 0x10000
 
-/* Whether others find our descriptors, of which this is one's path: asked once, and anew in a forked process. */
+/* Whether others find our descriptors, of which this is one's path: tested once, and again in a forked process. */
 static inline int MPLI_shm_nameless_is_found(const char *path)
 {
     static pid_t found;

@@ -3,11 +3,11 @@
  * process agree on.  SPEC P1-P8, I1-I3; the wire commands are described in doc/developer/pmi.md.
  *
  * Three things are defined here, each once:
- *   - the environment variable PMI_ADAPT, by which a daemon tells a process that it has the extension;
+ *   - the environment variable PMI_ADAPT, by which a proxy notifies a process that it has the extension;
  *   - the adapt board, memory that one daemon shares with the processes it started (control words are
  *     written by the daemon only, each slot by one process only);
- *   - the plan, a table of everything that begin needs, built by the step manager and placed on every
- *     board before the application hears of the adaptation.
+ *   - the plan, a table of everything that begin needs, built by the step manager and written to every
+ *     board before the application is notified of the adaptation.
  *
  * Plain C11/C++20, no other header of the project: it is compiled into libmpi, Hydra and the tests.
  * All integers are in the byte order of the machine (one job, one architecture).
@@ -55,7 +55,7 @@
  *   cmd=adapt_greeted epoch=E          the same when all of a board's joining processes have been greeted
  *                                      by all that do so from other hosts
  *   cmd=adapt_committed epoch=E        to be counted as committed by the daemon: of a process that has
- *                                      said something that must be told before the commit; the others
+ *                                      sent something that must be delivered before the commit; the others
  *                                      count themselves on the board
  *   cmd=adapt_wish ..., cmd=adapt_wish_withdraw ...                    pmi_adapt_wish.h
  *   cmd=adapt_set_call ..., cmd=adapt_set_fetch ...                    pmi_adapt_set.h: the second one is answered
@@ -68,8 +68,8 @@
 #define PMI_ADAPT_GROUP_MAX 256
 #define PMI_ADAPT_REASON_MAX 64
 
-#define PMI_ADAPT_GATE_OPEN UINT64_MAX  /* gate: nothing pending; limit: every probe says FALSE */
-#define PMI_ADAPT_GATE_SHUT 0   /* gate: look at limit; limit: counts are being read, wait for the ceiling */
+#define PMI_ADAPT_GATE_OPEN UINT64_MAX  /* gate: nothing pending; limit: every probe returns FALSE */
+#define PMI_ADAPT_GATE_SHUT 0   /* gate: read limit; limit: counts are being read, wait for the ceiling */
 
 /* A probe with number n (1, 2, ... since start or last commit) is, on the process' side:
  *   store n in my slot; full fence; load gate; n < gate: answer FALSE.
@@ -78,18 +78,18 @@
  *   load agreed, then limit; n < limit: FALSE;  agreed == my last committed epoch + 1: TRUE;
  *   else wait on `wake`.
  * On the daemon's side (step 4):
- *   place:    plan_epoch = 0; plan_serial + 1; full fence; the plan's bytes at a place that no slot names;
+ *   write:    plan_epoch = 0; plan_serial + 1; full fence; the plan's bytes at an offset that no slot names;
  *             plan_offset; plan_bytes; plan_epoch = epoch; gate = SHUT; wake all
  *   freeze:   limit = SHUT; gate = SHUT; full fence; read counts; limit = ceiling; wake all
  *   target T: limit = T; then agreed = epoch; wake all    (T >= ceiling of every board, same T for all)
  *   thaw:     limit = OPEN; plan_epoch = 0; wake all      (withdrawn before agreement; gate stays SHUT
- *             until the next release, so that processes look and give up what they have prepared)
+ *             until the next release, so that processes poll and release what they have prepared)
  *   release:  limit = gate = OPEN; then epoch = E; released = E; plan_epoch = 0; wake all  (committed
  *             everywhere)
  * The daemon stores with release order.
- * While the gate is shut a process that is answered FALSE may look at the plan and prepare for it.
+ * While the gate is shut a process that gets FALSE may read the plan and prepare for it.
  *
- * The plan is read where it lies.  Its place is not written to any more as long as a slot has its serial number, be
+ * The plan is read in the board.  Its memory is not written to any more as long as a slot has its serial number, be
  * it withdrawn or over meanwhile.  So a process loads plan_serial, plan_epoch, plan_offset and plan_bytes (acquire),
  * stores the serial number in its slot; full fence; if serial number and epoch are still the same it maps the plan for
  * reading, else it sets its slot's number to 0.  It does that, too, when it has unmapped the plan.  The file is
@@ -122,16 +122,16 @@ struct pmi_adapt_control {
     uint64_t slots_offset;      /* bytes from the start of the board */
     char group[PMI_ADAPT_GROUP_MAX];    /* PMI key-value space name of the process group */
     uint64_t perf_offset;       /* of the graph of slot 0 (pmi_adapt_measured.h), page aligned */
-    uint64_t wishes_offset;     /* of the ends of slot 0's wishes; the other slots' follow (pmi_adapt_wish.h) */
-    uint64_t bcasts_offset;     /* of the places of slot 0 for texts of process sets (pmi_adapt_set.h) */
-    uint64_t answers_offset;    /* of the places of slot 0 for answers to its calls (pmi_adapt_set.h) */
+    uint64_t wishes_offset;     /* of the ends of slot 0's size requests; the other slots' follow (pmi_adapt_wish.h) */
+    uint64_t bcasts_offset;     /* of the entries of slot 0 for texts of process sets (pmi_adapt_set.h) */
+    uint64_t answers_offset;    /* of the entries of slot 0 for answers to its calls (pmi_adapt_set.h) */
     uint64_t creations_offset;  /* of the numbers of communicators that slot 0 makes (u64, PMI_SET_CREATIONS_MAX) */
     uint32_t perf_stride;       /* bytes from one graph to the next; 0: there are none */
 
     /* written by the daemon */
     uint32_t perf_interval_ms;  /* how often a process writes its graph; 0: nothing is measured */
-    uint32_t offer;             /* tag of a change through process sets that somebody can be told of; 0: none */
-    uint32_t forgets;           /* what a process was told of a set when this was another number it has to ask again
+    uint32_t offer;             /* tag of a change through process sets that some process can be notified of; 0: none */
+    uint32_t forgets;           /* data of sets that a process got under another number has to be queried again
                                  * (pmi_adapt_set.h) */
 };
 
@@ -164,8 +164,8 @@ struct pmi_adapt_slot {
 #define PMI_ADAPT_MEMBER_JOINING 2u
 
 /* Layout: header, members[pre + joining] (old world order, then joining in their own order),
- * hosts[n_hosts], then cards.  Offsets are bytes from the start of the header.  Whoever gets a plan checks it first:
- * pmi_adapt_plan.h. */
+ * hosts[n_hosts], then business cards.  Offsets are bytes from the start of the header.  Each reader checks a plan
+ * first: pmi_adapt_plan.h. */
 struct pmi_adapt_plan {
     uint64_t magic;             /* PMI_ADAPT_MAGIC */
     uint64_t bytes;             /* of the whole plan */
@@ -191,7 +191,7 @@ struct pmi_adapt_member {
 struct pmi_adapt_host {
     uint32_t segment_pid, segment_fd;   /* pid 0: nobody joins on this host, no new segment */
     uint64_t segment_bytes;
-    /* which file that descriptor must be, and the number written in it: whoever opens it looks first */
+    /* which file that descriptor must be, and the number written in it: a process that opens it checks first */
     uint64_t segment_device, segment_inode, segment_nonce;
 };
 

@@ -1,9 +1,9 @@
 /*
- * What a process has measured, on the board (pmi_adapt.h): of the loop that probes, in its slot, at each measured
- * probe; and all loops that it has found, with the places in them, in a graph of its own, at most once in an interval.
- * A program of phases (SPEC-epop M) says besides where it is, in each iteration.
- * How the process writes both and the node daemon reads them, without ever waiting for each other: seq is odd while the
- * process writes; what was read between two equal even values of it is whole.  SPEC-performance B.
+ * Measurements of a process, on the board (pmi_adapt.h): of the loop that probes, in its slot, at each measured
+ * probe; and all loops that it has found, with the call sites in them, in a graph of its own, at most once in an
+ * interval.  A program of phases (SPEC-epop M) also reports its position, in each iteration.  How the process writes
+ * both and the node daemon reads them, without ever waiting for each other: seq is odd while the process writes; what
+ * was read between two equal even values of it is whole.  SPEC-performance B.
  *
  * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
  */
@@ -61,11 +61,11 @@ static inline int pmi_adapt_read_measured(const struct pmi_adapt_slot *slot,
 #define PMI_ADAPT_GRAPH_NODES 1024
 #define PMI_ADAPT_GRAPH_LOOPS 64
 #define PMI_ADAPT_GRAPH_NONE UINT32_MAX /* no node */
-#define PMI_ADAPT_GRAPH_FULL 1u /* flag: the program has more places or loops than these */
-#define PMI_ADAPT_INTERVAL_MS 1000      /* unless the step manager says otherwise */
+#define PMI_ADAPT_GRAPH_FULL 1u /* flag: the program has more call sites or loops than these */
+#define PMI_ADAPT_INTERVAL_MS 1000      /* unless the step manager sets another one */
 #define PMI_ADAPT_LOOP_NAME_MAX 40
 
-/* A place that MPI is called from; links are indices of nodes, as in src/mpi/adapt/perf_graph.h. */
+/* A call site of MPI; links are indices of nodes, as in src/mpi/adapt/perf_graph.h. */
 struct pmi_adapt_graph_node {
     uint64_t id;                /* the same in all processes of a job (adapt_site.h) */
     uint32_t kind;              /* enum perf_kind */
@@ -89,7 +89,7 @@ struct pmi_adapt_graph_summary {
 };
 
 /* Where a program of phases is: a line of the cache of its own. */
-struct pmi_adapt_place {
+struct pmi_adapt_position {
     uint64_t phase;             /* id of the node of its loop; 0: in none */
     uint64_t iteration;         /* that is under way, from 0 each time that the phase is entered */
     int64_t total;              /* iterations in all; -1: not known */
@@ -97,7 +97,7 @@ struct pmi_adapt_place {
     char pad[PMI_ADAPT_LINE - 32];
 };
 
-/* What processes of one program have alike, the nodes, lies apart from their own numbers. */
+/* The nodes, which the processes of one program have in common, lie apart from their own numbers. */
 struct pmi_adapt_graph {
     uint64_t seq;
     struct pmi_adapt_graph_summary summary;
@@ -105,34 +105,34 @@ struct pmi_adapt_graph {
     uint32_t reentries[PMI_ADAPT_GRAPH_NODES];  /* of each node, as far as they fit */
     struct pmi_adapt_graph_loop loop[PMI_ADAPT_GRAPH_LOOPS];
     char pad[8];
-    struct pmi_adapt_place place;       /* not a part of the graph: written alone */
+    struct pmi_adapt_position position; /* not a part of the graph: written alone */
 };
 
 /* By the process of the graph alone.  In the same phase as before it is one store. */
-static inline void pmi_adapt_write_place(struct pmi_adapt_place *place, uint64_t phase, uint64_t iteration,
-                                         int64_t total, uint32_t element)
+static inline void pmi_adapt_write_position(struct pmi_adapt_position *position, uint64_t phase, uint64_t iteration,
+                                            int64_t total, uint32_t element)
 {
-    if (place->phase == phase && place->total == total) {
-        __atomic_store_n(&place->iteration, iteration, __ATOMIC_RELAXED);
+    if (position->phase == phase && position->total == total) {
+        __atomic_store_n(&position->iteration, iteration, __ATOMIC_RELAXED);
         return;
     }
-    __atomic_store_n(&place->phase, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&position->phase, 0, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&place->iteration, iteration, __ATOMIC_RELAXED);
-    __atomic_store_n(&place->total, total, __ATOMIC_RELAXED);
-    __atomic_store_n(&place->element, element, __ATOMIC_RELAXED);
-    __atomic_store_n(&place->phase, phase, __ATOMIC_RELEASE);
+    __atomic_store_n(&position->iteration, iteration, __ATOMIC_RELAXED);
+    __atomic_store_n(&position->total, total, __ATOMIC_RELAXED);
+    __atomic_store_n(&position->element, element, __ATOMIC_RELAXED);
+    __atomic_store_n(&position->phase, phase, __ATOMIC_RELEASE);
 }
 
 /* 0: it is in no phase, or just entering one. */
-static inline int pmi_adapt_read_place(const struct pmi_adapt_place *shared, struct pmi_adapt_place *place)
+static inline int pmi_adapt_read_position(const struct pmi_adapt_position *shared, struct pmi_adapt_position *position)
 {
-    place->phase = __atomic_load_n(&shared->phase, __ATOMIC_ACQUIRE);
-    place->iteration = __atomic_load_n(&shared->iteration, __ATOMIC_RELAXED);
-    place->total = __atomic_load_n(&shared->total, __ATOMIC_RELAXED);
-    place->element = __atomic_load_n(&shared->element, __ATOMIC_RELAXED);
+    position->phase = __atomic_load_n(&shared->phase, __ATOMIC_ACQUIRE);
+    position->iteration = __atomic_load_n(&shared->iteration, __ATOMIC_RELAXED);
+    position->total = __atomic_load_n(&shared->total, __ATOMIC_RELAXED);
+    position->element = __atomic_load_n(&shared->element, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return place->phase != 0 && __atomic_load_n(&shared->phase, __ATOMIC_RELAXED) == place->phase;
+    return position->phase != 0 && __atomic_load_n(&shared->phase, __ATOMIC_RELAXED) == position->phase;
 }
 
 /* Memory of two processes is copied by words that are read and written whole. */
@@ -164,7 +164,7 @@ static inline void pmi_adapt_write_graph(struct pmi_adapt_graph *shared, const s
     __atomic_store_n(&shared->seq, seq + 2, __ATOMIC_RELEASE);
 }
 
-/* Whether the nodes are said to be the same. */
+/* Whether the nodes are reported to be the same. */
 static inline int pmi_adapt_has_nodes_of(const struct pmi_adapt_graph_summary *graph,
                                          const struct pmi_adapt_graph_summary *other)
 {
@@ -196,9 +196,9 @@ static inline int pmi_adapt_try_read_graph(const struct pmi_adapt_graph *shared,
     return 1;
 }
 
-/* After one of another process in `graph`, whose nodes are kept if this one says that it has the same: a node's daemon
- * reads many that are alike.  0 if the process was writing each time, or what it wrote does not fit: then nothing is
- * known.  What the nodes and loops say is not looked at: loop_graph_is_sound. */
+/* After one of another process in `graph`, whose nodes are retained if this one reports the same: a proxy reads many
+ * that are equal.  0 if the process was writing each time, or what it wrote does not fit: then nothing is known.  The
+ * contents of nodes and loops are not checked here: loop_graph_is_sound. */
 static inline int pmi_adapt_read_next_graph(const struct pmi_adapt_graph *shared, struct pmi_adapt_graph *graph)
 {
     for (int i = 0; i < PMI_ADAPT_READ_ATTEMPTS; i++) {

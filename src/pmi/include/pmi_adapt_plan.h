@@ -1,7 +1,7 @@
 /*
- * Whether bytes are a plan (struct pmi_adapt_plan): looked at once by whoever gets one, the node daemon from mpiexec
- * and a process from its board.  Whatever follows offsets and counts of a plan that holds stays within its bytes.
- * What is in the cards, and what the hosts' segments are, is not looked at here.
+ * Whether bytes are a plan (struct pmi_adapt_plan): checked once by each reader, the proxy from mpiexec
+ * and a process from its board.  Everything that follows offsets and counts of a plan that holds stays within its
+ * bytes.  The contents of business cards, and the hosts' segments, are not checked here.
  */
 
 #ifndef PMI_ADAPT_PLAN_H_INCLUDED

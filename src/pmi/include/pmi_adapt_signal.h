@@ -12,7 +12,7 @@
 
 #define PMI_SIGNAL(name) { SIG##name, #name }
 
-/* The n-th, or { 0, NULL } behind the last. */
+/* The n-th, or { 0, NULL } after the last. */
 struct pmi_signal {
     int signum;
     const char *name;

@@ -1,14 +1,17 @@
 /*
- * Wishes (MPIX_Adapt_request): what a process wants of the size of the world, on its way to the step manager as a line
- * of the PMI connection, and the end that it comes to, on the board (pmi_adapt.h).  Each wish has exactly one end.
+ * Size requests (MPIX_Adapt_request): the size that a process requests for the world, on its way to the step manager
+ * as a line of the PMI connection, and the end that it comes to, on the board (pmi_adapt.h).  Each size request has
+ * exactly one end.
  *
- *   cmd=adapt_wish id=N kind=K size=S min=A max=B until=MS why=<hex>   a wish of this process: its number, 1, 2, ...,
+ *   cmd=adapt_wish id=N kind=K size=S min=A max=B until=MS why=<hex>
+ *                                      a size request of this process: its number, 1, 2, ..., the
  *                                      wanted size and those that it can do with, Unix time after which it is void
  *                                      (0: none), a text for people
- *   cmd=adapt_wish_withdraw id=N       it is not wanted any more
+ *   cmd=adapt_wish_withdraw id=N       it is withdrawn
  *
- * The daemon writes the end of wish N to place N % PMI_ADAPT_WISHES of the slot's places, `number` last; so a process
- * can ask for the ends of its last PMI_ADAPT_WISHES wishes, and whoever finds its number there may read the rest.
+ * The daemon writes the end of size request N to entry N % PMI_ADAPT_WISHES of the slot's entries, `number` last; so
+ * a process can request the ends of its last PMI_ADAPT_WISHES size requests, and a process that finds its number
+ * there may read the rest.
  *
  * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
  */
@@ -43,7 +46,7 @@ enum pmi_adapt_wish_state {     /* as MPIX_ADAPT_REQUEST_*: values never change 
 };
 
 struct pmi_adapt_wish_end {
-    uint32_t number;            /* of the wish; 0: nothing here */
+    uint32_t number;            /* of the size request; 0: nothing here */
     uint32_t state;             /* enum pmi_adapt_wish_state, not OPEN */
     uint32_t size;              /* of the world then */
     uint32_t cause;             /* enum pmi_adapt_wish_cause */
@@ -58,26 +61,26 @@ struct pmi_adapt_wish_ends {
 /* By the daemon alone. */
 static inline void pmi_adapt_write_wish_end(struct pmi_adapt_wish_ends *ends, const struct pmi_adapt_wish_end *end)
 {
-    struct pmi_adapt_wish_end *place = &ends->ends[end->number % PMI_ADAPT_WISHES];
+    struct pmi_adapt_wish_end *entry = &ends->ends[end->number % PMI_ADAPT_WISHES];
 
-    __atomic_store_n(&place->number, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&entry->number, 0, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    place->state = end->state;
-    place->size = end->size;
-    place->cause = end->cause;
-    memcpy(place->reason, end->reason, sizeof(place->reason));
-    __atomic_store_n(&place->number, end->number, __ATOMIC_RELEASE);
+    entry->state = end->state;
+    entry->size = end->size;
+    entry->cause = end->cause;
+    memcpy(entry->reason, end->reason, sizeof(entry->reason));
+    __atomic_store_n(&entry->number, end->number, __ATOMIC_RELEASE);
 }
 
-/* By the process of the slot.  0: the wish is still open. */
+/* By the process of the slot.  0: the size request is still open. */
 static inline int pmi_adapt_read_wish_end(const struct pmi_adapt_wish_ends *ends, uint32_t number,
                                           struct pmi_adapt_wish_end *end)
 {
-    const struct pmi_adapt_wish_end *place = &ends->ends[number % PMI_ADAPT_WISHES];
+    const struct pmi_adapt_wish_end *entry = &ends->ends[number % PMI_ADAPT_WISHES];
 
-    if (__atomic_load_n(&place->number, __ATOMIC_ACQUIRE) != number)
+    if (__atomic_load_n(&entry->number, __ATOMIC_ACQUIRE) != number)
         return 0;
-    *end = *place;
+    *end = *entry;
     end->reason[PMI_ADAPT_WISH_REASON_MAX] = '\0';
     return end->state != PMI_ADAPT_WISH_OPEN;
 }

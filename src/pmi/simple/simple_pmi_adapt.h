@@ -9,11 +9,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
+#include "pmi_adapt_calls.h"
 
 /* Sends one complete line ("cmd=... \n") of any length; no answer is expected.  The caller holds the
  * PMI lock.  Returns 0, or -1 when there is no daemon or the connection is broken. */
-int PMIU_Adapt_send(const char *line, int length);
-
 int PMIU_Adapt_send(const char *line, int length)
 {
     if (PMI_initialized != NORMAL_INIT_WITH_PM || PMI_fd == -1)
@@ -48,19 +47,14 @@ static int read_answer(char answer[PMIU_MAXLINE])
 }
 
 /* As PMIU_Adapt_send, and then the line that is the answer, ended by 0.  0, or -1. */
-int PMIU_Adapt_ask(const char *line, int length, char answer[PMIU_MAXLINE]);
-
-int PMIU_Adapt_ask(const char *line, int length, char answer[PMIU_MAXLINE])
+int PMIU_Adapt_query(const char *line, int length, char answer[PMIU_MAXLINE])
 {
     return PMIU_Adapt_send(line, length) ? -1 : read_answer(answer);
 }
 
-/* PMI_Barrier in two parts, between which the caller may ask (PMIU_Adapt_ask), look names up and publish them: enter
- * says that this process has come, unless it has said so and not seen the end since; test looks, without waiting,
- * whether all have.  Both return 0; -1 if the connection is broken. */
-int PMIU_Adapt_barrier_enter(void);
-int PMIU_Adapt_barrier_test(bool * is_over);
-
+/* PMI_Barrier in two parts, between which the caller may send queries (PMIU_Adapt_query), resolve names and export
+ * them: enter reports that this process has come, unless it has done so and not seen the end since; test polls,
+ * without waiting, whether all have.  Both return 0; -1 if the connection is broken. */
 int PMIU_Adapt_barrier_enter(void)
 {
     static const char command[] = "cmd=barrier_in\n";
@@ -89,17 +83,13 @@ int PMIU_Adapt_barrier_test(bool * is_over)
     return 0;
 }
 
-bool PMIU_Adapt_has_manager(void);
-
 bool PMIU_Adapt_has_manager(void)
 {
     return PMI_initialized > SINGLETON_INIT_BUT_NO_PM;
 }
 
-/* In place of PMI_Finalize: the process may end now, or begin again with PMI_Init.  What it starts does not inherit the
- * connection.  Returns 0, or -1 as PMIU_Adapt_send. */
-int PMIU_Adapt_keep(void);
-
+/* Instead of PMI_Finalize: the process may end now, or begin again with PMI_Init.  Programs that it starts do not
+ * inherit the connection.  Returns 0, or -1 as PMIU_Adapt_send. */
 int PMIU_Adapt_keep(void)
 {
     static const char command[] = "cmd=adapt_parked\n";
@@ -111,18 +101,15 @@ int PMIU_Adapt_keep(void)
 }
 
 /* PMI_Publish_name and PMI_Lookup_name, also while this process is in a barrier, and with process managers that answer
- * info=ok in place of rc=0, as PMI's first implementations did (Slurm's plugin pmi2).  value has room for
+ * info=ok instead of rc=0, as PMI's first implementations did (Slurm's plugin pmi2).  value has space for
  * MPI_MAX_PORT_NAME characters.  Returns 0, or -1. */
-int PMIU_Adapt_publish(const char *name, const char *value);
-int PMIU_Adapt_lookup(const char *name, char *value);
-
-/* Sends the line and reads the answer, in which values may be looked for then: whether it says that all is well. */
-static bool ask_for_name(const char *line, int length, const char *expected)
+/* Sends the line and reads the answer, in which values may be searched then: whether it reports success. */
+static bool request_name(const char *line, int length, const char *expected)
 {
     char answer[PMIU_MAXLINE], text[PMIU_MAXLINE] = "";
 
     if (PMI_initialized <= SINGLETON_INIT_BUT_NO_PM || length >= PMIU_MAXLINE ||
-        PMIU_Adapt_ask(line, length, answer) || PMIU_parse_keyvals(answer) < 0)
+        PMIU_Adapt_query(line, length, answer) || PMIU_parse_keyvals(answer) < 0)
         return false;
     PMIU_getval("cmd", text, sizeof(text));
     if (strcmp(text, expected))
@@ -140,7 +127,7 @@ int PMIU_Adapt_publish(const char *name, const char *value)
     char line[PMIU_MAXLINE];
     int length = snprintf(line, sizeof(line), "cmd=publish_name service=%s port=%s\n", name, value);
 
-    return ask_for_name(line, length, "publish_result") ? 0 : -1;
+    return request_name(line, length, "publish_result") ? 0 : -1;
 }
 
 int PMIU_Adapt_lookup(const char *name, char *value)
@@ -148,7 +135,7 @@ int PMIU_Adapt_lookup(const char *name, char *value)
     char line[PMIU_MAXLINE];
     int length = snprintf(line, sizeof(line), "cmd=lookup_name service=%s\n", name);
 
-    return ask_for_name(line, length, "lookup_result") && PMIU_getval("port", value, MPI_MAX_PORT_NAME) ? 0 : -1;
+    return request_name(line, length, "lookup_result") && PMIU_getval("port", value, MPI_MAX_PORT_NAME) ? 0 : -1;
 }
 
 #endif /* SIMPLE_PMI_ADAPT_H_INCLUDED */

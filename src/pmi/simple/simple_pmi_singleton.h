@@ -13,7 +13,7 @@
 #define PMIU_SINGLETON_ABSENT 127       /* its exit code if it could not be executed */
 #define PMIU_SINGLETON_LOOK_MS 50
 
-static void tell_singleton(const char *what)
+static void report_singleton(const char *what)
 {
     fprintf(stderr, "This program was not started by mpiexec, and needs it now; %s.  Start it with mpiexec, also as a "
             "single process: mpiexec -n 1 PROGRAM\n", what);
@@ -35,9 +35,9 @@ static int await_singleton(pid_t pid, int listening)
     }
     close(listening);
     if (WIFEXITED(status) && WEXITSTATUS(status) == PMIU_SINGLETON_ABSENT)
-        tell_singleton("there is none on PATH that could be executed");
+        report_singleton("there is none on PATH that could be executed");
     else
-        tell_singleton("the one on PATH has ended before it has connected, as MPICH's own does");
+        report_singleton("the one on PATH has ended before it has connected, as MPICH's own does");
     return -1;
 }
 

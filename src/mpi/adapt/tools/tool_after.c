@@ -1,8 +1,8 @@
 /*
  * The library after a tool, see tool_view.h: what the tool calls in MPI_Init and MPI_Finalize.  Each
  * function with a communicator that tools use there is passed on to the MPI library, with
- * MPI_COMM_SELF in place of MPI_COMM_WORLD while the view is open.  A tool calls PMPI_ names, or has
- * looked the MPI_ names up with dlsym(RTLD_NEXT); both end here.
+ * MPI_COMM_SELF instead of MPI_COMM_WORLD while the view is open.  A tool calls PMPI_ names, or has
+ * resolved the MPI_ names with dlsym(RTLD_NEXT); both end here.
  */
 
 #define _GNU_SOURCE

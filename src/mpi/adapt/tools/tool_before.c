@@ -63,7 +63,7 @@ PUBLIC int MPI_Init_thread_adapt(int *argc, char ***argv, int required, int *pro
 }
 
 /* Tools know communicators by the calls that made them, and have not seen MPI_Comm_adapt_begin: what
- * the program does with these two is kept from them. */
+ * the program does with these two is hidden from them. */
 static MPI_Comm of_window[2] = { MPI_COMM_NULL, MPI_COMM_NULL };
 
 static int is_of_window(MPI_Comm comm)

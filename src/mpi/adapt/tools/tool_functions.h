@@ -9,7 +9,7 @@
 #define DATA const void *buffer, int count, MPI_Datatype type
 #define PLACE void *buffer, int count, MPI_Datatype type
 #define BLOCKS const void *from, int count, MPI_Datatype type, void *to, int to_count, MPI_Datatype to_type
-#define COUNTS const int *counts, const int *places
+#define COUNTS const int *counts, const int *displs
 #define REDUCTION const void *from, void *to, int count, MPI_Datatype type, MPI_Op op
 #define REQUEST MPI_Request * request
 
@@ -61,9 +61,9 @@ CALL(Probe, comm, (int from, int tag, MPI_Comm comm, MPI_Status * status),
      (from, tag, VIEW(comm), status))
 CALL(Iprobe, comm, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status * status),
      (from, tag, VIEW(comm), flag, status))
-CALL(Sendrecv, comm, (DATA, int to, int tag, void *place, int place_count, MPI_Datatype place_type,
+CALL(Sendrecv, comm, (DATA, int to, int tag, void *recv_buffer, int recv_count, MPI_Datatype recv_type,
                       int from, int from_tag, MPI_Comm comm, MPI_Status * status),
-     (buffer, count, type, to, tag, place, place_count, place_type, from, from_tag, VIEW(comm),
+     (buffer, count, type, to, tag, recv_buffer, recv_count, recv_type, from, from_tag, VIEW(comm),
       status))
 CALL(Sendrecv_replace, comm, (PLACE, int to, int tag, int from, int from_tag, MPI_Comm comm,
                               MPI_Status * status),
@@ -94,22 +94,22 @@ COLLECTIVE(Allgather, Iallgather, (BLOCKS), (from, count, type, to, to_count, to
 COLLECTIVE(Alltoall, Ialltoall, (BLOCKS), (from, count, type, to, to_count, to_type))
 COLLECTIVE(Gatherv, Igatherv,
            (const void *from, int count, MPI_Datatype type, void *to, COUNTS, MPI_Datatype to_type,
-            int root), (from, count, type, to, counts, places, to_type, root))
+            int root), (from, count, type, to, counts, displs, to_type, root))
 COLLECTIVE(Scatterv, Iscatterv,
            (const void *from, COUNTS, MPI_Datatype type, void *to, int to_count,
             MPI_Datatype to_type, int root),
-           (from, counts, places, type, to, to_count, to_type, root))
+           (from, counts, displs, type, to, to_count, to_type, root))
 COLLECTIVE(Allgatherv, Iallgatherv,
            (const void *from, int count, MPI_Datatype type, void *to, COUNTS, MPI_Datatype to_type),
-           (from, count, type, to, counts, places, to_type))
+           (from, count, type, to, counts, displs, to_type))
 COLLECTIVE(Alltoallv, Ialltoallv,
            (const void *from, COUNTS, MPI_Datatype type, void *to, const int *to_counts,
-            const int *to_places, MPI_Datatype to_type),
-           (from, counts, places, type, to, to_counts, to_places, to_type))
+            const int *to_displs, MPI_Datatype to_type),
+           (from, counts, displs, type, to, to_counts, to_displs, to_type))
 COLLECTIVE(Alltoallw, Ialltoallw,
            (const void *from, COUNTS, const MPI_Datatype * types, void *to, const int *to_counts,
-            const int *to_places, const MPI_Datatype * to_types),
-           (from, counts, places, types, to, to_counts, to_places, to_types))
+            const int *to_displs, const MPI_Datatype * to_types),
+           (from, counts, displs, types, to, to_counts, to_displs, to_types))
 
 /* ---- windows and files ---- */
 

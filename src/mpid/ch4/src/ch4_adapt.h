@@ -17,7 +17,7 @@
 /* Source mark of this process' active messages, unique in the job; 0: not part of an elastic job. */
 extern uint64_t MPIDI_Adapt_am_source;
 
-/* The host's new shared memory, as its processes see it.  A slot is a place in the segment; local_index
+/* The host's new shared memory, as its processes see it.  A slot is an entry in the segment; local_index
  * gives the union index of the process that gets it. */
 typedef struct MPIDI_Adapt_segment {
     char *base;

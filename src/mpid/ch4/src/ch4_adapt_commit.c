@@ -56,23 +56,23 @@ int MPID_Adapt_agree(int value, int *greatest)
 /* Where the new world does not oversubscribe the node any more two of its processes may be on one processor yet, one of
  * them still in commit: the other one, waiting for it, would keep the processor for a time slice.  So waiting gives way
  * for a while. */
-#define LOOKS_GIVING_WAY 1000   /* about a millisecond of waiting */
+#define POLLS_YIELDING 1000   /* about a millisecond of waiting */
 
-static int hook_id = -1, looks_left;
+static int hook_id = -1, polls_left;
 
 void MPIDI_Adapt_end_giving_way(void)
 {
-    if (looks_left == 0)
+    if (polls_left == 0)
         return;
-    looks_left = 0;
+    polls_left = 0;
     MPIDU_oversubscribed = 0;
     MPIR_Progress_hook_deactivate(hook_id);
 }
 
-static int look(int *made_progress)
+static int poll_yielding(int *made_progress)
 {
-    if (looks_left > 1)
-        looks_left--;
+    if (polls_left > 1)
+        polls_left--;
     else
         MPIDI_Adapt_end_giving_way();
     return MPI_SUCCESS;
@@ -81,10 +81,10 @@ static int look(int *made_progress)
 static void give_way_for_a_while(void)
 {
     if (hook_id < 0) {
-        int mpi_errno = MPIR_Progress_hook_register(look, &hook_id);
-        MPIR_Assertp(mpi_errno == MPI_SUCCESS); /* there is a place for it */
+        int mpi_errno = MPIR_Progress_hook_register(poll_yielding, &hook_id);
+        MPIR_Assertp(mpi_errno == MPI_SUCCESS); /* there is a slot for it */
     }
-    looks_left = LOOKS_GIVING_WAY;
+    polls_left = POLLS_YIELDING;
     MPIDU_oversubscribed = 1;
     MPIR_Progress_hook_activate(hook_id);
 }

@@ -99,7 +99,7 @@ static int make_comm(MPIR_Comm_kind_t kind, MPIDI_Adapt_context_t context, unsig
     MPL_strncpy(comm->name, name, MPI_MAX_OBJECT_NAME);
 
     if (context != MPIDI_ADAPT_CONTEXT__UNION && context != MPIDI_ADAPT_CONTEXT__PARENT)
-        MPIR_Adapt_comm_by_begin(comm);
+        MPIR_Device_callbacks.comm_by_begin(comm);
     mpi_errno = MPIDI_Adapt_commit_comm(comm, map, local_map);
     MPIR_ERR_CHECK(mpi_errno);
     *result = comm;
@@ -171,7 +171,7 @@ static int range_table(int first, int size, MPIDI_rank_map_t * map)
     return mpi_errno;
 }
 
-/* Now, while all members have an index: later, those who have left could not be told apart. */
+/* Now, while all members have an index: later, those who have left could not be distinguished. */
 static int keep_groups(MPIR_Comm * parent)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -202,7 +202,7 @@ int MPID_Adapt_make_parent(unsigned epoch, int created, MPIR_Comm ** parent)
     mpi_errno = make_comm(MPIR_COMM_KIND__INTERCOMM, MPIDI_ADAPT_CONTEXT__PARENT, epoch,
                           MPIR_Process.rank - previous, map, local_map, "MPI_COMM_PARENT", parent);
     MPIR_ERR_CHECK(mpi_errno);
-    (*parent)->adapt.lineage = MPIR_ADAPT_LINEAGE_SELF;
+    (*parent)->adapt.derivation = MPIR_ADAPT_DERIVATION_SELF;
     mpi_errno = keep_groups(*parent);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -256,10 +256,10 @@ void MPIDI_Adapt_take_comms(MPIR_Comm ** intercomm, MPIR_Comm ** new_world)
     made.has_comms = false;
 }
 
-/* A probe that could not greet comes again.  The tables in use are exchanged for the union's meanwhile: nobody
- * else looks at them. */
-int MPIDI_Adapt_make_comms_ahead(const struct pmi_adapt_plan *plan, int index,
-                                 MPIDI_av_table_t * union_table)
+/* A probe that could not preconnect comes again.  The tables in use are exchanged for the union's meanwhile: nobody
+ * else reads them. */
+int MPIDI_Adapt_prebuild_comms(const struct pmi_adapt_plan *plan, int index,
+                               MPIDI_av_table_t * union_table)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIDI_Adapt_nodes_t nodes = { NULL, 0 };
@@ -279,7 +279,7 @@ int MPIDI_Adapt_make_comms_ahead(const struct pmi_adapt_plan *plan, int index,
     MPIR_Process.num_nodes = own_nodes.num_nodes;
     MPIDI_Adapt_set_table(own_table);
     if (mpi_errno)
-        (void) MPIDI_Adapt_drop_comms_ahead();
+        (void) MPIDI_Adapt_drop_prebuilt_comms();
 
   fn_exit:
     MPL_free(nodes.node_of);
@@ -288,7 +288,7 @@ int MPIDI_Adapt_make_comms_ahead(const struct pmi_adapt_plan *plan, int index,
     goto fn_exit;
 }
 
-int MPIDI_Adapt_drop_comms_ahead(void)
+int MPIDI_Adapt_drop_prebuilt_comms(void)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm **all[] = { &made.intercomm, &made.new_world, &MPIDI_Adapt_window.union_comm };

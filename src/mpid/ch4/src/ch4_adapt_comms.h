@@ -20,7 +20,7 @@ int MPIDI_Adapt_commit_comm(MPIR_Comm * comm, MPIDI_rank_map_t map, MPIDI_rank_m
 /* Union indices of the new world's members by new rank (W2); their number.  The window is set. */
 int MPIDI_Adapt_new_members(const struct pmi_adapt_plan *plan, int *list);
 
-/* In the window, where that has not been done ahead: the union's communicator; all of them. */
+/* In the window, where that has not been done in advance: the union's communicator; all of them. */
 int MPIDI_Adapt_make_union(const struct pmi_adapt_plan *plan);
 int MPIDI_Adapt_make_comms(const struct pmi_adapt_plan *plan, int index);
 /* They are the caller's. */
@@ -28,9 +28,9 @@ void MPIDI_Adapt_take_comms(MPIR_Comm ** intercomm, MPIR_Comm ** new_world);
 
 /* Of a process that was there before, while the table in use is still the world's: makes the communicators of the
  * window over this one. */
-int MPIDI_Adapt_make_comms_ahead(const struct pmi_adapt_plan *plan, int index,
-                                 MPIDI_av_table_t * union_table);
+int MPIDI_Adapt_prebuild_comms(const struct pmi_adapt_plan *plan, int index,
+                               MPIDI_av_table_t * union_table);
 /* The adaptation is withdrawn. */
-int MPIDI_Adapt_drop_comms_ahead(void);
+int MPIDI_Adapt_drop_prebuilt_comms(void);
 
 #endif /* CH4_ADAPT_COMMS_H_INCLUDED */

@@ -1,7 +1,6 @@
 /*
- * What the end of handles with an adaptation (src/mpi/adapt/adapt_handles.h) needs to know from the
- * device: whether windows are busy, how they end without synchronisation, where requests go.
- * No state.  SPEC C4, C6.
+ * Data of the device for the end of handles with an adaptation (src/mpi/adapt/adapt_handles.h): whether windows are
+ * busy, how they end without synchronisation, where requests go.  No state.  SPEC C4, C6.
  */
 
 #include "mpidimpl.h"

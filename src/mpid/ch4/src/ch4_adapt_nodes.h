@@ -1,5 +1,5 @@
 /*
- * Which process is on which node, and what MPIR_Process says of the world: as MPIR_pmi_init leaves it at a launch.
+ * The node of each process, and the fields of MPIR_Process for the world: as MPIR_pmi_init leaves them at a launch.
  * No state of its own.
  */
 

@@ -4,7 +4,7 @@
 #include "ch4_adapt_renumber.h"
 #include "mpir_adapt.h"
 
-/* Who has departed has no index any more. */
+/* A process that has left has no index any more. */
 static int renumbered(int lpid, const struct MPIDI_Adapt_new_indices *r)
 {
     return lpid < 0 ? lpid : r->new_index[lpid];
@@ -43,7 +43,7 @@ static void renumber_map(MPIDI_rank_map_t * map, const struct MPIDI_Adapt_new_in
     }
 }
 
-/* Look-up tables are shared between communicators (a dup refers to its parent's): each once. */
+/* Lookup tables are shared between communicators (a dup refers to its parent's): each once. */
 static bool is_seen(void *const *seen, int n, const void *table)
 {
     for (int i = 0; i < n; i++) {
@@ -146,7 +146,7 @@ void MPIDI_Adapt_table_freed(int avtid, int size)
     if (avtid == 0)
         return;
     disconnected += (uint64_t) size;
-    MPIR_Adapt_foreach_group(disconnect_group, &freed);
+    MPIR_Device_callbacks.foreach_group(disconnect_group, &freed);
 }
 
 /* Windows on a communicator that numbered the table directly remember that in a flag. */
@@ -174,7 +174,7 @@ int MPIDI_Adapt_reserve_renumbering(MPIDI_Adapt_renumbering_t * all)
 
     all->n_seen = 0;
     all->max_seen = 2 * MAPS_MAX;       /* the world's and those of MPI_COMM_SELF */
-    MPIR_Adapt_foreach_comm(count_maps, &all->max_seen);
+    MPIR_Device_callbacks.foreach_comm(count_maps, &all->max_seen);
     all->seen = MPL_malloc(all->max_seen * sizeof(void *), MPL_MEM_ADDRESS);
     MPIR_ERR_CHKANDJUMP(!all->seen, mpi_errno, MPI_ERR_OTHER, "**nomem");
 
@@ -189,7 +189,7 @@ void MPIDI_Adapt_renumber(MPIDI_Adapt_renumbering_t * all, MPIR_Comm * world)
     if (world)
         renumber_comm(world, all);
     renumber_comm(MPIR_Process.comm_self, all);
-    MPIR_Adapt_foreach_comm(renumber_comm, all);
-    MPIR_Adapt_foreach_group(renumber_group, &all->r);
+    MPIR_Device_callbacks.foreach_comm(renumber_comm, all);
+    MPIR_Device_callbacks.foreach_group(renumber_group, &all->r);
     renumber_windows();
 }

@@ -12,7 +12,7 @@
 
 #include "ch4_adapt.h"
 
-/* new_index[i]: new index in table 0 of the process that has index i; -1: departed. */
+/* new_index[i]: new index in table 0 of the process that has index i; -1: exited. */
 struct MPIDI_Adapt_new_indices {
     const int *new_index;
     int size;
@@ -21,7 +21,7 @@ struct MPIDI_Adapt_new_indices {
 
 typedef struct {
     struct MPIDI_Adapt_new_indices r;
-    void **seen;                /* room for the maps of all communicators; the caller's to free */
+    void **seen;                /* space for the maps of all communicators; the caller's to free */
     int n_seen, max_seen;
 } MPIDI_Adapt_renumbering_t;
 

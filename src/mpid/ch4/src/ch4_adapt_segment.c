@@ -112,7 +112,7 @@ static int open_segment(const struct pmi_adapt_host *host, int *result)
     goto fn_exit;
 }
 
-/* Who made it knew how many would share it from its own daemon, but the plan decides.  Growing it is
+/* Its maker got the number of processes that share it from its own proxy, but the plan decides.  Growing it is
  * harmless, whoever does it and how often. */
 static int map_segment(const struct pmi_adapt_host *host, size_t bytes, void **base)
 {

@@ -1,6 +1,6 @@
 /*
  * The shared memory of a host that processes join.  One of these makes it before it reports ready
- * (MPID_Adapt_make_segment, mpir_adapt.h); all processes of the host map it ahead, and move there in begin.
+ * (MPID_Adapt_make_segment, mpir_adapt.h); all processes of the host map it in advance, and move there in begin.
  * State: the descriptor in the process that made it.
  */
 

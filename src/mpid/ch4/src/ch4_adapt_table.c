@@ -4,13 +4,13 @@
 #include "ch4_adapt_table.h"
 #include "ch4_adapt_window.h"
 
-static MPIDI_av_table_t *replaced;      /* by the union's: kept for operations in flight that point into it */
+static MPIDI_av_table_t *replaced;      /* by the union's: retained for operations in flight that point into it */
 
 static struct {
     MPIDI_av_entry_t *entries;
     uint64_t *am_sources;
     int n, max;
-} departed;
+} exited;
 
 MPIDI_av_table_t *MPIDI_Adapt_new_table(int size)
 {
@@ -34,15 +34,15 @@ void MPIDI_Adapt_use_union_table(MPIDI_av_table_t * table)
     MPIDI_Adapt_set_table(table);
 }
 
-static int reserve_departed(int n)
+static int reserve_exited(int n)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_Assert(departed.n == 0);
-    departed.entries = MPL_malloc(n * sizeof(MPIDI_av_entry_t), MPL_MEM_ADDRESS);
-    departed.am_sources = MPL_malloc(n * sizeof(uint64_t), MPL_MEM_ADDRESS);
-    departed.max = n;
-    MPIR_ERR_CHKANDJUMP(n > 0 && (!departed.entries || !departed.am_sources), mpi_errno, MPI_ERR_OTHER,
+    MPIR_Assert(exited.n == 0);
+    exited.entries = MPL_malloc(n * sizeof(MPIDI_av_entry_t), MPL_MEM_ADDRESS);
+    exited.am_sources = MPL_malloc(n * sizeof(uint64_t), MPL_MEM_ADDRESS);
+    exited.max = n;
+    MPIR_ERR_CHKANDJUMP(n > 0 && (!exited.entries || !exited.am_sources), mpi_errno, MPI_ERR_OTHER,
                         "**nomem");
   fn_exit:
     return mpi_errno;
@@ -50,11 +50,11 @@ static int reserve_departed(int n)
     goto fn_exit;
 }
 
-static void add_departed(const MPIDI_av_entry_t * entry, unsigned uid)
+static void add_exited(const MPIDI_av_entry_t * entry, unsigned uid)
 {
-    MPIR_Assert(departed.n < departed.max);
-    departed.entries[departed.n] = *entry;
-    departed.am_sources[departed.n++] = MPIDI_NM_adapt_am_source(uid);
+    MPIR_Assert(exited.n < exited.max);
+    exited.entries[exited.n] = *entry;
+    exited.am_sources[exited.n++] = MPIDI_NM_adapt_am_source(uid);
 }
 
 int MPIDI_Adapt_compact_table(const struct pmi_adapt_plan *plan, const int *new_index, int n)
@@ -65,13 +65,13 @@ int MPIDI_Adapt_compact_table(const struct pmi_adapt_plan *plan, const int *new_
     MPIDI_av_table_t *table = MPIDI_Adapt_new_table(n);
 
     MPIR_ERR_CHKANDJUMP(!table, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    mpi_errno = reserve_departed(MPIDI_Adapt_window.size - n);
+    mpi_errno = reserve_exited(MPIDI_Adapt_window.size - n);
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < MPIDI_Adapt_window.size; i++) {
         if (new_index[i] >= 0)
             table->table[new_index[i]] = union_table->table[i];
         else
-            add_departed(&union_table->table[i], members[i].uid);
+            add_exited(&union_table->table[i], members[i].uid);
     }
     MPIDI_Adapt_set_table(table);
     MPL_free(union_table);
@@ -84,19 +84,19 @@ int MPIDI_Adapt_compact_table(const struct pmi_adapt_plan *plan, const int *new_
     goto fn_exit;
 }
 
-int MPIDI_Adapt_remove_departed(void)
+int MPIDI_Adapt_remove_exited(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    for (int i = 0; i < departed.n; i++) {
-        mpi_errno = MPIDI_NM_adapt_remove(&departed.entries[i], departed.am_sources[i]);
+    for (int i = 0; i < exited.n; i++) {
+        mpi_errno = MPIDI_NM_adapt_remove(&exited.entries[i], exited.am_sources[i]);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
-    MPL_free(departed.entries);
-    MPL_free(departed.am_sources);
-    memset(&departed, 0, sizeof(departed));
+    MPL_free(exited.entries);
+    MPL_free(exited.am_sources);
+    memset(&exited, 0, sizeof(exited));
     return mpi_errno;
   fn_fail:
     goto fn_exit;

@@ -1,8 +1,8 @@
 /*
- * The table of addresses, av_table0: the world's, in a window the union's, and then the new world's.  Those who
- * departed with a commit keep their addresses until the next adaptation is prepared.
+ * The table of addresses, av_table0: the world's, in a window the union's, and then the new world's.  Processes that
+ * left with a commit keep their addresses until the next adaptation is prepared.
  *
- * State: the table that the union's has replaced, from prepare to commit, and the entries of who departed.
+ * State: the table that the union's has replaced, from prepare to commit, and the entries of who exited.
  */
 
 #ifndef CH4_ADAPT_TABLE_H_INCLUDED
@@ -18,7 +18,7 @@ void MPIDI_Adapt_set_table(MPIDI_av_table_t * table);
 void MPIDI_Adapt_use_union_table(MPIDI_av_table_t * table);
 /* Commit: an index is a new rank again, of n. */
 int MPIDI_Adapt_compact_table(const struct pmi_adapt_plan *plan, const int *new_index, int n);
-/* Takes the addresses of who departed with the last commit out of the netmod. */
-int MPIDI_Adapt_remove_departed(void);
+/* Takes the addresses of who exited with the last commit out of the netmod. */
+int MPIDI_Adapt_remove_exited(void);
 
 #endif /* CH4_ADAPT_TABLE_H_INCLUDED */

@@ -4,7 +4,7 @@
  * messages, partitioned sends), in libfabric's, or are still on their way.
  *
  * That none of them is ever received later is not the doing of this file: every world and every window has
- * context ids of its own (mpir_adapt_context.h).  Here they are told of and thrown away, at commit those that
+ * context ids of its own (mpir_adapt_context.h).  Here they are reported and discarded, at commit those that
  * have come, and before the next window the late ones, so that they take no memory and their generation
  * can come again after a thousand adaptations.
  *
@@ -22,7 +22,7 @@
 
 /* ---- ids ---------------------------------------------------------------------------------------- */
 
-/* What tells one communicator from another: ids without the parts that tell point-to-point messages from
+/* The part of an id that identifies a communicator: without the parts that distinguish point-to-point messages from
  * collectives, and name node communicators and the local one of an intercommunicator. */
 #define COMM_BITS (~(MPIR_Context_id_t) (MPIR_CONTEXT_SUFFIX_MASK | MPIR_CONTEXT_SUBCOMM_MASK | \
                                          MPIR_CONTEXT_IS_LOCALCOMM_MASK))
@@ -34,12 +34,12 @@
 
 static MPIR_Context_id_t window_bits(unsigned epoch)
 {
-    return MPIR_Adapt_generation_bits((2 * epoch - 1) % WORLD_GENERATIONS);
+    return MPIR_Context_generation_bits((2 * epoch - 1) % WORLD_GENERATIONS);
 }
 
 static MPIR_Context_id_t world_bits(unsigned epoch)
 {
-    return MPIR_Adapt_generation_bits(2 * epoch % WORLD_GENERATIONS);
+    return MPIR_Context_generation_bits(2 * epoch % WORLD_GENERATIONS);
 }
 
 MPIR_Context_id_t MPIDI_Adapt_context_of(MPIDI_Adapt_context_t kind, unsigned epoch)
@@ -57,7 +57,7 @@ int MPID_Adapt_init_contexts(bool in_use)
                         "**adaptmatchbits");
     if (in_use)
         goto fn_exit;
-    self->context_id |= MPIR_Adapt_generation_bits(SELF_GENERATION);
+    self->context_id |= MPIR_Context_generation_bits(SELF_GENERATION);
     self->recvcontext_id = self->context_id;
 
   fn_exit:
@@ -68,7 +68,7 @@ int MPID_Adapt_init_contexts(bool in_use)
 
 /* ---- throwing away -------------------------------------------------------------------------------- */
 
-/* Which messages: those whose ids agree with `id` in the bits of `mask`.  Each is told to `note`, if there
+/* The messages whose ids agree with `id` in the bits of `mask`.  Each is reported to `note`, if there
  * is one, as a message on `comm`. */
 struct discard {
     MPIR_Context_id_t id, mask;
@@ -82,7 +82,7 @@ static bool is_meant(const struct discard *which, MPIR_Context_id_t id)
     return ((id ^ which->id) & which->mask) == 0;
 }
 
-static void tell(const struct discard *which, int source, int tag)
+static void note_discarded(const struct discard *which, int source, int tag)
 {
     if (which->note)
         which->note(which->comm, source, tag, which->context);
@@ -98,7 +98,7 @@ static void discard_active_messages(const struct discard *which, int vci)
         if (!is_meant(which, MPIDIG_REQUEST(request, u.recv.context_id)) ||
             (MPIDIG_REQUEST(request, req->status) & in_transfer))
             continue;
-        tell(which, MPIDIG_REQUEST(request, u.recv.source), MPIDIG_REQUEST(request, u.recv.tag));
+        note_discarded(which, MPIDIG_REQUEST(request, u.recv.source), MPIDIG_REQUEST(request, u.recv.tag));
         DL_DELETE(MPIDI_global.per_vci[vci].unexp_list, request);
         if (MPIDIG_REQUEST(request, buffer))
             MPIDU_genq_private_pool_free_cell(MPIDI_global.per_vci[vci].unexp_pack_buf_pool,
@@ -117,8 +117,8 @@ static void discard_partitioned(const struct discard *which)
 
     DL_FOREACH_SAFE(MPIDI_global.part_unexp_list, request, next) {
         if (is_meant(which, MPIDI_PART_REQUEST(request, u.recv.context_id))) {
-            tell(which, MPIDI_PART_REQUEST(request, u.recv.source),
-                 MPIDI_PART_REQUEST(request, u.recv.tag));
+            note_discarded(which, MPIDI_PART_REQUEST(request, u.recv.source),
+                           MPIDI_PART_REQUEST(request, u.recv.tag));
             DL_DELETE(MPIDI_global.part_unexp_list, request);
             MPIDI_CH4_REQUEST_FREE(request);
         }
@@ -152,7 +152,7 @@ static int discard_in_libfabric(const struct discard *which)
         mpi_errno = MPIDI_NM_adapt_find_unexpected(which->id, which->mask, true, &found, &status);
         MPIR_ERR_CHECK(mpi_errno);
         if (found)
-            tell(which, status.MPI_SOURCE, status.MPI_TAG);
+            note_discarded(which, status.MPI_SOURCE, status.MPI_TAG);
     } while (found);
 
   fn_exit:
@@ -163,7 +163,7 @@ static int discard_in_libfabric(const struct discard *which)
 
 /* ---- commit --------------------------------------------------------------------------------------- */
 
-/* Libfabric is asked for whole generations first, because usually there is nothing and there may be many
+/* Libfabric is queried for whole generations first, because usually there is nothing and there may be many
  * communicators. */
 struct ending {
     MPID_Adapt_unreceived_fn note;
@@ -173,7 +173,7 @@ struct ending {
     int mpi_errno;
 };
 
-static int look_at_generation(struct ending *ending, MPIR_Context_id_t bits)
+static int discard_generation(struct ending *ending, MPIR_Context_id_t bits)
 {
     int mpi_errno = MPI_SUCCESS;
     MPI_Status status;
@@ -212,12 +212,12 @@ static void discard_of_comm(MPIR_Comm * comm, struct ending *ending)
 
 static void discard_if_ending(MPIR_Comm * comm, void *context)
 {
-    if (!MPIR_Adapt_comm_survives(comm->handle))
+    if (!MPIR_Device_callbacks.comm_survives(comm->handle))
         discard_of_comm(comm, context);
 }
 
 /* Where all of the window are on this host libfabric has nothing of it. */
-static int look_at_generations(struct ending *ending, unsigned epoch)
+static int discard_generations(struct ending *ending, unsigned epoch)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPIR_Context_id_t generations[] = {
@@ -229,7 +229,7 @@ static int look_at_generations(struct ending *ending, unsigned epoch)
             ending->empty[ending->n_empty++] = generations[i];
             continue;
         }
-        mpi_errno = look_at_generation(ending, generations[i]);
+        mpi_errno = discard_generation(ending, generations[i]);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -270,10 +270,10 @@ int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note,
     MPIDU_oversubscribed = 0;
     mpi_errno = receive_messages();
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = look_at_generations(&ending, epoch);
+    mpi_errno = discard_generations(&ending, epoch);
     MPIR_ERR_CHECK(mpi_errno);
     discard_of_comm(world, &ending);
-    MPIR_Adapt_foreach_comm(discard_if_ending, &ending);
+    MPIR_Device_callbacks.foreach_comm(discard_if_ending, &ending);
     mpi_errno = ending.mpi_errno;
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -291,7 +291,7 @@ struct search {
     bool found;
 };
 
-static void look_for_bits(MPIR_Comm * comm, void *context)
+static void collect_bits(MPIR_Comm * comm, void *context)
 {
     struct search *search = context;
 
@@ -304,8 +304,8 @@ static bool is_in_use(MPIR_Context_id_t bits)
 {
     struct search search = { bits, false };
 
-    MPIR_Adapt_foreach_comm(look_for_bits, &search);
-    look_for_bits(MPIR_Process.comm_self, &search);
+    MPIR_Device_callbacks.foreach_comm(collect_bits, &search);
+    collect_bits(MPIR_Process.comm_self, &search);
     return search.found;
 }
 

@@ -2,9 +2,9 @@
 
 #include "mpidimpl.h"
 #include "mpidu_init_shm_adapt.h"
-#include "ch4_adapt_ahead.h"
+#include "ch4_adapt_prebuild.h"
 #include "ch4_adapt_comms.h"
-#include "ch4_adapt_greeting.h"
+#include "ch4_adapt_preconnect.h"
 #include "ch4_adapt_nodes.h"
 #include "ch4_adapt_renumber.h"
 #include "ch4_adapt_table.h"
@@ -19,9 +19,9 @@ struct MPIDI_Adapt_window MPIDI_Adapt_window;
 
 static MPIDI_Adapt_segment_t segment;   /* to move to; base is NULL where nobody joins */
 
-int MPID_Adapt_card(void **card, int *bytes)
+int MPID_Adapt_bc(void **bc, int *bytes)
 {
-    return MPIDI_NM_adapt_card(card, bytes);
+    return MPIDI_NM_adapt_bc(bc, bytes);
 }
 
 void MPID_Adapt_set_uid(unsigned uid)
@@ -44,7 +44,7 @@ bool MPIDI_Adapt_shares_memory(void)
         !MPIR_CVAR_ODD_EVEN_CLIQUES && MPIR_CVAR_NUM_CLIQUES == 1;
 }
 
-/* The tables of the union take the place of the previous ones.  Nothing here can fail: a process that has come
+/* The tables of the union replace the previous ones.  Nothing here can fail: a process that has come
  * so far cannot go back. */
 static void use_union(const struct pmi_adapt_plan *plan, int index, const MPIDI_Adapt_nodes_t * nodes,
                       int *slots, MPIDI_Adapt_renumbering_t * shifted)
@@ -72,7 +72,7 @@ int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index)
     MPIDI_Adapt_renumbering_t shifted = { {NULL, old_size, plan} };
 
     MPIDI_Adapt_end_giving_way();
-    mpi_errno = MPID_Adapt_ahead(plan, index);
+    mpi_errno = MPID_Adapt_prebuild(plan, index);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_Adapt_make_nodes(plan, NULL, union_size, &nodes);
     MPIR_ERR_CHECK(mpi_errno);

@@ -13,26 +13,26 @@ static MPIR_Comm *coming;       /* what MPI_COMM_WORLD will consist of, NULL: no
 static MPIR_Comm *previous;     /* what it consisted of; NULL: nothing is left */
 static MPIR_Comm *previous_union;       /* of the last window */
 
-/* ---- ahead ------------------------------------------------------------------------------------- */
+/* ---- before the window ------------------------------------------------------------------------------------- */
 
-/* What making a communicator looks at, as it is in the coming world. */
-struct place {
+/* The variables that the creation of a communicator reads, as in the coming world. */
+struct world_view {
     MPIDI_Adapt_nodes_t nodes;
     int rank, size;
     MPIR_Comm *world;
 };
 
-static struct place take_place(struct place place)
+static struct world_view set_world_view(struct world_view world_view)
 {
-    const struct place before = { {MPIR_Process.node_map, MPIR_Process.num_nodes},
+    const struct world_view before = { {MPIR_Process.node_map, MPIR_Process.num_nodes},
     MPIR_Process.rank, MPIR_Process.size, MPIR_Process.comm_world
     };
 
-    MPIR_Process.node_map = place.nodes.node_of;
-    MPIR_Process.num_nodes = place.nodes.num_nodes;
-    MPIR_Process.rank = place.rank;
-    MPIR_Process.size = place.size;
-    MPIR_Process.comm_world = place.world;
+    MPIR_Process.node_map = world_view.nodes.node_of;
+    MPIR_Process.num_nodes = world_view.nodes.num_nodes;
+    MPIR_Process.rank = world_view.rank;
+    MPIR_Process.size = world_view.size;
+    MPIR_Process.comm_world = world_view.world;
     return before;
 }
 
@@ -55,7 +55,7 @@ static int fill_coming(unsigned epoch)
     coming->tainted = 1;
     mpi_errno = fill_world(coming, epoch);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Adapt_unlist(coming);
+    MPIR_Device_callbacks.comm_unlist(coming);
     if (coming->node_comm)
         coming->node_comm->tainted = 0;
     if (coming->node_roots_comm)
@@ -89,9 +89,9 @@ int MPIDI_Adapt_make_coming_world(const struct pmi_adapt_plan *plan)
     MPIR_ERR_CHECK(mpi_errno);
     memcpy(coming->hints, MPIR_Process.comm_world->hints, sizeof(coming->hints));
 
-    const struct place before = take_place((struct place) {nodes, rank, n, coming});
+    const struct world_view before = set_world_view((struct world_view) {nodes, rank, n, coming});
     mpi_errno = fill_coming(plan->epoch);
-    (void) take_place(before);
+    (void) set_world_view(before);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -214,7 +214,7 @@ int MPIDI_Adapt_begin_world(MPIR_Comm * world, unsigned epoch)
 void MPIDI_Adapt_end_union(MPIR_Comm * union_comm)
 {
     MPIR_Assert(!previous_union);
-    MPIR_Adapt_unlist(union_comm);
+    MPIR_Device_callbacks.comm_unlist(union_comm);
     previous_union = union_comm;
 }
 

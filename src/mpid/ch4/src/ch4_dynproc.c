@@ -1,17 +1,16 @@
-/* What dynamic process management (src/mpi/dynproc) needs of the device: addresses, and communicators made of them; and
- * the requests of those whose peers have ended, also as members of a session's communicators (session_ends.c). */
+/* The device's part of dynamic process management: addresses, and communicators made of them; and
+ * the requests of those whose peers have ended, also as members of a session's communicators (session_liveness.c). */
 
 #include "mpidimpl.h"
 #include "mpir_adapt.h"
-#include "adapt_handles.h"
-#include "dynproc.h"
+#include "mpir_device_callbacks.h"
+#include "mpid_dynproc.h"
+#include "pmi_adapt_calls.h"
 #include "ch4_dynproc.h"
 #include "ch4_locality.h"
-#include "ch4_unaware.h"
-#include "session.h"
+#include "ch4_unresolved.h"
+#include "mpid_session.h"
 #include <limits.h>
-#include "../netmod/ofi/ofi_dynproc.h"
-#include "../shm/posix/posix_lanes.h"
 
 int MPID_Dynproc_addresses(MPIR_Comm * comm, int **sizes, char **addresses)
 {
@@ -49,13 +48,13 @@ int MPID_Dynproc_complete(MPIR_Comm * comm, MPIR_Comm * local, MPIR_Context_id_t
     mpi_errno = MPIDIU_upids_to_gpids(n, sizes, addresses, gpids);
     MPIR_ERR_CHECK(mpi_errno);
     keep_tables(n, gpids);
-    MPIDI_Unaware_look_again();
+    MPIDI_Unresolved_retry();
     comm->context_id = send_context;
     mpi_errno = MPID_Create_intercomm_from_lpids(comm, n, gpids);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Comm_map_dup(comm, local, MPIR_COMM_MAP_DIR__L2L);
     comm->tainted = 1;
-    MPIR_Adapt_comm_derive(comm, local, NULL);
+    MPIR_Device_callbacks.comm_derive(comm, local, NULL);
     mpi_errno = MPIR_Comm_commit(comm);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -125,54 +124,52 @@ void MPID_Dynproc_init_handle(MPIR_Request * handle)
     MPIDI_PREQUEST(handle, datatype) = MPI_BYTE;
 }
 
-bool PMIU_Adapt_has_manager(void);      /* src/pmi/simple/simple_pmi_adapt.h */
-
 bool MPID_Dynproc_is_alone(void)
 {
     return !PMIU_Adapt_has_manager();
 }
 
-/* ---- members of a session's communicators that have ended -------------------------------------------------------- */
+/* ---- members of a session's communicators that have ended ------------------------------------------------------ */
 
-/* By their places, which are those of the first table of addresses. */
-typedef uint64_t places_t[MPID_SESSION_PLACES / 64];
+/* By their lpids, which are those of the first table of addresses. */
+typedef uint64_t lpid_set_t[MPID_SESSION_LPIDS_MAX / 64];
 
-static places_t departed, is_silent, had_segment;
-static unsigned n_departed;
+static lpid_set_t exited, is_silent, had_segment;
+static unsigned n_exited;
 static bool watches_members;    /* or has done so */
 
-static bool holds(const places_t places, int place)
+static bool holds(const lpid_set_t set, int lpid)
 {
-    return places[place / 64] >> place % 64 & 1;
+    return set[lpid / 64] >> lpid % 64 & 1;
 }
 
-static void add(places_t places, int place)
+static void add(lpid_set_t set, int lpid)
 {
-    places[place / 64] |= UINT64_C(1) << place % 64;
+    set[lpid / 64] |= UINT64_C(1) << lpid % 64;
 }
 
 /* -1: it is of no session. */
-static int place_of(MPIR_Comm * comm, int rank)
+static int lpid_of(MPIR_Comm * comm, int rank)
 {
-    int place, avtid;
+    int lpid, avtid;
 
     if (comm->adapt.connection || rank < 0 || rank >= comm->remote_size || MPIDI_is_self_comm(comm) ||
         MPIDI_Session_is_parent(comm))
         return -1;
-    MPIDIU_comm_rank_to_pid(comm, rank, &place, &avtid);
-    return avtid == 0 && place < MPID_SESSION_PLACES ? place : -1;
+    MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
+    return avtid == 0 && lpid < MPID_SESSION_LPIDS_MAX ? lpid : -1;
 }
 
-static bool is_in(const places_t places, MPIR_Comm * comm, int rank)
+static bool is_in(const lpid_set_t set, MPIR_Comm * comm, int rank)
 {
-    int place = n_departed ? place_of(comm, rank) : -1;
+    int lpid = n_exited ? lpid_of(comm, rank) : -1;
 
-    return place >= 0 && holds(places, place);
+    return lpid >= 0 && holds(set, lpid);
 }
 
-bool MPIDI_Dynproc_has_departed(MPIR_Comm * comm, int rank)
+bool MPIDI_Dynproc_has_exited(MPIR_Comm * comm, int rank)
 {
-    return is_in(departed, comm, rank);
+    return is_in(exited, comm, rank);
 }
 
 /* Of any source: nobody else is there. */
@@ -180,50 +177,50 @@ static bool nobody_sends(MPIR_Comm * comm, int source)
 {
     bool is_intercomm = comm->comm_kind == MPIR_COMM_KIND__INTERCOMM;
 
-    if (n_departed == 0 || source >= 0)
-        return MPIDI_Dynproc_has_departed(comm, source);
+    if (n_exited == 0 || source >= 0)
+        return MPIDI_Dynproc_has_exited(comm, source);
     if (source != MPI_ANY_SOURCE || comm->remote_size + is_intercomm < 2)
         return false;
     for (int rank = 0; rank < comm->remote_size; rank++) {
-        if ((is_intercomm || rank != comm->rank) && !MPIDI_Dynproc_has_departed(comm, rank))
+        if ((is_intercomm || rank != comm->rank) && !MPIDI_Dynproc_has_exited(comm, rank))
             return false;
     }
     return true;
 }
 
-/* What is sent from now on is dropped as what goes to a lane that has ended. */
-void MPID_Session_depart(int place)
+/* Messages that are sent from now on are dropped, as to a channel that has ended. */
+void MPID_Session_mark_exited(int lpid)
 {
     MPIDI_av_table_t *table = MPIDI_global.avt_mgr.av_table0;
 
-    if (holds(departed, place) || place >= table->size)
+    if (holds(exited, lpid) || lpid >= table->size)
         return;
-    add(departed, place);
-    n_departed++;
-    if (table->table[place].is_local == MPIDI_LOCALITY__SEGMENT) {
-        add(had_segment, place);
-        table->table[place].is_local = MPIDI_LOCALITY__DEPARTED;
-        MPIDI_global.has_lanes |= 1;
-        MPIDI_POSIX_lanes_without(place);
+    add(exited, lpid);
+    n_exited++;
+    if (table->table[lpid].is_local == MPIDI_LOCALITY__SEGMENT) {
+        add(had_segment, lpid);
+        table->table[lpid].is_local = MPIDI_LOCALITY__EXITED;
+        MPIDI_global.has_channels |= 1;
+        MPIDI_SHM_channels_without(lpid);
     }
 }
 
-void MPID_Session_silence(int place)
+void MPID_Session_mark_silent(int lpid)
 {
-    add(is_silent, place);
+    add(is_silent, lpid);
 }
 
-bool MPID_Session_has_departed(int place)
+bool MPID_Session_has_exited(int lpid)
 {
-    return holds(departed, place);
+    return holds(exited, lpid);
 }
 
 void MPID_Session_depart_nobody(void)
 {
-    memset(departed, 0, sizeof(departed));
+    memset(exited, 0, sizeof(exited));
     memset(is_silent, 0, sizeof(is_silent));
     memset(had_segment, 0, sizeof(had_segment));
-    n_departed = 0;
+    n_exited = 0;
 }
 
 void MPID_Session_watch_comm(MPIR_Comm * comm)
@@ -238,29 +235,29 @@ void MPID_Session_watch_comm(MPIR_Comm * comm)
         comm->node_roots_comm->tainted = 1;
 }
 
-/* ---- the other side has ended ----------------------------------------------------------------------------------- */
+/* ---- the other side has ended ---------------------------------------------------------------------------------- */
 
 int MPID_Dynproc_failed(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (MPIR_Dynproc_had_connections())
+    if (MPIR_Device_callbacks.dynproc_had_connections())
         MPIR_ERR_SET(mpi_errno, MPIX_ERR_PROC_FAILED, "**dynprocended");
     else
         MPIR_ERR_SET(mpi_errno, MPIX_ERR_PROC_FAILED, "**membergone");
     return mpi_errno;
 }
 
-int MPID_Dynproc_told(int context_id)
+int MPID_Dynproc_notified(int context_id)
 {
-    MPIR_Dynproc_hear(context_id - MPIR_CONTEXT_INTRA_COLL);
+    MPIR_Device_callbacks.dynproc_note_ended(context_id - MPIR_CONTEXT_INTRA_COLL);
     return MPID_Dynproc_failed();
 }
 
-bool MPID_Dynproc_is_departed(MPIR_Comm * comm, int rank, bool is_error)
+bool MPID_Dynproc_is_exited(MPIR_Comm * comm, int rank, bool is_error)
 {
-    return (is_error && MPID_Dynproc_may_end(comm)) || MPIR_Dynproc_has_ended(comm) ||
-        MPIDI_Dynproc_has_departed(comm, rank);
+    return (is_error && MPID_Dynproc_may_end(comm)) || MPIR_Device_callbacks.dynproc_has_ended(comm) ||
+        MPIDI_Dynproc_has_exited(comm, rank);
 }
 
 bool MPID_Dynproc_may_end(const MPIR_Comm * comm)
@@ -270,7 +267,7 @@ bool MPID_Dynproc_may_end(const MPIR_Comm * comm)
 
 bool MPID_Dynproc_any_may_end(void)
 {
-    return MPIR_Dynproc_had_connections() || watches_members;
+    return MPIR_Device_callbacks.dynproc_had_connections() || watches_members;
 }
 
 bool MPID_Dynproc_is_connected(const MPIR_Request * req)
@@ -288,61 +285,61 @@ int MPID_Dynproc_check(int source, MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (MPIR_Dynproc_has_ended(comm))
+    if (MPIR_Device_callbacks.dynproc_has_ended(comm))
         return MPID_Dynproc_failed();
     if (nobody_sends(comm, source))
         MPIR_ERR_SET(mpi_errno, MPIX_ERR_PROC_FAILED, "**membergone");
     return mpi_errno;
 }
 
-/* ---- requests whose memory is the network's --------------------------------------------------------------------- */
+/* ---- requests whose memory is the network's -------------------------------------------------------------------- */
 
-static struct kept {
+static struct retained {
     MPIR_Request *req;
-    struct kept *next;
-} *kept;
+    struct retained *next;
+} *retained;
 
 /* Without memory the communicator stays as long as the request. */
 void MPID_Dynproc_keep(MPIR_Request * req)
 {
-    struct kept *one = MPL_malloc(sizeof(*one), MPL_MEM_OTHER);
+    struct retained *one = MPL_malloc(sizeof(*one), MPL_MEM_OTHER);
 
     if (!one)
         return;
-    *one = (struct kept) {.req = req,.next = kept };
-    kept = one;
+    *one = (struct retained) {.req = req,.next = retained };
+    retained = one;
 }
 
-static void forget(struct kept **place)
+static void retained_release(struct retained **cursor)
 {
-    struct kept *one = *place;
+    struct retained *one = *cursor;
 
-    *place = one->next;
+    *cursor = one->next;
     MPL_free(one);
 }
 
 void MPID_Dynproc_give_back(MPIR_Request * req)
 {
-    for (struct kept ** place = &kept; *place; place = &(*place)->next) {
-        if ((*place)->req == req) {
-            forget(place);
+    for (struct retained ** cursor = &retained; *cursor; cursor = &(*cursor)->next) {
+        if ((*cursor)->req == req) {
+            retained_release(cursor);
             return;
         }
     }
 }
 
-/* The program has freed it, so nobody asks for its communicator any more. */
+/* The program has freed it, so nobody uses its communicator any more. */
 void MPID_Dynproc_sweep(void)
 {
-    for (struct kept ** place = &kept; *place;) {
-        MPIR_Request *req = (*place)->req;
+    for (struct retained ** cursor = &retained; *cursor;) {
+        MPIR_Request *req = (*cursor)->req;
         if (MPIR_Object_get_ref(req) > 1) {
-            place = &(*place)->next;
+            cursor = &(*cursor)->next;
             continue;
         }
         MPIR_Comm *comm = req->comm;
         req->comm = NULL;
-        forget(place);
+        retained_release(cursor);
         if (comm)
             MPIR_Comm_release(comm);
         MPIR_Request_add_ref(req);
@@ -350,11 +347,11 @@ void MPID_Dynproc_sweep(void)
     }
 }
 
-/* ---- requests of a connection ----------------------------------------------------------------------------------- */
+/* ---- requests of a connection ---------------------------------------------------------------------------------- */
 
 int MPIDI_Dynproc_postings;
 
-#define ENDED_MOST 256          /* requests of one look; the next one finds the rest */
+#define ENDED_MOST 256          /* requests of one poll; the next one finds the rest */
 
 struct ended {
     unsigned connection;
@@ -380,7 +377,7 @@ static bool is_of_this_side(const MPIR_Request * req)
     return req->comm->comm_kind != MPIR_COMM_KIND__INTERCOMM;
 }
 
-/* Whether it was there when this was asked before.  Its error is what says so: new ones have none, and it is right for
+/* Whether it was there at the last call.  Its error shows that: new ones have none, and it is right for
  * what comes in meanwhile, too, as the operation fails. */
 static bool has_been_seen(MPIR_Request * req)
 {
@@ -390,11 +387,11 @@ static bool has_been_seen(MPIR_Request * req)
     return has_been;
 }
 
-/* Not of the shared memory: lanes know of ends themselves, and others are of this side. */
+/* Not of the shared memory: channels know of ends themselves, and others are of this side. */
 static void fail_send(MPIR_Request * req)
 {
     if (!MPIDI_REQUEST(req, is_local))
-        MPIDI_OFI_dynproc_fail_send(req);
+        MPIDI_NM_dynproc_fail_send(req);
 }
 
 /* From any source, or by shared memory: what the network has of it goes first. */
@@ -402,7 +399,7 @@ static void fail_shared_recv(MPIR_Request * req)
 {
     MPIR_Request *partner = MPIDI_REQUEST_ANYSOURCE_PARTNER(req);
 
-    if (partner && !MPIDI_OFI_dynproc_cancel_recv(partner))
+    if (partner && !MPIDI_NM_dynproc_cancel_recv(partner))
         return;
     if (partner) {
         MPIDI_REQUEST_ANYSOURCE_PARTNER(req) = NULL;
@@ -419,8 +416,8 @@ static void fail_recv(MPIR_Request * req, bool also_matched)
 {
     if (MPIDI_REQUEST(req, is_local))
         fail_shared_recv(req);
-    else if (!MPIDI_REQUEST_ANYSOURCE_PARTNER(req) && !MPIDI_OFI_dynproc_cancel_recv(req) && also_matched)
-        MPIDI_OFI_dynproc_force(req);
+    else if (!MPIDI_REQUEST_ANYSOURCE_PARTNER(req) && !MPIDI_NM_dynproc_cancel_recv(req) && also_matched)
+        MPIDI_NM_dynproc_force(req);
 }
 
 int MPID_Dynproc_fail(unsigned connection, bool also_matched, bool also_local)
@@ -429,7 +426,7 @@ int MPID_Dynproc_fail(unsigned connection, bool also_matched, bool also_local)
 
     if (MPIDI_Dynproc_postings > 0)
         return 1;
-    MPIR_Adapt_foreach_request(add_ended, &ended);
+    MPIR_Device_callbacks.foreach_request(add_ended, &ended);
     for (int i = 0; i < ended.n; i++) {
         MPIR_Request *req = ended.requests[i];
         bool is_over = !MPIR_Request_is_complete(req) &&
@@ -443,15 +440,15 @@ int MPID_Dynproc_fail(unsigned connection, bool also_matched, bool also_local)
     return ended.n;
 }
 
-/* ---- requests whose peer has ended ------------------------------------------------------------------------------- */
+/* ---- requests whose peer has ended ----------------------------------------------------------------------------- */
 
-/* A message that waits for room has no peer of its own (MPIDI_POSIX_lanes_without has dropped those of the ended), and
- * what has come unexpectedly is nobody's receive yet. */
-static bool is_held(const MPIR_Request * req)
+/* A message that waits for space has no peer of its own (MPIDI_SHM_channels_without has dropped those of the ended),
+ * and what has come unexpectedly is nobody's receive yet. */
+static bool is_held(MPIR_Request * req)
 {
     if (!MPIDI_REQUEST(req, is_local))
         return req->kind == MPIR_REQUEST_KIND__RECV && MPIDI_REQUEST_ANYSOURCE_PARTNER(req);
-    return req->kind == MPIR_REQUEST_KIND__SEND ? MPIDI_POSIX_lanes_hold(req) :
+    return req->kind == MPIR_REQUEST_KIND__SEND ? MPIDI_SHM_channels_hold(req) :
         MPIDIG_REQUEST(req, req->status) & MPIDIG_REQ_UNEXPECTED;
 }
 
@@ -472,21 +469,21 @@ static int peer_of(const MPIR_Request * req)
         MPIDIG_REQUEST(req, u.recv.source);
 }
 
-static void add_lost(void *object, void *context)
+static void add_unreachable(void *object, void *context)
 {
     MPIR_Request *req = object;
-    struct ended *lost = context;
+    struct ended *unreachable = context;
 
-    if (!req->comm || lost->n == ENDED_MOST || req->comm->adapt.connection || MPIR_Request_is_complete(req) ||
+    if (!req->comm || unreachable->n == ENDED_MOST || req->comm->adapt.connection || MPIR_Request_is_complete(req) ||
         (req->kind != MPIR_REQUEST_KIND__RECV && req->kind != MPIR_REQUEST_KIND__SEND && !is_partitioned(req)) ||
         MPIDI_is_self_comm(req->comm) || (!is_partitioned(req) && is_held(req)))
         return;
-    bool is_lost = req->kind == MPIR_REQUEST_KIND__RECV ? nobody_sends(req->comm, peer_of(req)) :
-        MPIDI_Dynproc_has_departed(req->comm, peer_of(req));
-    if (!is_lost)
+    bool is_unreachable = req->kind == MPIR_REQUEST_KIND__RECV ? nobody_sends(req->comm, peer_of(req)) :
+        MPIDI_Dynproc_has_exited(req->comm, peer_of(req));
+    if (!is_unreachable)
         return;
     MPIR_Request_add_ref(req);
-    lost->requests[lost->n++] = req;
+    unreachable->requests[unreachable->n++] = req;
 }
 
 /* It waits for its turn to send, or that it was received, or both. */
@@ -496,7 +493,7 @@ static void fail_shared_send(MPIR_Request * sreq)
     int waits = MPIR_cc_get(*sreq->cc_ptr);
 
     if (!is_in(had_segment, sreq->comm, MPIDIG_REQUEST(sreq, u.send.dest)))
-        return;                 /* its lane knows */
+        return;                 /* its channel knows */
     MPID_Dynproc_set_ended(sreq);
     if (waits > is_synchronous)
         MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
@@ -521,8 +518,8 @@ static void fail_partitioned(MPIR_Request * req)
     MPID_Request_complete(req);
 }
 
-/* Whether it was there when this was asked before.  The network matches a receive with what has come by its progress,
- * not when it is posted.  The tag is the completion's to say. */
+/* Whether it was there at the last call.  The network matches a receive with what has come by its progress,
+ * not when it is posted.  The completion returns the tag. */
 static bool is_old(MPIR_Request * rreq)
 {
     const int mark = INT_MIN;
@@ -532,7 +529,7 @@ static bool is_old(MPIR_Request * rreq)
     return is;
 }
 
-static void fail_lost(MPIR_Request * req)
+static void fail_unreachable(MPIR_Request * req)
 {
     bool is_local = MPIDI_REQUEST(req, is_local), is_recv = req->kind == MPIR_REQUEST_KIND__RECV;
 
@@ -556,14 +553,14 @@ static void fail_lost(MPIR_Request * req)
 
 void MPID_Session_fail(void)
 {
-    struct ended lost = { 0 };
+    struct ended unreachable = { 0 };
 
     if (MPIDI_Dynproc_postings > 0)
         return;
-    MPIR_Adapt_foreach_request(add_lost, &lost);
-    for (int i = 0; i < lost.n; i++) {
-        if (!MPIR_Request_is_complete(lost.requests[i]))
-            fail_lost(lost.requests[i]);
-        MPIR_Request_free(lost.requests[i]);
+    MPIR_Device_callbacks.foreach_request(add_unreachable, &unreachable);
+    for (int i = 0; i < unreachable.n; i++) {
+        if (!MPIR_Request_is_complete(unreachable.requests[i]))
+            fail_unreachable(unreachable.requests[i]);
+        MPIR_Request_free(unreachable.requests[i]);
     }
 }

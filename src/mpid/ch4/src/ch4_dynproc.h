@@ -1,4 +1,4 @@
-/* What the device asks of connections (src/mpi/dynproc), and its parts of each other. */
+/* Dynamic process management in the device. */
 
 #ifndef CH4_DYNPROC_H_INCLUDED
 #define CH4_DYNPROC_H_INCLUDED
@@ -7,17 +7,17 @@
 
 /* Whether nobody is there to whom a message for this rank goes that the network has not taken.  is_error: and will not
  * take, for a reason that is the other side's if that may end. */
-bool MPID_Dynproc_is_departed(MPIR_Comm * comm, int rank, bool is_error);
-/* What is passed on among the processes of a collective operation is a class, and a code is needed.  Who is told so
- * that the other side of a connection has ended believes it. */
+bool MPID_Dynproc_is_exited(MPIR_Comm * comm, int rank, bool is_error);
+/* The processes of a collective operation pass on an error class, and a code is needed.  A process that is notified
+ * in this way that the other side of a connection has ended takes it as a fact. */
 int MPID_Dynproc_failed(void);
-int MPID_Dynproc_told(int context_id);
+int MPID_Dynproc_notified(int context_id);
 MPL_STATIC_INLINE_PREFIX int MPID_Dynproc_error_of(int errflag, int context_id)
 {
-    return unlikely(errflag == MPIX_ERR_PROC_FAILED) ? MPID_Dynproc_told(context_id) : errflag;
+    return unlikely(errflag == MPIX_ERR_PROC_FAILED) ? MPID_Dynproc_notified(context_id) : errflag;
 }
 
-/* While the network is asked again and again to take one, in the midst of making its request: no request is ended. */
+/* While a send to the network is retried, in the midst of making its request: no request is ended. */
 extern int MPIDI_Dynproc_postings;
 
 /* Whether processes with which one communicates may end, of a communicator or of any: those of connections, and of
@@ -30,8 +30,8 @@ bool MPID_Dynproc_is_connected(const MPIR_Request * req);
 void MPID_Dynproc_set_ended(MPIR_Request * req);
 /* The error of who waits for a message of this rank, or any, that will not come, or MPI_SUCCESS. */
 int MPID_Dynproc_check(int source, MPIR_Comm * comm);
-/* Whether the member of this rank has ended, and nothing comes of it any more (MPID_Session_depart). */
-bool MPIDI_Dynproc_has_departed(MPIR_Comm * comm, int rank);
+/* Whether the member of this rank has ended, and nothing comes of it any more (MPID_Session_mark_exited). */
+bool MPIDI_Dynproc_has_exited(MPIR_Comm * comm, int rank);
 
 /* A request that is complete, and whose memory the network may still use, shall not keep the communicator. */
 void MPID_Dynproc_keep(MPIR_Request * req);

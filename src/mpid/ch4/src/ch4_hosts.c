@@ -5,17 +5,17 @@
 #include "ch4_locality.h"
 #include "mpir_adapt.h"
 #include "mpidu_oversubscribed.h"
-#include "session.h"
+#include "mpid_session.h"
 #include <errno.h>
 #include <signal.h>
 
-/* What hosts are known by, in the order in which they were heard of: the own one first. */
+/* The identities of hosts, in the order in which they became known: the own one first. */
 static struct {
     uint64_t *keys;
     int n, max;
 } hosts;
 
-/* ---- keys ------------------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------------------------ */
 
 #define FNV_START 0xcbf29ce484222325ull
 #define FNV_PRIME 0x100000001b3ull
@@ -40,8 +40,8 @@ static uint64_t hash_boot(uint64_t hash)
     return hash_text(hash, boot);
 }
 
-/* The name by which mpiexec has started this process, which tells several "hosts" on one machine apart as it does; the
- * boot, so that two mpiexecs may mean different hosts by one name. */
+/* The name by which mpiexec has started this process, which distinguishes several "hosts" on one machine as it does;
+ * the boot, so that two mpiexecs may mean different hosts by one name. */
 static uint64_t own_key(void)
 {
     char text[MPI_MAX_PROCESSOR_NAME] = "";
@@ -66,12 +66,12 @@ static uint64_t hash_number(uint64_t hash, int64_t number)
 }
 
 /* All that decides how collectives of a host go by flags: each side of a spawn, and each mpiexec, may have an
- * environment of its own.  It is what was told first, since others know nothing else; 0: a table of the user's says
- * which are chosen.  In several pid namespaces nobody would see that another one has ended. */
+ * environment of its own.  It is the first reported value, since others know nothing else; 0: a table of the user's
+ * states which are chosen.  In several pid namespaces nobody would see that another one has ended. */
 static uint64_t own_settings(void)
 {
     static uint64_t settings;
-    const uint64_t pid_namespace = MPIR_Adapt_pid_namespace();
+    const uint64_t pid_namespace = MPIR_Device_callbacks.pid_namespace();
     const int64_t numbers[] = {
         MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM, MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM,
         MPIR_CVAR_REDUCE_POSIX_INTRA_ALGORITHM, MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM,
@@ -113,14 +113,14 @@ static int host_of(uint64_t key)
 
 /* ---- processors ------------------------------------------------------------------------------------------------ */
 
-/* Those of the own host that have been met in communicators and share memory, this process among them.  Over the
+/* Processes of the own host that are known from communicators and share memory, this process among them.  Over the
  * network who does not give way takes in more messages at a time. */
 static struct {
     int *pids;
     int n, max;
 } sharers;
 
-static void forget_ended(void)
+static void remove_ended(void)
 {
     int n = 0;
 
@@ -154,7 +154,7 @@ void MPIDI_Hosts_give_way(void)
     static bool raised;         /* not by the world */
     unsigned by_world = MPIDU_oversubscribed && !raised;
 
-    forget_ended();
+    remove_ended();
     if (sharers.n == 0)
         return;
     MPIDU_Oversubscribed_set(sharers.pids, sharers.n);
@@ -168,7 +168,7 @@ static bool is_apart(MPIR_Comm * comm)
 {
     int avtid, lpid;
 
-    if (MPIDI_global.avt_mgr.n_avts == 1 && !MPIDI_Session_has_places())
+    if (MPIDI_global.avt_mgr.n_avts == 1 && !MPIDI_Session_has_foreign_lpids())
         return false;
     for (int i = 0; i < comm->local_size; i++) {
         MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
@@ -191,28 +191,28 @@ static bool is_derived(const MPIR_Comm * comm)
 
 static struct {
     const MPIR_Comm *comm;
-    bool strangers;
+    bool unknown_hosts;
 } next;
 
-void MPIDI_Hosts_next(const MPIR_Comm * comm, bool strangers)
+void MPIDI_Hosts_next(const MPIR_Comm * comm, bool unknown_hosts)
 {
     next.comm = comm;
-    next.strangers = strangers;
+    next.unknown_hosts = unknown_hosts;
 }
 
 bool MPIDI_Hosts_know(const MPIR_Group * group)
 {
     const MPIDI_av_entry_t *table = MPIDI_global.avt_mgr.av_table0->table;
-    bool all_told = true, all_mates = true;
+    bool all_known = true, all_mates = true;
 
     for (int i = 0; i < group->size; i++) {
         int lpid = (int) group->lrank_to_lpid[i].lpid;
         if (!table[lpid].host)
             return false;
-        all_told = all_told && table[lpid].told;
+        all_known = all_known && table[lpid].host_known;
         all_mates = all_mates && MPIDI_Session_mate(lpid) >= 0;
     }
-    return all_told || all_mates;
+    return all_known || all_mates;
 }
 
 /* Of a process set, or of both sides of an intercommunicator; not what stands in for one side of it, or for the merged
@@ -240,8 +240,8 @@ static int take_in(MPIR_Comm * comm, const struct introduction *all)
         MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
         MPIDI_av_entry_t *av = &MPIDI_global.avt_mgr.av_tables[avtid]->table[lpid];
         av->host = (unsigned) host;
-        av->told = 1;
-        av->alike = own && all[i].settings == own;
+        av->host_known = 1;
+        av->homogeneous = own && all[i].settings == own;
         if (host == MPIDI_HOST__OWN && (i == comm->rank || av->is_local != MPIDI_LOCALITY__NETWORK))
             share_with((int) all[i].pid);
     }
@@ -253,7 +253,7 @@ static int take_in(MPIR_Comm * comm, const struct introduction *all)
 }
 
 /* The algorithm needs nothing of a communicator but ranks, addresses and id. */
-static int tell_each_other(MPIR_Comm * comm)
+static int exchange_hosts(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
@@ -275,7 +275,7 @@ static int tell_each_other(MPIR_Comm * comm)
     goto fn_exit;
 }
 
-/* Without a world those of one node have lanes in place of its segment. */
+/* Without a world those of one node have channels instead of its segment. */
 static void note_mates(MPIR_Comm * comm)
 {
     int avtid, lpid;
@@ -287,13 +287,13 @@ static void note_mates(MPIR_Comm * comm)
     }
 }
 
-static bool are_alike(MPIR_Comm * comm)
+static bool are_homogeneous(MPIR_Comm * comm)
 {
     int i = 0, avtid, lpid;
 
     for (; i < comm->local_size; i++) {
         MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
-        if (!MPIDI_global.avt_mgr.av_tables[avtid]->table[lpid].alike)
+        if (!MPIDI_global.avt_mgr.av_tables[avtid]->table[lpid].homogeneous)
             break;
     }
     return i == comm->local_size;
@@ -312,15 +312,15 @@ int MPIDI_Hosts_commit(MPIR_Comm * comm)
         goto fn_exit;
     }
     MPIDI_COMM(comm, hosts) = MPIDI_HOSTS__UNKNOWN;
-    if (!is_derived(comm) && (comm != next.comm || next.strangers)) {
+    if (!is_derived(comm) && (comm != next.comm || next.unknown_hosts)) {
         if (!is_first(comm))
             goto fn_exit;
-        mpi_errno = tell_each_other(comm);
+        mpi_errno = exchange_hosts(comm);
         MPIR_ERR_CHECK(mpi_errno);
         if (comm->mapper_head && comm->mapper_head->next)       /* otherwise at the end of MPID_Session_create_over */
             MPIDI_Hosts_give_way();
     }
-    MPIDI_COMM(comm, hosts) = are_alike(comm) ? MPIDI_HOSTS__ALIKE : MPIDI_HOSTS__KNOWN;
+    MPIDI_COMM(comm, hosts) = are_homogeneous(comm) ? MPIDI_HOSTS__HOMOGENEOUS : MPIDI_HOSTS__KNOWN;
 
   fn_exit:
     return mpi_errno;
@@ -328,7 +328,7 @@ int MPIDI_Hosts_commit(MPIR_Comm * comm)
     goto fn_exit;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
 int MPIDI_Hosts_node(MPIR_Comm * comm, int avtid, int lpid)
 {

@@ -8,7 +8,7 @@
 
 #include "mpidimpl.h"
 #include "ch4_adapt.h"
-#include "ch4_adapt_ahead.h"
+#include "ch4_adapt_prebuild.h"
 #include "ch4_adapt_comms.h"
 #include "ch4_adapt_renumber.h"
 #include "ch4_adapt_table.h"
@@ -16,11 +16,11 @@
 #include "ch4_hosts.h"
 #include "mpidu_oversubscribed.h"
 #include "mpir_adapt_device.h"
-#include "session.h"
+#include "mpid_session.h"
 
 static MPIR_Comm *stand_in, *bridge;
-static bool has_places;         /* for processes of other start groups */
-static int first_mate;          /* the place of the first one of the own start group then */
+static bool has_foreign_lpids;  /* for processes of other start groups */
+static int first_mate;          /* the lpid of the first one of the own start group then */
 
 int MPID_Session_start(void)
 {
@@ -52,7 +52,7 @@ static int make_stand_in(void)
     mpi_errno = MPIDI_Adapt_commit_comm(comm, MPIDI_Adapt_range_map(0, MPIR_Process.size),
                                         MPIDI_Adapt_no_map);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Adapt_unlist(comm);
+    MPIR_Device_callbacks.comm_unlist(comm);
     stand_in = comm;
 
   fn_exit:
@@ -87,20 +87,20 @@ void MPID_Session_drain(void)
     while (MPIDI_SHM_session_sends() || MPIDI_NM_session_sends())
         MPID_Progress_test(NULL);
     /* who knows nobody, not even itself, has sent nothing */
-    if (MPIR_Process.comm_world || MPID_Session_knows(MPIR_Session_place()))
+    if (MPIR_Process.comm_world || MPID_Session_knows(MPIR_Device_callbacks.session_lpid()))
         MPIDI_NM_session_flush();
 }
 
-/* ---- addresses -------------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------------------------- */
 
 int MPID_Session_address(char *text, int bytes)
 {
     return MPIDI_NM_session_address(text, bytes);
 }
 
-int MPID_Session_take_in(int rank, const char *text)
+int MPID_Session_insert(int rank, const char *text)
 {
-    return MPIDI_NM_session_take_in(rank, text);
+    return MPIDI_NM_session_insert(rank, text);
 }
 
 bool MPID_Session_knows(int rank)
@@ -108,31 +108,31 @@ bool MPID_Session_knows(int rank)
     return MPIDI_NM_session_knows(rank);
 }
 
-bool MPIDI_Session_has_places(void)
+bool MPIDI_Session_has_foreign_lpids(void)
 {
-    return has_places;
+    return has_foreign_lpids;
 }
 
 int MPIDI_Session_mate(int lpid)
 {
-    if (!has_places)
+    if (!has_foreign_lpids)
         return lpid;
     return lpid >= first_mate && lpid < first_mate + MPIR_Process.size ? lpid - first_mate : -1;
 }
 
-/* ---- processes of different start groups ------------------------------------------------------------------------ */
+/* ---- processes of different start groups ----------------------------------------------------------------------- */
 
-/* What was made before, MPI_COMM_SELF for one. */
+/* Communicators that were made before, as MPI_COMM_SELF. */
 static int renumber_all(int shift, int size)
 {
-    int mpi_errno = MPI_SUCCESS, *places = NULL;
+    int mpi_errno = MPI_SUCCESS, *lpids = NULL;
     MPIDI_Adapt_renumbering_t shifted = { {NULL, size, NULL} };
     MPIR_CHKLMEM_DECL(1);
 
-    MPIR_CHKLMEM_MALLOC(places, int *, size * sizeof(int), mpi_errno, "places", MPL_MEM_ADDRESS);
+    MPIR_CHKLMEM_MALLOC(lpids, int *, size * sizeof(int), mpi_errno, "lpids", MPL_MEM_ADDRESS);
     for (int i = 0; i < size; i++)
-        places[i] = i + shift;
-    shifted.r.new_index = places;
+        lpids[i] = i + shift;
+    shifted.r.new_index = lpids;
     mpi_errno = MPIDI_Adapt_reserve_renumbering(&shifted);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Adapt_renumber(&shifted, MPIR_Process.comm_world);
@@ -146,15 +146,15 @@ static int renumber_all(int shift, int size)
 }
 
 /* The old table stays: operations that are under way may point into it. */
-int MPID_Session_reserve_places(int shift)
+int MPID_Session_reserve_lpids(int shift)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIDI_av_table_t *old = MPIDI_global.avt_mgr.av_table0, *table;
 
-    if (has_places)
+    if (has_foreign_lpids)
         goto fn_exit;
-    MPIR_Assertp(shift >= 0 && old->size + shift <= MPID_SESSION_PLACES);
-    table = MPIDI_Adapt_new_table(MPID_SESSION_PLACES);
+    MPIR_Assertp(shift >= 0 && old->size + shift <= MPID_SESSION_LPIDS_MAX);
+    table = MPIDI_Adapt_new_table(MPID_SESSION_LPIDS_MAX);
     MPIR_ERR_CHKANDJUMP(!table, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < old->size; i++)
         table->table[i + shift] = old->table[i];
@@ -164,7 +164,7 @@ int MPID_Session_reserve_places(int shift)
     mpi_errno = shift ? renumber_all(shift, old->size) : MPI_SUCCESS;
     MPIR_ERR_CHECK(mpi_errno);
     first_mate = shift;
-    has_places = true;
+    has_foreign_lpids = true;
 
   fn_exit:
     return mpi_errno;
@@ -172,13 +172,13 @@ int MPID_Session_reserve_places(int shift)
     goto fn_exit;
 }
 
-/* Next to the ids of windows; what is agreed on there is told apart by its tags and texts. */
+/* Next to the ids of windows; agreements there are distinguished by their tags and texts. */
 #define BRIDGE_CONTEXT (MPIR_CONTEXT_DYNAMIC_PROC_MASK | (MPIDI_ADAPT_CONTEXTS << MPIR_CONTEXT_PREFIX_SHIFT))
 
-/* It is made as one of this process alone, because nothing that is kept for each of its ranks is needed. */
+/* It is made as one of this process alone, because no data for each of its ranks is needed. */
 static int make_bridge(void)
 {
-    int mpi_errno = MPI_SUCCESS, place = MPIR_Session_place();
+    int mpi_errno = MPI_SUCCESS, lpid = MPIR_Device_callbacks.session_lpid();
     MPIR_Comm *comm;
 
     mpi_errno = MPIR_Comm_create(&comm);
@@ -190,13 +190,13 @@ static int make_bridge(void)
     comm->remote_size = 1;
     comm->local_size = 1;
     comm->tainted = 1;
-    mpi_errno = MPIDI_Adapt_commit_comm(comm, MPIDI_Adapt_range_map(place, 1), MPIDI_Adapt_no_map);
+    mpi_errno = MPIDI_Adapt_commit_comm(comm, MPIDI_Adapt_range_map(lpid, 1), MPIDI_Adapt_no_map);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Adapt_unlist(comm);
-    comm->rank = place;
-    comm->remote_size = MPID_SESSION_PLACES;
-    comm->local_size = MPID_SESSION_PLACES;
-    MPIDI_COMM(comm, map) = MPIDI_Adapt_range_map(0, MPID_SESSION_PLACES);
+    MPIR_Device_callbacks.comm_unlist(comm);
+    comm->rank = lpid;
+    comm->remote_size = MPID_SESSION_LPIDS_MAX;
+    comm->local_size = MPID_SESSION_LPIDS_MAX;
+    MPIDI_COMM(comm, map) = MPIDI_Adapt_range_map(0, MPID_SESSION_LPIDS_MAX);
     bridge = comm;
 
   fn_exit:
@@ -257,8 +257,8 @@ static int make_over(MPIR_Comm * over, MPIR_Group * group, MPIR_Context_id_t con
     comm->remote_group = group;
     MPIR_Group_add_ref(group);
     MPIR_Group_add_ref(group);
-    MPIR_Adapt_comm_derive(comm, over, NULL);
-    MPIDI_Hosts_next(comm, MPIR_Session_agreed_on_strangers());
+    MPIR_Device_callbacks.comm_derive(comm, over, NULL);
+    MPIDI_Hosts_next(comm, MPIR_Device_callbacks.session_any_lacks_hosts());
     mpi_errno = MPIDI_Adapt_commit_comm(comm, map, MPIDI_Adapt_no_map);
     MPIDI_Hosts_next(NULL, false);
     MPIR_ERR_CHECK(mpi_errno);
@@ -276,8 +276,8 @@ static int make_over(MPIR_Comm * over, MPIR_Group * group, MPIR_Context_id_t con
 
 static unsigned yielding, otherwise;
 
-/* Who comes from a meeting has just been woken up, perhaps on the processor of another member: whoever waits gives way
- * meanwhile.  Several threads may do so at once. */
+/* A process that comes from a rendezvous has just been woken up, perhaps on the processor of another member: waiting
+ * processes give way meanwhile.  Several threads may do so at once. */
 static void begin_yielding(void)
 {
     if (yielding++ == 0) {
@@ -293,12 +293,12 @@ static void end_yielding(void)
         MPIDU_oversubscribed = otherwise;
 }
 
-/* Who is on this host is looked at when others have been met, or have ended: the group is another one then. */
-static void look_at_processors(const MPIR_Group * group, bool has_met)
+/* The processes of this host are compared when others were connected, or have ended: the group is another one then. */
+static void compare_processors(const MPIR_Group * group, bool has_met)
 {
     static int last_size;
 
-    if (has_met || MPIR_Session_agreed_on_strangers() || group->size != last_size)
+    if (has_met || MPIR_Device_callbacks.session_any_lacks_hosts() || group->size != last_size)
         MPIDI_Hosts_give_way();
     last_size = group->size;
 }
@@ -310,7 +310,7 @@ int MPID_Session_create_over(MPIR_Comm * over, MPIR_Group * group, int tag, bool
 
     *comm = NULL;
     if (!MPIDI_Hosts_know(group))
-        MPIR_Session_agree_on_strangers();
+        MPIR_Device_callbacks.session_lacks_hosts();
     if (has_met)
         begin_yielding();
     mpi_errno = MPIR_Get_contextid_sparse_group(over, group, tag, &id, FALSE);
@@ -320,7 +320,7 @@ int MPID_Session_create_over(MPIR_Comm * over, MPIR_Group * group, int tag, bool
         end_yielding();
     MPIR_ERR_CHECK(mpi_errno);
     if (!yielding)
-        look_at_processors(group, has_met);
+        compare_processors(group, has_met);
 
   fn_exit:
     return mpi_errno;

@@ -23,7 +23,7 @@ int MPIDI_Part_create_null(int partitions, MPIR_Comm * comm, MPIR_Request_kind_t
     MPIR_Part_request_inactivate(req);
     MPIR_Status_set_procnull(&req->status);
     MPIR_cc_set(req->cc_ptr, 0);
-    /* no handshake begins without a peer's request; source and destination are at the same place */
+    /* no handshake begins without a peer's request; source and destination are the same memory */
     MPIDIG_PART_REQUEST(req, peer_req_ptr) = NULL;
     MPIDI_PART_REQUEST(req, u.send.dest) = MPI_PROC_NULL;
     MPIDI_PART_REQUEST(req, datatype) = MPI_BYTE;

@@ -3,7 +3,7 @@
  * mpidu_init_shm_alloc.c (segments).  At start both share memory among the processes of the launch;
  * from the first adaptation that brings processes to this host on, everything lies in one segment
  * made for that adaptation, from which the same functions then allocate.
- * Who joins moves there before the others know of the adaptation, these in begin.
+ * A process that joins moves there before the others know of the adaptation, these in begin.
  *
  * A *generation* is such a segment.  At most two exist: the present one and the one before, which
  * requests in flight may still need in the window, and which is given back some time after commit.
@@ -31,10 +31,10 @@ int MPIDU_Init_shm_adapt_drop_old(void);
 
 /* The local barrier with a function to call while waiting. */
 int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void));
-/* The same; *greatest is the greatest of the values, none negative, that the processes came with.  Who comes last
- * goes on at once. */
+/* The same; *greatest is the greatest of the values, none negative, that the processes came with.  A process that
+ * comes last goes on at once. */
 int MPIDU_Init_shm_adapt_agree(int value, int *greatest, int (*while_waiting) (void));
-/* How many processes meet in these. */
+/* How many processes share these. */
 int MPIDU_Init_shm_adapt_size(void);
 
 /* Bytes that the local barrier, the blocks for exchanges and the process ids take. */
@@ -49,8 +49,9 @@ int MPIDU_Init_shm_adapt_size(void);
 void MPIDU_Init_shm_adapt_register(void);
 /* The same in a segment that this process will move to. */
 void MPIDU_Init_shm_adapt_register_in(void *segment, int local_size, int local_rank);
-/* Tells mpidu_oversubscribed.h who shares the node: the processes of n slots, or of the first n (NULL); or those that
- * are about to move to a segment.  One that has not put its id there yet counts as if it had this one's processors. */
+/* Reports to mpidu_oversubscribed.h which processes share the node: the processes of n slots, or of the first n
+ * (NULL); or those that are about to move to a segment.  One that has not put its id there yet counts as if it had
+ * this one's processors. */
 void MPIDU_Init_shm_adapt_set_sharers(const int *slots, int n);
 void MPIDU_Init_shm_adapt_expect_sharers(void *segment, int local_size);
 

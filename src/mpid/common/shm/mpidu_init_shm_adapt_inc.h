@@ -48,15 +48,15 @@ void MPIDU_Init_shm_adapt_move(void *segment, size_t bytes, int new_local_size, 
     MPIDU_Init_shm_adapt_register();
 }
 
-/* Process ids lie behind the blocks of a segment, `start` is where these begin. */
-static int *pids_behind(void *start, int n)
+/* Process ids follow the blocks of a segment, `start` is where these begin. */
+static int *pids_of(void *start, int n)
 {
     return (int *) ((char *) start + n * sizeof(MPIDU_Init_shm_block_t));
 }
 
 void MPIDU_Init_shm_adapt_register(void)
 {
-    pids = pids_behind(baseaddr, local_size);
+    pids = pids_of(baseaddr, local_size);
     pids[my_local_rank] = (int) getpid();
 }
 
@@ -64,7 +64,7 @@ void MPIDU_Init_shm_adapt_register_in(void *segment, int new_local_size, int new
 {
     void *start = (char *) segment + MPIDU_SHM_CACHE_LINE_LEN;
 
-    pids_behind(start, new_local_size)[new_local_rank] = (int) getpid();
+    pids_of(start, new_local_size)[new_local_rank] = (int) getpid();
 }
 
 void MPIDU_Init_shm_adapt_set_sharers(const int *slots, int n)
@@ -81,7 +81,7 @@ void MPIDU_Init_shm_adapt_set_sharers(const int *slots, int n)
 
 void MPIDU_Init_shm_adapt_expect_sharers(void *segment, int new_local_size)
 {
-    MPIDU_Oversubscribed_set(pids_behind((char *) segment + MPIDU_SHM_CACHE_LINE_LEN, new_local_size), new_local_size);
+    MPIDU_Oversubscribed_set(pids_of((char *) segment + MPIDU_SHM_CACHE_LINE_LEN, new_local_size), new_local_size);
 }
 
 void MPIDU_Init_shm_adapt_resize(int new_local_size, int new_local_rank)
@@ -123,7 +123,7 @@ int MPIDU_Init_shm_adapt_drop_old(void)
 }
 
 /* The line of the barrier.  An agreement has a count of its own: the processes that stay may be at a barrier of the new
- * world already when one that leaves looks again, later than its turn, and must not undo what it
+ * world already when a leaving one polls again, later than its turn, and must not undo what it
  * waits for.  Results by parity, so that a late reader of one is not disturbed by the next; there is no third before
  * all have read, as the next adaptation waits for everybody's commit. */
 struct barrier_line {
@@ -133,24 +133,24 @@ struct barrier_line {
     MPL_atomic_int_t sleepers;
 };
 
-/* Who waits for long sleeps, so that whoever is waited for gets the processor, and is woken up on a processor that is
- * free.  Where each process has a processor of its own the others are about to come.  To an agreement they come at the
- * agreed probe, which is some milliseconds away at most if the program probes that often, and whoever comes last would
- * have to wake up the rest (20 us on a virtual machine). */
+/* A process that waits for long sleeps, so that whoever is waited for gets the processor, and is woken up on a
+ * processor that is free.  Where each process has a processor of its own the others are about to come.  To an
+ * agreement they come at the agreed probe, which is some milliseconds away at most if the program probes that often,
+ * and whoever comes last would have to wake up the rest (20 us on a virtual machine). */
 #define LOOKS_OVERSUBSCRIBED 20
 #define LOOKS_ALONE 300 /* some tens of microseconds */
 #define LOOKS_GIVING_WAY 20000  /* some ten milliseconds; somebody else may want this processor */
 #define SLEEP_NS 1000000        /* between two rounds of progress, which somebody may need */
 
-static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int looks, int looks_giving_way)
+static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int polls, int polls_yielding)
 {
     const struct timespec limit = {.tv_nsec = SLEEP_NS };
 
-    if (looks < (MPIDU_oversubscribed ? LOOKS_OVERSUBSCRIBED : LOOKS_ALONE)) {
+    if (polls < (MPIDU_oversubscribed ? LOOKS_OVERSUBSCRIBED : LOOKS_ALONE)) {
         MPIDU_OVERSUBSCRIBED_WAIT();
         return;
     }
-    if (!MPIDU_oversubscribed && looks < looks_giving_way) {
+    if (!MPIDU_oversubscribed && polls < polls_yielding) {
         sched_yield();
         return;
     }
@@ -166,15 +166,15 @@ static void open_for_all(struct barrier_line *line, MPL_atomic_int_t * word, int
         syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static int wait_while(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int looks_giving_way,
+static int wait_while(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int polls_yielding,
                       int (*while_waiting) (void))
 {
     int mpi_errno = MPI_SUCCESS;
 
-    for (int looks = 0; MPL_atomic_load_int(word) == seen; looks++) {
+    for (int polls = 0; MPL_atomic_load_int(word) == seen; polls++) {
         mpi_errno = while_waiting();
         MPIR_ERR_CHECK(mpi_errno);
-        wait_a_moment(line, word, seen, looks, looks_giving_way);
+        wait_a_moment(line, word, seen, polls, polls_yielding);
     }
 
   fn_exit:
@@ -183,7 +183,7 @@ static int wait_while(struct barrier_line *line, MPL_atomic_int_t * word, int se
     goto fn_exit;
 }
 
-/* Who comes last goes on at once. */
+/* A process that comes last goes on at once. */
 int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void))
 {
     int mpi_errno = MPI_SUCCESS;

@@ -37,7 +37,7 @@ typedef struct {
 
 unsigned MPIDU_oversubscribed = 0;
 
-/* The processors that a process may run on, 0 for the calling one; false if the kernel does not tell. */
+/* The processors that a process may run on, 0 for the calling one; false if the kernel does not report it. */
 static bool get_mask(int pid, mask_t * mask)
 {
     memset(mask, 0, sizeof(*mask));
@@ -65,7 +65,7 @@ static bool merge_mask(const mask_t * mask, const mask_t * outer, mask_t * all)
 }
 
 /* Too many processes for all processors together, or for those of this process.  A system call for each
- * process that has to be looked at, so as few as possible: this is asked in begin and commit. */
+ * process that has to be examined, so as few as possible: this runs in begin and commit. */
 static bool is_oversubscribed(const int *pids, int n)
 {
     mask_t mine, all, other;
@@ -73,15 +73,15 @@ static bool is_oversubscribed(const int *pids, int n)
 
     if (!get_mask(0, &mine))
         return false;
-    int room = count_bits(&mine);
-    if (n <= room)
+    int capacity = count_bits(&mine);
+    if (n <= capacity)
         return false;
     all = mine;
     for (int i = 0; i < n; i++) {
         /* one that is out of sight (another pid namespace) most likely has what this one has */
         const mask_t *mask = get_mask(pids[i], &other) ? &other : &mine;
         inside += merge_mask(mask, &mine, &all);
-        if (inside > room)
+        if (inside > capacity)
             return true;
     }
     return n > count_bits(&all);

@@ -3,7 +3,7 @@
  * process (one for each context) get the same insertions and removals in the same order, because
  * MPICH keeps one table for all of them.
  *
- * A card is: uint32_t name_len, uint16_t num_nics, uint16_t num_vnis, then the names, those of one vni
+ * A business card is: uint32_t name_len, uint16_t num_nics, uint16_t num_vnis, then the names, those of one vni
  * after the other, each of name_len bytes.
  */
 
@@ -11,11 +11,11 @@
 #include "ofi_impl.h"
 #include "ofi_adapt.h"
 #include "ofi_noinline.h"
-#include "ch4_adapt_greeting.h"
+#include "ch4_adapt_preconnect.h"
 #include "ch4_adapt_unexpected.h"
 #include "mpir_adapt_device.h"
 
-struct card_header {
+struct bc_header {
     uint32_t name_len;
     uint16_t num_nics, num_vnis;
 };
@@ -27,20 +27,20 @@ uint64_t MPIDI_OFI_adapt_am_source(unsigned uid)
     return AM_SOURCE_BIT | ((uint64_t) uid << 16);
 }
 
-static const char *card_name(const struct card_header *card, int nic, int vni)
+static const char *bc_name(const struct bc_header *bc, int nic, int vni)
 {
-    return (const char *) (card + 1) + (size_t) (vni * card->num_nics + nic) * card->name_len;
+    return (const char *) (bc + 1) + (size_t) (vni * bc->num_nics + nic) * bc->name_len;
 }
 
-int MPIDI_OFI_adapt_card(void **card, int *bytes)
+int MPIDI_OFI_adapt_bc(void **bc, int *bytes)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct card_header header = {
+    struct bc_header header = {
         .name_len = (uint32_t) MPIDI_OFI_global.addrnamelen,
         .num_nics = (uint16_t) MPIDI_OFI_global.num_nics,
         .num_vnis = (uint16_t) MPIDI_OFI_global.num_vnis
     };
-    struct card_header *result;
+    struct bc_header *result;
 
     *bytes = (int) (sizeof(header) + header.name_len * header.num_nics * header.num_vnis);
     result = MPL_calloc(1, *bytes, MPL_MEM_ADDRESS);
@@ -51,10 +51,10 @@ int MPIDI_OFI_adapt_card(void **card, int *bytes)
             size_t length = header.name_len;
             int ctx_idx = MPIDI_OFI_get_ctx_index(NULL, vni, nic);
             MPIDI_OFI_CALL(fi_getname((fid_t) MPIDI_OFI_global.ctx[ctx_idx].ep,
-                                      (char *) card_name(result, nic, vni), &length), getname);
+                                      (char *) bc_name(result, nic, vni), &length), getname);
         }
     }
-    *card = result;
+    *bc = result;
 
   fn_exit:
     return mpi_errno;
@@ -114,22 +114,22 @@ static int remove_names(MPIDI_av_entry_t * entry, int n)
 int MPIDI_OFI_adapt_insert(const void *data, int bytes, MPIDI_av_entry_t * entry)
 {
     int mpi_errno = MPI_SUCCESS, done = 0;
-    const struct card_header *card = data;
+    const struct bc_header *bc = data;
     const int num_vnis = MPIDI_OFI_global.num_vnis, n = n_contexts();
 
-    MPIR_ERR_CHKANDJUMP((size_t) bytes < sizeof(*card) ||
-                        card->num_nics != MPIDI_OFI_global.num_nics || card->num_vnis != num_vnis ||
-                        card->name_len != MPIDI_OFI_global.addrnamelen ||
-                        (size_t) bytes < sizeof(*card) + (size_t) n * card->name_len, mpi_errno, MPI_ERR_OTHER,
+    MPIR_ERR_CHKANDJUMP((size_t) bytes < sizeof(*bc) ||
+                        bc->num_nics != MPIDI_OFI_global.num_nics || bc->num_vnis != num_vnis ||
+                        bc->name_len != MPIDI_OFI_global.addrnamelen ||
+                        (size_t) bytes < sizeof(*bc) + (size_t) n * bc->name_len, mpi_errno, MPI_ERR_OTHER,
                         "**adaptcard");
 
     for (; done < n; done++) {
-        const char *name = card_name(card, done / num_vnis, done % num_vnis);
+        const char *name = bc_name(bc, done / num_vnis, done % num_vnis);
         MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1, address_of(entry, done), 0ULL,
                                     NULL), avmap);
     }
     for (; done < n * n; done++) {
-        const char *name = card_name(card, done % n / num_vnis, done % n % num_vnis);
+        const char *name = bc_name(bc, done % n / num_vnis, done % n % num_vnis);
         mpi_errno = insert_name(done / n, name, *address_of(entry, done % n));
         MPIR_ERR_CHECK(mpi_errno);
     }
@@ -156,7 +156,7 @@ int MPIDI_OFI_adapt_insert_elsewhere(const void *name, fi_addr_t addr)
     goto fn_exit;
 }
 
-static void forget(void *map, uint64_t key)
+static void tracker_remove(void *map, uint64_t key)
 {
     if (MPIDIU_map_lookup(map, key) != MPIDIU_MAP_NOT_FOUND)
         MPIDIU_map_erase(map, key);
@@ -173,10 +173,10 @@ int MPIDI_OFI_adapt_remove(MPIDI_av_entry_t * entry, uint64_t am_source)
         /* The address may be given to another process, whose messages start at number 0 again. */
         for (int nic = 0; nic < num_nics; nic++) {
             for (int vni = 0; vni < num_vnis; vni++) {
-                forget(MPIDI_OFI_global.per_vni[ctx_vni].am_recv_seq_tracker,
-                       am_source + vni * MPIDI_OFI_MAX_NICS + nic);
-                forget(MPIDI_OFI_global.per_vni[ctx_vni].am_send_seq_tracker,
-                       MPIDI_OFI_AV(entry).dest[nic][vni]);
+                tracker_remove(MPIDI_OFI_global.per_vni[ctx_vni].am_recv_seq_tracker,
+                               am_source + vni * MPIDI_OFI_MAX_NICS + nic);
+                tracker_remove(MPIDI_OFI_global.per_vni[ctx_vni].am_send_seq_tracker,
+                               MPIDI_OFI_AV(entry).dest[nic][vni]);
             }
         }
     }
@@ -188,31 +188,31 @@ int MPIDI_OFI_adapt_remove(MPIDI_av_entry_t * entry, uint64_t am_source)
 }
 
 /* With one context a message can only go one way; with several MPICH spreads them by rules of its own. */
-bool MPIDI_OFI_adapt_can_greet(void)
+bool MPIDI_OFI_adapt_can_preconnect(void)
 {
     return MPIDI_OFI_ENABLE_TAGGED && MPIDI_OFI_global.num_nics == 1 &&
         MPIDI_OFI_global.num_vnis == 1;
 }
 
-int MPIDI_OFI_adapt_greet(MPIDI_av_entry_t * to, unsigned epoch, int index)
+int MPIDI_OFI_adapt_preconnect(MPIDI_av_entry_t * to, unsigned epoch, int index)
 {
     MPIR_Context_id_t context = MPIDI_Adapt_context_of(MPIDI_ADAPT_CONTEXT__UNION, epoch) +
         MPIR_CONTEXT_INTRA_COLL;
 
-    if (!MPIDI_OFI_adapt_can_greet())
-        return MPIDI_ADAPT_GREETING__NEVER;
-    uint64_t match_bits = MPIDI_OFI_init_sendtag(context, MPIDI_ADAPT_GREETING_TAG, 0);
+    if (!MPIDI_OFI_adapt_can_preconnect())
+        return MPIDI_ADAPT_PRECONNECT__NEVER;
+    uint64_t match_bits = MPIDI_OFI_init_sendtag(context, MPIDI_ADAPT_PRECONNECT_TAG, 0);
     ssize_t result = fi_tinjectdata(MPIDI_OFI_global.ctx[0].tx, NULL, 0, (uint64_t) index,
                                     MPIDI_OFI_av_to_phys(to, 0, 0, 0), match_bits);
     if (result == -FI_EAGAIN)
-        return MPIDI_ADAPT_GREETING__LATER;
-    return result == 0 ? MPIDI_ADAPT_GREETING__SENT : MPIDI_ADAPT_GREETING__NEVER;
+        return MPIDI_ADAPT_PRECONNECT__LATER;
+    return result == 0 ? MPIDI_ADAPT_PRECONNECT__SENT : MPIDI_ADAPT_PRECONNECT__NEVER;
 }
 
 /* ---- settings ------------------------------------------------------------------------------------- */
 
-/* How often libfabric's rxm looks whether somebody wants to connect, in microseconds; it does so every
- * 10 ms if it is not told otherwise, which both sides of a new connection would wait for. */
+/* How often libfabric's rxm polls for connection requests, in microseconds; the default is every 10 ms, which both
+ * sides of a new connection would wait for. */
 #define CONNECTING "FI_OFI_RXM_CM_PROGRESS_INTERVAL"
 #define CONNECTING_US "500"
 

@@ -1,5 +1,5 @@
 /*
- * What upstream's files of the netmod ask of ofi_adapt.c.
+ * The interface of ofi_adapt.c for upstream's files of the netmod.
  */
 
 #ifndef OFI_ADAPT_H_INCLUDED
@@ -20,7 +20,7 @@ MPL_STATIC_INLINE_PREFIX fi_addr_t MPIDI_OFI_am_source(int nic, int vni)
 
 /* The address of a process outside the world (MPI_Comm_spawn, MPI_Comm_connect) has been inserted in
  * the first context's vector, at addr: in an elastic job it goes into those of the other contexts, too,
- * so that all remain alike. */
+ * so that all remain equal. */
 int MPIDI_OFI_adapt_insert_elsewhere(const void *name, fi_addr_t addr);
 
 #endif /* OFI_ADAPT_H_INCLUDED */

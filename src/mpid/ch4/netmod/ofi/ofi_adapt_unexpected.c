@@ -18,12 +18,12 @@ bool MPIDI_OFI_adapt_has_generations(void)
     return in_match_bits >> MPIDI_OFI_TAG_BITS == mask && (in_match_bits & protocol) == 0;
 }
 
-/* In the context of one endpoint.  What is not found comes as an event, too. */
+/* In the context of one endpoint.  A search without result causes an event, too. */
 static int peek(int ctx_idx, int vni, uint64_t bits, uint64_t ignore, uint64_t flags,
                 int *found, MPI_Status * status)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIR_Request request;       /* for the event's handler; only what is set here is looked at */
+    MPIR_Request request;       /* for the event's handler; only the fields set here are read */
     struct fi_msg_tagged message = {.addr = FI_ADDR_UNSPEC,.tag = bits,.ignore = ignore };
     MPL_atomic_int_t *state = &MPIDI_OFI_REQUEST(&request, util_id);
     ssize_t err;
@@ -41,7 +41,7 @@ static int peek(int ctx_idx, int vni, uint64_t bits, uint64_t ignore, uint64_t f
         MPIDI_OFI_PROGRESS(vni);
     }
     *found = 0;
-    if (err)                    /* nothing there, or a provider that cannot tell */
+    if (err)                    /* nothing there, or a provider that cannot search */
         goto fn_exit;
     MPIDI_OFI_PROGRESS_WHILE(MPL_atomic_acquire_load_int(state) == MPIDI_OFI_PEEK_START, vni);
     *found = MPL_atomic_relaxed_load_int(state) == MPIDI_OFI_PEEK_FOUND;

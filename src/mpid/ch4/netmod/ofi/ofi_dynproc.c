@@ -4,7 +4,7 @@
 #include "ofi_events.h"
 #include "ofi_dynproc.h"
 
-#define POLLS 64                /* until libfabric tells of what was cancelled, behind what else it has to tell */
+#define POLLS 64                /* until libfabric reports the cancelled operations, after its other events */
 
 void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm, int rank)
 {
@@ -16,7 +16,8 @@ void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm, int rank)
     MPIR_Comm_add_ref(comm);
 }
 
-/* Whether libfabric has told of it.  What it does not know any more has been matched: it says nothing then. */
+/* Whether libfabric has reported it.  An operation that it does not know any more has been matched: there is no event
+ * then. */
 static void cancel(MPIR_Request * req, void *context, bool is_done(MPIR_Request *))
 {
     int vni = MPIDI_Request_get_vci(req);
@@ -51,7 +52,7 @@ static bool is_answered(MPIR_Request * sreq)
     return !MPIDI_OFI_REQUEST(sreq, util.inject_buf);
 }
 
-/* The answer is not awaited any more; it completes with that if it has gone out otherwise. */
+/* The answer is not awaited any more; it completes with that if it was sent otherwise. */
 static void drop_answer(MPIR_Request * sreq)
 {
     MPIDI_OFI_ssendack_request_t *answer = MPIDI_OFI_REQUEST(sreq, util.inject_buf);
@@ -77,7 +78,7 @@ void MPIDI_OFI_dynproc_not_sent(MPIR_Request * sreq)
     (void) MPIDI_OFI_send_event(MPIDI_Request_get_vci(sreq), NULL, sreq, MPIDI_OFI_REQUEST(sreq, event_id));
 }
 
-/* The device's reference is kept for libfabric. */
+/* The device's reference is held for libfabric. */
 void MPIDI_OFI_dynproc_force(MPIR_Request * req)
 {
     MPID_Dynproc_set_ended(req);

@@ -2,7 +2,7 @@
  * Messages to and from a process of another job, which may end at any time (src/mpi/dynproc/watch.c).  DN4.
  *
  * A request to send knows its communicator if that is of a connection, and the receive by which a synchronous one is
- * answered.  Nothing is looked at for others but whether the communicator is marked as tainted.
+ * answered.  For others only the mark `tainted` of the communicator is tested.
  */
 
 #ifndef OFI_DYNPROC_H_INCLUDED
@@ -10,8 +10,6 @@
 
 #include "ofi_impl.h"
 #include "../../src/ch4_dynproc.h"
-
-bool MPIR_Dynproc_had_connections(void);     /* src/mpi/dynproc/dynproc.h */
 
 /* A send is about to be posted on a communicator, which may be of a connection or of a session. */
 void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm, int rank);

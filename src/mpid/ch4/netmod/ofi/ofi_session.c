@@ -4,18 +4,18 @@
  *
  * As text an address is the endpoint's name in hexadecimal.  Processes that know each other in this way do not use the
  * world's shared memory with each other, then and later: a message must not overtake one that went by the network.
- * Lanes (ch4_lanes.h) come before the first message.  Active messages are marked with the rank instead of the sender's
- * place in its own vector, which is not the same everywhere.
+ * Channels (ch4_channels.h) come before the first message.  Active messages are marked with the rank instead of the
+ * sender's lpid in its own vector, which is not the same everywhere.
  */
 
 #include "mpidimpl.h"
 #include "ofi_impl.h"
 #include "ofi_adapt.h"
 #include "ofi_noinline.h"
-#include "session.h"
+#include "mpid_session.h"
 #include "../../src/ch4_locality.h"
 
-static unsigned char *known;    /* for each place in the table */
+static unsigned char *known;    /* for each lpid in the table */
 
 int MPIDI_OFI_session_address(char *text, int bytes)
 {
@@ -50,44 +50,44 @@ static size_t decode(const char *text, unsigned char *name)
 }
 
 /* The world's addresses come later. */
-static void forget(int place)
+static void address_reset(int lpid)
 {
-    known[place] = 0;
+    known[lpid] = 0;
 #ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
-    MPIDIU_get_av(0, place).is_local =
-        MPIR_Process.node_map[place] == MPIR_Process.node_map[MPIR_Process.rank];
+    MPIDIU_get_av(0, lpid).is_local =
+        MPIR_Process.node_map[lpid] == MPIR_Process.node_map[MPIR_Process.rank];
 #endif
 }
 
-int MPIDI_OFI_session_take_in(int place, const char *text)
+int MPIDI_OFI_session_insert(int lpid, const char *text)
 {
     int mpi_errno = MPI_SUCCESS;
     unsigned char name[FI_NAME_MAX];
     size_t own_length = 0;
 
     if (!text) {
-        forget(place);
+        address_reset(lpid);
         goto fn_exit;
     }
 
     if (!known) {
-        known = MPL_calloc(MPL_MAX(MPIR_Process.size, MPID_SESSION_PLACES), 1, MPL_MEM_ADDRESS);
+        known = MPL_calloc(MPL_MAX(MPIR_Process.size, MPID_SESSION_LPIDS_MAX), 1, MPL_MEM_ADDRESS);
         MPIR_ERR_CHKANDJUMP(!known, mpi_errno, MPI_ERR_OTHER, "**nomem");
         /* in a world they have been numbered already, by its ranks */
         if (!MPIR_Process.comm_world)
-            MPIDI_Adapt_am_source = MPIDI_OFI_adapt_am_source(MPIR_Session_place());
+            MPIDI_Adapt_am_source = MPIDI_OFI_adapt_am_source(MPIR_Device_callbacks.session_lpid());
     }
-    /* names of one provider have one length, which this asks for */
+    /* names of one provider have one length, which this returns */
     (void) fi_getname((fid_t) MPIDI_OFI_global.ctx[0].ep, NULL, &own_length);
     MPIR_ERR_CHKANDJUMP(decode(text, name) != own_length, mpi_errno, MPI_ERR_OTHER, "**sessionaddress");
-    MPIDI_av_entry_t *entry = &MPIDIU_get_av(0, place);
+    MPIDI_av_entry_t *entry = &MPIDIU_get_av(0, lpid);
     MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1, &MPIDI_OFI_AV(entry).dest[0][0], 0ULL,
                                 NULL), avmap);
 #ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
     /* also of itself: without a world it has no shared memory yet */
     entry->is_local = MPIDI_LOCALITY__NETWORK;
 #endif
-    known[place] = 1;
+    known[lpid] = 1;
 
   fn_exit:
     return mpi_errno;
@@ -106,7 +106,7 @@ bool MPIDI_OFI_session_sends(void)
     return false;
 }
 
-bool MPIDI_OFI_session_knows(int place)
+bool MPIDI_OFI_session_knows(int lpid)
 {
-    return known && known[place];
+    return known && known[lpid];
 }

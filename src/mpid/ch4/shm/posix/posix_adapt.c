@@ -1,16 +1,16 @@
 /*
  * Shared-memory messages over an adaptation.  On a host that processes join, all of its processes (the
  * leaving ones included, for the window) move to queues in a new segment; nothing that was sent before
- * is lost or overtaken.  Who has old queues in common, that is, the processes that were there before and
- * the joining ones among themselves:
+ * is dropped or overtaken.  Processes that have old queues in common are the ones that were there before, and the
+ * joining ones among themselves:
  *   1. all are at the move, and progress on the old queues as any waiting process does;
  *   2. nobody progresses any more, so nobody sends into an old queue;
  *   3. the new queues, which the joining processes have filled, are taken into use; sends go there;
- *   4. what lies in my old queue is taken out, before my new queue is ever looked at.
+ *   4. the messages of my old queue are taken out, before my new queue is ever polled.
  * A message of several fragments may start in the old queue and end in the new one.  The joining processes
  * move while the others compute, so that these wait for nobody but each other.
  *
- * Slots (places in the segment) have no holes after begin; those of leaving processes stay unused
+ * Slots in the segment have no holes after begin; those of leaving processes stay unused
  * from commit until the next begin that moves.
  */
 
@@ -32,7 +32,7 @@ static struct {
     void *new_counter;          /* limit counter of the new world's collectives */
 } window;
 
-/* What the last move left behind; unused from commit on, given back by reclaim. */
+/* Memory that the last move left; unused from commit on, released by reclaim. */
 static struct {
     bool exists;
     transport_t transports[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
@@ -40,9 +40,9 @@ static struct {
 } previous;
 
 /* The shared memory of the previous world's collectives, which the kernel takes long to take apart. */
-#define KEPT_MAX 2              /* the world's and its node communicator's */
-static MPIDI_POSIX_release_gather_comm_t kept[KEPT_MAX];
-static int n_kept;
+#define SAVED_MAX 2              /* the world's and its node communicator's */
+static MPIDI_POSIX_release_gather_comm_t saved[SAVED_MAX];
+static int n_saved;
 
 /* ---- the segment --------------------------------------------------------------------------------- */
 
@@ -149,7 +149,7 @@ void MPIDI_POSIX_adapt_fill(const MPIDI_Adapt_segment_t * segment, int slot)
     }
 }
 
-static void look_at(const void *first, size_t bytes)
+static void touch_pages(const void *first, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i += PAGE)
         (void) *((const volatile char *) first + i);
@@ -160,13 +160,13 @@ void MPIDI_POSIX_adapt_touch(const MPIDI_Adapt_segment_t * segment)
 {
     size_t queues = segment->n_local * sizeof(MPIDU_genq_shmem_queue_u);
 
-    look_at(segment->base, queues_offset(segment->n_local) + PAGE);
+    touch_pages(segment->base, queues_offset(segment->n_local) + PAGE);
     for (int transport = 0; transport < n_transports(); transport++) {
         MPIDU_genqi_shmem_pool_s pool = pool_of(segment, transport, segment->my_slot);
-        look_at(terminals_of(segment, transport), queues);
-        look_at(pool.free_queues, queues);
+        touch_pages(terminals_of(segment, transport), queues);
+        touch_pages(pool.free_queues, queues);
         for (int i = 0; i < pool.cells_per_proc; i++)
-            look_at(cell_of(&pool, i), sizeof(MPIDU_genqi_shmem_cell_header_s));
+            touch_pages(cell_of(&pool, i), sizeof(MPIDU_genqi_shmem_cell_header_s));
     }
 }
 
@@ -245,7 +245,7 @@ void MPIDI_POSIX_adapt_renumber(int *slots, int union_size, int shift)
     for (int vsi = 0; vsi < MPIDI_CH4_MAX_VCIS; vsi++) {
         MPIDI_POSIX_am_request_header_t *postponed;
         DL_FOREACH(MPIDI_POSIX_global.per_vsi[vsi].postponed_queue, postponed) {
-            if (postponed->dst_grank >= 0)      /* else that of a lane */
+            if (postponed->dst_grank >= 0)      /* else that of a channel */
                 postponed->dst_grank += shift;
         }
     }
@@ -377,7 +377,7 @@ int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment)
 
 /* ---- commit -------------------------------------------------------------------------------------- */
 
-/* Which slots of this host go on. */
+/* The slots of this host that stay in use. */
 static int find_sharers(int new_size)
 {
     int mpi_errno = MPI_SUCCESS, n = 0;
@@ -402,7 +402,7 @@ void MPIDI_POSIX_adapt_keep_collectives(MPIR_Comm * comm)
 {
     MPIDI_POSIX_release_gather_comm_t *state = &MPIDI_POSIX_COMM(comm, release_gather);
 
-    if (!state->is_initialized || MPIR_Object_get_ref(comm) != 1 || n_kept == KEPT_MAX)
+    if (!state->is_initialized || MPIR_Object_get_ref(comm) != 1 || n_saved == SAVED_MAX)
         return;                 /* freed with the communicator */
     if (comm->rank == 0) {
         /* It does not count for the new world's. */
@@ -411,18 +411,18 @@ void MPIDI_POSIX_adapt_keep_collectives(MPIR_Comm * comm)
         bytes += state->reduce_buf_addr ? state->reduce_shm_size : 0;
         MPL_atomic_fetch_sub_uint64(MPIDI_POSIX_flags_counter(comm), bytes);
     }
-    kept[n_kept++] = *state;
+    saved[n_saved++] = *state;
     state->is_initialized = 0;
 }
 
-static int free_kept_collectives(void)
+static int free_saved_collectives(void)
 {
     int mpi_errno = MPI_SUCCESS;
     static MPIR_Comm holder;    /* for stock's function */
 
     holder.rank = -1;           /* of rank 0 it would subtract the bytes again */
-    while (n_kept > 0) {
-        MPIDI_POSIX_COMM(&holder, release_gather) = kept[--n_kept];
+    while (n_saved > 0) {
+        MPIDI_POSIX_COMM(&holder, release_gather) = saved[--n_saved];
         mpi_errno = MPIDI_POSIX_mpi_release_gather_comm_free(&holder);
         MPIR_ERR_CHECK(mpi_errno);
     }
@@ -465,7 +465,7 @@ int MPIDI_POSIX_adapt_reclaim(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    mpi_errno = free_kept_collectives();
+    mpi_errno = free_saved_collectives();
     MPIR_ERR_CHECK(mpi_errno);
     if (!previous.exists)
         goto fn_exit;

@@ -1,9 +1,9 @@
 /*
  * See posix_flags.h.
  *
- * Upstream has a line of the cache for the gather flag of each rank, and one for its release flag.  What follows the
- * flag in these lines is ours: who the member is, so that others can see whether it lives, and in the lines of rank 0
- * from which operation on the communicator has failed.
+ * Upstream has a line of the cache for the gather flag of each rank, and one for its release flag.  Everything that
+ * follows the flag in these lines is ours: who the member is, so that others can see whether it lives, and in the
+ * lines of rank 0 from which operation on the communicator has failed.
  */
 
 #include "mpidimpl.h"
@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#define LOOK_AFTER 64           /* turns of waiting */
+#define POLL_AFTER 64           /* turns of waiting */
 #define PROGRESS_AFTER 4        /* turns that have given way */
 
 struct member_lines {
@@ -43,7 +43,7 @@ static bool is_apart(const MPIR_Comm * comm)
     return MPIDI_COMM(comm, hosts) != MPIDI_HOSTS__TOGETHER;
 }
 
-/* ---- members that have ended ------------------------------------------------------------------------------------- */
+/* ---- members that have ended ----------------------------------------------------------------------------------- */
 
 void MPIDI_POSIX_flags_introduce(MPIR_Comm * comm)
 {
@@ -51,15 +51,15 @@ void MPIDI_POSIX_flags_introduce(MPIR_Comm * comm)
         lines_of(comm)[comm->rank].pid = (uint64_t) getpid();
 }
 
-/* Those who were started apart are of one pid namespace, or would not be alike. */
+/* Processes that were started separately share a pid namespace, or they would not be homogeneous. */
 static bool has_ended(MPIR_Comm * comm, int rank)
 {
     if (!is_apart(comm))
-        return MPIDI_Dynproc_has_departed(comm, rank);
+        return MPIDI_Dynproc_has_exited(comm, rank);
     return kill((pid_t) lines_of(comm)[rank].pid, 0) && errno == ESRCH;
 }
 
-/* All members count alike. */
+/* All members count in the same way. */
 static uint64_t operation_of(MPIR_Comm * comm)
 {
     return MPL_MAX(state_of(comm)->gather_state, state_of(comm)->release_state);
@@ -84,8 +84,8 @@ static void fail(MPIR_Comm * comm)
     state_of(comm)->gather_flag_addr = state_of(comm)->release_flag_addr = &nowhere;
 }
 
-/* What a member has written before its end counts. */
-static int look(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value)
+/* A flag that a member has written before its end counts. */
+static int poll_flag(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value)
 {
     int mpi_errno = MPI_SUCCESS;
     size_t offset = (size_t) ((char *) flag - (char *) lines_of(comm));
@@ -101,7 +101,7 @@ static int look(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value)
     return mpi_errno;
 }
 
-/* To lanes, and to the network of those who have met over it, a look takes longer than to a flag. */
+/* A poll of channels, or of the network between connected processes, takes longer than a poll of a flag. */
 static void give_way(unsigned turn)
 {
     if (MPIDU_oversubscribed && turn % PROGRESS_AFTER)
@@ -118,21 +118,21 @@ int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_
     if (!is_apart(comm)) {
         do {
             MPID_Progress_test(NULL);
-            mpi_errno = look(comm, flag, value);
+            mpi_errno = poll_flag(comm, flag, value);
         } while (!mpi_errno && MPIDU_oversubscribed && MPL_atomic_acquire_load_uint64(flag) < value);
         goto fn_exit;
     }
     for (unsigned turn = 1; MPL_atomic_acquire_load_uint64(flag) < value && !mpi_errno; turn++) {
         give_way(turn);
-        if (turn % LOOK_AFTER == 0)
-            mpi_errno = look(comm, flag, value);
+        if (turn % POLL_AFTER == 0)
+            mpi_errno = poll_flag(comm, flag, value);
     }
 
   fn_exit:
     return mpi_errno;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 MPL_atomic_uint64_t *MPIDI_POSIX_flags_counter(MPIR_Comm * comm)
 {
@@ -165,11 +165,11 @@ void MPIDI_POSIX_flags_give_up(MPIR_Comm * comm)
     MPIDI_COMM(comm, hosts) = MPIDI_HOSTS__KNOWN;
 }
 
-/* ---- which operations -------------------------------------------------------------------------------------------- */
+/* ---- which operations ------------------------------------------------------------------------------------------ */
 
 #define FEW 8                   /* members; fewer get a broadcast in one message each, by upstream's algorithms */
 
-/* All members know alike how long it is, and whether there are lanes at all. */
+/* All members know how long it is, and whether there are channels at all. */
 static bool is_longer(MPI_Aint count, MPI_Datatype datatype, MPI_Aint most)
 {
     MPI_Aint size;
@@ -178,13 +178,13 @@ static bool is_longer(MPI_Aint count, MPI_Datatype datatype, MPI_Aint most)
     return size > 0 && count > most / size && MPIR_CVAR_CH4_SHM_LANES > 0 && MPIDI_global.n_vcis == 1;
 }
 
-/* By flags members wait for each other in each cell.  Messages on lanes are faster: between two from the second cell
+/* By flags members wait for each other in each cell.  Messages on channels are faster: between two from the second cell
  * on, among more, where some pass on what they get, from the third. */
 static bool broadcasts_by_messages(const MPIR_Comm * comm, MPI_Aint count, MPI_Datatype datatype)
 {
-    const MPI_Aint room = MPIDI_POSIX_RELEASE_GATHER_BCAST_CELLSIZE - 2 * MPIDU_SHM_CACHE_LINE_LEN;
+    const MPI_Aint capacity = MPIDI_POSIX_RELEASE_GATHER_BCAST_CELLSIZE - 2 * MPIDU_SHM_CACHE_LINE_LEN;
 
-    return comm->local_size < FEW && is_longer(count, datatype, comm->local_size == 2 ? room : 2 * room);
+    return comm->local_size < FEW && is_longer(count, datatype, comm->local_size == 2 ? capacity : 2 * capacity);
 }
 
 /* A sum is done cell by cell, where MPI_Reduce fills several. */
@@ -201,7 +201,7 @@ MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, M
         reduce = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_reduce_release_gather },
         allreduce = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_allreduce_release_gather };
 
-    if (MPIDI_COMM(comm, hosts) != MPIDI_HOSTS__ALIKE)
+    if (MPIDI_COMM(comm, hosts) != MPIDI_HOSTS__HOMOGENEOUS)
         return NULL;
     switch (coll_sig.coll_type) {
         case MPIR_CSEL_COLL_TYPE__BARRIER:

@@ -2,10 +2,10 @@
  * Collective operations by flags in shared memory (release_gather) among processes that were started apart.  SI9, DS5;
  * doc/developer/shm-channels.md.
  *
- * The flags and how they are made are upstream's.  Who uses them is decided when a communicator is made, without a
- * message, by what its members have told each other (MPIDI_HOSTS__ALIKE).  What differs from a launched world: a member
- * may end while others go on, so that who waits for its flag gets an error; other threads of this process may be let in
- * meanwhile; and where the memory cannot be had messages are used from then on, by all members.
+ * The flags and how they are made are upstream's.  Their users are decided when a communicator is made, without a
+ * message, by the data that its members have exchanged (MPIDI_HOSTS__HOMOGENEOUS).  Differences from a launched
+ * world: a member may end while others go on, so that who waits for its flag gets an error; other threads of this
+ * process may be let in meanwhile; and where the memory cannot be had messages are used from then on, by all members.
  */
 
 #ifndef POSIX_FLAGS_H_INCLUDED
@@ -14,7 +14,7 @@
 #include "../../src/ch4_hosts.h"
 #include "posix_csel_container.h"
 
-/* In place of upstream's look at progress in a loop that waits for a flag of another member: where waiting gives way,
+/* Instead of upstream's poll of progress in a loop that waits for a flag of another member: where waiting gives way,
  * or members may end, until it has this value, or cannot have it any more. */
 int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value);
 
@@ -28,7 +28,7 @@ int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_
         }                                                                       \
     } while (0)
 
-/* Between the making of the flags and the first look at those of others. */
+/* Between the making of the flags and the first poll of those of others. */
 void MPIDI_POSIX_flags_introduce(MPIR_Comm * comm);
 
 /* The memory could not be had, as all members know. */
@@ -38,7 +38,7 @@ void MPIDI_POSIX_flags_give_up(MPIR_Comm * comm);
  * world, and these may outlive an adaptation. */
 MPL_atomic_uint64_t *MPIDI_POSIX_flags_counter(MPIR_Comm * comm);
 
-/* For communicators without a table: what upstream's says for a process with one thread, whatever the thread levels
+/* For communicators without a table: what upstream's states for a process with one thread, whatever the thread levels
  * are; NULL: messages.  By value, as MPIR_Csel_search, whose callers would otherwise have to keep it in memory. */
 MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, MPIR_Csel_coll_sig_s coll_sig);
 

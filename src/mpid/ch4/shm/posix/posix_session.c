@@ -10,7 +10,7 @@
 #include "eager/iqueue/iqueue_types.h"
 #include "release_gather/release_gather.h"
 
-/* Without a world there is no shared memory; whoever makes progress looks into queues of our own then. */
+/* Without a world there is no shared memory; progress polls queues of our own then. */
 int MPIDI_POSIX_session_start(void)
 {
     static MPIDU_genq_shmem_queue_u empty[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
@@ -38,7 +38,7 @@ int MPIDI_POSIX_session_start(void)
     goto fn_exit;
 }
 
-/* Those of the own world on this host keep their places in its shared memory. */
+/* Processes of the own world on this host keep their slots in its shared memory. */
 int MPIDI_POSIX_session_shift(int shift, int size)
 {
     int mpi_errno = MPI_SUCCESS, *moved = MPL_malloc((shift + size) * sizeof(int), MPL_MEM_SHM);

@@ -1,6 +1,6 @@
 /*
- * Rows of sessions and of lanes (ch4_api.txt) for shared memory: all of it is posix' (posix_session.c, posix_mailbox.c,
- * posix_lanes.c).
+ * Rows of sessions and of channels (ch4_api.txt) for shared memory: all of it is posix' (posix_session.c,
+ * posix_recv_segment.c, posix_channels.c).
  */
 
 #include "mpidimpl.h"
@@ -22,37 +22,47 @@ bool MPIDI_SHM_session_sends(void)
     return MPIDI_POSIX_session_sends();
 }
 
-void MPIDI_SHM_lanes_card(char *text, int text_sz)
+void MPIDI_SHM_channels_bc(char *text, int text_sz)
 {
-    MPIDI_POSIX_lanes_card(text, text_sz);
+    MPIDI_POSIX_channels_bc(text, text_sz);
 }
 
-void MPIDI_SHM_lanes_offer(int avtid, int lpid, const char *text)
+void MPIDI_SHM_channels_offer(int avtid, int lpid, const char *text)
 {
-    MPIDI_POSIX_lanes_offer(avtid, lpid, text);
+    MPIDI_POSIX_channels_offer(avtid, lpid, text);
 }
 
-int MPIDI_SHM_lanes_settle(int avtid, int lpid)
+int MPIDI_SHM_channels_decide(int avtid, int lpid)
 {
-    return MPIDI_POSIX_lanes_settle(avtid, lpid);
+    return MPIDI_POSIX_channels_decide(avtid, lpid);
 }
 
-bool MPIDI_SHM_lanes_undecided(int avtid, int lpid)
+bool MPIDI_SHM_channels_undecided(int avtid, int lpid)
 {
-    return MPIDI_POSIX_lanes_undecided(avtid, lpid);
+    return MPIDI_POSIX_channels_undecided(avtid, lpid);
 }
 
-int MPIDI_SHM_lanes_departed(int number, int *avtid_p, int *lpid_p)
+int MPIDI_SHM_channels_remove_exited(int number, int *avtid_p, int *lpid_p)
 {
-    return MPIDI_POSIX_lanes_departed(number, avtid_p, lpid_p);
+    return MPIDI_POSIX_channels_remove_exited(number, avtid_p, lpid_p);
 }
 
-bool MPIDI_SHM_lanes_sends(void)
+bool MPIDI_SHM_channels_sends(void)
 {
-    return MPIDI_POSIX_lanes_sends();
+    return MPIDI_POSIX_channels_sends();
 }
 
-void MPIDI_SHM_lanes_counts(unsigned **open_p, unsigned long long **sent_p)
+void MPIDI_SHM_channels_without(int lpid)
 {
-    MPIDI_POSIX_lanes_counts(open_p, sent_p);
+    MPIDI_POSIX_channels_without(lpid);
+}
+
+bool MPIDI_SHM_channels_hold(MPIR_Request * req)
+{
+    return MPIDI_POSIX_channels_hold(req);
+}
+
+void MPIDI_SHM_channels_counts(unsigned **open_p, unsigned long long **sent_p)
+{
+    MPIDI_POSIX_channels_counts(open_p, sent_p);
 }

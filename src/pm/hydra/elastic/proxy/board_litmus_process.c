@@ -13,7 +13,7 @@
 #define MPIR_Adapt_board_open OF_PROCESS(litmus_board_open_)
 #define MPIR_Adapt_board_close OF_PROCESS(litmus_board_close_)
 #define MPIR_Adapt_board_is_ours OF_PROCESS(litmus_board_is_ours_)
-#define MPIR_Adapt_tell_daemon OF_PROCESS(litmus_tell_daemon_)
+#define MPIR_Adapt_notify_proxy OF_PROCESS(litmus_tell_daemon_)
 #define MPIR_Adapt_board_wait OF_PROCESS(litmus_board_wait_)
 #define MPIR_Adapt_set_phase OF_PROCESS(litmus_set_phase_)
 #define MPIR_Adapt_has_plan OF_PROCESS(litmus_has_plan_)
@@ -21,13 +21,13 @@
 #define MPIR_Adapt_unmap_plan OF_PROCESS(litmus_unmap_plan_)
 #define MPIR_Adapt_report_prepared OF_PROCESS(litmus_report_prepared_)
 #define MPIR_Adapt_report_greeted OF_PROCESS(litmus_report_greeted_)
-#define MPIR_Adapt_look_ahead OF_PROCESS(litmus_look_ahead_)
+#define MPIR_Adapt_prepare_early OF_PROCESS(litmus_look_ahead_)
 #define MPIR_Adapt_need_plan OF_PROCESS(litmus_need_plan_)
 #define MPIR_Adapt_end_plan OF_PROCESS(litmus_end_plan_)
 #define MPIR_Adapt_reclaim OF_PROCESS(litmus_reclaim_)
-#define MPIR_Adapt_forget OF_PROCESS(litmus_forget_)
+#define MPIR_Adapt_drop_plan OF_PROCESS(litmus_forget_)
 #define MPIR_Adapt_pid_namespace OF_PROCESS(litmus_pid_namespace_)
-#define MPIR_Adapt_make_info_ahead OF_PROCESS(litmus_make_info_ahead_)
+#define MPIR_Adapt_prebuild_info OF_PROCESS(litmus_make_info_ahead_)
 #define MPIR_Adapt_report_unable OF_PROCESS(litmus_report_unable_)
 #define MPIR_Adapt_count_standstill OF_PROCESS(litmus_count_standstill_)
 #define MPIR_Adapt_seconds_since OF_PROCESS(litmus_seconds_since_)
@@ -36,10 +36,10 @@
 #define MPIR_Adapt_find_own_status OF_PROCESS(litmus_find_own_status_)
 
 /* The device, as far as these files call it. */
-#define MPID_Adapt_ahead OF_PROCESS(litmus_ahead_)
-#define MPID_Adapt_comms_ahead OF_PROCESS(litmus_comms_ahead_)
-#define MPID_Adapt_greet OF_PROCESS(litmus_greet_)
-#define MPID_Adapt_forget_ahead OF_PROCESS(litmus_forget_ahead_)
+#define MPID_Adapt_prebuild OF_PROCESS(litmus_ahead_)
+#define MPID_Adapt_prebuild_comms OF_PROCESS(litmus_comms_ahead_)
+#define MPID_Adapt_preconnect OF_PROCESS(litmus_greet_)
+#define MPID_Adapt_discard_prebuilt OF_PROCESS(litmus_forget_ahead_)
 #define MPID_Adapt_reclaim OF_PROCESS(litmus_device_reclaim_)
 #define MPID_Progress_test OF_PROCESS(litmus_progress_test_)
 #define MPIR_Info_alloc OF_PROCESS(litmus_info_alloc_)
@@ -54,7 +54,7 @@
 #include "../../../../mpi/adapt/adapt_probe.c"
 #include "../../../../mpi/adapt/adapt_board.c"
 #include "../../../../mpi/adapt/adapt_plan.c"
-#include "../../../../mpi/adapt/adapt_ahead.c"
+#include "../../../../mpi/adapt/adapt_prepare.c"
 #include "board_litmus.h"
 
 struct litmus_rank MPIR_Process;
@@ -96,24 +96,24 @@ void MPIR_Adapt_report_unable(unsigned epoch, int mpi_errno)
     MPIR_Assertp(mpi_errno == MPI_SUCCESS);     /* preparing does not fail here */
 }
 
-int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index)
+int MPID_Adapt_prebuild(const struct pmi_adapt_plan *plan, int index)
 {
     (void) index;
     litmus_plan_read(plan);
     return MPI_SUCCESS;
 }
 
-int MPID_Adapt_comms_ahead(const struct pmi_adapt_plan *plan, int index)
+int MPID_Adapt_prebuild_comms(const struct pmi_adapt_plan *plan, int index)
 {
-    return MPID_Adapt_ahead(plan, index);
+    return MPID_Adapt_prebuild(plan, index);
 }
 
-int MPID_Adapt_greet(const struct pmi_adapt_plan *plan, int index)
+int MPID_Adapt_preconnect(const struct pmi_adapt_plan *plan, int index)
 {
     return plan != NULL && index >= 0;
 }
 
-int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan)
+int MPID_Adapt_discard_prebuilt(const struct pmi_adapt_plan *plan)
 {
     litmus_plan_read(plan);
     return MPI_SUCCESS;
@@ -197,7 +197,7 @@ static void commit(void)
     MPIR_Adapt.epoch = epoch;
     MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_RUNNING);
     if (__atomic_add_fetch(&MPIR_Adapt.control->committed, 1, __ATOMIC_ACQ_REL) == participants)
-        MPIR_Assertp(MPIR_Adapt_tell_daemon("cmd=adapt_committed epoch=%u", epoch) == MPI_SUCCESS);
+        MPIR_Assertp(MPIR_Adapt_notify_proxy("cmd=adapt_committed epoch=%u", epoch) == MPI_SUCCESS);
 }
 
 const struct litmus_process OF_PROCESS(litmus_process_) = { take_slot, probe, count, commit };

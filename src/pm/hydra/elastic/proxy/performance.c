@@ -17,9 +17,9 @@ static int is_measured(const struct HYD_board *board)
 /* A process that has ended, or measures nothing, is nowhere. */
 static void read_place(const struct HYD_board *board, int i, struct HYD_sample_row *row)
 {
-    struct pmi_adapt_place place;
+    struct pmi_adapt_position place;
 
-    if (board->ended[i] || !pmi_adapt_read_place(&HYD_board_graph(board, i)->place, &place))
+    if (board->ended[i] || !pmi_adapt_read_position(&HYD_board_graph(board, i)->position, &place))
         return;
     row->phase = place.phase;
     row->iteration = place.iteration;

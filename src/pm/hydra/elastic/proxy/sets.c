@@ -270,7 +270,7 @@ static HYD_status give(struct call **place, const char *answer, size_t bytes)
 /* ---- the same question of several processes ------------------------------------------------------------------ */
 
 /* A look that is told others as long as `forgets` is what it was when the question was passed on: they could remember
- * it as well (session_remembered.c), so that it is nothing new if mpiexec has all of them forget (SA1). */
+ * it as well (session_cache.c), so that it is nothing new if mpiexec has all of them forget (SA1). */
 
 #define LATEST 32               /* answers that are kept, of at most so many bytes */
 #define LATEST_BYTES_MAX 65536

@@ -65,7 +65,7 @@ enum step_report {
     REPORT_GREETED,             /* [] all joining participants of this daemon's board have been greeted */
     REPORT_PERFORMANCE,         /* [u32 rows, u32 stale, {u32 rank, u32 every, u64 count, u64 iterations, u64 loop_ns,
                                  * u64 mpi_ns, u64 phase, u64 iteration, i64 total, u64 element} ..., loops] as in
-                                 * struct pmi_adapt_slot and pmi_adapt_place; stale processes of which no loops are
+                                 * struct pmi_adapt_slot and pmi_adapt_position; stale processes of which no loops are
                                  * known; wire/sample.h, wire/loop_set.h */
     REPORT_LOOPS,               /* [u32 group, loops] of processes of that group, put together on the way up the tree;
                                  * the epoch is the number of the sample */

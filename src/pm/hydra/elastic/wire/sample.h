@@ -17,7 +17,7 @@ struct HYD_sample_head {
 struct HYD_sample_row {         /* of the loop that probes, as in struct pmi_adapt_slot */
     uint32_t rank, every;
     uint64_t count, iterations, loop_ns, mpi_ns;
-    uint64_t phase, iteration;  /* where it is, as in struct pmi_adapt_place; phase 0: not known */
+    uint64_t phase, iteration;  /* where it is, as in struct pmi_adapt_position; phase 0: not known */
     int64_t total;
     uint64_t element;
 };

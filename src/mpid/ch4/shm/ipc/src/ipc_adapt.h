@@ -1,7 +1,8 @@
 /*
- * Memory of other processes that is mapped directly (XPMEM, GPU IPC) is for rigid programs.  What these modules know of
- * the host's processes is made at launch and goes by local rank, so an adaptive process does without them: its messages
- * go through the shared memory that adaptations rebuild.  It gives nobody a handle and has no tables.
+ * Memory of other processes that is mapped directly (XPMEM, GPU IPC) is for rigid programs.  Everything that these
+ * modules know of the host's processes is made at launch and goes by local rank, so an adaptive process does without
+ * them: its messages go through the shared memory that adaptations rebuild.  It gives nobody a handle and has no
+ * tables.
  */
 
 #ifndef IPC_ADAPT_H_INCLUDED
@@ -10,7 +11,7 @@
 #include "ipc_types.h"
 #include "../../../src/ch4_adapt.h"
 
-/* Whether the modules are to be left alone; asked at initialisation. */
+/* Whether the modules are unused; called at initialisation. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_IPC_adapt_disable(void)
 {
     if (!MPIDI_Adapt_am_source)
@@ -19,7 +20,7 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_IPC_adapt_disable(void)
     return true;
 }
 
-/* Whether a GPU's buffer is sent like any other; its attributes say so then. */
+/* Whether a GPU's buffer is sent like any other; its attributes show it then. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_IPC_adapt_attr(MPIDI_IPCI_ipc_attr_t * ipc_attr)
 {
     if (!MPIDI_Adapt_am_source)

@@ -8,8 +8,8 @@
 struct pmi_adapt_plan;
 
 int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info * info);
-int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index);
-int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan);
+int MPID_Adapt_prebuild(const struct pmi_adapt_plan *plan, int index);
+int MPID_Adapt_discard_prebuilt(const struct pmi_adapt_plan *plan);
 int MPID_Adapt_reclaim(void);
 
 #endif

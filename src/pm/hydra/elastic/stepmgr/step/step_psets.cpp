@@ -56,7 +56,7 @@ static bool is_lookup(Bytes call)
     return CallBytes(call).number() == PMI_SET_LOOK;
 }
 
-/* Those that processes make so (MPIR_Session_call_say).  Of others as many as a process likes might wait here. */
+/* Those that processes make so (MPIR_Session_call_post).  Of others as many as a process likes might wait here. */
 static bool may_go_unanswered(Bytes call)
 {
     uint32_t what = CallBytes(call).number();

@@ -13,7 +13,7 @@ static bool cleanup_registered;
 
 static bool ends_with_world(const MPIR_Comm * comm)
 {
-    return MPIR_Adapt_everything_ends || comm->adapt.lineage != MPIR_ADAPT_LINEAGE_SELF;
+    return MPIR_Adapt_everything_ends || comm->adapt.derivation != MPIR_ADAPT_DERIVATION_SELF;
 }
 
 bool MPIR_Adapt_ends(const MPIR_Comm * comm)
@@ -35,7 +35,7 @@ void MPIR_Adapt_comm_inherit(MPIR_Comm * comm)
         join_session(comm, mapper->src_comm);
         MPIR_Dynproc_comm_derived(comm, mapper->src_comm);
     }
-    if (comm->adapt.lineage != MPIR_ADAPT_LINEAGE_UNKNOWN)
+    if (comm->adapt.derivation != MPIR_ADAPT_DERIVATION_UNKNOWN)
         return;
 
     bool self_only = (comm->handle == MPI_COMM_SELF) || (comm->mapper_head != NULL);
@@ -43,7 +43,7 @@ void MPIR_Adapt_comm_inherit(MPIR_Comm * comm)
         if (ends_with_world(mapper->src_comm))
             self_only = false;
     }
-    comm->adapt.lineage = self_only ? MPIR_ADAPT_LINEAGE_SELF : MPIR_ADAPT_LINEAGE_WORLD;
+    comm->adapt.derivation = self_only ? MPIR_ADAPT_DERIVATION_SELF : MPIR_ADAPT_DERIVATION_WORLD;
 }
 
 void MPIR_Adapt_comm_derive(MPIR_Comm * comm, const MPIR_Comm * from, const MPIR_Comm * also)
@@ -53,12 +53,12 @@ void MPIR_Adapt_comm_derive(MPIR_Comm * comm, const MPIR_Comm * from, const MPIR
     join_session(comm, from);
     if (also)
         join_session(comm, also);
-    comm->adapt.lineage = survives ? MPIR_ADAPT_LINEAGE_SELF : MPIR_ADAPT_LINEAGE_WORLD;
+    comm->adapt.derivation = survives ? MPIR_ADAPT_DERIVATION_SELF : MPIR_ADAPT_DERIVATION_WORLD;
 }
 
 void MPIR_Adapt_comm_by_begin(MPIR_Comm * comm)
 {
-    comm->adapt.lineage = MPIR_ADAPT_LINEAGE_WORLD;
+    comm->adapt.derivation = MPIR_ADAPT_DERIVATION_WORLD;
     comm->adapt.by_begin = 1;
 }
 
@@ -70,10 +70,10 @@ int MPIR_Adapt_comm_survives(MPI_Comm handle)
 }
 
 /* The pools are freed as a whole when MPI is finalised; with sessions it may be initialised again. */
-static int forget_all(void *unused)
+static int remove_all(void *unused)
 {
     MPIR_Adapt_live_comms = NULL;
-    MPIR_Adapt_forget_stale();
+    MPIR_Adapt_release_stale();
     cleanup_registered = false;
     return MPI_SUCCESS;
 }
@@ -89,7 +89,7 @@ void MPIR_Adapt_comm_created(MPIR_Comm * comm)
     if (!cleanup_registered) {
         cleanup_registered = true;
         /* before the pools are freed, which has priority 0 */
-        MPIR_Add_finalize(forget_all, NULL, 1);
+        MPIR_Add_finalize(remove_all, NULL, 1);
     }
     DL_APPEND_NP(MPIR_Adapt_live_comms, comm, adapt.next, adapt.prev);
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);

@@ -1,15 +1,15 @@
 /*
- * What has been made ahead (ch4_adapt_ahead.c), for the way into the window.
+ * The prebuilt objects of an adaptation (ch4_adapt_prebuild.c), for the way into the window.
  */
 
-#ifndef CH4_ADAPT_AHEAD_H_INCLUDED
-#define CH4_ADAPT_AHEAD_H_INCLUDED
+#ifndef CH4_ADAPT_PREBUILD_H_INCLUDED
+#define CH4_ADAPT_PREBUILD_H_INCLUDED
 
 #include "ch4_adapt.h"
 
 /* The union's table for this plan, NULL: not made. */
-MPIDI_av_table_t *MPIDI_Adapt_table_ahead(const struct pmi_adapt_plan *plan);
-/* What MPID_Adapt_ahead has made, now the caller's.  The table first; no segment: base is NULL. */
+MPIDI_av_table_t *MPIDI_Adapt_prebuilt_table(const struct pmi_adapt_plan *plan);
+/* The objects that MPID_Adapt_prebuild has made, now the caller's.  The table first; no segment: base is NULL. */
 MPIDI_av_table_t *MPIDI_Adapt_take_table(void);
 MPIDI_Adapt_segment_t MPIDI_Adapt_take_segment(void);
 
@@ -21,4 +21,4 @@ void MPIDI_Adapt_grow_pools(void);
 void MPIDI_Adapt_lock_all(void);
 void MPIDI_Adapt_unlock_all(void);
 
-#endif /* CH4_ADAPT_AHEAD_H_INCLUDED */
+#endif /* CH4_ADAPT_PREBUILD_H_INCLUDED */

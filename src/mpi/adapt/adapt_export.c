@@ -1,8 +1,8 @@
-/* See adapt_published.h. */
+/* See adapt_export.h. */
 
 #include "adapt.h"
 #include "adapt_measure.h"
-#include "adapt_published.h"
+#include "adapt_export.h"
 
 #define SOON_MS 1000            /* a graph that has changed is written before its time */
 
@@ -10,14 +10,14 @@ static struct {
     struct pmi_adapt_graph *shared;     /* on the board, NULL: there is none */
     struct pmi_adapt_graph *packed;
     uint64_t written_ns;        /* when the graph was, 0: not yet */
-} published;
+} exported;
 
 static struct {
     unsigned nodes, loops, every, writes;
     double loop_time, mpi_time;
 } pvars;
 
-void MPIR_Published_open(void)
+void MPIR_Export_open(void)
 {
     const struct pmi_adapt_control *control = MPIR_Adapt.control;
     uint64_t slot = (uint64_t) (MPIR_Adapt.slot - (struct pmi_adapt_slot *) ((char *) control + control->slots_offset));
@@ -26,18 +26,18 @@ void MPIR_Published_open(void)
     if (control->perf_stride < sizeof(struct pmi_adapt_graph) ||
         offset + sizeof(struct pmi_adapt_graph) > MPIR_Adapt.board_bytes)
         return;
-    published.packed = MPL_calloc(1, sizeof(*published.packed), MPL_MEM_OTHER);
-    if (published.packed)
-        published.shared = (struct pmi_adapt_graph *) ((char *) control + offset);
+    exported.packed = MPL_calloc(1, sizeof(*exported.packed), MPL_MEM_OTHER);
+    if (exported.packed)
+        exported.shared = (struct pmi_adapt_graph *) ((char *) control + offset);
 }
 
-void MPIR_Published_close(void)
+void MPIR_Export_close(void)
 {
-    MPL_free(published.packed);
-    published.shared = published.packed = NULL;
+    MPL_free(exported.packed);
+    exported.shared = exported.packed = NULL;
 }
 
-void MPIR_Published_elastic(const struct perf_times *times, unsigned every, unsigned nodes, unsigned loops)
+void MPIR_Export_elastic(const struct perf_times *times, unsigned every, unsigned nodes, unsigned loops)
 {
     const struct pmi_adapt_measured measured =
         { times->iterations, times->loop_ns, times->mpi_ns, every };
@@ -50,37 +50,37 @@ void MPIR_Published_elastic(const struct perf_times *times, unsigned every, unsi
     pvars.mpi_time = times->mpi_ns / 1e9;
 }
 
-bool MPIR_Published_is_due(uint64_t structure, uint64_t now, uint32_t interval_ms)
+bool MPIR_Export_is_due(uint64_t structure, uint64_t now, uint32_t interval_ms)
 {
-    if (!published.shared)
+    if (!exported.shared)
         return false;
-    bool changed = published.packed->summary.structure != structure;
+    bool changed = exported.packed->summary.structure != structure;
     uint32_t ms = changed ? MPL_MIN(SOON_MS, interval_ms) : interval_ms;
 
-    return !published.written_ns || now - published.written_ns >= ms * UINT64_C(1000000);
+    return !exported.written_ns || now - exported.written_ns >= ms * UINT64_C(1000000);
 }
 
-struct pmi_adapt_graph *MPIR_Published_packed(void)
+struct pmi_adapt_graph *MPIR_Export_packed(void)
 {
-    return published.packed;
+    return exported.packed;
 }
 
-void MPIR_Published_write(uint64_t now)
+void MPIR_Export_write(uint64_t now)
 {
-    published.packed->summary.epoch = MPIR_Adapt.epoch;
-    pmi_adapt_write_graph(published.shared, published.packed);
-    published.written_ns = now;
+    exported.packed->summary.epoch = MPIR_Adapt.epoch;
+    pmi_adapt_write_graph(exported.shared, exported.packed);
+    exported.written_ns = now;
     pvars.writes++;
 }
 
-void MPIR_Published_hurry(void)
+void MPIR_Export_hurry(void)
 {
-    published.written_ns = 0;
+    exported.written_ns = 0;
 }
 
-struct pmi_adapt_place *MPIR_Published_place(void)
+struct pmi_adapt_position *MPIR_Export_position(void)
 {
-    return published.shared ? &published.shared->place : NULL;
+    return exported.shared ? &exported.shared->position : NULL;
 }
 
 /* ---- performance variables ---- */

@@ -1,12 +1,11 @@
 /*
- * What an adaptation costs outside the time in which the program stands still: reading the plan and
- * preparing for it before the process is told, and giving back what the previous world used after
- * commit.  Both are done by probes that answer FALSE; the process is not changed in any way that
- * the program or its peers could notice.
+ * The parts of an adaptation that run while the program computes: reading the plan, preparing for it before the
+ * process is notified, and releasing the resources of the previous world after commit.  Both are done by probes that
+ * answer FALSE; the process is not changed in any way that the program or its peers could notice.
  *
  * Nothing depends on it having been done: a process that has not probed in time does in begin what is
- * missing.  Where it fails the daemon is told, and the adaptation is withdrawn.  A plan that is withdrawn is
- * forgotten by the next probe, which finds another serial number on the board, or none.
+ * missing.  Where it fails the proxy is notified, and the adaptation is withdrawn.  The next probe drops a withdrawn
+ * plan: it finds another serial number on the board, or none.
  *
  * Inside the library's critical section.  SPEC P1, P5, P7, C9.
  */
@@ -14,7 +13,7 @@
 #include "adapt.h"
 
 /* It stays mapped. */
-static void forget_plan(void)
+static void drop_plan(void)
 {
     if (MPIR_Adapt.info)
         MPIR_Info_free_impl(MPIR_Adapt.info);
@@ -28,8 +27,8 @@ static int withdraw_plan(void)
     int mpi_errno = MPI_SUCCESS;
 
     if (MPIR_Adapt.plan)
-        mpi_errno = MPID_Adapt_forget_ahead(MPIR_Adapt.plan);
-    forget_plan();
+        mpi_errno = MPID_Adapt_discard_prebuilt(MPIR_Adapt.plan);
+    drop_plan();
     MPIR_Adapt_unmap_plan();
     return mpi_errno;
 }
@@ -62,7 +61,7 @@ int MPIR_Adapt_need_plan(unsigned epoch)
 
     mpi_errno = take_plan(epoch);
     MPIR_ERR_CHECK(mpi_errno);
-    /* the daemon places it before anything that a process could wait for */
+    /* the daemon writes it before anything that a process could wait for */
     MPIR_ERR_CHKANDJUMP2(!MPIR_Adapt.plan, mpi_errno, MPI_ERR_OTHER, "**adaptplan",
                          "**adaptplan %d %d", (int) epoch, ENOENT);
 
@@ -85,8 +84,8 @@ static int report(unsigned epoch, uint32_t what)
 
     if (count != participants)
         return MPI_SUCCESS;
-    return MPIR_Adapt_tell_daemon(what == PREPARED ? "cmd=adapt_prepared epoch=%u" : "cmd=adapt_greeted epoch=%u",
-                                  epoch);
+    return MPIR_Adapt_notify_proxy(what == PREPARED ? "cmd=adapt_prepared epoch=%u" : "cmd=adapt_greeted epoch=%u",
+                                   epoch);
 }
 
 int MPIR_Adapt_report_prepared(unsigned epoch)
@@ -99,7 +98,7 @@ int MPIR_Adapt_report_greeted(unsigned epoch)
     return report(epoch, GREETED);
 }
 
-void MPIR_Adapt_look_ahead(void)
+void MPIR_Adapt_prepare_early(void)
 {
     unsigned epoch = MPIR_Adapt.epoch + 1;
     const uint32_t last_serial = MPIR_Adapt.plan_serial;
@@ -110,16 +109,16 @@ void MPIR_Adapt_look_ahead(void)
     if (mpi_errno || !MPIR_Adapt.plan || MPIR_Adapt.prepared)
         return;
     MPIR_Adapt.prepared = 1;
-    mpi_errno = MPID_Adapt_ahead(MPIR_Adapt.plan, MPIR_Process.rank);
+    mpi_errno = MPID_Adapt_prebuild(MPIR_Adapt.plan, MPIR_Process.rank);
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPID_Adapt_comms_ahead(MPIR_Adapt.plan, MPIR_Process.rank);
+        mpi_errno = MPID_Adapt_prebuild_comms(MPIR_Adapt.plan, MPIR_Process.rank);
     if (mpi_errno) {
         /* If it is too late it is tried again in begin. */
         MPIR_Adapt_report_unable(epoch, mpi_errno);
         return;
     }
-    MPIR_Adapt_make_info_ahead();
-    if (MPID_Adapt_greet(MPIR_Adapt.plan, MPIR_Process.rank))
+    MPIR_Adapt_prebuild_info();
+    if (MPID_Adapt_preconnect(MPIR_Adapt.plan, MPIR_Process.rank))
         (void) MPIR_Adapt_report_prepared(epoch);
     else
         MPIR_Adapt.prepared = 0;        /* the next probe goes on */
@@ -127,7 +126,7 @@ void MPIR_Adapt_look_ahead(void)
 
 void MPIR_Adapt_end_plan(void)
 {
-    forget_plan();
+    drop_plan();
     MPIR_Adapt.state = MPIR_ADAPT_STATE__COMMITTED;
 }
 
@@ -140,7 +139,7 @@ int MPIR_Adapt_reclaim(void)
     return MPID_Adapt_reclaim();
 }
 
-int MPIR_Adapt_forget(void)
+int MPIR_Adapt_drop_plan(void)
 {
     int mpi_errno = withdraw_plan();
     int reclaim_errno = MPIR_Adapt_reclaim();

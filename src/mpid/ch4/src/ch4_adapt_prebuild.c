@@ -1,7 +1,7 @@
 /*
- * What begin needs and can have ready: the table of addresses of the union, the host's new
+ * The objects of begin that are prebuilt: the table of addresses of the union, the host's new
  * shared-memory segment, mapped and filled, and the communicators of the window.  Made when the plan is
- * known (by joining processes before they say that they are prepared, but for the communicators; by the
+ * known (by joining processes before they report that they are prepared, but for the communicators; by the
  * others in a probe that answers FALSE), taken over by prepare and begin.  Nothing that communication uses
  * is changed here: the table that is in use is another one, libfabric's vectors only get entries that
  * nobody refers to.
@@ -12,9 +12,9 @@
  */
 
 #include "mpidimpl.h"
-#include "ch4_adapt_ahead.h"
+#include "ch4_adapt_prebuild.h"
 #include "ch4_adapt_comms.h"
-#include "ch4_adapt_greeting.h"
+#include "ch4_adapt_preconnect.h"
 #include "ch4_adapt_nodes.h"
 #include "ch4_adapt_segment.h"
 #include "ch4_adapt_table.h"
@@ -27,13 +27,13 @@ static struct {
     MPIDI_av_table_t *table;    /* of the union */
     int first, n_known;         /* its entries that are those of the present table */
     MPIDI_Adapt_segment_t segment;
-} ahead;
+} prebuilt;
 
 /* ---- addresses --------------------------------------------------------------------------------- */
 
 static bool is_known(int i)
 {
-    return i >= ahead.first && i < ahead.first + ahead.n_known;
+    return i >= prebuilt.first && i < prebuilt.first + prebuilt.n_known;
 }
 
 /* Takes the inserted entries before `end` out again. */
@@ -42,20 +42,20 @@ static int drop_table(const struct pmi_adapt_plan *plan, int end)
     int mpi_errno = MPI_SUCCESS;
     const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
 
-    for (int i = 0; ahead.table && i < end; i++) {
+    for (int i = 0; prebuilt.table && i < end; i++) {
         if (!is_known(i)) {
-            int err = MPIDI_NM_adapt_remove(&ahead.table->table[i],
+            int err = MPIDI_NM_adapt_remove(&prebuilt.table->table[i],
                                              MPIDI_NM_adapt_am_source(members[i].uid));
             if (mpi_errno == MPI_SUCCESS)
                 mpi_errno = err;
         }
     }
-    MPL_free(ahead.table);
-    ahead.table = NULL;
+    MPL_free(prebuilt.table);
+    prebuilt.table = NULL;
     return mpi_errno;
 }
 
-/* The union's table: the present world at its place, the other side's addresses inserted. */
+/* The union's table: the present world at its position, the other side's addresses inserted. */
 static int make_table(const struct pmi_adapt_plan *plan, int index)
 {
     int mpi_errno = MPI_SUCCESS, i = 0;
@@ -63,14 +63,14 @@ static int make_table(const struct pmi_adapt_plan *plan, int index)
     MPIDI_av_table_t *old = MPIDI_global.avt_mgr.av_table0;
     int size = (int) (plan->pre + plan->joining);
 
-    ahead.first = index - MPIR_Process.rank;
-    ahead.n_known = old->size;
-    ahead.table = MPIDI_Adapt_new_table(size);
-    MPIR_ERR_CHKANDJUMP(!ahead.table, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    prebuilt.first = index - MPIR_Process.rank;
+    prebuilt.n_known = old->size;
+    prebuilt.table = MPIDI_Adapt_new_table(size);
+    MPIR_ERR_CHKANDJUMP(!prebuilt.table, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (i = 0; i < size; i++) {
-        MPIDI_av_entry_t *entry = &ahead.table->table[i];
+        MPIDI_av_entry_t *entry = &prebuilt.table->table[i];
         if (is_known(i)) {
-            *entry = old->table[i - ahead.first];
+            *entry = old->table[i - prebuilt.first];
             continue;
         }
         mpi_errno = MPIDI_NM_adapt_insert((const char *) plan + members[i].card_offset,
@@ -101,7 +101,7 @@ static void grow_pool(MPIDU_genq_private_pool_t pool)
         MPIDU_genq_private_pool_free_cell(pool, cell);
 }
 
-/* What is taken is given back. */
+/* Taken objects are released. */
 void MPIDI_Adapt_grow_pools(void)
 {
     MPIR_Comm *comms[COMMS];
@@ -138,31 +138,31 @@ static int make_all(const struct pmi_adapt_plan *plan, int index)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    mpi_errno = MPIDI_Adapt_remove_departed();
+    mpi_errno = MPIDI_Adapt_remove_exited();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = make_table(plan, index);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_Adapt_map_segment(plan, index, &ahead.segment);
+    mpi_errno = MPIDI_Adapt_map_segment(plan, index, &prebuilt.segment);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Adapt_grow_pools();
-    ahead.plan = plan;
-    MPIDI_Adapt_reset_greeting();
+    prebuilt.plan = plan;
+    MPIDI_Adapt_reset_preconnect();
 
   fn_exit:
     return mpi_errno;
   fn_fail:
-    MPIDI_Adapt_unmap_segment(&ahead.segment);
+    MPIDI_Adapt_unmap_segment(&prebuilt.segment);
     (void) drop_table(plan, (int) (plan->pre + plan->joining));
     goto fn_exit;
 }
 
-int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index)
+int MPID_Adapt_prebuild(const struct pmi_adapt_plan *plan, int index)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (ahead.plan == plan)
+    if (prebuilt.plan == plan)
         goto fn_exit;
-    MPIR_Assert(!ahead.plan);
+    MPIR_Assert(!prebuilt.plan);
     mpi_errno = MPIDI_Adapt_discard_late(plan->epoch - 1);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Adapt_lock_all();
@@ -175,29 +175,29 @@ int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index)
     goto fn_exit;
 }
 
-int MPID_Adapt_comms_ahead(const struct pmi_adapt_plan *plan, int index)
+int MPID_Adapt_prebuild_comms(const struct pmi_adapt_plan *plan, int index)
 {
-    MPIR_Assert(ahead.plan == plan);
+    MPIR_Assert(prebuilt.plan == plan);
     MPIDI_Adapt_lock_all();
-    int mpi_errno = MPIDI_Adapt_make_comms_ahead(plan, index, ahead.table);
+    int mpi_errno = MPIDI_Adapt_prebuild_comms(plan, index, prebuilt.table);
     MPIDI_Adapt_unlock_all();
     return mpi_errno;
 }
 
-int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan)
+int MPID_Adapt_discard_prebuilt(const struct pmi_adapt_plan *plan)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (!ahead.plan)
+    if (!prebuilt.plan)
         return MPI_SUCCESS;
-    MPIR_Assert(ahead.plan == plan);
+    MPIR_Assert(prebuilt.plan == plan);
     MPIDI_Adapt_lock_all();
-    mpi_errno = MPIDI_Adapt_drop_comms_ahead();
+    mpi_errno = MPIDI_Adapt_drop_prebuilt_comms();
     MPIR_ERR_CHECK(mpi_errno);
-    MPIDI_Adapt_unmap_segment(&ahead.segment);
+    MPIDI_Adapt_unmap_segment(&prebuilt.segment);
     mpi_errno = drop_table(plan, (int) (plan->pre + plan->joining));
     MPIR_ERR_CHECK(mpi_errno);
-    ahead.plan = NULL;
+    prebuilt.plan = NULL;
 
   fn_exit:
     MPIDI_Adapt_unlock_all();
@@ -208,24 +208,24 @@ int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan)
 
 /* ---- to prepare and begin ------------------------------------------------------------------------ */
 
-MPIDI_av_table_t *MPIDI_Adapt_table_ahead(const struct pmi_adapt_plan *plan)
+MPIDI_av_table_t *MPIDI_Adapt_prebuilt_table(const struct pmi_adapt_plan *plan)
 {
-    return ahead.plan == plan ? ahead.table : NULL;
+    return prebuilt.plan == plan ? prebuilt.table : NULL;
 }
 
 MPIDI_av_table_t *MPIDI_Adapt_take_table(void)
 {
-    MPIDI_av_table_t *table = ahead.table;
+    MPIDI_av_table_t *table = prebuilt.table;
 
-    ahead.table = NULL;
-    ahead.plan = NULL;
+    prebuilt.table = NULL;
+    prebuilt.plan = NULL;
     return table;
 }
 
 MPIDI_Adapt_segment_t MPIDI_Adapt_take_segment(void)
 {
-    MPIDI_Adapt_segment_t segment = ahead.segment;
+    MPIDI_Adapt_segment_t segment = prebuilt.segment;
 
-    memset(&ahead.segment, 0, sizeof(ahead.segment));
+    memset(&prebuilt.segment, 0, sizeof(prebuilt.segment));
     return segment;
 }

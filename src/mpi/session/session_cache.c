@@ -1,30 +1,31 @@
 /*
- * What was told of process sets is remembered by their names, so that a look-up is local the second time.  SA1, SI3,
+ * The cache of process sets, by name: a second lookup is local.  SA1, SI3,
  * SI6, SI7, costs of Part A.
  *
  * An answer holds as long as the board's `forgets` is what it was before the question was sent: the step manager has
- * the daemon change it before anybody is told otherwise (stepmgr/psets/pset_invalidation.h).  It says which answers
- * may be remembered at all.  Members are ranks, so that a new world (MPIR_Adapt_epoch) is another reason to ask again.
+ * the proxy change it before any process is notified otherwise (stepmgr/psets/pset_invalidation.h).  It decides which
+ * replies may be cached at all.  Members are ranks, so that a new world (MPIR_Adapt_epoch) is another reason to query
+ * again.
  *
- * At most PLACES names; a new one takes the place of an old one.  What does not hold any more is freed when the next
- * answer is remembered, so that many changes need no more memory than one.  Owned by whichever thread holds the
+ * At most ENTRIES names; a new one replaces an old one.  Invalid entries are freed when the next
+ * answer is cached, so that many changes need no more memory than one.  Owned by whichever thread holds the
  * library's critical section.
  */
 
 #include "session.h"
 #include "adapt.h"
 
-#define PLACES 1024             /* a power of 2 */
-#define TRIES 8                 /* places in which a name can be */
+#define ENTRIES 1024             /* a power of 2 */
+#define TRIES 8                 /* slots in which a name can be */
 
-struct remembered {
+struct cached {
     uint32_t hash;
     struct MPIR_Session_stamp stamp;
     struct MPIR_Session_made *made;
-    char name[PMI_SET_NAME_MAX + 1];    /* as it was asked for: there may be two spellings */
+    char name[PMI_SET_NAME_MAX + 1];    /* as in the query: there may be two spellings */
 };
 
-static struct remembered *places[PLACES];
+static struct cached *entries[ENTRIES];
 
 /* FNV-1a */
 static uint32_t hash_of(const char *name)
@@ -50,15 +51,15 @@ static bool same(struct MPIR_Session_stamp one, struct MPIR_Session_stamp other)
     return one.forgets == other.forgets && one.epoch == other.epoch;
 }
 
-struct MPIR_Session_made *MPIR_Session_recall(const char *name, bool state_matters)
+struct MPIR_Session_made *MPIR_Session_cache_find(const char *name, bool state_matters)
 {
     if (!MPIR_Adapt_board_words())
-        return NULL;            /* nothing has been asked */
+        return NULL;            /* no query was sent */
     const struct MPIR_Session_stamp now = MPIR_Session_stamp();
     uint32_t hash = hash_of(name);
 
     for (uint32_t i = 0; i < TRIES; i++) {
-        struct remembered *entry = places[(hash + i) % PLACES];
+        struct cached *entry = entries[(hash + i) % ENTRIES];
         if (entry && entry->hash == hash && same(entry->stamp, now) && !strcmp(entry->name, name)) {
             if (state_matters && !entry->made->state_lasts)
                 return NULL;
@@ -75,32 +76,32 @@ static void free_what_does_not_hold(struct MPIR_Session_stamp now)
 
     if (same(freed_until, now))
         return;
-    for (uint32_t i = 0; i < PLACES; i++) {
-        if (places[i] && !same(places[i]->stamp, now)) {
-            MPIR_Session_made_release(places[i]->made);
-            MPL_free(places[i]);
-            places[i] = NULL;
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        if (entries[i] && !same(entries[i]->stamp, now)) {
+            MPIR_Session_made_release(entries[i]->made);
+            MPL_free(entries[i]);
+            entries[i] = NULL;
         }
     }
     freed_until = now;
 }
 
 /* One of this name, or that is free; else that of another one. */
-static struct remembered **find_place(const char *name, uint32_t hash)
+static struct cached **find_entry(const char *name, uint32_t hash)
 {
-    struct remembered **place = NULL;
+    struct cached **slot = NULL;
 
     for (uint32_t i = 0; i < TRIES; i++) {
-        struct remembered **at = &places[(hash + i) % PLACES];
-        if (*at && (*at)->hash == hash && !strcmp((*at)->name, name))
-            return at;
-        if (!place && !*at)
-            place = at;
+        struct cached **candidate = &entries[(hash + i) % ENTRIES];
+        if (*candidate && (*candidate)->hash == hash && !strcmp((*candidate)->name, name))
+            return candidate;
+        if (!slot && !*candidate)
+            slot = candidate;
     }
-    return place ? place : &places[hash % PLACES];
+    return slot ? slot : &entries[hash % ENTRIES];
 }
 
-void MPIR_Session_remember(const char *name, struct MPIR_Session_made *made, struct MPIR_Session_stamp stamp)
+void MPIR_Session_cache_store(const char *name, struct MPIR_Session_made *made, struct MPIR_Session_stamp stamp)
 {
     const struct MPIR_Session_stamp now = MPIR_Session_stamp();
 
@@ -108,16 +109,16 @@ void MPIR_Session_remember(const char *name, struct MPIR_Session_made *made, str
         return;
     free_what_does_not_hold(now);
     uint32_t hash = hash_of(name);
-    struct remembered **place = find_place(name, hash);
-    if (*place)
-        MPIR_Session_made_release((*place)->made);
+    struct cached **slot = find_entry(name, hash);
+    if (*slot)
+        MPIR_Session_made_release((*slot)->made);
     else
-        *place = MPL_malloc(sizeof(**place), MPL_MEM_OTHER);
-    if (!*place)
+        *slot = MPL_malloc(sizeof(**slot), MPL_MEM_OTHER);
+    if (!*slot)
         return;
-    **place = (struct remembered) {
+    **slot = (struct cached) {
         .hash = hash,.stamp = stamp,.made = made
     };
-    MPL_strncpy((*place)->name, name, sizeof((*place)->name));
+    MPL_strncpy((*slot)->name, name, sizeof((*slot)->name));
     made->references++;
 }

@@ -1,23 +1,23 @@
-/* See ch4_adapt_greeting.h. */
+/* See ch4_adapt_preconnect.h. */
 
 #include "mpidimpl.h"
-#include "ch4_adapt_ahead.h"
+#include "ch4_adapt_prebuild.h"
 #include "ch4_adapt_comms.h"
-#include "ch4_adapt_greeting.h"
+#include "ch4_adapt_preconnect.h"
 #include "ch4_adapt_nodes.h"
 #include "ch4_adapt_window.h"
 #include "mpir_adapt_device.h"
 
-static bool greeted;            /* the joining process has been sent its greeting */
+static bool preconnected;       /* the joining process has been sent its message */
 
 /* Of a joining process: the receives of those that come from other nodes. */
 static struct {
     MPIR_Request **requests;
     int n;
-} greetings;
+} preconnects;
 
-/* The union index of the joining process that pre-existing process `index` greets. */
-static int greeted_by(const struct pmi_adapt_plan *plan, int index)
+/* The union index of the joining process that pre-existing process `index` preconnects to. */
+static int preconnect_target(const struct pmi_adapt_plan *plan, int index)
 {
     return (int) (plan->pre + index % plan->joining);
 }
@@ -38,46 +38,46 @@ static bool is_on_my_node(const struct pmi_adapt_plan *plan, int index)
 
 /* ---- of a process that was there before ----------------------------------------------------------- */
 
-void MPIDI_Adapt_reset_greeting(void)
+void MPIDI_Adapt_reset_preconnect(void)
 {
-    greeted = false;
+    preconnected = false;
 }
 
-int MPID_Adapt_greet(const struct pmi_adapt_plan *plan, int index)
+int MPID_Adapt_preconnect(const struct pmi_adapt_plan *plan, int index)
 {
-    MPIDI_av_table_t *table = MPIDI_Adapt_table_ahead(plan);
-    if (!table || greeted || plan->joining == 0)
+    MPIDI_av_table_t *table = MPIDI_Adapt_prebuilt_table(plan);
+    if (!table || preconnected || plan->joining == 0)
         return 1;
-    int to = greeted_by(plan, index);
+    int to = preconnect_target(plan, index);
     if (MPIDI_Adapt_is_same_node(plan, to, index))
         return 1;               /* through shared memory, in begin */
     MPIDI_Adapt_lock_all();
-    int result = MPIDI_NM_adapt_greet(&table->table[to], plan->epoch, index);
+    int result = MPIDI_NM_adapt_preconnect(&table->table[to], plan->epoch, index);
     MPIDI_Adapt_unlock_all();
-    greeted = result == MPIDI_ADAPT_GREETING__SENT;
-    return result != MPIDI_ADAPT_GREETING__LATER;
+    preconnected = result == MPIDI_ADAPT_PRECONNECT__SENT;
+    return result != MPIDI_ADAPT_PRECONNECT__LATER;
 }
 
 /* ---- of a joining process ------------------------------------------------------------------------- */
 
-static int expect_greetings(const struct pmi_adapt_plan *plan)
+static int expect_preconnects(const struct pmi_adapt_plan *plan)
 {
     int mpi_errno = MPI_SUCCESS;
     const int first = MPIDI_Adapt_window.index - MPIDI_Adapt_window.pre;
 
-    if (greetings.requests)
+    if (preconnects.requests)
         goto fn_exit;
     mpi_errno = MPIDI_Adapt_make_union(plan);
     MPIR_ERR_CHECK(mpi_errno);
-    greetings.requests = MPL_calloc(MPIDI_Adapt_window.pre / MPIDI_Adapt_window.joining + 1,
-                                    sizeof(MPIR_Request *), MPL_MEM_OTHER);
-    MPIR_ERR_CHKANDJUMP(!greetings.requests, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    preconnects.requests = MPL_calloc(MPIDI_Adapt_window.pre / MPIDI_Adapt_window.joining + 1,
+                                      sizeof(MPIR_Request *), MPL_MEM_OTHER);
+    MPIR_ERR_CHKANDJUMP(!preconnects.requests, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = first; i < MPIDI_Adapt_window.pre; i += MPIDI_Adapt_window.joining) {
         if (!is_on_my_node(plan, i)) {
-            mpi_errno = MPIC_Irecv(NULL, 0, MPI_BYTE, i, MPIDI_ADAPT_GREETING_TAG,
-                                   MPIDI_Adapt_window.union_comm, &greetings.requests[greetings.n]);
+            mpi_errno = MPIC_Irecv(NULL, 0, MPI_BYTE, i, MPIDI_ADAPT_PRECONNECT_TAG,
+                                   MPIDI_Adapt_window.union_comm, &preconnects.requests[preconnects.n]);
             MPIR_ERR_CHECK(mpi_errno);
-            greetings.n++;
+            preconnects.n++;
         }
     }
 
@@ -87,15 +87,15 @@ static int expect_greetings(const struct pmi_adapt_plan *plan)
     goto fn_exit;
 }
 
-int MPID_Adapt_is_greeted(const struct pmi_adapt_plan *plan)
+int MPID_Adapt_is_preconnected(const struct pmi_adapt_plan *plan)
 {
-    if (is_on_one_node(plan) || !MPIDI_NM_adapt_can_greet())
+    if (is_on_one_node(plan) || !MPIDI_NM_adapt_can_preconnect())
         return 1;
     /* an error comes again, and is reported, in begin */
-    if (expect_greetings(plan) != MPI_SUCCESS)
+    if (expect_preconnects(plan) != MPI_SUCCESS)
         return 0;
-    for (int i = 0; i < greetings.n; i++) {
-        if (!MPIR_Request_is_complete(greetings.requests[i]))
+    for (int i = 0; i < preconnects.n; i++) {
+        if (!MPIR_Request_is_complete(preconnects.requests[i]))
             return 0;
     }
     return 1;
@@ -112,25 +112,25 @@ int MPIDI_Adapt_wait_for_addresses(const struct pmi_adapt_plan *plan)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    const int tag = MPIDI_ADAPT_GREETING_TAG;
+    const int tag = MPIDI_ADAPT_PRECONNECT_TAG;
     const int first = MPIDI_Adapt_window.index - MPIDI_Adapt_window.pre;
 
-    const bool is_done = greeted;
-    greeted = false;
+    const bool is_done = preconnected;
+    preconnected = false;
     if (MPIDI_Adapt_window.joining == 0 || is_on_one_node(plan) || is_done)
         goto fn_exit;
     if (MPIDI_Adapt_window.index < MPIDI_Adapt_window.pre) {
-        mpi_errno = MPIC_Send(NULL, 0, MPI_BYTE, greeted_by(plan, MPIDI_Adapt_window.index), tag,
+        mpi_errno = MPIC_Send(NULL, 0, MPI_BYTE, preconnect_target(plan, MPIDI_Adapt_window.index), tag,
                               MPIDI_Adapt_window.union_comm, &errflag);
         MPIR_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
-    mpi_errno = expect_greetings(plan);
+    mpi_errno = expect_preconnects(plan);
     MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < greetings.n; i++) {
-        mpi_errno = MPIC_Wait(greetings.requests[i], &errflag);
+    for (int i = 0; i < preconnects.n; i++) {
+        mpi_errno = MPIC_Wait(preconnects.requests[i], &errflag);
         MPIR_ERR_CHECK(mpi_errno);
-        MPIR_Request_free(greetings.requests[i]);
+        MPIR_Request_free(preconnects.requests[i]);
     }
     for (int i = first; i < MPIDI_Adapt_window.pre; i += MPIDI_Adapt_window.joining) {
         if (is_on_my_node(plan, i)) {
@@ -143,8 +143,8 @@ int MPIDI_Adapt_wait_for_addresses(const struct pmi_adapt_plan *plan)
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPL_free(greetings.requests);
-    memset(&greetings, 0, sizeof(greetings));
+    MPL_free(preconnects.requests);
+    memset(&preconnects, 0, sizeof(preconnects));
     return mpi_errno;
   fn_fail:
     goto fn_exit;

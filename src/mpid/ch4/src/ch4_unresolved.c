@@ -1,15 +1,15 @@
-/* See ch4_unaware.h. */
+/* See ch4_unresolved.h. */
 
 #include "mpidimpl.h"
-#include "ch4_unaware.h"
+#include "ch4_unresolved.h"
 #include "ch4_dynproc.h"
-#include "dynproc.h"
+#include "mpid_dynproc.h"
 
 #define QUESTIONS 65536         /* of processes whose addresses are not here; more are not noted */
 
 /* A message, from MPI_Isend until the network has taken it. */
 struct held {
-    enum MPIDI_Unaware_kind kind;
+    enum MPIDI_Unresolved_kind kind;
     const void *buf;
     MPI_Aint count;
     MPI_Datatype datatype;
@@ -22,17 +22,17 @@ struct held {
     struct held *next;
 };
 
-/* Who is unaware, and has been sent something. */
+/* Unresolved peers that messages were sent to. */
 struct peer {
     MPIDI_av_entry_t *av;
-    bool asked, answered;
+    bool queried, answered;
     struct held *first, **end;
     struct peer *next;
 };
 
-/* Who has asked. */
+/* Peers that have sent a query. */
 struct question {
-    char name[MPIDI_UNAWARE_NAME];
+    char name[MPIDI_UNRESOLVED_NAME];
     MPIDI_av_entry_t *av;       /* NULL: not known yet */
     struct question *next;
 };
@@ -41,36 +41,36 @@ static struct peer *peers;
 static struct held *under_way;
 static struct question *questions;
 static int n_questions;
-static bool is_listening, looks_again;
+static bool is_listening, polls_again;
 static int hook_id = -1;
 
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------------------------- */
 
 static struct peer **find_peer(const MPIDI_av_entry_t * av)
 {
-    struct peer **place = &peers;
+    struct peer **cursor = &peers;
 
-    while (*place && (*place)->av != av)
-        place = &(*place)->next;
-    return place;
+    while (*cursor && (*cursor)->av != av)
+        cursor = &(*cursor)->next;
+    return cursor;
 }
 
 static struct peer *peer_of(MPIDI_av_entry_t * av)
 {
-    struct peer **place = find_peer(av);
+    struct peer **cursor = find_peer(av);
 
-    if (!*place) {
-        *place = MPL_calloc(1, sizeof(**place), MPL_MEM_OTHER);
-        MPIR_Assertp(*place);
-        (*place)->av = av;
-        (*place)->end = &(*place)->first;
+    if (!*cursor) {
+        *cursor = MPL_calloc(1, sizeof(**cursor), MPL_MEM_OTHER);
+        MPIR_Assertp(*cursor);
+        (*cursor)->av = av;
+        (*cursor)->end = &(*cursor)->first;
     }
-    return *place;
+    return *cursor;
 }
 
-int MPIDI_Unaware_isend(enum MPIDI_Unaware_kind kind, const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                        int rank, int tag, MPIR_Comm * comm, int context_offset, MPIDI_av_entry_t * av,
-                        MPIR_Errflag_t errflag, MPIR_Request ** request)
+int MPIDI_Unresolved_isend(enum MPIDI_Unresolved_kind kind, const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                           int rank, int tag, MPIR_Comm * comm, int context_offset, MPIDI_av_entry_t * av,
+                           MPIR_Errflag_t errflag, MPIR_Request ** request)
 {
     int mpi_errno = MPI_SUCCESS;
     struct held *held = MPL_malloc(sizeof(*held), MPL_MEM_OTHER);
@@ -98,13 +98,13 @@ int MPIDI_Unaware_isend(enum MPIDI_Unaware_kind kind, const void *buf, MPI_Aint 
 static int hand_over(struct held *held)
 {
     switch (held->kind) {
-        case MPIDI_UNAWARE__SYNCHRONOUS:
+        case MPIDI_UNRESOLVED__SYNCHRONOUS:
             return MPIDI_NM_mpi_issend(held->buf, held->count, held->datatype, held->rank, held->tag, held->comm,
                                        held->context_offset, held->av, &held->sent);
-        case MPIDI_UNAWARE__COLLECTIVE:
+        case MPIDI_UNRESOLVED__COLLECTIVE:
             return MPIDI_NM_isend_coll(held->buf, held->count, held->datatype, held->rank, held->tag, held->comm,
                                        held->context_offset, held->av, &held->sent, &held->errflag);
-        case MPIDI_UNAWARE__SEND:
+        case MPIDI_UNRESOLVED__SEND:
             break;
     }
     return MPIDI_NM_mpi_isend(held->buf, held->count, held->datatype, held->rank, held->tag, held->comm,
@@ -139,9 +139,9 @@ static void release(struct peer *peer)
         held->next = under_way;
         under_way = held;
     }
-    peer->av->unaware = 0;
-    struct peer **place = find_peer(peer->av);
-    *place = peer->next;
+    peer->av->unresolved = 0;
+    struct peer **cursor = find_peer(peer->av);
+    *cursor = peer->next;
     MPL_free(peer);
 }
 
@@ -149,29 +149,29 @@ static bool complete_sent(void)
 {
     bool made_progress = false;
 
-    for (struct held ** place = &under_way; *place;) {
-        struct held *held = *place;
+    for (struct held ** cursor = &under_way; *cursor;) {
+        struct held *held = *cursor;
         if (!MPIR_Request_is_complete(held->sent)) {
-            place = &held->next;
+            cursor = &held->next;
             continue;
         }
-        *place = held->next;
+        *cursor = held->next;
         complete(held, held->sent->status.MPI_ERROR);
         made_progress = true;
     }
     return made_progress;
 }
 
-/* ---- questions and answers -------------------------------------------------------------------------------------- */
+/* ---- questions and answers ------------------------------------------------------------------------------------- */
 
 static MPIDI_av_entry_t *find_address(const char *name)
 {
     int avtid, lpid;
 
-    return MPIDI_NM_unaware_find(name, &avtid, &lpid) ? &MPIDIU_get_av(avtid, lpid) : NULL;
+    return MPIDI_NM_unresolved_find(name, &avtid, &lpid) ? &MPIDIU_get_av(avtid, lpid) : NULL;
 }
 
-static void note_question(const struct MPIDI_Unaware_word *word)
+static void note_question(const struct MPIDI_Unresolved_msg *word)
 {
     struct question *question = n_questions < QUESTIONS ? MPL_malloc(sizeof(*question), MPL_MEM_OTHER) : NULL;
 
@@ -183,7 +183,7 @@ static void note_question(const struct MPIDI_Unaware_word *word)
     n_questions++;
 }
 
-static void note_answer(const struct MPIDI_Unaware_word *word)
+static void note_answer(const struct MPIDI_Unresolved_msg *word)
 {
     MPIDI_av_entry_t *av = find_address(word->name);
     struct peer *peer = av ? *find_peer(av) : NULL;
@@ -192,74 +192,74 @@ static void note_answer(const struct MPIDI_Unaware_word *word)
         peer->answered = true;
 }
 
-static bool hear(void)
+static bool receive_msg(void)
 {
-    struct MPIDI_Unaware_word word;
-    bool has_heard = false;
+    struct MPIDI_Unresolved_msg word;
+    bool has_received = false;
 
-    while (MPIDI_NM_unaware_hear(&word)) {
-        has_heard = true;
+    while (MPIDI_NM_unresolved_recv(&word)) {
+        has_received = true;
         if (word.is_answer)
             note_answer(&word);
         else
             note_question(&word);
     }
-    return has_heard;
+    return has_received;
 }
 
-/* Who is known now; what the network does not take is said again. */
+/* Resolved peers; a reply that the network does not take is sent again. */
 static void answer(void)
 {
-    for (struct question ** place = &questions; *place;) {
-        struct question *question = *place;
-        if (!question->av && looks_again)
+    for (struct question ** cursor = &questions; *cursor;) {
+        struct question *question = *cursor;
+        if (!question->av && polls_again)
             question->av = find_address(question->name);
-        if (!question->av || !MPIDI_NM_unaware_tell(question->av, true)) {
-            place = &question->next;
+        if (!question->av || !MPIDI_NM_unresolved_send(question->av, true)) {
+            cursor = &question->next;
             continue;
         }
-        *place = question->next;
+        *cursor = question->next;
         MPL_free(question);
         n_questions--;
     }
-    looks_again = false;
+    polls_again = false;
 }
 
-void MPIDI_Unaware_look_again(void)
+void MPIDI_Unresolved_retry(void)
 {
-    looks_again = true;
+    polls_again = true;
 }
 
-/* ---- progress --------------------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------------------------- */
 
 /* That has ended without having answered; what is sent to it later fails in the same way. */
 static void fail_held(struct peer *peer)
 {
-    for (struct held ** place = &peer->first; *place;) {
-        struct held *held = *place;
+    for (struct held ** cursor = &peer->first; *cursor;) {
+        struct held *held = *cursor;
         int error = MPID_Dynproc_check(MPI_UNDEFINED, held->comm);
         if (error == MPI_SUCCESS) {
-            place = &held->next;
+            cursor = &held->next;
             continue;
         }
-        *place = held->next;
+        *cursor = held->next;
         if (peer->end == &held->next)
-            peer->end = place;
+            peer->end = cursor;
         complete(held, error);
     }
     if (peer->first)
         return;
-    struct peer **place = find_peer(peer->av);
-    *place = peer->next;
+    struct peer **cursor = find_peer(peer->av);
+    *cursor = peer->next;
     MPL_free(peer);
 }
 
-static void look_at_peers(void)
+static void poll_peers(void)
 {
     for (struct peer * peer = peers, *next; peer; peer = next) {
         next = peer->next;
-        if (!peer->asked)
-            peer->asked = MPIDI_NM_unaware_tell(peer->av, false);
+        if (!peer->queried)
+            peer->queried = MPIDI_NM_unresolved_send(peer->av, false);
         if (peer->answered)
             release(peer);
         else
@@ -267,25 +267,25 @@ static void look_at_peers(void)
     }
 }
 
-static int look(int *made_progress)
+static int poll_unresolved(int *made_progress)
 {
-    static bool looks;          /* what is done here makes progress, which would come here again */
+    static bool polls;          /* what is done here makes progress, which would come here again */
 
-    if (looks)
+    if (polls)
         return MPI_SUCCESS;
-    looks = true;
-    *made_progress = hear();
+    polls = true;
+    *made_progress = receive_msg();
     if (questions)
         answer();
     if (peers)
-        look_at_peers();
+        poll_peers();
     if (under_way)
         *made_progress = complete_sent() || *made_progress;
-    looks = false;
+    polls = false;
     return MPI_SUCCESS;
 }
 
-/* What the program does not wait for any more is sent all the same.  A session may begin anew afterwards. */
+/* Messages that the program does not wait for any more are sent all the same.  A session may begin anew afterwards. */
 static int finish(void *unused ATTRIBUTE((unused)))
 {
     while (peers || under_way)
@@ -305,9 +305,9 @@ bool MPID_Dynproc_answer_from_now_on(void)
 {
     if (is_listening)
         return true;
-    if (hook_id < 0 && MPIR_Progress_hook_register(look, &hook_id) != MPI_SUCCESS)
+    if (hook_id < 0 && MPIR_Progress_hook_register(poll_unresolved, &hook_id) != MPI_SUCCESS)
         return false;
-    if (!MPIDI_NM_unaware_listen())
+    if (!MPIDI_NM_unresolved_listen())
         return false;
     MPIR_Add_finalize(finish, NULL, MPIR_FINALIZE_CALLBACK_PRIO + 1);
     MPIR_Progress_hook_activate(hook_id);
@@ -323,6 +323,6 @@ void MPID_Dynproc_is_unknown_to(MPIR_Comm * comm)
         return;
     for (int i = 0; i < comm->remote_size; i++) {
         MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
-        MPIDIU_get_av(avtid, lpid).unaware = 1;
+        MPIDIU_get_av(avtid, lpid).unresolved = 1;
     }
 }

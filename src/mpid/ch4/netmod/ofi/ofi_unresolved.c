@@ -1,23 +1,23 @@
 /*
- * Rows of ch4_unaware.h (ch4_api.txt) for libfabric: words from anybody, some receives for which are always there.
- * Their match bits are none that MPICH's messages or receives have.
+ * Rows of ch4_unresolved.h (ch4_api.txt) for libfabric: messages from anybody, some receives for which are always
+ * there.  Their match bits are none that MPICH's messages or receives have.
  */
 
 #include "mpidimpl.h"
 #include "ofi_impl.h"
 #include "ofi_noinline.h"
-#include "../../src/ch4_unaware.h"
+#include "../../src/ch4_unresolved.h"
 
 #define EARS 8                  /* receives; what comes meanwhile waits in the network */
 #define MATCH_BITS (MPIDI_OFI_DYNPROC_SEND | MPIDI_OFI_SYNC_SEND_ACK)
 
 static struct ear {
     MPIDI_OFI_dynamic_process_request_t request;
-    struct MPIDI_Unaware_word word;
+    struct MPIDI_Unresolved_msg word;
     bool is_open;
 } ears[EARS];
 
-static struct MPIDI_Unaware_word own;
+static struct MPIDI_Unresolved_msg own;
 static size_t name_bytes, word_bytes;
 
 static void open_ear(struct ear *ear)
@@ -28,12 +28,12 @@ static void open_ear(struct ear *ear)
                             MATCH_BITS, 0, &ear->request.context) == 0;
 }
 
-bool MPIDI_OFI_unaware_listen(void)
+bool MPIDI_OFI_unresolved_listen(void)
 {
     name_bytes = sizeof(own.name);
     if (!MPIDI_OFI_ENABLE_TAGGED || fi_getname((fid_t) MPIDI_OFI_global.ctx[0].ep, own.name, &name_bytes) != 0)
         return false;
-    word_bytes = offsetof(struct MPIDI_Unaware_word, name) + name_bytes;
+    word_bytes = offsetof(struct MPIDI_Unresolved_msg, name) + name_bytes;
     if (word_bytes > MPIDI_OFI_global.max_buffered_send)
         return false;
     for (int i = 0; i < EARS; i++)
@@ -41,30 +41,30 @@ bool MPIDI_OFI_unaware_listen(void)
     return true;
 }
 
-bool MPIDI_OFI_unaware_hear(struct MPIDI_Unaware_word *word)
+bool MPIDI_OFI_unresolved_recv(struct MPIDI_Unresolved_msg *word)
 {
     for (int i = 0; i < EARS; i++) {
         if (ears[i].is_open && !ears[i].request.done)
             continue;
-        bool has_heard = ears[i].is_open;
+        bool has_received = ears[i].is_open;
         *word = ears[i].word;
         open_ear(&ears[i]);
-        if (has_heard)
+        if (has_received)
             return true;
     }
     return false;
 }
 
-bool MPIDI_OFI_unaware_tell(MPIDI_av_entry_t * to, bool is_answer)
+bool MPIDI_OFI_unresolved_send(MPIDI_av_entry_t * to, bool is_answer)
 {
     own.is_answer = is_answer;
     return fi_tinjectdata(MPIDI_OFI_global.ctx[0].tx, &own, word_bytes, 0, MPIDI_OFI_av_to_phys(to, 0, 0, 0),
                           MATCH_BITS) == 0;
 }
 
-bool MPIDI_OFI_unaware_find(const char *name, int *avtid, int *lpid)
+bool MPIDI_OFI_unresolved_find(const char *name, int *avtid, int *lpid)
 {
-    char other[MPIDI_UNAWARE_NAME];
+    char other[MPIDI_UNRESOLVED_NAME];
 
     for (*avtid = 0; *avtid < MPIDIU_get_n_avts(); ++*avtid) {
         for (*lpid = 0; MPIDIU_get_av_table(*avtid) && *lpid < MPIDIU_get_av_table(*avtid)->size; ++*lpid) {

@@ -1,45 +1,45 @@
 /*
- * Sets that a process makes by itself.  Who was told of a change may do so until it accepts or declines (PMI_SET_MADE):
- * it knows the operands, the answer has told it numbers that nobody else uses, and what it says goes up without an
- * answer, ahead of the accept.  Whoever is told of the name meanwhile, and asks, is answered after the step manager has
- * heard of it.  SO1, SO3, SO5, SA1.
+ * Sets that a process makes by itself.  A process that was notified of a change may make sets until it accepts or
+ * declines (PMI_SET_MADE): it knows the operands, the reply contains numbers that nobody else uses, and its messages
+ * get no reply and go before the accept.  A process that receives the name meanwhile, and queries it, gets its reply
+ * after the step manager has received the set.  SO1, SO3, SO5, SA1.
  *
- * Only sets that are remembered take part, so that what is said here is right as long as the board does not say that it
- * is to be forgotten; none of them has ended, and a name of the kind mpi://... is asked for.
+ * Only cached sets take part, so that the result is right as long as the board does not invalidate it; none of them
+ * has ended, and a name of the kind mpi://... is queried.
  */
 
 #include "session.h"
 #include "adapt.h"
 
-/* The places of an operation's operands, each once. */
-struct places {
-    uint64_t in[MPID_SESSION_PLACES / 64];
+/* The lpids of an operation's operands, each once. */
+struct lpid_set {
+    uint64_t in[MPID_SESSION_LPIDS_MAX / 64];
 };
 
-static bool has(const struct places *places, int place)
+static bool has(const struct lpid_set *lpid_set, int lpid)
 {
-    return places->in[place / 64] >> (place % 64) & 1;
+    return lpid_set->in[lpid / 64] >> (lpid % 64) & 1;
 }
 
-static void add(struct places *places, const struct MPIR_Session_made *set)
+static void add(struct lpid_set *lpid_set, const struct MPIR_Session_made *set)
 {
     for (int i = 0; i < set->size; i++)
-        places->in[set->ranks[i] / 64] |= UINT64_C(1) << (set->ranks[i] % 64);
+        lpid_set->in[set->ranks[i] / 64] |= UINT64_C(1) << (set->ranks[i] % 64);
 }
 
-static void keep_common(struct places *places, const struct MPIR_Session_made *set)
+static void keep_common(struct lpid_set *lpid_set, const struct MPIR_Session_made *set)
 {
-    struct places of_set = { {0} };
+    struct lpid_set of_set = { {0} };
 
     add(&of_set, set);
-    for (int i = 0; i < MPID_SESSION_PLACES / 64; i++)
-        places->in[i] &= of_set.in[i];
+    for (int i = 0; i < MPID_SESSION_LPIDS_MAX / 64; i++)
+        lpid_set->in[i] &= of_set.in[i];
 }
 
 /* As MPI_Group_union of all, in order of first appearance. */
 static int unite(struct MPIR_Session_made *const of[], int n, int *ranks)
 {
-    struct places seen = { {0} };
+    struct lpid_set seen = { {0} };
     int size = 0;
 
     for (int i = 0; i < n; i++) {
@@ -52,10 +52,10 @@ static int unite(struct MPIR_Session_made *const of[], int n, int *ranks)
     return size;
 }
 
-/* Those of the first that are, or are not, in all or any of the others. */
+/* Members of the first set that are, or are not, in all or any of the others. */
 static int choose(struct MPIR_Session_made *const of[], int n, bool common, int *ranks)
 {
-    struct places others = { {0} };
+    struct lpid_set others = { {0} };
     int size = 0;
 
     if (common)
@@ -82,16 +82,16 @@ static int count_runs(const int *ranks, int n)
     return runs;
 }
 
-/* What MPIR_Session_look would tell of it. */
+/* The result that MPIR_Session_lookup would return of it. */
 static struct MPIR_Session_made *new_made(uint32_t number, int op, struct MPIR_Session_made *const of[], int n)
 {
     struct MPIR_Session_made *made = MPL_calloc(1, sizeof(*made), MPL_MEM_OTHER);
-    size_t room = 0;
+    size_t capacity = 0;
 
     for (int i = 0; i < n; i++)
-        room += of[i]->size;
+        capacity += of[i]->size;
     if (made)
-        made->ranks = MPL_malloc(MPL_MAX(room, 1) * sizeof(int), MPL_MEM_OTHER);
+        made->ranks = MPL_malloc(MPL_MAX(capacity, 1) * sizeof(int), MPL_MEM_OTHER);
     if (!made || !made->ranks) {
         MPL_free(made);
         return NULL;
@@ -99,18 +99,18 @@ static struct MPIR_Session_made *new_made(uint32_t number, int op, struct MPIR_S
     made->references = 1;
     made->state = PMI_SET_PROPOSED;     /* perhaps; only that it has not ended counts */
     made->op = (enum pmi_set_op) op;
-    snprintf(made->name, sizeof(made->name), "mpix://op/%d.%u", MPIR_Session_place(), number);
+    snprintf(made->name, sizeof(made->name), "mpix://op/%d.%u", MPIR_Session_lpid(), number);
     for (int i = 0; i < MPL_MIN(n, 2); i++)
         MPL_strncpy(made->operands[i], of[i]->name, sizeof(made->operands[i]));
     made->size = op == MPIX_PSETOP_UNION ? unite(of, n, made->ranks) :
         choose(of, n, op == MPIX_PSETOP_INTERSECTION, made->ranks);
     made->primary = made->size > 0 ? made->ranks[0] : -1;
     for (int i = 0; i < made->size; i++)
-        made->holds_me = made->holds_me || made->ranks[i] == MPIR_Session_place();
+        made->holds_me = made->holds_me || made->ranks[i] == MPIR_Session_lpid();
     return made;
 }
 
-static int say_made(const struct MPIR_Session_made *made, uint32_t number, struct MPIR_Session_made *const of[], int n)
+static int post_made(const struct MPIR_Session_made *made, uint32_t number, struct MPIR_Session_made *const of[], int n)
 {
     struct MPIR_Session_call call;
 
@@ -121,7 +121,7 @@ static int say_made(const struct MPIR_Session_made *made, uint32_t number, struc
     for (int i = 0; i < n; i++)
         MPIR_Session_call_text(&call, of[i]->name);
     MPIR_Session_call_members(&call, made->ranks, made->size);
-    return MPIR_Session_call_say(&call);
+    return MPIR_Session_call_post(&call);
 }
 
 /* How many of the operands are known, and have not ended; they are to be released. */
@@ -130,7 +130,7 @@ static int recall(const char *const input[], int n, struct MPIR_Session_made *of
     int known = 0;
 
     while (known < n && input[known]) {
-        of[known] = MPIR_Session_recall(input[known], false);
+        of[known] = MPIR_Session_cache_find(input[known], false);
         if (!of[known])
             break;
         if (of[known++]->state == PMI_SET_ENDED)
@@ -154,9 +154,9 @@ int MPIR_Session_make_by_itself(int op, const char *const input[], int ninput, c
     MPIR_ERR_CHKANDJUMP(!made, mpi_errno, MPI_ERR_OTHER, "**nomem");
     if (made->size > 0 && count_runs(made->ranks, made->size) <= PMI_SET_GRANT_RUNS) {
         MPIR_Session_granted_used();
-        mpi_errno = say_made(made, number, of, ninput);
+        mpi_errno = post_made(made, number, of, ninput);
         MPIR_ERR_CHECK(mpi_errno);
-        MPIR_Session_remember(made->name, made, stamp);
+        MPIR_Session_cache_store(made->name, made, stamp);
         MPL_strncpy(output, made->name, MPI_MAX_PSET_NAME_LEN);
         *done = true;
     }

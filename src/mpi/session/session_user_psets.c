@@ -1,6 +1,6 @@
 /*
  * Process sets that programs make: operations on sets, their names, and the data that belongs to them.  All is the step
- * manager's (session_call.c), who orders it; here is what a process says and what it is told.
+ * manager's (session_call.c), which orders them; here are the process' calls and replies.
  * SN6, SN7, SO1-SO8, SD1-SD3, SI2, SI5, SI6, SE1.
  */
 
@@ -17,7 +17,7 @@ static int get_value(MPIR_Info * info, const char *key, char value[MPI_MAX_INFO_
     return info ? MPIR_Info_get_impl(info, key, MPI_MAX_INFO_VAL, value, &flag) : MPI_SUCCESS;
 }
 
-/* SN6: what is too long is no name, and an empty text is no wish. */
+/* SN6: too long a text is no name, and an empty text requests none. */
 static int add_wished_name(struct MPIR_Session_call *call, MPIR_Info * info)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -64,7 +64,7 @@ static int add_parts(struct MPIR_Session_call *call, MPIR_Info * info, int *n)
     goto fn_exit;
 }
 
-/* mpi://WORLD is the present one, and of a joiner its delta. */
+/* mpi://WORLD is the present one, and of a joining process its delta. */
 int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -72,7 +72,7 @@ int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name)
     bool world = !MPL_stricmp(name, "mpi://WORLD");
     char of_epoch[32];
 
-    if (world && MPIR_Session_is_joiner()) {
+    if (world && MPIR_Session_is_joining()) {
         MPIR_Session_call_text(call, MPIR_Session_delta_name());
         goto fn_exit;
     }
@@ -87,7 +87,7 @@ int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name)
     goto fn_exit;
 }
 
-/* Changes are asked for one set. */
+/* Changes are requested for one set. */
 int MPIR_Session_call_bound(struct MPIR_Session_call *call, const char *name)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -166,16 +166,16 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     MPIR_Session_call_number(&call, ninput);
     for (int i = 0; i < ninput; i++)
         MPIR_Session_call_operand(&call, input[i]);
-    MPIR_Session_call_number(&call, true);      /* looks */
+    MPIR_Session_call_number(&call, true);      /* wants the data of the set */
     stamp = MPIR_Session_stamp();
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     int n = (int) MPIR_Session_answer_number(&answer);
     MPIR_ERR_CHKANDJUMP(answer.bad || n != parts, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
     for (int i = 0; i < n; i++)
         MPIR_Session_answer_text(&answer, output[i], MPI_MAX_PSET_NAME_LEN - 1);
     *noutput = n;
-    mpi_errno = MPIR_Session_take_looks(&answer, MPIR_Session_answer_number(&answer), stamp);
+    mpi_errno = MPIR_Session_cache_lookups(&answer, MPIR_Session_answer_number(&answer), stamp);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -199,7 +199,7 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
     MPIR_ERR_CHKANDJUMP(!ranks, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < group->size; i++) {
         uint64_t lpid = group->lrank_to_lpid[i].lpid;
-        MPIR_ERR_CHKANDJUMP(lpid >= MPID_SESSION_PLACES, mpi_errno, MPI_ERR_GROUP, "**sessiongroup");
+        MPIR_ERR_CHKANDJUMP(lpid >= MPID_SESSION_LPIDS_MAX, mpi_errno, MPI_ERR_GROUP, "**sessiongroup");
         ranks[i] = (int) lpid;
     }
     mpi_errno = MPIR_Session_call_prepare();
@@ -208,12 +208,12 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
     mpi_errno = add_wished_name(&call, info);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_members(&call, ranks, group->size);
-    MPIR_Session_call_number(&call, true);      /* looks */
+    MPIR_Session_call_number(&call, true);      /* wants the data of the set */
     stamp = MPIR_Session_stamp();
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_answer_text(&answer, name, MPI_MAX_PSET_NAME_LEN - 1);
-    mpi_errno = MPIR_Session_take_looks(&answer, MPIR_Session_answer_number(&answer), stamp);
+    mpi_errno = MPIR_Session_cache_lookups(&answer, MPIR_Session_answer_number(&answer), stamp);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -237,7 +237,7 @@ int MPIR_Session_pset_move_impl(MPIR_Session * session, const char *from, const 
     MPIR_Session_call_begin(&call, PMI_SET_MOVE);
     MPIR_Session_call_text(&call, from);
     MPIR_Session_call_text(&call, to);
-    mpi_errno = MPIR_Session_call_tell(&call);
+    mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -257,7 +257,7 @@ int MPIR_Session_pset_free_impl(MPIR_Session * session, const char *name)
                          "**psetcall %s", "sets mpi://... cannot be freed");
     MPIR_Session_call_begin(&call, PMI_SET_FREE);
     MPIR_Session_call_text(&call, name);
-    mpi_errno = MPIR_Session_call_tell(&call);
+    mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -295,7 +295,7 @@ int MPIR_Session_get_psets_impl(MPIR_Session * session, MPIR_Info ** psets)
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; MPIR_Session_nth_predefined(i, &set); i++) {
         /* SI2: a process of the launch is one whose list has mpi://WORLD */
-        if (!MPIR_Session_is_joiner() || strcmp(set.name, "mpi://WORLD"))
+        if (!MPIR_Session_is_joining() || strcmp(set.name, "mpi://WORLD"))
             add_listed(&listing, set.name, set.size);
     }
     if (MPIR_Session_check_manager() == MPI_SUCCESS)
@@ -316,7 +316,7 @@ int MPIR_Session_get_psets_impl(MPIR_Session * session, MPIR_Info ** psets)
 
 int MPIR_Session_get_default_pset_impl(MPIR_Session * session, char *name, int *dynamic)
 {
-    *dynamic = MPIR_Session_is_joiner();
+    *dynamic = MPIR_Session_is_joining();
     MPL_strncpy(name, *dynamic ? MPIR_Session_delta_name() : "mpi://WORLD", MPI_MAX_PSET_NAME_LEN);
     return MPIR_Session_check(session);
 }
@@ -366,7 +366,7 @@ int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int 
     *running = 0;
     if (info)
         *info = MPI_INFO_NULL;
-    mpi_errno = MPIR_Session_ask_for_set(name, &set);
+    mpi_errno = MPIR_Session_query_set(name, &set);
     if (MPIR_ERR_GET_CLASS(mpi_errno) == MPI_ERR_ARG) {
         mpi_errno = MPI_SUCCESS;
         goto fn_exit;
@@ -400,7 +400,7 @@ int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MP
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_data(&call, data);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_call_tell(&call);
+    mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -475,7 +475,7 @@ int MPIR_Session_get_pset_data_impl(MPIR_Session * session, const char *coll_pse
     *data = NULL;
     mpi_errno = MPIR_Session_write_get(&call, session, coll_pset, name, keys, nkeys, wait);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_read_data(&answer, data);
     MPIR_ERR_CHECK(mpi_errno);

@@ -1,0 +1,60 @@
+/*
+ * Everything that the device calls in the MPI layer's adaptations, sessions and dynamic processes: one table.  The
+ * device announces events by it and reads the MPI layer's objects; it includes and calls nothing else of src/mpi/adapt,
+ * session, dynproc and process (maint/dependencies).  No entry is called for each message.
+ *
+ * The table is constant (src/mpi/adapt/device_callbacks.c).  All calls are made inside the library's critical section.
+ */
+
+#ifndef MPIR_DEVICE_CALLBACKS_H_INCLUDED
+#define MPIR_DEVICE_CALLBACKS_H_INCLUDED
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct MPIR_Comm;
+struct MPIR_Group;
+struct MPIR_Win;
+
+extern const struct MPIR_Device_callbacks {
+    /* epoch of the last commit, 0 before the first */
+    unsigned (*adapt_epoch) (void);
+    /* number of this process' pid namespace, 0: not known */
+    uint64_t (*pid_namespace) (void);
+    /* the text of a communicator for MPID_Abort */
+    void (*describe_comm) (const struct MPIR_Comm * comm, char *text, int size);
+    /* for each live communicator */
+    void (*foreach_comm) (void (*function) (struct MPIR_Comm *, void *), void *context);
+    /* for each group */
+    void (*foreach_group) (void (*function) (struct MPIR_Group *, void *), void *context);
+    /* for each request in use */
+    void (*foreach_request) (void (*function) (void *, void *), void *context);
+    /* begin makes this communicator */
+    void (*comm_by_begin) (struct MPIR_Comm * comm);
+    /* from which ones it is derived */
+    void (*comm_derive) (struct MPIR_Comm * comm, const struct MPIR_Comm * from, const struct MPIR_Comm * also);
+    /* whether it outlives adaptations */
+    int (*comm_survives) (MPI_Comm comm);
+    /* it is the device's own: foreach_comm omits it */
+    void (*comm_unlist) (struct MPIR_Comm * comm);
+    /* the device is done with a window object */
+    void (*win_freed) (struct MPIR_Win * win);
+    /* lpid of this process */
+    int (*session_lpid) (void);
+    /* the world's communication works */
+    int (*session_leave_start) (void);
+    /* all processes have come to make the world */
+    int (*session_finish_rendezvous) (void);
+    /* this process does not know the hosts of all members */
+    void (*session_lacks_hosts) (void);
+    /* whether any member does not, after the agreement */
+    bool (*session_any_lacks_hosts) (void);
+    /* whether there is or was a connection */
+    bool (*dynproc_had_connections) (void);
+    /* the other side of a connection has ended */
+    void (*dynproc_note_ended) (int context_id);
+    /* whether it has, by all that is known here */
+    bool (*dynproc_has_ended) (const struct MPIR_Comm * comm);
+} MPIR_Device_callbacks;
+
+#endif /* MPIR_DEVICE_CALLBACKS_H_INCLUDED */

@@ -1,0 +1,32 @@
+/*
+ * Where what is measured is put for others: this process' slot and graph on the board (pmi_adapt_measured.h), and
+ * performance variables.  Used by the two that measure, adapt_measure.c and adapt_phases.c, of which one is active.
+ * By the measured thread alone.  SPEC-performance B, V8.
+ */
+
+#ifndef ADAPT_EXPORT_H_INCLUDED
+#define ADAPT_EXPORT_H_INCLUDED
+
+#include "perf_measure.h"
+#include "pmi_adapt_measured.h"
+
+/* Once, when the board is known: finds the graph's space; there may be none. */
+void MPIR_Export_open(void);
+void MPIR_Export_close(void);
+
+/* Of the loop that probes. */
+void MPIR_Export_elastic(const struct perf_times *times, unsigned every, unsigned nodes, unsigned loops);
+
+/* Whether the graph, which has changed so often, is to be written. */
+bool MPIR_Export_is_due(uint64_t structure, uint64_t now, uint32_t interval_ms);
+/* Where the graph is put together; NULL: it has no space. */
+struct pmi_adapt_graph *MPIR_Export_packed(void);
+/* Writes what has been put together there. */
+void MPIR_Export_write(uint64_t now);
+/* The next time it is written at once. */
+void MPIR_Export_hurry(void);
+
+/* Where the program is, on the board; NULL: there is no space. */
+struct pmi_adapt_position *MPIR_Export_position(void);
+
+#endif /* ADAPT_EXPORT_H_INCLUDED */

@@ -1,0 +1,30 @@
+/*
+ * Connections between hosts before the window.  The first message between two hosts makes a connection, which takes
+ * libfabric's providers some milliseconds.  Each process that was there before sends an empty message to a joining
+ * one: in begin it shows that the sender knows the receiver's address.  Sent before the window, it also makes the
+ * connection.
+ *
+ * State: whether it has been sent; of a joining process, the receives.  MPID_Adapt_preconnect and
+ * MPID_Adapt_is_preconnected (mpir_adapt_device.h) are here, too.
+ */
+
+#ifndef CH4_ADAPT_PRECONNECT_H_INCLUDED
+#define CH4_ADAPT_PRECONNECT_H_INCLUDED
+
+#include "ch4_adapt.h"
+
+#define MPIDI_ADAPT_PRECONNECT_TAG 0
+
+/* Results of MPIDI_NM_adapt_preconnect. */
+typedef enum {
+    MPIDI_ADAPT_PRECONNECT__SENT,
+    MPIDI_ADAPT_PRECONNECT__LATER,      /* the connection is being made */
+    MPIDI_ADAPT_PRECONNECT__NEVER /* not in this way: begin sends it as an ordinary message */
+} MPIDI_Adapt_preconnect_t;
+
+/* Another adaptation is prepared. */
+void MPIDI_Adapt_reset_preconnect(void);
+/* Begin: nobody speaks over the network from here on to a process that does not know its address. */
+int MPIDI_Adapt_wait_for_addresses(const struct pmi_adapt_plan *plan);
+
+#endif /* CH4_ADAPT_PRECONNECT_H_INCLUDED */

@@ -1,0 +1,47 @@
+/*
+ * Unresolved peers: processes that do not have this process' address yet.  DC2, DC3.
+ *
+ * The processes of MPIX_Comm_parent_create come out of MPI_Init when they have the addresses of their parents, who
+ * need not be in MPI then, and learn theirs later.  A network may give a message from a process whose address it does
+ * not have to a receive from another process: libfabric's sockets provider does.  So an unresolved peer is sent
+ * nothing but a query, at the first message for it: whether it has this address.  It replies when it has, and the
+ * reply also lets the network know whose messages come by that connection.  Messages are held until then, each
+ * receiver's in their order; their requests are active, and nothing else waits for them.
+ *
+ * The query contains the sender's name in the network, and is received from anybody.
+ *
+ * State: the peers that were queried, with the messages that are held; the peers to reply to.  The bit `unresolved`
+ * of an address (mpidpre.h) leads here.  Owned by whichever thread holds the library's critical section.
+ */
+
+#ifndef CH4_UNRESOLVED_H_INCLUDED
+#define CH4_UNRESOLVED_H_INCLUDED
+
+#include <stdbool.h>
+
+#define MPIDI_UNRESOLVED_NAME 64   /* bytes of a name in the network, FI_NAME_MAX */
+
+struct MPIR_Comm;
+struct MPIR_Request;
+struct MPIDI_av_entry;
+
+/* A message: a query, or the reply to it. */
+struct MPIDI_Unresolved_msg {
+    uint32_t is_answer;
+    char name[MPIDI_UNRESOLVED_NAME];   /* of the sender; zeros after it */
+};
+
+enum MPIDI_Unresolved_kind {
+    MPIDI_UNRESOLVED__SEND,
+    MPIDI_UNRESOLVED__SYNCHRONOUS,
+    MPIDI_UNRESOLVED__COLLECTIVE
+};
+
+/* A message for an unresolved peer. */
+int MPIDI_Unresolved_isend(enum MPIDI_Unresolved_kind kind, const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                           int rank, int tag, struct MPIR_Comm *comm, int context_offset, struct MPIDI_av_entry *av,
+                           MPIR_Errflag_t errflag, struct MPIR_Request **request);
+/* New addresses were inserted: earlier queries get their replies. */
+void MPIDI_Unresolved_retry(void);
+
+#endif /* CH4_UNRESOLVED_H_INCLUDED */

@@ -1,0 +1,23 @@
+/*
+ * Calls on the process' side of the PMI connection beyond PMI-1 (src/pmi/simple/simple_pmi_adapt.h): lines to the
+ * proxy, names, and a barrier that does not block.  The caller holds the PMI lock.  Functions of type int return 0
+ * or -1.
+ */
+
+#ifndef PMI_ADAPT_CALLS_H_INCLUDED
+#define PMI_ADAPT_CALLS_H_INCLUDED
+
+#include <stdbool.h>
+
+#define PMIU_ADAPT_LINE_MAX 1024        /* bytes of a reply, as PMIU_MAXLINE */
+
+int PMIU_Adapt_send(const char *line, int length);
+int PMIU_Adapt_query(const char *line, int length, char answer[PMIU_ADAPT_LINE_MAX]);
+int PMIU_Adapt_barrier_enter(void);
+int PMIU_Adapt_barrier_test(bool * is_over);
+bool PMIU_Adapt_has_manager(void);
+int PMIU_Adapt_keep(void);
+int PMIU_Adapt_publish(const char *name, const char *value);
+int PMIU_Adapt_lookup(const char *name, char *value);
+
+#endif /* PMI_ADAPT_CALLS_H_INCLUDED */
