@@ -1,7 +1,7 @@
 /*
  * Everything that the device calls in the MPI layer's adaptations, sessions and dynamic processes: one table.  The
  * device announces events by it and reads the MPI layer's objects; it includes and calls nothing else of src/mpi/adapt,
- * session, dynproc and process (maint/dependencies).  No entry is called for each message.
+ * session, dynproc and process (maint/architecture).  No entry is called for each message.
  *
  * The table is constant (src/mpi/adapt/device_callbacks.c).  All calls are made inside the library's critical section.
  */

@@ -413,7 +413,8 @@ static void check_refused(void)
     ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, unknown, 0, MPI_INFO_NULL, &name, &noutput),
              MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, sizes, names, &two), MPI_ERR_ARG, "5");
-    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, sizes, &name, &noutput), MPI_ERR_ARG, "array holds");
+    ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, sizes, &name, &noutput), MPI_ERR_ARG,
+             "array holds");
     ET_ERROR(MPIX_Session_pset_op(session, MPIX_PSETOP_SPLIT, &world, 1, data, &name, &noutput),
              MPI_ERR_INFO_NOKEY, "mpi_part_sizes");
     ET_MPI(MPI_Info_set(sizes, "mpi_part_sizes", "2,two"));
