@@ -62,21 +62,21 @@ struct step_world {
     const char *parent;         /* for PMI_PARENT_ENV */
 };
 
-/* What the step manager requests.  `context` is the caller's.  Strings and payloads are copied if kept. */
+/* Actions that the step manager requests.  `context` is the caller's.  Strings and payloads are copied if kept. */
 struct step_effects {
     void *context;
-    /* Step 2: start `count` processes of `program` (its MPI_APPNUM; STEP_NO_PROGRAM: none, only node
-     * proxies, whose stepmgr_proxy_up is called) as a new process group numbered `group` for `epoch`; `hosts`
+    /* Step 2: start `count` processes of `program` (its MPI_APPNUM; STEP_NO_PROGRAM: none, only
+     * proxies, for which stepmgr_proxy_up is called) as a new process group numbered `group` for `epoch`; `hosts`
      * (n_hosts names, may be 0) is where.  pre: size of the world now; uids are first_uid + rank; modify:
-     * MPIX_Comm_modify creates them.  local_pre(host) is queried back through stepmgr_local_pre.  0 or -1 with a
+     * MPIX_Comm_modify creates them.  stepmgr_local_pre returns the processes of a host.  0 or -1 with a
      * message in error. */
     int (*launch) (void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
-                  const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes);
+                   const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes);
     void (*kill_group) (void *context, int group);      /* remove an expansion that failed */
     void (*abort_step) (void *context, const char *reason);     /* E4: end the whole job */
     /* The same to n proxies; messages to one of them come in the order in which they were sent. */
     void (*send) (void *context, const struct step_agent *to, int n, enum step_command command,
-                 uint32_t epoch, const void *payload, size_t bytes);
+                  uint32_t epoch, const void *payload, size_t bytes);
     void (*reply) (void *context, int client, const char *line);        /* one JSON line, no newline */
     void (*log) (void *context, const char *line);      /* --adapt-log, one JSON line, no newline */
     void (*notify_user) (void *context, const char *text);      /* one line for standard error */
@@ -103,11 +103,11 @@ struct stepmgr *stepmgr_create(const struct step_config *config,
                                const struct step_effects *effects,
                                char *error, size_t error_bytes);
 void stepmgr_destroy(struct stepmgr *core);
-/* Another step has taken its id meanwhile: it has this one from now on. */
+/* Another step has taken the id meanwhile: this step has a new one from now on. */
 void stepmgr_id(struct stepmgr *core, const char *step_id);
 
-/* A process group is being started: 0 is the launch, others come from effects.launch (called by the
- * mpiexec after launch() returned the group number, when placement is known). */
+/* A process group is being started: 0 is the launch, others come from effects.launch (mpiexec
+ * calls this after launch() has returned the group number, when the placement is known). */
 void stepmgr_group(struct stepmgr *core, int64_t now_ms, int group, int count,
                    const struct step_process *processes);
 void stepmgr_report(struct stepmgr *core, int64_t now_ms, int group, int proxy,
@@ -117,7 +117,8 @@ void stepmgr_proxy_up(struct stepmgr *core, int64_t now_ms, int group);
 /* A proxy's connection broke or all of its processes have ended. */
 void stepmgr_proxy_disconnected(struct stepmgr *core, int64_t now_ms, int group, int proxy);
 void stepmgr_time(struct stepmgr *core, int64_t now_ms);
-/* mpiexec has got this signal and passes it on: nothing is begun any more, and what breaks is not to blame. */
+/* mpiexec has got this signal and passes it on: no adaptation begins any more, and a failed process is no failure of
+ * the job. */
 void stepmgr_terminate(struct stepmgr *core, int64_t now_ms, int signum);
 /* So many connections to control ports did not know the job's secret. */
 void stepmgr_unauthenticated(struct stepmgr *core, int64_t now_ms, unsigned count);

@@ -40,7 +40,7 @@ class SizeSource {
     const std::optional<Range> &requests_range() const { return requests_range_; }
     /* --adapt-range, with a policy or without. */
     const std::optional<Range> &range() const { return range_; }
-    /* What the program can do with, within the range that was given; false: nothing of it. */
+    /* The sizes that the program can use, within the given range; false: there is none. */
     bool limit(const Range &hinted);
     Policy *policy() { return policy_ ? &*policy_ : nullptr; }
     bool is_schedule() const { return !schedule_.empty(); }

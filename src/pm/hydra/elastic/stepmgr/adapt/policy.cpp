@@ -11,7 +11,7 @@ namespace elastic {
 
 namespace {
 
-/* What is before the next colon; `text` is what is behind it.  Nothing: there is no more. */
+/* The text before the next colon; `text` becomes the rest.  Nothing: there is no more. */
 std::optional<std::string_view> next_part(std::string_view &text, bool &more)
 {
     if (!more)

@@ -35,8 +35,8 @@ struct Change {
     int new_size = 0;
 };
 
-/* What `request` means for a world of `present` processes, or why it is impossible.  `programs`: how
- * many were launched together; 0: not known. */
+/* The change that `request` makes in a world of `present` processes, or the reason why it is impossible.  `programs`:
+ * how many were launched together; 0: not known. */
 Result<Change> resolve_change(int present, const ChangeRequest &request, int programs = 0);
 
 /* "0+2", "0,2" or "0-3,7" (separator given): ranks in the order given, duplicates refused. */

@@ -27,7 +27,7 @@ class ProgramSizes {
 
     /* Greater (step 1) or smaller (step -1) than `size`, but not beyond `last`. */
     std::optional<int> next(int size, int step, int last) const;
-    /* Those within [low, high], rising. */
+    /* The sizes within [low, high], rising. */
     std::vector<int> sizes(int low, int high) const;
     /* Why this size is refused, and which are near. */
     std::string refusal(int size) const;

@@ -149,7 +149,7 @@ void StragglerReporter::ending_time()
     }
 }
 
-/* What the boards say about those who ended and those who live.  One who ended with its slot still
+/* The boards of processes that have ended and of those that live.  One who ended with its slot still
  * in the window died there.  One who ended otherwise has either committed, and then everybody is in commit
  * at least (others are on their way out of it: wait for them), or never was notified, or ignored it (the program
  * is over; queried twice, because a commit may just be on its way here). */

@@ -20,7 +20,7 @@
 
 namespace elastic {
 
-/* What a change through process sets waits for. */
+/* Processes that a change through process sets waits for. */
 struct PsetChangeWait {
     std::set<Agent> agents;     /* proxies that have not confirmed an invalidation */
     uint32_t notified_uid = 0;  /* process that has been notified of the change */

@@ -84,7 +84,7 @@ void StragglerReporter::report_window_stragglers(std::vector<RankCount> inside)
     notify_waiting("the window is open, " + text);
 }
 
-/* Who called MPI_Finalize although a probe had said TRUE, by the last round of counts. */
+/* Processes that called MPI_Finalize after a probe with TRUE, by the last round of counts. */
 std::string StragglerReporter::ignored() const
 {
     std::vector<RankCount> who;

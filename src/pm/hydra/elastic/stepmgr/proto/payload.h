@@ -38,7 +38,7 @@ struct ReadyReport {
     uint32_t rank = 0;
     pmi_adapt_host segment = {};        /* segment_pid 0: none */
 };
-/* Who has begun to use MPI. */
+/* Processes that have begun to use MPI. */
 struct StartedReport {
     uint64_t number = 0;        /* 0: nobody has queried */
     std::vector<uint32_t> ranks;

@@ -1,5 +1,5 @@
 /*
- * What processes query about process requests, and what proxies report of them, as bytes (pmi_adapt_set.h,
+ * Calls of processes about process requests, and reports of proxies about them, as bytes (pmi_adapt_set.h,
  * wire/task.h): read with every length and count checked first.
  */
 

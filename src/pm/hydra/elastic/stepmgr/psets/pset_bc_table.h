@@ -1,9 +1,9 @@
 /*
- * The addresses ("business cards") of processes that change through sets, and which process has received which:
- * whoever is answered something of a set gets the business cards of its members along with it, each once, so that it
- * need not query when it makes a communicator.  SI8.
+ * The addresses (business cards) of processes that change through sets, and the business cards that each process has
+ * received.  A reply about a set carries the business cards of its members, each once to each process, so that the
+ * process need not query when it makes a communicator.  SI8.
  *
- * Owned by Sets; no effects.  Only living processes have business cards and have received any.
+ * Owned by Sets; no effects.  It knows living processes only.
  */
 
 #ifndef ELASTIC_PSET_BC_TABLE_H_INCLUDED
@@ -27,17 +27,17 @@ class PsetBcTable {
 
     using Bc = std::pair<uint32_t, std::string>;        /* uid and text */
 
-    /* "" is none.  A process has one business card for ever. */
+    /* "": none.  The business card of a process never changes. */
     void give(uint32_t uid, const std::string &bc);
-    /* Nothing: it has not given one. */
+    /* nullptr: the process has given none. */
     const std::string *find(uint32_t uid) const;
-    /* Those of these members that this process has not received, its own among them. */
+    /* Business cards of members that this process has not received, its own among them. */
     std::vector<Bc> lacking(uint32_t uid, const SetMembers &members) const;
-    /* The same; it has been from now on. */
+    /* The same, and the process has received them from now on. */
     std::vector<Bc> notify(uint32_t uid, const SetMembers &members);
-    /* Whether it lacks none but these. */
+    /* Whether the process lacks none but these. */
     bool lacks_only(uint32_t uid, const SetMembers &members, const std::set<uint32_t> &bcs) const;
-    /* This living process has received these in another way. */
+    /* This living process has received these with another reply. */
     void notified(uint32_t uid, const SetMembers &bcs);
     void disconnected(uint32_t uid);
 
@@ -48,7 +48,7 @@ class PsetBcTable {
     static void add(Intervals &intervals, uint32_t first, uint32_t end);
 
     std::map<uint32_t, std::string> bcs_;       /* by uid */
-    std::map<uint32_t, Intervals> notified_;    /* by uid: whose business cards it has */
+    std::map<uint32_t, Intervals> notified_;    /* by uid: owners of the business cards that it has */
 };
 
 }  // namespace elastic

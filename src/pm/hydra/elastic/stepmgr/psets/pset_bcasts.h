@@ -1,11 +1,11 @@
 /*
- * Texts that the first process of a set gives to all its members (MPIX_Session_bcast_pset_info): agreed on as a probe
- * (doc/developer/decisions/agreement.md), in the number of the call that nobody has come to yet.  Members count their
- * calls on the boards and look at a gate there; who is stopped by it queries here.  Calls of processes and counts of
- * proxies in, answers and orders to proxies out.  SB1, SB2.
+ * Texts that the first process of a set sends to all members (MPIX_Session_bcast_pset_info).  The members agree as in a
+ * probe (doc/developer/decisions/agreement.md) on the number of a call that none has come to yet.  Members count their
+ * calls on the boards and read a gate there; a member that the gate stops queries here.  Calls of processes and counts
+ * of proxies in, replies and orders to proxies out.  SB1, SB2.
  *
- * Owned by Sets, which knows names; here a set is called by what is constant in it.  A process takes part with one of
- * its slots on the board.  One text is under way in a set, one may wait behind it.
+ * Owned by Sets, which knows names; here a constant string identifies a set.  A process takes part with one of its
+ * slots on the board.  One text is under way in a set, and one may wait behind it.
  */
 
 #ifndef ELASTIC_PSET_BCASTS_H_INCLUDED
@@ -42,15 +42,15 @@ class SetBcasts {
      * where it has counted before. */
     std::string join(const SetCaller &caller, const std::string &who, const SetMembers &members, uint32_t slot,
                      const Uids &ended);
-    /* From the first member that lives. */
+    /* The caller is the first member that lives. */
     std::string give(const SetCaller &caller, uint32_t slot, std::string text, const Uids &ended);
-    /* The caller is in the call of this number, in front of the gate.  Nothing: it has to wait. */
+    /* The caller is in the call of this number, in front of the gate.  Nothing: it waits. */
     std::optional<std::string> turn(const SetCaller &caller, uint32_t slot, uint64_t number, const Uids &ended);
     /* A proxy has counted. */
     void frozen(uint64_t agent, const bcast_frozen &count, const Uids &ended);
     /* A process has ended; it is among `ended`. */
     void without(uint32_t uid, const Uids &ended);
-    /* Nobody can call the set so any more. */
+    /* This string identifies no set any more. */
     void discard(const std::string &who);
 
     bool empty() const { return bcasts_.empty(); }
@@ -75,7 +75,7 @@ class SetBcasts {
         std::vector<Waiting> waiting;
         std::optional<std::string> answer;      /* as the first process has got it */
         Uids notified;
-        size_t pending_from = 0;        /* who are not notified, and have not ended */
+        size_t pending_from = 0;        /* number of members that have neither got it nor ended */
     };
     struct Bcast {
         uint32_t id = 0;

@@ -1,10 +1,10 @@
 /*
- * Proxies that invalidate cached replies about a process set before another reply contradicts them (SA1).  Processes
- * cache what they were notified until a number on their board changes.  When it does not hold any more, their proxies
- * change that number and say so; answers that are made from then on wait until all of them have.  So whatever a
- * process learns from another one, by a message, it does not look at what it knew before.
+ * Invalidation of cached replies about process sets (SA1).  Processes cache a reply until a number on their board
+ * changes.  When a reply no longer holds, the proxies of processes that may cache it change that number and confirm it;
+ * replies that are made after that wait for all confirmations.  So no process reads an old reply from its cache after
+ * another process has sent it a message about the new state.
  *
- * Owned by Step; no effects.  A proxy that has disconnected has no processes that cache anything.
+ * Owned by Step; no effects.  A disconnected proxy has no processes that cache anything.
  */
 
 #ifndef ELASTIC_PSET_INVALIDATION_H_INCLUDED
@@ -24,15 +24,15 @@ namespace elastic {
 
 class PsetInvalidation {
   public:
-    /* These are to drop: the number that they confirm it with. */
+    /* These proxies shall invalidate: the number with which they confirm. */
     uint64_t begin(const std::set<Agent> &agents);
-    /* False: nobody waits for that. */
+    /* False: this confirmation is not pending. */
     bool confirmed(const Agent &agent, uint64_t number);
     void disconnected(const Agent &agent);
-    /* Who has not confirmed the first number that is not confirmed by all. */
+    /* Proxies that have not confirmed the first number that is pending. */
     std::set<Agent> owing() const { return pending_from_.empty() ? std::set<Agent>{} : pending_from_.begin()->second; }
 
-    /* An answer that is made now; those that may be sent, in the order in which they were made. */
+    /* Adds a reply; takes those that may be sent, in the order in which they were added. */
     void add(SetReply reply) { answers_.push_back({last_, std::move(reply)}); }
     std::vector<SetReply> take_answers();
 
@@ -43,7 +43,7 @@ class PsetInvalidation {
     };
 
     uint64_t last_ = 0;
-    std::map<uint64_t, std::set<Agent>> pending_from_;  /* by number: who has not confirmed it; never empty */
+    std::map<uint64_t, std::set<Agent>> pending_from_;  /* by number: proxies that have not confirmed it; never empty */
     std::deque<Held> answers_;  /* as many as there are calls that wait */
 };
 

@@ -1,10 +1,10 @@
 /*
- * Full meshes: processes each of which has taken in the addresses of all others, and knows that they have taken in its
- * own: they make communicators without asking for a rendezvous.  A process is in one at most.  Meshes grow together
- * when all of their members have met, and get smaller only by ends, so that what a process was notified about its full
- * mesh holds for ever.  SI8.
+ * Full meshes.  In a full mesh each process has the addresses of all others, and knows that they have its own.  Such
+ * processes make communicators without a rendezvous.  A process is in one full mesh at most.  Meshes merge when all of
+ * their members have had a rendezvous, and shrink by ends of processes only, so that a reply about a mesh holds for
+ * ever.  SI8.
  *
- * Owned by PsetRendezvous; no effects.  Living processes alone have capacity.
+ * Owned by PsetRendezvous; no effects.  It knows living processes only.
  */
 
 #ifndef ELASTIC_PSET_MESHES_H_INCLUDED
@@ -20,15 +20,15 @@ namespace elastic {
 
 class PsetMeshes {
   public:
-    /* Whether one of them has all of these. */
+    /* Whether one mesh has all of these members. */
     bool hold(const SetMembers &members) const;
-    /* These have met, or been introduced.  Whether they are one full mesh from now on: none is in a full mesh with
-     * anybody else. */
+    /* These have had a rendezvous, or were introduced.  Returns whether they are one full mesh from now on: not if one
+     * of them is in a mesh with another process. */
     bool join(const SetMembers &members);
     void disconnected(uint32_t uid);
 
   private:
-    std::map<uint32_t, uint32_t> mesh_of_;      /* by uid; who is not there has never met anybody so */
+    std::map<uint32_t, uint32_t> mesh_of_;      /* by uid; a process without an entry is in none */
     std::map<uint32_t, size_t> sizes_;  /* by mesh */
     uint32_t last_ = 0;
 };

@@ -1,12 +1,11 @@
 /*
- * Rendezvous: each member of a list of processes says whether it has the business cards of all others.  When the last
- * one has come all are notified so if all have them; else all get the business cards, and meet once more.  So
- * processes that were started apart become known to each other, and nobody waits for one that has disconnected.
- * Those that know each other for good, a full mesh, are notified so and need not come again: whoever has not heard of
- * it and comes is answered at once.  SI8.
+ * Rendezvous.  Each member of a list of processes reports whether it has the business cards of all others.  When the
+ * last one has come, and all have them, all are notified; else all get the business cards, and come once more.  So
+ * processes that were started apart get to know each other, and none waits for a process that has ended.  Members of
+ * a full mesh know each other for good: a member that comes all the same gets its reply at once.  SI8.
  *
- * Owned by Sets, which knows who has ended.  A rendezvous is known by its members and a tag; when it is over, another
- * one may follow under the same.
+ * Owned by Sets, which knows the processes that have ended.  Members and a tag identify a rendezvous; after its end
+ * another one with the same members and tag may follow.
  */
 
 #ifndef ELASTIC_PSET_RENDEZVOUS_H_INCLUDED
@@ -31,22 +30,22 @@ class PsetRendezvous {
   public:
     explicit PsetRendezvous(size_t most) : most_(most) {}
 
-    /* What all get in place of the business cards, when the last one has come. */
+    /* Reply to all, instead of the business cards, when the last one has come. */
     using Answer = std::function<std::string()>;
 
-    /* The caller, a member, has come; none of them has ended, and each has given its business card.  Nothing: it has
-     * to wait. */
+    /* The caller, a member, has come; no member has ended, and each has given its business card.  Nothing: the caller
+     * waits. */
     std::optional<std::string> come(const SetCaller &caller, const RendezvousMembers &call, const PsetBcTable &bcs,
                                     const Answer &answer = {});
-    /* One process, or those of one full mesh. */
+    /* The members are one process, or are in one full mesh. */
     bool know_each_other(const SetMembers &members) const { return members.size() == 1 || meshes_.hold(members); }
-    /* These have become known to each other in another way, as if they had met.  Whether they are a full mesh now. */
+    /* These know each other without a rendezvous.  Returns whether they are one full mesh now. */
     bool introduce(const SetMembers &members, const PsetBcTable &bcs);
-    /* Whether anybody waits where one of these belongs to. */
+    /* Whether a process waits in a rendezvous with one of these. */
     bool wait_for_any(const Uids &uids) const;
-    /* Nobody waits for this process any more. */
+    /* A process has ended. */
     void without(uint32_t uid);
-    /* To those who have waited. */
+    /* Replies to processes that waited. */
     std::vector<SetReply> take_replies() { return std::exchange(replies_, {}); }
 
   private:

@@ -1,8 +1,8 @@
 /*
- * Questions that depend on what processes have done and the step manager may not have heard of, because proxies
- * notify it in no common order (SA1): sets that one has made by itself, or that it has begun to use MPI.  They wait
- * until the proxies of these have passed on what there was when they were queried to.  What comes while proxies are
- * being queried waits for them to be queried once more.
+ * Queries whose reply depends on messages that are still on their way, because proxies send in no common order (SA1):
+ * messages about sets that a process has made by itself, and about processes that have begun to use MPI.  Such a query
+ * waits until the proxies in question have passed on all messages that they had when they were queried.  Queries that
+ * come meanwhile wait for the next round.
  *
  * Owned by Step (step_psets.cpp); no effects.
  */
@@ -24,28 +24,28 @@ namespace elastic {
 class SetSync {
   public:
     struct Held {
-        Agent agent;            /* of who queries */
+        Agent agent;            /* of the caller */
         uint32_t rank = 0, id = 0;
         std::string call;
     };
     using Calls = std::vector<Held>;
 
     void hold(Held call) { next_.push_back(std::move(call)); }
-    /* Whether proxies have to be queried. */
+    /* Whether a round is due. */
     bool is_due() const { return !next_.empty() && requested_.empty(); }
-    /* They are queried now: the number that they answer with. */
+    /* A round begins: the number that these proxies reply with. */
     uint64_t begin(std::set<Agent> agents);
-    /* Nobody need be queried: all that wait for that. */
+    /* No proxy need be queried: takes the queries that wait for the next round. */
     Calls take_next() { return std::exchange(next_, {}); }
-    /* Those that waited for it, if it was the last one.  Nothing: nobody waits for this answer. */
+    /* The queries of this round, if the reply was the last one.  Nothing: the reply is of no round. */
     std::optional<Calls> answered(const Agent &agent, uint64_t number);
-    /* The same of a proxy that will not answer. */
+    /* The same for a proxy that will not reply. */
     Calls disconnected(const Agent &agent);
 
   private:
     Calls without(const Agent &agent);
 
-    std::set<Agent> requested_; /* and have not answered */
+    std::set<Agent> requested_; /* proxies whose reply is pending */
     uint64_t number_ = 0;
     Calls waiting_, next_;
 };

@@ -35,8 +35,7 @@ class Sets {
   public:
     struct Limits {
         size_t sets = 65536;
-        size_t disconnected =
-            1024;               /* latest ones whose processes have all disconnected: they may still be operands */
+        size_t disconnected = 1024;     /* latest sets all of whose processes have ended: they may still be operands */
         size_t data = 64 * 1024;        /* bytes of each set's dictionary */
         size_t runs = 16 << 20; /* of all sets' members */
         size_t operands_runs = 4 << 20; /* of what one operation works on */
@@ -55,7 +54,7 @@ class Sets {
     Sets() : Sets(Limits()) {}
     explicit Sets(const Limits &limits) : limits_(limits), bcasts_(limits.bcasts), meetings_(limits.meetings) {}
 
-    /* All uids below have been given to processes of the job. */
+    /* Processes of the job have all uids below this one. */
     void grow(uint32_t next_uid) { next_uid_ = next_uid; }
     /* A set of the launch (--pset).  False: the name is in use. */
     bool add(const std::string &name, const SetMembers &members);
@@ -75,8 +74,8 @@ class Sets {
     /* Whether the reply shows if processes of the launch have started, or those of an addition were accepted. */
     bool tells_of_starts(Bytes call);
     bool may_tell_accept(Bytes call);
-    /* The delta of the change with this tag; "": there is no capacity.  It cannot be freed before its change is over.
-     * */
+    /* The delta of the change with this tag; "": there is no capacity.  It cannot be freed before its change
+     * is over. */
     std::string add_delta(uint32_t tag, pmi_set_op kind, SetMembers members);
     /* It is accepted: who frees it now need not wait until it is over, when it is freed. */
     void delta_accepted() { delta_state_ = DeltaState::ACCEPTED; }
@@ -120,19 +119,19 @@ class Sets {
      * one of them. */
     bool introduce(const SetMembers &members, std::vector<Reply> &replies);
 
-    /* What the operand means; nothing: `error` says why. */
+    /* The members of the operand; nothing: `error` has the reason. */
     std::optional<SetMembers> resolve_operand(const SetOperand &operand, std::string &error);
 
-    /* The answer to this call, unless it waits, and those to others that waited for it.  `neighbours`: the other
+    /* The reply to this call, unless it waits, and replies to calls that waited for it.  `neighbours`: the other
      * processes of the caller's proxy. */
     std::vector<Reply> call(const Caller &caller, Bytes call, std::span<const uint32_t> neighbours = {});
     /* This living process was given an answer to another one's call, in which these business cards are sent. */
     void mark_bcs_known(uint32_t uid, const SetMembers &bcs) { bcs_.notified(uid, bcs); }
-    /* A process has disconnected for good; answers to those who waited. */
+    /* A process has ended; replies to processes that waited. */
     std::vector<Reply> ended(uint32_t uid);
-    /* A proxy has counted the calls of its processes; answers to those who waited. */
+    /* A proxy has counted the calls of its processes; replies to processes that waited. */
     std::vector<Reply> frozen(uint64_t agent, const bcast_frozen &count);
-    /* What proxies are to do before the last replies are sent. */
+    /* Orders that proxies execute before the last replies are sent. */
     std::vector<SetBcasts::Order> take_orders() { return bcasts_.take_orders(); }
     /* Whether ends of processes matter to anybody. */
     bool used() const { return serial_ > 0 || !bcasts_.empty() || ends_are_counted_; }
@@ -144,7 +143,7 @@ class Sets {
      * who may cache it.  Answers that contradict it are made by the same call or a later one. */
     std::set<uint64_t> take_outdated();
 
-    /* What others may look at. */
+    /* A set, for lists. */
     struct View {
         std::string name;
         uint32_t serial = 0;    /* when it got its name */
@@ -152,7 +151,7 @@ class Sets {
         pmi_set_state state = PMI_SET_RUNNING;
         const SetMembers *members = nullptr;    /* until the next call */
     };
-    /* Those that got their names after this serial, in this order, at most so many. */
+    /* Sets that got their names after this serial, in this order, at most so many. */
     std::vector<View> view(uint32_t after, size_t most) const;
 
     /* Names that have got, or lost, their meaning since the last time, in order. */

@@ -7,7 +7,7 @@
  * Probe and board follow pmi_adapt.h: publishing the count and looking at the gate are two events,
  * shutting the limit and reading the counts are two as well, and anything may happen in between.
  *
- * Broken invariants are gtest failures that name the seed.  Those checked:
+ * Broken invariants are gtest failures that name the seed.  The invariants:
  *   P3   all pre-existing processes get TRUE at the same probe number, with the same work left
  *   P7   nobody is notified of an adaptation that is not agreed on
  *   W2   the members' own idea of the world (from the plans) is the step manager's
@@ -38,7 +38,7 @@
 
 namespace elastic {
 
-/* What became of a job, so that a test can see that its seeds reach what they should. */
+/* Counts of the events of a job, by which a test sees that its seeds reach all cases. */
 struct JobOutcome {
     int launches = 0, committed = 0, withdrawn = 0, failed = 0, aborts = 0, accidents = 0;
     int refused = 0, freed = 0, behind = 0, notified = 0;

@@ -41,7 +41,7 @@ struct NotifiedChange {
     bool complete = false, lost = false;        /* before that process has answered */
 };
 
-/* What a process has requested, and waits for (pset_request.cpp). */
+/* A change that a process has requested, and waits for (pset_request.cpp). */
 struct PsetRequest {
     SetCaller caller;
     RequestOp call;

@@ -1,6 +1,6 @@
 /*
- * See step.h: a change through process sets, from the first process that requests it to its end.  One process is
- * notified, and accepts or declines for all; nobody else waits.  A request that adds and removes is two changes.
+ * See step.h: a change through process sets, from the query of the first process to its end.  One process is notified,
+ * and accepts or declines for all; no other process waits.  A request that adds and removes processes is two changes.
  * SR1, SR3-SR9, SR11, SJ1, SL1, SF1-SF3, SW1.
  */
 
@@ -183,7 +183,7 @@ std::optional<SetMembers> Step::choose_leaving(const SetMembers &bound) const
     return SetMembers::of_list(leaving);
 }
 
-/* Those of a removal that have ended before it was accepted, too: it is announced once more (SF1). */
+/* Includes processes of a removal that have ended before it was accepted: it is announced once more (SF1). */
 std::optional<SetMembers> Step::all_processes() const
 {
     std::vector<uint32_t> uids;
@@ -528,7 +528,7 @@ void Step::keep_addition()
         statistics_.sizes.push_back(state_.world.size());
 }
 
-/* Whoever waits for joining processes that will not come is notified so before they have ended. */
+/* Processes that wait for joining processes are notified before these have ended. */
 void Step::end_set_change()
 {
     const Adaptation &a = *state_.adaptation;
@@ -634,7 +634,7 @@ void Step::consider_orphan()
         raise(AdaptEvent::ABANDONED, "who was told of it has ended, and others wait for those who would join");
 }
 
-/* Of whom there are fewer than a removal counted on, before anybody was notified; or one that is awaited. */
+/* A process has ended that a removal counted on, before a process was notified; or its end is awaited. */
 void Step::leaving_over(const Process &process, const std::string &cause)
 {
     Adaptation &a = *state_.adaptation;

@@ -1,8 +1,7 @@
 /*
- * See step.h: what a program says of the sizes that it can do with (MPIX_Session_add_scheduling_hints).  The sizes
- * limit --adapt-range, and a size that the job does not have is a size request (step_size_request.cpp), as is
- * everything where a resource manager decides; the keys that nobody knows here are for that.  What is wrong is not
- * followed, and no error.  SR10, SC2.
+ * See step.h: sizes that a program prefers (MPIX_Session_add_scheduling_hints).  The sizes limit --adapt-range.  A size
+ * that the job does not have becomes a size request (step_size_request.cpp), as do all hints if there is a resource
+ * manager, which gets the unknown keys, too.  Wrong hints are ignored, and are no error.  SR10, SC2.
  */
 
 #include "stepmgr/step/step.h"

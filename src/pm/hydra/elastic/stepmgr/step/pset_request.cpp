@@ -1,12 +1,12 @@
 /*
- * See step.h: operations on process sets that change who is there, as a program requests them (v2a's psetop): a size
- * request, notified and accepted in one, whose requester waits for the result; and the question which operation is
- * open (v2a's query).
+ * See step.h: operations on process sets that add or remove processes, as a program requests them (psetop of
+ * libmpidynres 2), and the query for the operation that is open.  Such a request is notified and accepted in one, and
+ * its caller waits for the result.
  *
- * One waits at a time.  Without a resource manager it becomes a request of our own, within --adapt-range; with one, a
- * size request (step_size_request.cpp), and whatever change in that direction is offered is its answer.  REPLACE is an
- * addition, and when its processes are there, a removal: two requests, or size requests.  What is not possible is
- * answered with no operation.  SC5, SC6.
+ * One request waits at a time.  Without a resource manager it becomes a request of mpiexec within --adapt-range.  With
+ * one it becomes a size request (step_size_request.cpp), and the next change in the same direction is its result.
+ * REPLACE is an addition, and a removal when its processes are there: two requests.  The reply to an impossible request
+ * names no operation.  SC5, SC6.
  */
 
 #include "stepmgr/step/step.h"
@@ -86,7 +86,7 @@ std::optional<std::string> Step::answer_change(Process &, const SetCaller &, con
     return sets_.close_op(call.name);
 }
 
-/* Asked by all of a set at once.  What the resource manager offers is taken now. */
+/* Asked by all of a set at once.  An offer of the resource manager is accepted now. */
 std::string Step::open_op(const Process &asker, const std::string &bound)
 {
     if (!sets_.find_open_op(bound) && !pset_request_ && is_on_offer()) {
@@ -162,7 +162,7 @@ std::string Step::why_out_of_range(const std::vector<int> &sizes)
     return "";
 }
 
-/* What was made for it, and is not taken, is not made any more. */
+/* A change that was made for it, and is not accepted, is withdrawn. */
 void Step::end_pset_request(const Sets::OpenOp &op, const std::string &why_not)
 {
     PsetRequest ended = *std::exchange(pset_request_, std::nullopt);
@@ -267,8 +267,8 @@ void Step::request_size_for_pset()
     replace_size_request(size_request);
 }
 
-/* What is offered is its answer, if it goes the way that was requested; a program that is offered something else is to
- * look at that first. */
+/* The offered change is the result if its direction is the requested one; else the program has to accept or decline the
+ * offer first. */
 void Step::take_for_pset_request()
 {
     PsetRequest &request = *pset_request_;

@@ -60,7 +60,7 @@ Adaptation &Step::accept(Source source, const std::string &origin, const ChangeR
     return a;
 }
 
-/* What a schedule or policy wants.  An entry that cannot be applied is skipped, with a line. */
+/* A change of a schedule or policy.  An entry that cannot be applied is skipped, with a line. */
 void Step::offer(const Offer &offer)
 {
     auto change = resolve(offer.change);
@@ -205,7 +205,7 @@ void Step::send_plan()
 }
 
 /* Processes that probe soon have prepared themselves when they are notified, and stand still for a
- * shorter time.  Those that do not are not waited for. */
+ * shorter time.  It waits for no others. */
 void Step::send_plan_to_world()
 {
     Adaptation &a = *state_.adaptation;

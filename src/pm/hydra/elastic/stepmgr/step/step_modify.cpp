@@ -1,9 +1,11 @@
-/* See step.h: MPIX_Comm_modify, an adaptation that all processes of the world wait for.  DM1-DM6.
+/*
+ * See step.h: MPIX_Comm_modify, an adaptation that all processes of the world wait for.  DM1-DM6.
  *
- * It is a size request (step_size_request.cpp) of rank 0 for one size, which every process has agreed to by calling:
- * what of it is not agreed on by probes.  So it can be had in a rigid program as well, of which no addresses are
- * known before: each process gives its own when it calls for the first time.  Without a resource manager, and without
- * --adapt-range, any size is granted that mpiexec can start. */
+ * It is a size request (step_size_request.cpp) of rank 0 for one size.  Every process agrees by its call, so that no
+ * probes are needed, and a rigid program can use it.  The addresses of a rigid program are not known before: each
+ * process sends its own with its first call.  Without a resource manager and without --adapt-range, each size is
+ * granted that mpiexec can start.
+ */
 
 #include <algorithm>
 
@@ -45,7 +47,7 @@ void Step::on_modify(const Process &process, const SizeRequestReport &report)
     begin_modify(size_request);
 }
 
-/* What is under way and not agreed on makes way. */
+/* An adaptation that is under way and not agreed on is withdrawn. */
 void Step::begin_modify(const SizeRequest &size_request)
 {
     if (state_.adaptation)

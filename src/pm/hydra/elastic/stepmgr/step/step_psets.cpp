@@ -1,5 +1,7 @@
-/* See step.h: process sets (psets.h).  Calls come from the proxies of those who query, and the answers go back there.
- * */
+/*
+ * See step.h: calls on process sets (psets.h).  Calls arrive from the proxies of the calling processes, and replies go
+ * back to these proxies.
+ */
 
 #include "stepmgr/step/step.h"
 
@@ -56,7 +58,7 @@ static bool is_lookup(Bytes call)
     return CallBytes(call).number() == PMI_SET_LOOK;
 }
 
-/* Those that processes make so (MPIR_Session_call_post).  Of others as many as a process likes might wait here. */
+/* Calls that processes make without a reply (MPIR_Session_call_post).  Other calls would wait here without a bound. */
 static bool may_go_unanswered(Bytes call)
 {
     uint32_t what = CallBytes(call).number();
@@ -80,8 +82,8 @@ void Step::on_set_call(Process &process, SetReport &report)
     answer_as_of_starts(process, report);
 }
 
-/* What has been said by who may make sets by itself, and accept an addition without being answered, is passed on before
- * others are answered (SA1). */
+/* Messages of a process that may make sets by itself, and accept an addition without a reply, are passed on before
+ * others get a reply (SA1). */
 void Step::sync_sets()
 {
     while (set_sync_.is_due()) {
@@ -120,7 +122,7 @@ void Step::go_on(const SetSync::Calls &calls, void (Step::*with)(Process &, cons
 
 /* ---- processes of the launch that have not begun to use MPI (SR1) ----------------------------------------- */
 
-/* Whoever requests this has begun; for all others their proxies are queried. */
+/* The caller has begun; the proxies of all others are queried. */
 void Step::count_starts()
 {
     if (unbegun_)
@@ -219,7 +221,7 @@ bool Step::on_set_shared(const Agent &agent, const SharedReport &report)
 
 /* ---- whether an awaited process will come (SI8) ------------------------------------------------------------- */
 
-/* Its proxy looks.  Who has ended, or is not there, does not come. */
+/* Its proxy looks.  A process that has ended, or is not there, does not come. */
 std::optional<std::string> Step::answer_change(Process &, const SetCaller &caller, const QueryArrival &call)
 {
     const Process *member = find_member(call.uid);

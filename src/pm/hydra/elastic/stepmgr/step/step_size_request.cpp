@@ -1,9 +1,11 @@
-/* See step.h: size requests of the program (size_request.h).
+/*
+ * See step.h: size requests of the program (size_request.h).
  *
- * One is open at a time.  Without a resource manager it becomes a request of our own as soon as no other adaptation
- * is under way; with one, that manager sees the event "wish", and resizes the step or refuses it.  Either way a commit
- * of a size that the size request allows grants it.  Its end is an event, and is written to the boards of all who
- * have made it. */
+ * One is open at a time.  Without a resource manager it becomes a request of mpiexec as soon as no other adaptation is
+ * under way.  With one, the resource manager gets the event "wish", and resizes the step or refuses.  Either way the
+ * commit of a size that the size request allows grants it.  Its end is an event, and is written to the boards of all
+ * processes that have made it.
+ */
 
 #include "stepmgr/step/step.h"
 
@@ -221,7 +223,7 @@ void Step::take_next_size_request()
         replace_size_request(*next);
 }
 
-/* What is impossible is refused at once; what is possible waits until no adaptation is under way. */
+/* An impossible size is refused at once; a possible one waits until no adaptation is under way. */
 void Step::consider_size_request()
 {
     if (is_for_size_request())

@@ -131,7 +131,7 @@ std::string Slots::why_never_beside(const std::vector<Request> &requests) const
            " hosts, the job has " + std::to_string(hosts_.size());
 }
 
-/* What matters first: what MPI says of an error is cut at 511 characters. */
+/* The cause comes first: MPI cuts the text of an error at 511 characters. */
 std::string Slots::why_never(uint32_t uid, const AllocateSlots &call, const std::vector<Request> &requests) const
 {
     if (call.hard && call.n > ever_)
@@ -188,7 +188,7 @@ std::string Slots::allocate(uint32_t uid, const AllocateSlots &call)
     return "";
 }
 
-/* Those that have got no slot, one request each host that is requested, and one for those that want it for
+/* Requests that have got no slot, one request each host that is requested, and one for those that want it for
  * themselves. */
 void Slots::request_size(uint32_t uid, const AllocateSlots &call)
 {

@@ -1,17 +1,15 @@
 /*
- * Slots for processes that programs start one by one, and what becomes of them (SPEC DA1-DA3, DA10, DA12).  A process
- * request waits for a slot, holds one, runs there, and is over; who has requested it is notified of each step.  Its
- * slot is free again when it is over, whoever has dropped it meanwhile: none is lost, and none is kept.
+ * Slots for processes that programs start one by one, and the life of these processes (SPEC DA1-DA3, DA10, DA12).  A
+ * process request waits for a slot, holds one, runs there, and is over; its owner is notified of each step.  Then its
+ * slot is free again, even if the owner has released the request meanwhile: no slot is lost, and none is kept.
  *
- * Where slots come from: without an allocator there are as many as the caller says.  With one, requests that find no
- * slot are slot requests to it; what it grants is numbered, so that it may say a grant again, and what nobody has
- * used for LINGER_MS is given back.  So a farm that queries again as soon as a run has ended keeps its slots, and
- * queries nobody.  Each slot request ends in exactly one way: granted, when no request waits for it any more, else
- * refused or withdrawn.
+ * Without an allocator the caller sets the number of slots.  With one, process requests that find no slot become slot
+ * requests to the allocator.  Its grants are numbered, so that it may repeat one.  Slots that are idle for LINGER_MS
+ * are returned: a farm that requests again as soon as a run has ended keeps its slots.  Each slot request ends in
+ * exactly one way: granted, when no process request waits for it any more, else refused or withdrawn.
  *
- * Pure: no input or output.  The caller says which hosts there are, how many slots may be held and what time it is,
- * takes the events for those who queried, the orders for proxies and the notices for the allocator, and carries these
- * out.  At most PMI_TASKS_MAX requests.
+ * Pure: no input or output.  The caller sets hosts, capacity and time, takes events for the owners, orders for proxies
+ * and notices for the allocator, and carries these out.  At most PMI_TASKS_MAX requests.
  */
 
 #ifndef ELASTIC_SLOTS_H_INCLUDED
@@ -56,7 +54,7 @@ class Slots {
         }
     };
 
-    /* Slots that are wished for together: on this host (MPIX_ANYWHERE: any). */
+    /* Slots that are requested together: on this host (MPIX_ANYWHERE: any). */
     struct SlotRequest {
         uint64_t number = 0;    /* among the step's slot requests */
         uint32_t count = 0;     /* that have no slot yet */
@@ -82,7 +80,7 @@ class Slots {
     static constexpr int64_t LINGER_MS = 1000;
 
     void set_hosts(std::vector<Host> hosts);
-    /* Those that are not there yet, without proxies. */
+    /* Adds the hosts that are not known yet, without proxies. */
     void add_hosts(const std::vector<std::string> &names);
     /* How many slots there may be now, and could ever be. */
     void set_capacity(size_t now, size_t ever);
@@ -94,7 +92,7 @@ class Slots {
     /* How many it could ever give. */
     void set_most(size_t most) { ever_ = most; }
 
-    /* Never goes back.  What is due by then has been done. */
+    /* Time never goes back.  Does all that is due by then. */
     void time(int64_t now_ms);
     /* When something is due next; -1: never. */
     int64_t next_ms() const;
@@ -107,7 +105,7 @@ class Slots {
     bool start(uint32_t uid, const StartTask &call);
     /* Their hosts, if each of them is such a slot and is named once: they start together.  Nothing: not all are. */
     std::optional<std::vector<std::string>> start_world(uint32_t uid, const std::vector<StartWorld::Member> &members);
-    /* That has come to nothing. */
+    /* These could not be started. */
     void world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, const std::string &why);
     /* One of them is a process of this proxy, which reports when it has executed it. */
     void runs_on(uint32_t uid, uint32_t number, uint64_t agent);
@@ -154,7 +152,7 @@ class Slots {
     using Key = std::pair<uint32_t, uint32_t>;  /* uid, number */
     struct Request {
         State state = State::WAITING;
-        bool wanted = true;     /* somebody still queries */
+        bool wanted = true;     /* its owner has not released it */
         std::string wanted_host;        /* or MPIX_ANYWHERE */
         std::string info;
         bool hard = false, alone = false;       /* on its host */
