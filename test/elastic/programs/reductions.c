@@ -1,8 +1,8 @@
 /*
- * Every predefined operator on every predefined type of C that it is allowed on, compared with plain C: Reduce_local,
- * Allreduce, Reduce, Scan, Iallreduce, Accumulate, Get_accumulate, Fetch_and_op, and Accumulate into nested derived
- * datatypes.  Unsigned values have their highest bit set in half of the processes: compared as signed ones, they would
- * be the least (defect 1).
+ * Every predefined operator on each predefined type of C and Fortran that it is allowed on (pairs: reductions_pairs.c),
+ * compared with plain C: Reduce_local, Allreduce, Reduce, Scan, Iallreduce, Accumulate, Get_accumulate, Fetch_and_op,
+ * and Accumulate into nested derived datatypes.  Unsigned values have their highest bit set in half of the processes:
+ * compared as signed ones, they would be the least (defect 1).
  *
  * --case local | together | windows | nested
  */
@@ -13,7 +13,7 @@
 #include "elastic_test.h"
 
 enum { ELEMENTS = 7, MOST_BYTES = 32 };
-enum kind { SIGNED, UNSIGNED, FLOATING, LOGICAL, BYTES, COMPLEX };
+enum kind { SIGNED, UNSIGNED, FLOATING, LOGICAL, BYTES, COMPLEX, FORTRAN_INTEGER };
 
 typedef union {
     char bytes[ELEMENTS * MOST_BYTES];
@@ -81,6 +81,7 @@ COMBINE_COMPLEX(float_complex, float complex)
 COMBINE_COMPLEX(double_complex, double complex)
 COMBINE_COMPLEX(long_double_complex, long double complex)
 COMBINE(bool, bool, OPERATIONS_OF_LOGIC(bool, a, b))
+COMBINE(logical, int32_t, OPERATIONS_OF_LOGIC(int32_t, a, b))
 
 static const struct type {
     const char *name;
@@ -119,6 +120,20 @@ static const struct type {
     {"C_DOUBLE_COMPLEX", MPI_C_DOUBLE_COMPLEX, sizeof(double complex), COMPLEX, combine_double_complex},
     {"C_LONG_DOUBLE_COMPLEX", MPI_C_LONG_DOUBLE_COMPLEX, sizeof(long double complex), COMPLEX,
      combine_long_double_complex},
+    {"INTEGER", MPI_INTEGER, 4, FORTRAN_INTEGER, combine_int32},
+    {"INTEGER1", MPI_INTEGER1, 1, FORTRAN_INTEGER, combine_int8},
+    {"INTEGER2", MPI_INTEGER2, 2, FORTRAN_INTEGER, combine_int16},
+    {"INTEGER4", MPI_INTEGER4, 4, FORTRAN_INTEGER, combine_int32},
+    {"INTEGER8", MPI_INTEGER8, 8, FORTRAN_INTEGER, combine_int64},
+    {"REAL", MPI_REAL, sizeof(float), FLOATING, combine_float},
+    {"REAL4", MPI_REAL4, sizeof(float), FLOATING, combine_float},
+    {"DOUBLE_PRECISION", MPI_DOUBLE_PRECISION, sizeof(double), FLOATING, combine_double},
+    {"REAL8", MPI_REAL8, sizeof(double), FLOATING, combine_double},
+    {"COMPLEX", MPI_COMPLEX, sizeof(float complex), COMPLEX, combine_float_complex},
+    {"COMPLEX8", MPI_COMPLEX8, sizeof(float complex), COMPLEX, combine_float_complex},
+    {"DOUBLE_COMPLEX", MPI_DOUBLE_COMPLEX, sizeof(double complex), COMPLEX, combine_double_complex},
+    {"COMPLEX16", MPI_COMPLEX16, sizeof(double complex), COMPLEX, combine_double_complex},
+    {"LOGICAL", MPI_LOGICAL, 4, LOGICAL, combine_logical},
 };
 
 /* The kinds of types that an operator is allowed on, as bits. */
@@ -127,16 +142,16 @@ static const struct operator {
     MPI_Op handle;
     unsigned kinds;
 } operators[] = {
-    {"MAX", MPI_MAX, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING},
-    {"MIN", MPI_MIN, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING},
-    {"SUM", MPI_SUM, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING | 1 << COMPLEX},
-    {"PROD", MPI_PROD, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING | 1 << COMPLEX},
+    {"MAX", MPI_MAX, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING | 1 << FORTRAN_INTEGER},
+    {"MIN", MPI_MIN, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING | 1 << FORTRAN_INTEGER},
+    {"SUM", MPI_SUM, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING | 1 << COMPLEX | 1 << FORTRAN_INTEGER},
+    {"PROD", MPI_PROD, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING | 1 << COMPLEX | 1 << FORTRAN_INTEGER},
     {"LAND", MPI_LAND, 1 << SIGNED | 1 << UNSIGNED | 1 << LOGICAL},
     {"LOR", MPI_LOR, 1 << SIGNED | 1 << UNSIGNED | 1 << LOGICAL},
     {"LXOR", MPI_LXOR, 1 << SIGNED | 1 << UNSIGNED | 1 << LOGICAL},
-    {"BAND", MPI_BAND, 1 << SIGNED | 1 << UNSIGNED | 1 << BYTES},
-    {"BOR", MPI_BOR, 1 << SIGNED | 1 << UNSIGNED | 1 << BYTES},
-    {"BXOR", MPI_BXOR, 1 << SIGNED | 1 << UNSIGNED | 1 << BYTES},
+    {"BAND", MPI_BAND, 1 << SIGNED | 1 << UNSIGNED | 1 << BYTES | 1 << FORTRAN_INTEGER},
+    {"BOR", MPI_BOR, 1 << SIGNED | 1 << UNSIGNED | 1 << BYTES | 1 << FORTRAN_INTEGER},
+    {"BXOR", MPI_BXOR, 1 << SIGNED | 1 << UNSIGNED | 1 << BYTES | 1 << FORTRAN_INTEGER},
 };
 
 enum { TYPES = sizeof types / sizeof *types, OPERATORS = sizeof operators / sizeof *operators };
@@ -151,6 +166,7 @@ static void fill(const struct type *type, int rank, values *out)
         char *at = out->bytes + i * type->bytes;
         switch (type->kind) {
             case SIGNED:
+            case FORTRAN_INTEGER:
                 memset(at, value < 0 ? 0xff : 0, (size_t) type->bytes);
                 at[0] = (char) value;
                 break;
