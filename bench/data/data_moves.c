@@ -1,7 +1,7 @@
 /*
  * One array in blocks, moved in each adaptation window several ways by turns: by libadapt_data, by hand
  * (the messages of the same overlaps, and a copy of what stays), as plain messages without that copy,
- * and by the root, which gathers and scatters all of it.
+ * by the root, which gathers and scatters all of it, and by one MPI_Alltoallv, to the process itself too.
  *
  *     mpiexec -n 2 --adapt-schedule 4,2 data_moves BYTES ROUNDS EPOCHS        BYTES of the whole array
  *
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { UNIT = 1024, WAYS = 4, ROUNDS_MOST = 100, TAG = 5 };     /* an element has UNIT bytes */
+enum { UNIT = 1024, WAYS = 5, ORDERS = 10, ROUNDS_MOST = 100, TAG = 5 };     /* an element has UNIT bytes */
 
 static int64_t units, bytes_sent;
 static int rounds;
@@ -196,6 +196,30 @@ static char *by_root(const struct where *where)
     return fresh;
 }
 
+static char *by_alltoallv(const struct where *where)
+{
+    const epop_window_t *window = where->window;
+    const int count = window->old_size + window->joining;
+    int *sent = calloc(4 * (size_t) count, sizeof(int)), *sent_at = sent + count;
+    int *come = sent_at + count, *come_at = come + count;
+    char *fresh = allocate(where->fresh.end - where->fresh.first);
+
+    for (int rank = 0; rank < window->old_size; rank++) {
+        struct block both = common(block_of(rank, window->old_size), where->fresh);
+        come[rank] = (int) (both.end - both.first);
+        come_at[rank] = come[rank] ? (int) (both.first - where->fresh.first) : 0;
+    }
+    for (int rank = 0; rank < window->new_size; rank++) {
+        struct block both = common(where->old, block_of(rank, window->new_size));
+        const int to = where->process_of_new[rank];
+        sent[to] = (int) (both.end - both.first);
+        sent_at[to] = sent[to] ? (int) (both.first - where->old.first) : 0;
+    }
+    MPI_Alltoallv(part, sent, sent_at, unit, fresh, come, come_at, unit, where->all);
+    free(sent);
+    return fresh;
+}
+
 /* ---- memory ------------------------------------------------------------------------------------- */
 
 /* "VmRSS", "VmHWM" or "RssShmem" of this process, in bytes. */
@@ -225,8 +249,8 @@ static void forget_peak(void)
 }
 
 /* before: resident before anything moved, with the old part; shared: of that in MPI's shared segments, whose pages
- * count when a process reads them for the first time, and are not of the move. */
-static double peak_share(const struct where *where, double before, double shared)
+ * count when a process reads them for the first time, and are not of the move.  of_sum: for 1 of both parts. */
+static double peak_share(const struct where *where, double before, double shared, double *of_sum)
 {
     const char *text = getenv("MPIX_ADAPT_DATA_CHUNK");
     const double chunk = text ? atof(text) : 64.0 * 1024 * 1024;
@@ -235,29 +259,33 @@ static double peak_share(const struct where *where, double before, double shared
 
     const double touched = resident("RssShmem") - shared;
 
-    return (old + resident("VmHWM") - before - touched) / (old + fresh + 8 * chunk);
+    *of_sum = (old + resident("VmHWM") - before - touched) / (old + fresh);
+    return *of_sum * (old + fresh) / (old + fresh + 8 * chunk);
 }
 
 /* ---- a window ----------------------------------------------------------------------------------- */
 
 static void measure_window(const struct where *where)
 {
-    static const char *names[WAYS] = { "helper", "hand", "messages", "root" };
+    static const char *names[WAYS] = { "helper", "hand", "messages", "root",
+        "alltoallv"
+    };
     static char *(*const ways[WAYS]) (const struct where *) = { by_helper, by_hand, by_plain_messages,
-        by_root
+        by_root, by_alltoallv
     };
     /* each way comes after each other way equally often: it meets its memory and its caches */
-    static const int orders[WAYS][WAYS] = { {0, 1, 3, 2}, {1, 2, 0, 3}, {2, 3, 1, 0}, {3, 0, 2, 1} };
+    static const int first_order[WAYS] = { 0, 1, 4, 2, 3 };
     static double us[WAYS][ROUNDS_MOST];
     int64_t bytes[2] = { 0, 0 }, sums[2];
-    double before = 0, shared = 0, peak = 0, highest;
+    double before = 0, shared = 0, peaks[2] = { 0, 0 }, highest[2];
     int me;
 
     MPI_Comm_rank(where->all, &me);
     bind_to_core(me);
     for (int round = 0; round < rounds; round++)
         for (int turn = 0; turn < WAYS; turn++) {
-            const int way = orders[round % WAYS][turn];
+            const int order = round % ORDERS, at = order < WAYS ? turn : WAYS - 1 - turn;
+            const int way = (first_order[at] + order) % WAYS;
             bytes_sent = 0;
             if (way == 0)
                 register_part(where);
@@ -272,7 +300,7 @@ static void measure_window(const struct where *where)
             MPI_Barrier(where->all);
             us[way][round] = now_us() - start;
             if (way == 0 && round == 0)
-                peak = peak_share(where, before, shared);
+                peaks[0] = peak_share(where, before, shared, &peaks[1]);
             if (way == 0)
                 MPIX_Adapt_data_free(&registered);
             if (way != 2 && round == 0)
@@ -284,12 +312,12 @@ static void measure_window(const struct where *where)
     struct block kept = common(where->old, where->fresh);
     bytes[1] = (where->fresh.end - where->fresh.first - (kept.end - kept.first)) * UNIT;
     MPI_Reduce(bytes, sums, 2, MPI_INT64_T, MPI_SUM, 0, where->all);
-    MPI_Reduce(&peak, &highest, 1, MPI_DOUBLE, MPI_MAX, 0, where->all);
+    MPI_Reduce(peaks, highest, 2, MPI_DOUBLE, MPI_MAX, 0, where->all);
     if (where->window->old_rank != 0)
         return;
-    printf("{\"from\":%d,\"to\":%d,\"bytes\":%lld,\"optimum\":%lld,\"peak\":%.4f",
+    printf("{\"from\":%d,\"to\":%d,\"bytes\":%lld,\"optimum\":%lld,\"peak\":%.4f,\"peak_of_sum\":%.4f",
            where->window->old_size, where->window->new_size, (long long) sums[0], (long long) sums[1],
-           highest);
+           highest[0], highest[1]);
     for (int way = 0; way < WAYS; way++)
         print_numbers(names[way], us[way], rounds);
     printf("}\n");

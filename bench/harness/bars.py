@@ -193,6 +193,21 @@ _BARS = (
         at_least=True,
     ),
     Bar(
+        "data_alltoallv",
+        "bandwidth of libadapt_data against MPI_Alltoallv",
+        0.8,
+        "an array in blocks, from barrier to barrier, with the agreement",
+        "one MPI_Alltoallv of the same bytes in the same window, what stays included: its time over that",
+        at_least=True,
+    ),
+    Bar(
+        "data_memory_sum",
+        "memory of a process while libadapt_data moves a large array",
+        1.2,
+        "most resident memory as below, messages of 64 MiB",
+        "old part and new part",
+    ),
+    Bar(
         "data_schedule",
         "what a process sends and receives is computed",
         10,

@@ -84,7 +84,7 @@ def _memory(bench: Bench) -> list[Case]:
 def _against(line: Line, bar: str, name: str, reference: str) -> list[Case]:
     """Round by round; a bandwidth is the larger the less time it takes."""
     ours, theirs = [[us] for us in line["helper"]], [[us] for us in line[reference]]
-    if bar == "data_bandwidth":
+    if bar in ("data_bandwidth", "data_alltoallv"):
         ours, theirs = theirs, ours
     return [ratio_case(bar, name, ours, theirs)]
 
@@ -102,7 +102,9 @@ def _moves(bench: Bench) -> list[Case]:
             for line in _windows(bench, mib * small, rounds, small, [str(large), str(small)]):
                 name = f"{line['from']} → {line['to']}, {mib * small} MiB"
                 cases.append(value_case("data_bytes", name, [line["bytes"] / line["optimum"]], ""))
+                cases += [value_case("data_memory_sum", name, [line["peak_of_sum"]], "")] if mib >= 32 else []
                 cases += _against(line, "data_hand", name, "hand")
+                cases += _against(line, "data_alltoallv", name, "alltoallv") if mib >= 32 else []
                 cases += _against(line, "data_root", name, "root") if large >= 4 else []
     return cases
 

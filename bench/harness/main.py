@@ -64,7 +64,8 @@ SECTIONS = (
     ),  # fmt: skip
     Section(
         "data", "data in the window",
-        ("data_bytes", "data_hand", "data_root", "data_bandwidth", "data_memory", "data_schedule", "mark"), data.data,
+        ("data_bytes", "data_hand", "data_root", "data_alltoallv", "data_bandwidth", "data_memory",
+         "data_memory_sum", "data_schedule", "mark"), data.data,
     ),  # fmt: skip
     Section(
         "sessions", "sessions",
