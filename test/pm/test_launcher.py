@@ -157,7 +157,7 @@ class Bench:
         found = []
         for pid in self.processes():
             with contextlib.suppress(OSError):
-                if os.readlink(f"/proc/{pid}/exe") == str(program):
+                if os.readlink(f"/proc/{pid}/exe") == str(program.resolve()):  # mpiexec is a link
                     found.append(pid)
         return found
 
@@ -1782,11 +1782,11 @@ def ports_of(pid: int) -> list[int]:
     return [int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and int(row[9]) in inodes]
 
 
-def start_slow_growth(bench: Bench) -> tuple[subprocess.Popen[str], int]:
+def start_slow_growth(bench: Bench, schedule: str = "2/hosts=slow1,1", probes: int = 2) -> tuple[subprocess.Popen[str], int]:
     """A growth onto a host that takes two seconds to start; the port on which mpiexec awaits its daemon."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa"]
-    options = ["-n", 1, "--adapt-schedule", "2/hosts=slow1,1", "--adapt-log", bench.log]
-    job = bench.start(*launcher, *options, program=[bench.process, "probes=2", "seconds=30"])
+    options = ["-n", 1, "--adapt-schedule", schedule, "--adapt-log", bench.log]
+    job = bench.start(*launcher, *options, program=[bench.process, f"probes={probes}", "seconds=30"])
     wait_for("the launch", lambda: bench.events("launching"))
     wait_for("the port", lambda: ports_of(job.pid))
     return job, ports_of(job.pid)[-1]
@@ -1825,12 +1825,13 @@ def no_descriptors(job: subprocess.Popen[str], connect: Callable[[], socket.sock
 
 
 def test_no_descriptor_for_a_daemon(bench: Bench) -> None:
-    """The growth waits for a descriptor; it is given up in time, and the job goes on."""
+    """The growth waits for a descriptor; it is given up in time, and the job goes on, and grows when there are some."""
     bench.extra["MPIEXEC_ADAPT_LAUNCH"] = "4s"
-    job, port = start_slow_growth(bench)
+    job, port = start_slow_growth(bench, "0s:2/hosts=slow1,8s:2/hosts=aa", probes=1)
     with no_descriptors(job, lambda: socket.create_connection(("127.0.0.1", port))):
         wait_for("the failure", lambda: bench.events("failed"), 30)
     result = bench.finish(job)
+    expect(bench.sizes() == [2], f"sizes: {bench.sizes()}")
     expect(result.code == 0 and "no open file is left" in result.err, f"exit code {result.code}: {result.err}")
     bench.expect_nothing_left()
 
