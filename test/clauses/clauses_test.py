@@ -96,6 +96,55 @@ def cited_by_page(text: str) -> set[tuple[str, str]]:
     }
 
 
+# What fails a test: of GoogleTest, of the conformance programs, of the tests in Python.
+CPP_ASSERTS = re.compile(r"\b(?:EXPECT|ASSERT)_\w+\(|\bADD_FAILURE\(|\bFAIL\(")
+C_ASSERTS = re.compile(r"\bET_(?:CHECK|ERROR)\(|\bet_fail|\bet_verify\(|\bet_exercise|\bMPIX?_Abort\(|\bstop [1-9]|error stop|\bFAIL\b")
+PYTHON_ASSERTS = re.compile(r"\bexpect\w*\(|\braise (?:Test)?Failure\b|\brun\.(?:check|fail|await_\w+)\(|\bchecks\.\w+\(|\bwait_for\w*\(")
+LIST_ASSERTS = re.compile(r"\b(?:expect|error|events|scenario)=")
+
+
+def unit_bodies() -> dict[str, str]:
+    """Suite.name: the body of the test, with those of the functions of its file that it calls."""
+    found = {}
+    for path in sorted((ROOT / "src").rglob("*_test.cpp")):
+        blocks = re.findall(r"^(?!}|/\*|#)(.+?^}$)", path.read_text(encoding="utf-8"), re.M | re.S)
+        asserting = {name for block in blocks if CPP_ASSERTS.search(block)
+                     for name in re.findall(r"(\w+)\([^;{}]*\)[^;{}]*\{", block)} - {"if", "for", "while", "switch"}  # fmt: skip
+        for block in blocks:
+            if test := re.search(r"^TEST(?:_[FP])?\((\w+), (\w+)\)(.*)", block, re.S | re.M):
+                calls = asserting & set(re.findall(r"\b(\w+)\(", test[3]))
+                found[f"{test[1]}.{test[2]}"] = test[3] + ("EXPECT_TRUE(" if calls else "")
+    return found
+
+
+def python_bodies(folder: str, pattern: str, head: str) -> dict[str, str]:
+    """Function: its text."""
+    end = r"^(?:def|@|class|    def)" if head.startswith(" ") else r"^(?:def|@|class)"
+    return {match[1]: match[0] for match in re.finditer(rf"^{head}.*?(?={end}|\Z)", texts(folder, pattern), re.M | re.S)}
+
+
+def asserting_helpers() -> set[str]:
+    """Functions that fail a test, themselves or by what they call."""
+    text = "\n".join(texts(folder, "*.py") for folder in ("test/rm", "test/elastic/cluster/hosttests", "test/install"))
+    bodies = re.findall(r"^( *)def (\w+)\((.*?)(?=^(?:@|class| *def )|\Z)", text, re.M | re.S)
+    found: set[str] = set()
+    while True:
+        more = {name for _, name, body in bodies
+                if PYTHON_ASSERTS.search(body) or found & set(re.findall(r"\b(\w+)\(", body))}  # fmt: skip
+        if more <= found:
+            return found
+        found |= more
+
+
+def conformance_asserts(line: str) -> bool:
+    """Of the list or of the program; without either, that the schedule was carried out is what is checked."""
+    limits, command = line.split(" | ")[-2:] if " | " in line else ("", "")
+    if LIST_ASSERTS.search(limits) or "--adapt-schedule" in line:
+        return True
+    sources = (ROOT / "test/elastic/programs").glob(f"{command.split()[0]}.*")
+    return any(C_ASSERTS.search(source.read_text(encoding="utf-8")) for source in sources)
+
+
 class Clauses(unittest.TestCase):
     def test_the_tests_are_there(self) -> None:
         known = known_tests()
@@ -105,6 +154,38 @@ class Clauses(unittest.TestCase):
             self.assertFalse(empty, f"{path.name}: not even that there is no test (-)")
             missing = {test for tests in clauses.values() for test in tests} - known - {"-"}
             self.assertFalse(missing, f"{path.name}: there are no such tests")
+
+    def test_the_tests_assert_something(self) -> None:
+        """Whether a test can fail for what it is named for is shown by maint/mutate; one without an assertion cannot."""
+        units = unit_bodies()
+        elastic = (ROOT / "test/elastic/testlist").read_text(encoding="utf-8")
+        lines = {match[1]: match[0] for match in re.finditer(r"^(\w+) +\|.*$", elastic, re.M)}
+        functions = {
+            "rm": python_bodies("test/rm", "*_tests.py", r"def (\w+)\(bench: Bench\)"),
+            "hosts": python_bodies("test/elastic/cluster/hosttests", "*.py", r"def (\w+)\(run: HostRun\)"),
+            "install": python_bodies("test/install", "*.py", r"    def (check_\w+)\(self"),
+        }
+        helpers = asserting_helpers()
+        without = []
+        for test in sorted({test for path in LISTS for tests in read(path).values() for test in tests} - {"-"}):
+            kind, _, name = test.partition(":")
+            if kind == "unit":
+                asserts = bool(CPP_ASSERTS.search(units.get(name, "")))
+            elif kind == "elastic":
+                asserts = conformance_asserts(lines[name])
+            elif kind == "bench":
+                asserts = True  # a limit
+            else:
+                text = functions[kind][name]
+                asserts = bool(PYTHON_ASSERTS.search(text)) or bool((helpers - {name}) & set(re.findall(r"\b(\w+)\(", text)))
+            without += [] if asserts else [test]
+        self.assertEqual(without, [])
+
+    def test_the_names_say_what_is_asserted(self) -> None:
+        """Not the number of a clause alone."""
+        units = {test for path in LISTS for tests in read(path).values() for test in tests if test.startswith("unit:")}
+        numbers_only = [test for test in units if not re.search(r"[a-z]{3}", re.sub(r"(?:[A-Z]+\d+_)+", "", test.partition(".")[2]))]
+        self.assertEqual(numbers_only, [])
 
     def test_no_clause_is_left_out(self) -> None:
         for path in LISTS:
