@@ -5,7 +5,8 @@
  * communicators of one process to all and between two groups, in place, with a type that has a gap, with a reduction
  * that does not commute, with roots at both ends.
  *
- * --case intra | inter | neighbors | device;  --only PART of a variable's name;  --log 1: each value
+ * --case intra | inter | neighbors | device;  --large COUNT: elements of the longer messages;  --only PART of a
+ * variable's name;  --log 1: each value
  */
 
 #include "collectives_calls.h"
@@ -179,9 +180,11 @@ int main(int argc, char **argv)
     const char *which = et_argument(argc, argv, "case", "intra"), *only = et_argument(argc, argv, "only", NULL);
     const int logs = (int) et_number(argc, argv, "log", 0);
     const int neighbors = strcmp(which, "neighbors") == 0;
-    const size_t ints = (size_t) LARGE * MOST * MOST * 2;
+    size_t ints;
     int provided;
 
+    large = (int) et_number(argc, argv, "large", 300);
+    ints = (size_t) large * MOST * MOST * 2;
     et_options(&argc, &argv);
     ET_MPI(MPI_Init(&argc, &argv));
     et_world_changed();

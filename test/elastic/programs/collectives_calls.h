@@ -4,7 +4,7 @@
 
 #include "elastic_test.h"
 
-enum { MOST = 8, LARGE = 300 };
+enum { MOST = 8 };
 
 /* ---- the processes and their data ------------------------------------------------------------------------------- */
 
@@ -13,7 +13,7 @@ static int is_inter;
 static int local_first, n_local, remote_first, n_remote;        /* by rank in MPI_COMM_WORLD */
 static int rank;                /* in the local group */
 static int root;                /* rank in MPI_COMM_WORLD */
-static int count, round_number, in_place;
+static int count, large, round_number, in_place;
 static char what[400];          /* for messages */
 
 static MPI_Datatype type, wide; /* an int, or an int and a gap of one */
@@ -381,7 +381,7 @@ static void with_type(enum call call, MPI_Datatype of_type, int ints)
 
 static void with_root(enum call call, int number)
 {
-    static const int amounts[] = { 1, LARGE };
+    const int amounts[] = { 1, large };
 
     root = number;
     for (unsigned i = 0; i < sizeof(amounts) / sizeof(*amounts); i++) {
