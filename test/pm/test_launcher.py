@@ -1192,20 +1192,29 @@ def start_heeding(bench: Bench, count: int, *words: object, options: list[object
 
 
 def finish_soon(bench: Bench, job: subprocess.Popen[str]) -> Result:
-    try:
-        out, err = job.communicate(timeout=END_S)
-    except subprocess.TimeoutExpired as expired:
-        raise Failure(f"it has not ended {END_S} s after it was told to") from expired
+    return finish_all_soon(bench, [job])[0]
+
+
+def finish_all_soon(bench: Bench, jobs: list[subprocess.Popen[str]]) -> list[Result]:
+    """Jobs that run at the same time: what they wait for, they wait for together."""
+    results = []
+    for job in jobs:
+        try:
+            out, err = job.communicate(timeout=END_S)
+        except subprocess.TimeoutExpired as expired:
+            raise Failure(f"it has not ended {END_S} s after it was signalled") from expired
+        results.append(Result(job.returncode, out or "", err or ""))
     bench.expect_nothing_left()
-    return Result(job.returncode, out or "", err or "")
+    return results
 
 
 def test_handlers_that_hang(bench: Bench) -> None:
     """What libinfinipath's does when a signal comes at a bad moment of MPI_Init: rigid and adaptive, in MPI_Init and later."""
-    for words in (["mode=rigid", "term_at=init"], ["term_at=init"], ["mode=rigid"], []):
-        job = start_heeding(bench, 4, "term=hang", *words)
+    kinds = (["mode=rigid", "term_at=init"], ["term_at=init"], ["mode=rigid"], [])
+    jobs = [start_heeding(bench, 4, "term=hang", *words) for words in kinds]
+    for job in jobs:
         job.send_signal(signal.SIGTERM)
-        result = finish_soon(bench, job)
+    for words, result in zip(kinds, finish_all_soon(bench, jobs), strict=True):
         expect(result.code != 0, f"{words}: exit code {result.code}")
         expect("it is killed" in result.err, f"{words}: it says {result.err}")
 
@@ -1249,13 +1258,15 @@ def test_second_interrupt_ends_at_once(bench: Bench) -> None:
 
 def test_told_to_end_while_daemons_come(bench: Bench) -> None:
     """Those who come late are served; those who do not come are not waited for."""
+    jobs = []
     for hosts in ("slow1,slow2", "aa,silent1"):
-        for options in ([], ["--adapt-log", bench.log]):
+        for options in ([], ["--adapt-log", f"{bench.log}-{len(jobs)}"]):
             launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", hosts, *options]
             job = bench.start(*launcher, "-n", 2, program=["/bin/sleep", "1000"])
             wait_for("the launchers", lambda waits=job: len(children(waits.pid)) == 2)
             job.send_signal(signal.SIGTERM)
-            finish_soon(bench, job)
+            jobs.append(job)
+    finish_all_soon(bench, jobs)
 
 
 def test_mpiexec_is_not_joiners_fault(bench: Bench) -> None:
