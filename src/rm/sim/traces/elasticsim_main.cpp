@@ -8,6 +8,7 @@
  */
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -67,15 +68,19 @@ struct Draw {
     Series series; /* of the first draw, for plots */
 };
 
-bool read_range(const std::string &text, double &low, double &high)
+/* The whole text. */
+bool read_number(std::string_view text, double &value)
+{
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size();
+}
+
+bool read_range(std::string_view text, double &low, double &high)
 {
     size_t colon = text.find(':');
-    try {
-        low = std::stod(text.substr(0, colon));
-        high = colon == text.npos ? 0 : std::stod(text.substr(colon + 1));
-    } catch (const std::exception &) {
+    if (colon == text.npos || !read_number(text.substr(0, colon), low) ||
+        !read_number(text.substr(colon + 1), high))
         return false;
-    }
     return low > 0 && low <= 1 && high >= 1 && high <= 1e6;
 }
 
@@ -122,7 +127,8 @@ std::string complete(Options &options)
     if (std::string wrong = choose_policy(options); !wrong.empty())
         return wrong;
     if (!read_range(options.range, options.workload.range_low, options.workload.range_high))
-        return "--range LOW:HIGH needs 0 < LOW <= 1 <= HIGH";
+        return "--range: '" + options.range +
+            "' is no LOW:HIGH with 0 < LOW <= 1 <= HIGH, such as 0.25:4";
     if (options.workload.malleable + options.workload.moldable > 1)
         return "--malleable and --moldable are more than 1 together";
     options.workload.kill_over_limit = options.over_limit == "kill";

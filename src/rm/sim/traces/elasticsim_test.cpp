@@ -95,6 +95,24 @@ TEST_F(ElasticsimTest, NodesOfSeveralKindsAndStrategiesOfAnotherStudy)
     EXPECT_NE(file("plots.svg").find("1 nodes of 8 cores, 2 of 4"), std::string::npos);
 }
 
+TEST_F(ElasticsimTest, JobsThatNeverRanAreLeftOut)
+{
+    std::ofstream(folder_ + "/trace.swf", std::ios::app)
+        << "61 70 5 0 0 -1 -1 8 100 -1 5 1 1 -1 -1 -1 -1 -1\n";
+    ASSERT_EQ(run("trace.swf --strict " + MACHINE + "--json --quiet"), 0) << output_;
+    EXPECT_EQ(count(output_, "\"jobs\":60,"), 2u) << "of all and of rigid jobs: " << output_;
+    EXPECT_EQ(count(output_, "1 job(s) left out"), 1u) << output_;
+}
+
+TEST_F(ElasticsimTest, RangesAreReadToTheirEnd)
+{
+    for (std::string range :
+         {"0.5:4x", "0.5x:4", "0.5", "0.5:", ":4", "0.5:4:8", "2:4", "nan:4"}) {
+        EXPECT_EQ(run("trace.swf " + MACHINE + "--quiet --range " + range), 2) << range;
+        EXPECT_EQ(count(output_, "'" + range + "'"), 1u) << output_;
+    }
+}
+
 TEST_F(ElasticsimTest, OnePolicyAloneIsFill)
 {
     ASSERT_EQ(run("trace.swf " + MACHINE + "--quiet --svg plots.svg"), 0) << output_;

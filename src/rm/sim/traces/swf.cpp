@@ -24,9 +24,11 @@ enum {
     ALLOCATED,
     REQUESTED_PROCESSORS = 7,
     REQUESTED_TIME,
+    STATUS = 10,
     USER = 11,
     COLUMNS = 18
 };
+constexpr double CANCELLED = 5;
 constexpr double TIME_MAX_S = 1e11; /* thousands of years */
 
 using Columns = std::array<double, COLUMNS>;
@@ -84,20 +86,22 @@ Result<TraceJob> read_trace_line(std::string_view line)
     if (!columns)
         return Error{columns.error()};
     const Columns &of = columns.value();
+    bool never_ran = of[STATUS] == CANCELLED && of[RUN] <= 0;
     double processors = of[ALLOCATED] > 0 ? of[ALLOCATED] : of[REQUESTED_PROCESSORS];
     if (of[SUBMIT] < 0 || of[SUBMIT] > TIME_MAX_S)
         return Error{"its time of submission is impossible"};
-    if (of[RUN] < 0 || of[RUN] > TIME_MAX_S)
+    if (!never_ran && (of[RUN] < 0 || of[RUN] > TIME_MAX_S))
         return Error{"its run time is not recorded, or impossible"};
-    if (processors < 1 || processors > TRACE_PROCESSORS_MAX)
+    if (!never_ran && (processors < 1 || processors > TRACE_PROCESSORS_MAX))
         return Error{"its number of processors is not recorded, or impossible"};
     TraceJob job;
     job.number = std::llround(std::clamp(of[NUMBER], 0.0, TIME_MAX_S));
     job.submit_s = std::llround(of[SUBMIT]);
-    job.run_s = std::llround(of[RUN]);
+    job.never_ran = never_ran;
+    job.run_s = never_ran ? 0 : std::llround(of[RUN]);
     job.requested_s =
         of[REQUESTED_TIME] > 0 ? std::llround(std::min(of[REQUESTED_TIME], TIME_MAX_S)) : 0;
-    job.processors = static_cast<int>(processors);
+    job.processors = never_ran ? 0 : static_cast<int>(processors);
     job.user = of[USER] >= 0 ? static_cast<int>(std::min(of[USER], 1e9)) : -1;
     return job;
 }

@@ -23,6 +23,7 @@ struct TraceJob {
     int64_t requested_s = 0; /* time limit; 0: not recorded */
     int processors = 0;      /* cores; allocated, else requested */
     int user = -1;           /* -1: not recorded */
+    bool never_ran = false;  /* cancelled while it waited */
 };
 
 /* A line that was left out, and why. */

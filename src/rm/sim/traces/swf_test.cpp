@@ -42,6 +42,21 @@ TEST_F(SwfTest, requested_processors_if_none_are_recorded)
     EXPECT_EQ(job.value().user, -1);
 }
 
+TEST_F(SwfTest, jobs_that_were_cancelled)
+{
+    for (const char *waiting : {"1 0 5 0 0 -1 -1 8 -1 -1 5 -1 -1 -1 -1 -1 -1 -1",
+                                "1 0 5 -1 -1 -1 -1 -1 -1 -1 5 -1 -1 -1 -1 -1 -1 -1"}) {
+        auto job = read_trace_line(waiting);
+        ASSERT_TRUE(job) << job.error();
+        EXPECT_TRUE(job.value().never_ran) << waiting;
+    }
+    auto ran = read_trace_line("1 0 5 60 4 -1 -1 8 -1 -1 5 -1 -1 -1 -1 -1 -1 -1");
+    ASSERT_TRUE(ran);
+    EXPECT_FALSE(ran.value().never_ran) << "it ran until it was cancelled";
+    EXPECT_EQ(ran.value().run_s, 60);
+    EXPECT_FALSE(read_trace_line(GOOD).value().never_ran);
+}
+
 TEST_F(SwfTest, lines_that_are_no_jobs)
 {
     for (const char *line : {"1 2 3", "1 0 0 60 4 -1 -1 8 120 -1 1 3 1 -1 -1 -1 -1",

@@ -71,6 +71,10 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
     for (const TraceJob &from : trace.jobs) {
         double drawn =
             lot(random); /* for each line, so that classes do not shift with what is left out */
+        if (from.never_ran) {
+            workload.never_ran++;
+            continue;
+        }
         int64_t size = from.processors;
         const Machine &machine = options.machine;
         bool whole_nodes = size > machine.largest_node();

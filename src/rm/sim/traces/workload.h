@@ -43,7 +43,7 @@ struct WorkloadJob {
 struct Workload {
     std::vector<WorkloadJob> jobs;
     int64_t too_large = 0; /* left out: more than the machine has */
-    int64_t never_ran = 0; /* left out: of a store, ended while they waited */
+    int64_t never_ran = 0; /* left out: ended while they waited */
 };
 
 Workload make_workload(const Trace &trace, const WorkloadOptions &options);
