@@ -109,7 +109,25 @@ def metrics_have_all_digits(bench: Bench) -> None:
     expect(len(re.sub(r"e.*|\D", "", total).lstrip("0")) > 6, f"digits of {total}")
 
 
+def pages_say_where_the_next_begins(bench: Bench) -> None:
+    daemon = bench.start()
+    for i in range(5):
+        daemon.wait_end(daemon.submit("true", name=f"j{i % 2}"))
+    daemon.submit("true", held=True, name="j0")
+    for order, way, wanted in (("id", "after", [1, 3, 5, 6]), ("-id", "before", [6, 5, 3, 1])):
+        found, query = [], {}
+        for _ in range(10):
+            body = daemon.get("/v1/jobs", all="true", name="j0", order=order, limit=1, **query).body
+            found += [job["id"] for job in body["jobs"]]
+            if not body["more"]:
+                break
+            expect(isinstance(body["last"], int), f"no next page: {body['last']}")
+            query = {way: body["last"]}
+        expect(found == wanted and body["last"] is None, f"{order}: {found}, wanted {wanted}; last {body['last']}")
+
+
 TESTS = [
     nodes_and_processes_per_node_agree, no_time_limit_over_a_default, signals_have_several_names,
     files_and_variables_have_slurms_names, refusals_name_limit_and_end, metrics_have_all_digits,
+    pages_say_where_the_next_begins,
 ]  # fmt: skip
