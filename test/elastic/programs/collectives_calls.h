@@ -381,7 +381,7 @@ static void with_type(enum call call, MPI_Datatype of_type, int ints)
 
 static void with_root(enum call call, int number)
 {
-    const int amounts[] = { 1, large };
+    const int amounts[] = { 0, 1, large };
 
     root = number;
     for (unsigned i = 0; i < sizeof(amounts) / sizeof(*amounts); i++) {
