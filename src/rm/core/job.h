@@ -319,6 +319,7 @@ struct SizeWorth {
     bool doubtful = false;      /* nothing shows that it needs its last processes */
     int64_t most = 0;           /* it is not to grow beyond */
     int64_t most_efficient = 0; /* nor beyond this into cores that others can use */
+    int exchanged = 0;          /* nor beyond this by an exchange */
     int reduced = 0;            /* it is to be reduced to; 0: it is not */
     int own = 0;                /* what it has beyond that is lent */
     /* The next sizes that it could have, of whole nodes those that fill one more or leave one; 0:

@@ -103,12 +103,13 @@ struct Scaling {
     int samples = 0;            /* intervals that say so */
     int sizes = 0;              /* at which it has been measured in this phase */
     int proven_least = 0, proven_most = 0;      /* the extremes of these; 0: none */
+    int end = 0;                /* more processes than these bring nothing; 0: not known */
     bool hinted = false;        /* by the user, and not measured */
     /* To the nearest ones, by rounds alone, whatever MPI time says. */
     MeasuredStep below = {}, above = {};
     bool operator==(const Scaling &) const = default;
     ELASTIC_FIELDS(size, serial_ppm, serial_below_ppm, samples, sizes, proven_least,
-                   proven_most, hinted, below, above)
+                   proven_most, end, hinted, below, above)
 };
 
 struct Performance {

@@ -15,7 +15,9 @@ constexpr double NEAR = 0.69314718; /* of logarithms of sizes: one half or twice
 constexpr double INTERVALS_MAX = 5; /* more make a size no surer */
 /* A speed is taken for right within 10 %, and that MPI time is all that does not become shorter
  * within 25 %. */
-constexpr double MPI_WEIGHT = 0.15;
+constexpr double SPEED_ERROR = 0.1, MPI_WEIGHT = 0.15;
+constexpr double END_MISFIT = 0.2;  /* an end is believed if it explains so much more */
+constexpr int ENDS_MAX = 64;        /* are tried */
 constexpr int64_t SIZE_HUGE = int64_t{1} << 40;
 constexpr int64_t REMAINING_MIN_MS = 1000;
 constexpr double REMAINING_MAX_MS = 3e11;       /* ten years: what is told may be anything */
@@ -88,31 +90,78 @@ struct Fit {
     }
 };
 
-/* The part of a round that stays, at `size`. */
-double fitted_part(std::span<const Point> points, int size)
+int capped(int size, int end) { return end > 0 ? std::min(size, end) : size; }
+
+/* The round at the nearest size that was measured, in milliseconds: numbers in units of it stay
+ * near one. */
+double nearest_round_ms(std::span<const Point> points)
 {
-    /* In units of the round at the nearest size that was measured, so that numbers stay near
-     * one. */
     auto nearest =
         std::min_element(points.begin(), points.end(), [&](const Point &left, const Point &right) {
             return std::abs(left.distance) < std::abs(right.distance);
         });
-    double unit = nearest->ms / nearest->rounds;
-    /* At several sizes it says the same again. */
-    double mpi_weight = MPI_WEIGHT / static_cast<double>(points.size());
+    return nearest->ms / nearest->rounds;
+}
+
+struct Law {
+    double stays = 0, becomes_shorter = 0;  /* a, and b / size */
+    double misfit = 0;                      /* sum of squares, by the errors that are expected */
+};
+
+/* The law that fits best if more processes than `end` bring nothing; 0: all of them may. */
+Law fit_law(std::span<const Point> points, int size, int end)
+{
+    double unit = nearest_round_ms(points);
+    /* At several sizes it repeats itself, and speeds show more. */
+    double mpi_weight = MPI_WEIGHT / static_cast<double>(points.size() * points.size());
+    auto each = [&](auto &&row) {
+        for (const Point &point : points) {
+            double round = point.ms / point.rounds / unit, distance = point.distance / NEAR;
+            double close = std::exp(-distance * distance / 2);
+            double shorter = static_cast<double>(capped(size, end)) / capped(point.size, end);
+            row(close * std::min<double>(point.intervals, INTERVALS_MAX), 1 / round,
+                shorter / round, 1.0);
+            /* Beyond the end whoever has nothing to do may wait in MPI. */
+            if (point.loop_us > 0 && (end == 0 || point.size <= end))
+                row(close * mpi_weight, 1 / round, 0.0, point.mpi_us / point.loop_us);
+        }
+    };
     Fit fit;
-    for (const Point &point : points) {
-        double round = point.ms / point.rounds / unit;
-        double distance = point.distance / NEAR;
-        double close = std::exp(-distance * distance / 2);
-        double shorter = static_cast<double>(size) / point.size;
-        fit.add(close * std::min<double>(point.intervals, INTERVALS_MAX), 1 / round,
-                shorter / round, 1);
-        if (point.loop_us > 0)
-            fit.add(close * mpi_weight, 1 / round, 0, point.mpi_us / point.loop_us);
-    }
+    each([&](double weight, double x, double y, double z) { fit.add(weight, x, y, z); });
     auto [stays, becomes_shorter] = fit.solve();
-    return stays + becomes_shorter > 0 ? stays / (stays + becomes_shorter) : 0;
+    Law law{stays, becomes_shorter};
+    each([&](double weight, double x, double y, double z) {
+        double error = (stays * x + becomes_shorter * y - z) / SPEED_ERROR;
+        law.misfit += weight * error * error;
+    });
+    return law;
+}
+
+/* Where a program stops to become faster, among the sizes between those that were measured: where
+ * that fits clearly better than one law for all of them. */
+int end_of(std::span<const Point> points, int size)
+{
+    if (points.size() < 2)
+        return 0;
+    int first = points.front().size, last = points.back().size, end = 0;
+    int step = std::max((last - first) / ENDS_MAX, 1);
+    double best = fit_law(points, size, 0).misfit - END_MISFIT;
+    for (int candidate = first; candidate < last; candidate += step) {
+        double misfit = fit_law(points, size, candidate).misfit;
+        if (misfit < best) {
+            best = misfit;
+            end = candidate;
+        }
+    }
+    return end;
+}
+
+/* The part of a round that stays, at `size`. */
+double fitted_part(std::span<const Point> points, int size, int end)
+{
+    Law law = fit_law(points, size, end);
+    double round = law.stays + law.becomes_shorter;
+    return round > 0 ? law.stays / round : 0;
 }
 
 /* What says something of more processes, or of fewer, than `size`.  If nothing has been measured
@@ -190,10 +239,11 @@ Scaling scaling_of(const Performance &known, int size)
         return scaling;
     scaling.proven_least = points.front().size;
     scaling.proven_most = points.back().size;
-    scaling.serial_ppm = to_ppm(fitted_part(side(points, size, true), size));
+    scaling.end = end_of(points, size);
+    scaling.serial_ppm = to_ppm(fitted_part(side(points, size, true), size, scaling.end));
     scaling.serial_below_ppm = scaling.serial_ppm;
     if (scaling.sizes > 1)
-        scaling.serial_below_ppm = to_ppm(fitted_part(side(points, size, false), size));
+        scaling.serial_below_ppm = to_ppm(fitted_part(side(points, size, false), size, scaling.end));
     scaling.below = step_to(points, size, false);
     scaling.above = step_to(points, size, true);
     return scaling;
@@ -225,7 +275,8 @@ double relative_speed(const Scaling &scaling, int size)
 {
     int64_t serial_ppm = size < scaling.size ? scaling.serial_below_ppm : scaling.serial_ppm;
     double serial = static_cast<double>(serial_ppm) / static_cast<double>(PPM);
-    return 1 / (serial + (1 - serial) * scaling.size / size);
+    return 1 / (serial + (1 - serial) * capped(scaling.size, scaling.end) /
+                             capped(size, scaling.end));
 }
 
 /* With the part s at size n the next processes bring (1 - s) n / (s m + (1 - s) n) of a

@@ -68,11 +68,24 @@ TEST(ScalingTest, several_sizes_give_the_law_of_amdahl)
 TEST(ScalingTest, speeds_count_for_more_than_mpi_time)
 {
     Scaling scaling = scaling_of(job_of(12, {{3, 3}, {6, 6}, {12, 6}}, 0.05)); /* it scales to 6 */
-    EXPECT_GT(scaling.serial_below_ppm, 600000);
+    EXPECT_EQ(scaling.end, 6);
+    EXPECT_NEAR(relative_speed(scaling, 6), 1, 1e-9) << "as fast as 12";
+    EXPECT_LT(relative_speed(scaling, 3), 0.55);
     EXPECT_EQ(scaling.proven_most, 12);
     scaling = scaling_of(job_of(6, {{3, 3}, {6, 6}, {12, 6}}, 0.05));
     EXPECT_LT(scaling.serial_below_ppm, 100000) << "the first six were needed";
-    EXPECT_GT(scaling.serial_ppm, 600000) << "six more were not";
+    EXPECT_NEAR(relative_speed(scaling, 12), 1, 1e-9) << "six more were not";
+}
+
+/* Between sizes that were measured: with 8 processes it is as fast as 5 to 8 would be linearly. */
+TEST(ScalingTest, an_end_is_found_between_sizes_and_only_where_there_is_one)
+{
+    EXPECT_EQ(scaling_of(job_of(5, {{5, 5}, {10, 8}, {20, 8}}, 0.02)).end, 8);
+    EXPECT_EQ(scaling_of(job_of(10, {{5, 5}, {10, 5}}, 0.02)).end, 5) << "or fewer";
+    auto amdahl = [](int size) { return 1 / (0.05 + 0.95 / size); };
+    EXPECT_EQ(scaling_of(job_of(8, {{4, amdahl(4)}, {8, amdahl(8)}, {16, amdahl(16)}}, 0.02)).end,
+              0);
+    EXPECT_EQ(scaling_of(job_of(8, {{8, 8}}, 0.5)).end, 0) << "one size";
 }
 
 /* Of a short interval the first round and a part of the last are no rounds that were measured: 4

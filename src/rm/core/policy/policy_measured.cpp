@@ -27,12 +27,14 @@ constexpr int64_t NEAR_DOUBT_PPM = 200000;
  * moves by so much. */
 constexpr int64_t WORTH_PERCENT = 125;
 /* Of the sum of the logarithms of speed: an exchange between two jobs brings as much as one of them
- * 5 % faster. */
-constexpr double EXCHANGE_GAIN_MIN = 0.05;
+ * 1 % faster. */
+constexpr double EXCHANGE_GAIN_MIN = 0.01;
+constexpr double GAIN_OF_NOTHING = 1e-12;
 constexpr int64_t STANDSTILL_PART =
     10; /* of the time since the last change, at most, for a reduction (K3) */
-/* What a trial can lose, of what it can win, at most: it loses for as long as measuring takes. */
-constexpr double TRIAL_LOSS_MAX = 4;
+/* What a trial can lose, of what it can win, at most: it loses for as long as measuring takes.  The
+ * second: if more processes than the fewest measured ones have brought nothing. */
+constexpr double TRIAL_LOSS_MAX = 4, TRIAL_LOSS_FLAT_MAX = 10;
 constexpr int64_t REMAINING_PER_SAMPLE = 20; /* two samples: a tenth of what remains */
 
 bool is_known(const Scaling &scaling) { return scaling.samples > 0 || scaling.hinted; }
@@ -84,6 +86,37 @@ bool is_known_to_be_vain(const MeasuredNumbers &numbers, Floor floor)
            above.gain_ppm < step_gain_ppm(floor_ppm_of(numbers, floor));
 }
 
+/* By more than noise moves the end. */
+bool is_past_end(const Scaling &scaling)
+{
+    return scaling.end > 0 && scaling.size * 100 >= int64_t{scaling.end} * WORTH_PERCENT;
+}
+bool has_reached_end(const Scaling &scaling)
+{
+    return scaling.end > 0 && scaling.end <= scaling.size;
+}
+
+/* The size up to which the next processes bring so much; without a floor: as if there were no
+ * end. */
+int64_t useful_size(const Scaling &scaling, int64_t serial_ppm, int64_t floor_ppm)
+{
+    int size = scaling.end > 0 ? std::min(scaling.end, scaling.size) : scaling.size;
+    int64_t useful = efficient_size(size, serial_ppm, floor_ppm);
+    return scaling.end > 0 && floor_ppm > 0 ? std::min<int64_t>(useful, scaling.end) : useful;
+}
+
+/* Beyond what is measured it is doubled, and only when it is known how the present size does. */
+int64_t tried_most(const MeasuredNumbers &numbers, int64_t most)
+{
+    const Unit &unit = numbers.unit;
+    const Scaling &scaling = numbers.scaling;
+    int64_t trial = numbers.settled ? TRIAL * unit.count(scaling.size) * unit.processes : 0;
+    if (!scaling.hinted)
+        most = std::min(most, std::max<int64_t>(trial, scaling.proven_most));
+    most = std::min<int64_t>(most, SIZE_MAX_PROCESSES);
+    return most - most % unit.processes;
+}
+
 /* It has fewer processes than ever before.  Without a floor that may be a trial, which nothing else
  * keeps from being over before it has been looked at. */
 bool is_being_tried(const MeasuredNumbers &numbers, Floor floor)
@@ -97,7 +130,9 @@ double gain_of(const Scaling &scaling, const Unit &unit, int from, int to)
 {
     int small = std::min(from, to), large = std::max(from, to);
     double ratio = relative_speed(scaling, large) / relative_speed(scaling, small);
-    return std::log(ratio) * unit.processes / (double(large - small) * unit.cores);
+    /* Past its end a job may have what nobody else can use. */
+    double gain = std::max(std::log(ratio), GAIN_OF_NOTHING);
+    return gain * unit.processes / (double(large - small) * unit.cores);
 }
 
 class MeasuredGain : public Gain {
@@ -247,7 +282,7 @@ bool is_worth_growing(const MeasuredNumbers &numbers)
 {
     const Scaling &scaling = numbers.scaling;
     int64_t floor_ppm = growth_floor_ppm(numbers, Floor::IDLE);
-    return efficient_size(scaling.size, scaling.serial_ppm, floor_ppm) * 100 >=
+    return useful_size(scaling, scaling.serial_ppm, floor_ppm) * 100 >=
                scaling.size * WORTH_PERCENT &&
            !is_known_to_be_vain(numbers, Floor::IDLE);
 }
@@ -405,7 +440,7 @@ Exchange MeasuredRules::exchange(const State &state) const
             result.gives.add(worth.last, id);
         if (worth.doubtful)
             result.doubtful.add(worth.last, id);
-        if (int more = most_efficient_of(state, job) - job.size(); more > 0) {
+        if (int more = worth.exchanged - job.size(); more > 0) {
             result.gets.add(-worth.next, id);
             wanted_cores += int64_t{more} * job.spec.cores_per_process;
         }
@@ -427,7 +462,7 @@ bool MeasuredRules::may_change(const Exchange &exchange, const State &state, con
     const SizeWorth &worth = worth_of(state, job);
     return (worth.less > 0 && exchange.gives.would_be(worth.last, job.id)) ||
            (worth.doubtful && exchange.doubtful.would_be(worth.last, job.id)) ||
-           (most_efficient_of(state, job) > job.size() &&
+           (worth.exchanged > job.size() &&
             exchange.gets.would_be(-worth.next, job.id));
 }
 
@@ -454,21 +489,15 @@ int64_t measured_most(const MeasuredNumbers &numbers, Floor floor)
     if (!is_known(scaling))
         return SIZE_MAX_PROCESSES;
     int64_t floor_ppm = growth_floor_ppm(numbers, floor);
-    int64_t most = std::min<int64_t>(efficient_size(scaling.size, scaling.serial_ppm, floor_ppm),
-                                     SIZE_MAX_PROCESSES);
-    /* Beyond what is measured it is doubled, and only when it is known how the present size
-     * does. */
-    const Unit &unit = numbers.unit;
-    int64_t trial = numbers.settled ? TRIAL * unit.count(scaling.size) * unit.processes : 0;
-    if (!scaling.hinted)
-        most = std::min(most, std::max<int64_t>(trial, scaling.proven_most));
-    most -= most % unit.processes;
+    int64_t most = tried_most(numbers, useful_size(scaling, scaling.serial_ppm, floor_ppm));
     if (scaling.hinted)
         return std::max<int64_t>(most, scaling.size);
     if (is_being_tried(numbers, floor))
         return scaling.size;
     bool worth =
         most * 100 >= scaling.size * WORTH_PERCENT && !is_known_to_be_vain(numbers, floor);
+    /* An exchange counts on it. */
+    worth = worth || scaling.end > scaling.size;
     bool pays =
         most > scaling.size && growth_pays(numbers.remaining_ms, numbers.since_ms, numbers.times,
                                            relative_speed(scaling, static_cast<int>(most)));
@@ -485,7 +514,8 @@ int64_t measured_least(const MeasuredNumbers &numbers, Floor floor)
     bool by_mpi_time = scaling.sizes == 1 || (is_lower(numbers, floor) && !by_step);
     int64_t doubt_ppm = floor_ppm > 0 ? floor_ppm : DOUBT_PPM;
     int64_t limit_ppm = by_mpi_time ? doubt_ppm + margin_ppm(doubt_ppm) : kept_gain_ppm(floor_ppm);
-    int64_t gain_ppm = by_step ? scaling.below.gain_ppm : PPM - scaling.serial_below_ppm;
+    int64_t serial_ppm = is_past_end(scaling) ? PPM : scaling.serial_below_ppm;
+    int64_t gain_ppm = by_step ? scaling.below.gain_ppm : PPM - serial_ppm;
     bool hardly_faster = gain_ppm < limit_ppm;
     bool cheap = numbers.times.standstill_ms * STANDSTILL_PART <= numbers.since_ms;
     if (!numbers.settled || !hardly_faster || !cheap)
@@ -494,7 +524,7 @@ int64_t measured_least(const MeasuredNumbers &numbers, Floor floor)
     if (by_step)
         least = std::max<int64_t>(least, scaling.below.size);
     else if (!by_mpi_time)
-        least = std::max(least, efficient_size(scaling.size, scaling.serial_below_ppm, floor_ppm));
+        least = std::max(least, useful_size(scaling, scaling.serial_below_ppm, floor_ppm));
     const Unit &unit = numbers.unit;
     int64_t kept = unit.count(least);
     if (unit.processes > 1)
@@ -528,6 +558,7 @@ bool is_doubtful(const MeasuredNumbers &numbers)
     bool is_least = scaling.proven_least == scaling.size;
     /* More than these have not made it faster, or nothing else has been measured at all. */
     bool saturated =
+        has_reached_end(scaling) ||
         PPM - scaling.serial_ppm < std::max<int64_t>(numbers.efficiency_ppm - RULE_MARGIN_PPM, 1);
     bool untold = is_least && (scaling.sizes == 1 || saturated);
     /* Or only sizes near by, which tell little, and nothing good. */
@@ -540,10 +571,14 @@ bool is_doubtful(const MeasuredNumbers &numbers)
 
 namespace {
 
-/* Of one that gets, at most. */
+/* Of one that gets, at most.  No margin, as the exchange must gain enough. */
 int most_exchanged(const JobSpec &to, const MeasuredNumbers &gets)
 {
-    return within(to, gets.scaling.size, measured_most(gets, Floor::EFFICIENT));
+    const Scaling &scaling = gets.scaling;
+    int64_t floor_ppm = floor_ppm_of(gets, Floor::EFFICIENT), most = SIZE_MAX_PROCESSES;
+    if (is_known(scaling))
+        most = tried_most(gets, useful_size(scaling, scaling.serial_ppm, floor_ppm));
+    return within(to, scaling.size, most);
 }
 
 /* Its size, up to `most`, with what another one gives that is left with `given_size`. */
@@ -565,6 +600,7 @@ std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &g
     if (gives.times.standstill_ms * STANDSTILL_PART > gives.since_ms)
         return std::nullopt;
     int present = gives.scaling.size, most = most_exchanged(to, gets);
+    double loss_max = has_reached_end(gives.scaling) ? TRIAL_LOSS_FLAT_MAX : TRIAL_LOSS_MAX;
     std::optional<Given> best;
     /* Speeds are multiplied, as adding their logarithms took a twentieth of a simulation's time. */
     double best_speeds = std::exp(EXCHANGE_GAIN_MIN);
@@ -578,7 +614,7 @@ std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &g
         double keeps = relative_speed(gives.scaling, size);
         double speeds = trial ? wins : wins * keeps;
         if (speeds > best_speeds &&
-            (!trial || -std::log(keeps) <= TRIAL_LOSS_MAX * std::log(wins))) {
+            (!trial || -std::log(keeps) <= loss_max * std::log(wins))) {
             best_speeds = speeds;
             best = {size, grown, wins};
         }
@@ -607,6 +643,7 @@ SizeWorth find_worth(const State &state, const Job &job)
     worth.settled = numbers.settled;
     worth.most = measured_most(numbers, Floor::IDLE);
     worth.most_efficient = measured_most(numbers, Floor::EFFICIENT);
+    worth.exchanged = most_exchanged(job.spec, numbers);
     int64_t least = measured_least(numbers, Floor::IDLE);
     int64_t own = measured_least(numbers, Floor::EFFICIENT);
     worth.reduced = least == 0 ? 0 : size_at_least(job.spec, static_cast<int>(least));
