@@ -333,7 +333,10 @@ std::string MeasuredRules::explain(const State &state, const Job &job) const
     int lent = scaling.size - worth_of(state, job).own;
     std::string loan =
         lent > 0 ? "; " + std::to_string(lent) + " are lent until somebody waits for cores" : "";
-    return text + why_not_growing(numbers, job) + loan;
+    std::string end = scaling.end > 0 ? "more than " + std::to_string(scaling.end) +
+                                            " processes bring nothing; "
+                                      : "";
+    return text + end + why_not_growing(numbers, job) + loan;
 }
 
 /* Why one gives to another one: its own numbers, and the other's. */
