@@ -240,10 +240,11 @@ Scaling scaling_of(const Performance &known, int size)
     scaling.proven_least = points.front().size;
     scaling.proven_most = points.back().size;
     scaling.end = end_of(points, size);
-    scaling.serial_ppm = to_ppm(fitted_part(side(points, size, true), size, scaling.end));
-    scaling.serial_below_ppm = scaling.serial_ppm;
-    if (scaling.sizes > 1)
-        scaling.serial_below_ppm = to_ppm(fitted_part(side(points, size, false), size, scaling.end));
+    auto part_ppm = [&](bool more) {
+        return to_ppm(fitted_part(side(points, size, more), size, scaling.end));
+    };
+    scaling.serial_ppm = part_ppm(true);
+    scaling.serial_below_ppm = scaling.sizes > 1 ? part_ppm(false) : scaling.serial_ppm;
     scaling.below = step_to(points, size, false);
     scaling.above = step_to(points, size, true);
     return scaling;

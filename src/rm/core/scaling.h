@@ -7,8 +7,8 @@
  * size, in parts per million (ppm), once for more processes and once for fewer: a program that
  * scales to 6 is faster by the 6th and not by the 7th.  Speeds are relative to the present one.
  *
- * A program may stop to become faster at some size, its end: with more processes a round takes as
- * long as with these.  That is believed if it explains the measured speeds better than a + b/n does.
+ * The speed-up of a program may end at some size: with more processes a round takes as long as at
+ * its end.  An end is assumed if it explains the measured speeds better than a + b/n does.
  *
  * a and b are fitted to the sizes that the job has had in its present phase, on the side in
  * question where there are any, each with its rounds per second and its part of MPI time: near
