@@ -681,6 +681,21 @@ def test_strangers_before_the_daemons(bench: Bench) -> None:
     expect(len(bench.events("stranger")) == 1, f"{len(bench.events('stranger'))} events")
 
 
+def test_each_byte_of_the_secret_counts(bench: Bench) -> None:
+    """A process that knows all but one byte of the secret does not take a proxy's place."""
+    secret = bench.folder / "secret"
+    secret.write_text("0123456789abcdef" * 4 + "\n")
+    secret.chmod(0o600)
+    bench.extra["MPIEXEC_SECRET_FILE"] = str(secret)
+    half = bytes.fromhex("0123456789abcdef" * 2)
+    launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "slow1"]
+    job = bench.start(*launcher, "-n", 1, program=[bench.process, "mode=rigid"])
+    port = control_port(bench)
+    for i in range(len(half)):
+        expect_cut_off(port, bytes(4) + half[:i] + bytes([half[i] ^ 1]) + half[i + 1 :])
+    expect_told_once(bench.finish(job))
+
+
 def test_secret_is_nowhere_to_be_read(bench: Bench) -> None:
     """It comes to the launcher's standard input, and is in no command line and no environment."""
     bench.ssh.write_text(KEEPS_STDIN)
