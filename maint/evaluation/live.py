@@ -21,7 +21,7 @@ from evaluation.runs import Failed
 from evaluation.workloads import Workload
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "rm"))
+sys.path[:0] = [str(ROOT / "test"), str(ROOT / "test" / "rm")]
 from daemon_under_test import Bench, Daemon, Failure, find_programs  # noqa: E402
 
 POLICIES = ["easy", "fill", "measured"]
