@@ -104,12 +104,13 @@ struct Scaling {
     int sizes = 0;              /* at which it has been measured in this phase */
     int proven_least = 0, proven_most = 0;      /* the extremes of these; 0: none */
     int end = 0;                /* more processes than these bring nothing; 0: not known */
+    int64_t error_ppm = 0;      /* by so much, at its size, the measured speed may be wrong */
     bool hinted = false;        /* by the user, and not measured */
     /* To the nearest ones, by rounds alone, whatever MPI time says. */
     MeasuredStep below = {}, above = {};
     bool operator==(const Scaling &) const = default;
     ELASTIC_FIELDS(size, serial_ppm, serial_below_ppm, samples, sizes, proven_least,
-                   proven_most, end, hinted, below, above)
+                   proven_most, end, error_ppm, hinted, below, above)
 };
 
 struct Performance {

@@ -16,7 +16,10 @@ constexpr double INTERVALS_MAX = 5; /* more make a size no surer */
 /* A speed is taken for right within 10 %, and that MPI time is all that does not become shorter
  * within 25 %. */
 constexpr double SPEED_ERROR = 0.1, MPI_WEIGHT = 0.15;
-constexpr double END_MISFIT = 0.2;  /* an end is believed if it explains so much more */
+/* An end is assumed if it explains so much more: the second in squares of the noise. */
+constexpr double END_MISFIT_MIN = 0.2, END_MISFIT = 10;
+/* The noise of an interval's rounds before it is known, and as so many intervals it counts. */
+constexpr double NOISE = 0.01, NOISE_COUNT = 2;
 constexpr int ENDS_MAX = 64;        /* are tried */
 constexpr int64_t SIZE_HUGE = int64_t{1} << 40;
 constexpr int64_t REMAINING_MIN_MS = 1000;
@@ -29,6 +32,7 @@ struct Point {
     int intervals = 0;
     double ms = 0, rounds = 0, loop_us = 0, mpi_us = 0;
     double distance = 0; /* the logarithm of its size by the present one */
+    double squares = 0;  /* of what its intervals' rounds are longer or shorter, relatively */
 };
 
 /* Rising by size: there are few. */
@@ -57,6 +61,14 @@ Points points_of(const Performance &known, int present_size)
         point.rounds += of.rounds;
         point.loop_us += static_cast<double>(interval.phase.loop_us);
         point.mpi_us += static_cast<double>(interval.phase.mpi_us);
+    }
+    for (const Interval &interval : known.history) {
+        if (interval.probes <= 0 || interval.ms <= 0 || interval.key != key)
+            continue;
+        Point &point = point_of(points, interval.size);
+        Rounds of = rounds_of(interval);
+        double off = of.ms / of.rounds / (point.ms / point.rounds) - 1;
+        point.squares += off * off;
     }
     for (Point &point : points)
         point.distance = std::log(static_cast<double>(point.size) / present_size);
@@ -137,6 +149,17 @@ Law fit_law(std::span<const Point> points, int size, int end)
     return law;
 }
 
+/* The relative error of one interval's rounds: the scatter of the intervals of each size. */
+double noise_of(std::span<const Point> points)
+{
+    double squares = NOISE_COUNT * NOISE * NOISE, count = NOISE_COUNT;
+    for (const Point &point : points) {
+        squares += point.squares;
+        count += point.intervals - 1;
+    }
+    return std::sqrt(squares / count);
+}
+
 /* Where a program stops to become faster, among the sizes between those that were measured: where
  * that fits clearly better than one law for all of them. */
 int end_of(std::span<const Point> points, int size)
@@ -145,7 +168,9 @@ int end_of(std::span<const Point> points, int size)
         return 0;
     int first = points.front().size, last = points.back().size, end = 0;
     int step = std::max((last - first) / ENDS_MAX, 1);
-    double best = fit_law(points, size, 0).misfit - END_MISFIT;
+    double noise = noise_of(points) / SPEED_ERROR;
+    double best =
+        fit_law(points, size, 0).misfit - std::max(END_MISFIT_MIN, END_MISFIT * noise * noise);
     for (int candidate = first; candidate < last; candidate += step) {
         double misfit = fit_law(points, size, candidate).misfit;
         if (misfit < best) {
@@ -240,6 +265,10 @@ Scaling scaling_of(const Performance &known, int size)
     scaling.proven_least = points.front().size;
     scaling.proven_most = points.back().size;
     scaling.end = end_of(points, size);
+    double error = noise_of(points);
+    for (const Point &point : points)
+        if (point.size == size)
+            scaling.error_ppm = to_ppm(error / std::sqrt(static_cast<double>(point.intervals)));
     auto part_ppm = [&](bool more) {
         return to_ppm(fitted_part(side(points, size, more), size, scaling.end));
     };

@@ -27,8 +27,9 @@ constexpr int64_t NEAR_DOUBT_PPM = 200000;
  * moves by so much. */
 constexpr int64_t WORTH_PERCENT = 125;
 /* Of the sum of the logarithms of speed: an exchange between two jobs brings as much as one of them
- * 1 % faster. */
+ * 1 % faster, and so many times the error of the measured speeds. */
 constexpr double EXCHANGE_GAIN_MIN = 0.01;
+constexpr double EXCHANGE_ERRORS_MIN = 5;
 constexpr double GAIN_OF_NOTHING = 1e-12;
 constexpr int64_t STANDSTILL_PART =
     10; /* of the time since the last change, at most, for a reduction (K3) */
@@ -606,7 +607,8 @@ std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &g
     double loss_max = has_reached_end(gives.scaling) ? TRIAL_LOSS_FLAT_MAX : TRIAL_LOSS_MAX;
     std::optional<Given> best;
     /* Speeds are multiplied, as adding their logarithms took a twentieth of a simulation's time. */
-    double best_speeds = std::exp(EXCHANGE_GAIN_MIN);
+    double error = std::hypot(gives.scaling.error_ppm, gets.scaling.error_ppm) / double(PPM);
+    double best_speeds = std::exp(std::max(EXCHANGE_GAIN_MIN, EXCHANGE_ERRORS_MIN * error));
     for (int size = one_unit_less(from, gives.unit, present), grown = 0;
          size > 0 && TRIAL * size >= present && grown < most;
          size = one_unit_less(from, gives.unit, size)) {
