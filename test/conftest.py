@@ -72,6 +72,8 @@ def pytest_configure(config: Config) -> None:
     processes.become_reaper()
     if threading.current_thread() is threading.main_thread():  # a worker may be configured by another thread
         signal.signal(signal.SIGTERM, end_in_order)
+        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # started in the background of a shell: programs inherit it
+            signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[SKIPS] = ExpectedSkips.read(ROOT / "test" / "expected-skips")
     config.stash[FLAKES] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 
@@ -12,7 +13,8 @@ from support.folders import ROOT
 def collected(*options: str) -> list[str]:
     words = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "test/support/skips_test.py",
              "test/clauses", "test/pm/test_command_line.py", *options]  # fmt: skip
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     return [line for line in done.stdout.splitlines() if "::" in line]
 
 
