@@ -1,5 +1,5 @@
 /*
- * What it costs to look: mpiexec -n P session_looks
+ * The cost of queries of process sets: mpiexec -n P session_looks
  *
  * Prints {"what":NAME,"ns":[...]} for each kind of look, of each process the median over BATCHES batches: for changes
  * when there is none (rc_test, rc_get), for a text when there is none (bcast_pset_info), at one after the other of SETS

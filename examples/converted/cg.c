@@ -181,7 +181,7 @@ static int local_of(int number)
     return found >= global && found < global + rows ? (int) (found - global) : (int) (rows + (found - halo.global));
 }
 
-/* Which rows others need from here. */
+/* Processes exchange the rows that they need from each other. */
 static void exchange_needs(void)
 {
     int *receive_at = allocate(size, sizeof(int)), *send_at = allocate(size, sizeof(int));

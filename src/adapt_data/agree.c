@@ -143,7 +143,7 @@ static int64_t mix_pieces(int64_t hash, const struct adapt_distribution *distrib
     return hash;
 }
 
-/* Which arrays are moved, how many there are, and what each is: the same everywhere if that is. */
+/* A hash of the arrays to move: their number, range and kinds.  It is the same on all processes if these are. */
 static int64_t terms_of(const struct call *call)
 {
     int64_t hash = adapt_mix(adapt_mix(call->data ? call->data->count : 0, call->first), call->end);

@@ -218,8 +218,8 @@ static epop_outcome_t call_after(epop_world_t * world, const epop_window_t * win
     return value ? epop_function_failed(fault, window->pc, "after", value) : EPOP_GOES_ON;
 }
 
-/* The program's part, and commit.  What the window has allocated is free by then: leaving processes
- * end in commit (W5). */
+/* The program's part, and commit.  The window frees its memory before, as leaving processes end in
+ * commit (W5). */
 static epop_outcome_t move_and_commit(epop_world_t * world, epop_window_t * window,
                                       epop_fault_t * fault)
 {

@@ -51,8 +51,11 @@ Points points_of(const Performance &known, int present_size)
 {
     Points points;
     const std::string &key = phase_key(known);
+    auto is_measured = [&](const Interval &interval) {
+        return interval.probes > 0 && interval.ms > 0 && interval.key == key;
+    };
     for (const Interval &interval : known.history) {
-        if (interval.probes <= 0 || interval.ms <= 0 || interval.key != key)
+        if (!is_measured(interval))
             continue;
         Point &point = point_of(points, interval.size);
         Rounds of = rounds_of(interval);
@@ -63,7 +66,7 @@ Points points_of(const Performance &known, int present_size)
         point.mpi_us += static_cast<double>(interval.phase.mpi_us);
     }
     for (const Interval &interval : known.history) {
-        if (interval.probes <= 0 || interval.ms <= 0 || interval.key != key)
+        if (!is_measured(interval))
             continue;
         Point &point = point_of(points, interval.size);
         Rounds of = rounds_of(interval);
@@ -160,17 +163,17 @@ double noise_of(std::span<const Point> points)
     return std::sqrt(squares / count);
 }
 
-/* Where a program stops to become faster, among the sizes between those that were measured: where
- * that fits clearly better than one law for all of them. */
-int end_of(std::span<const Point> points, int size)
+/* The size at which a program stops to become faster, between the measured ones, if that fits
+ * clearly better than one law for all of them; 0: none.  `noise`: noise_of(points). */
+int end_of(std::span<const Point> points, int size, double noise)
 {
     if (points.size() < 2)
         return 0;
     int first = points.front().size, last = points.back().size, end = 0;
     int step = std::max((last - first) / ENDS_MAX, 1);
-    double noise = noise_of(points) / SPEED_ERROR;
+    double errors = noise / SPEED_ERROR;
     double best =
-        fit_law(points, size, 0).misfit - std::max(END_MISFIT_MIN, END_MISFIT * noise * noise);
+        fit_law(points, size, 0).misfit - std::max(END_MISFIT_MIN, END_MISFIT * errors * errors);
     for (int candidate = first; candidate < last; candidate += step) {
         double misfit = fit_law(points, size, candidate).misfit;
         if (misfit < best) {
@@ -264,11 +267,11 @@ Scaling scaling_of(const Performance &known, int size)
         return scaling;
     scaling.proven_least = points.front().size;
     scaling.proven_most = points.back().size;
-    scaling.end = end_of(points, size);
-    double error = noise_of(points);
+    double noise = noise_of(points);
+    scaling.end = end_of(points, size, noise);
     for (const Point &point : points)
         if (point.size == size)
-            scaling.error_ppm = to_ppm(error / std::sqrt(static_cast<double>(point.intervals)));
+            scaling.error_ppm = to_ppm(noise / std::sqrt(static_cast<double>(point.intervals)));
     auto part_ppm = [&](bool more) {
         return to_ppm(fitted_part(side(points, size, more), size, scaling.end));
     };
