@@ -225,18 +225,22 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
     goto fn_exit;
 }
 
-int MPIR_Session_pset_move_impl(MPIR_Session * session, const char *from, const char *to)
+/* The step manager is notified of a call about the set `name`, which is not a predefined one; `to`: its new name, or
+ * NULL. */
+static int notify_of_set(MPIR_Session * session, enum pmi_set_call kind, const char *name, const char *to,
+                         const char *refusal)
 {
     int mpi_errno = MPIR_Session_check(session);
     struct MPIR_Session_call call;
     struct MPIR_Session_set set;
 
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP1(MPIR_Session_find_predefined(from, &set), mpi_errno, MPI_ERR_ARG, "**psetcall",
-                         "**psetcall %s", "sets mpi://... cannot be moved");
-    MPIR_Session_call_begin(&call, PMI_SET_MOVE);
-    MPIR_Session_call_text(&call, from);
-    MPIR_Session_call_text(&call, to);
+    MPIR_ERR_CHKANDJUMP1(MPIR_Session_find_predefined(name, &set), mpi_errno, MPI_ERR_ARG, "**psetcall",
+                         "**psetcall %s", refusal);
+    MPIR_Session_call_begin(&call, kind);
+    MPIR_Session_call_text(&call, name);
+    if (to)
+        MPIR_Session_call_text(&call, to);
     mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -246,24 +250,14 @@ int MPIR_Session_pset_move_impl(MPIR_Session * session, const char *from, const 
     goto fn_exit;
 }
 
+int MPIR_Session_pset_move_impl(MPIR_Session * session, const char *from, const char *to)
+{
+    return notify_of_set(session, PMI_SET_MOVE, from, to, "sets mpi://... cannot be moved");
+}
+
 int MPIR_Session_pset_free_impl(MPIR_Session * session, const char *name)
 {
-    int mpi_errno = MPIR_Session_check(session);
-    struct MPIR_Session_call call;
-    struct MPIR_Session_set set;
-
-    MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP1(MPIR_Session_find_predefined(name, &set), mpi_errno, MPI_ERR_ARG, "**psetcall",
-                         "**psetcall %s", "sets mpi://... cannot be freed");
-    MPIR_Session_call_begin(&call, PMI_SET_FREE);
-    MPIR_Session_call_text(&call, name);
-    mpi_errno = MPIR_Session_call_notify(&call);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return notify_of_set(session, PMI_SET_FREE, name, NULL, "sets mpi://... cannot be freed");
 }
 
 /* ---- looking --------------------------------------------------------------------------------------------------- */
