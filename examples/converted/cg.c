@@ -19,6 +19,7 @@ enum { AROUND = 6, TAG = 3 };
 static int steps = 100, side = 30, every = 10, step;
 static double rho;              /* the same everywhere */
 static FILE *history;           /* of rank 0 */
+static MPIX_Adapt_data data;
 static int rank, size;
 
 /* ---- the mesh: input that every process can compute --------------------------------------------- */
@@ -343,36 +344,18 @@ static int owner(int64_t number, int new_size, void *state)
     return partition((int) number, new_size);
 }
 
-/* Columns have global numbers before they move. */
-static int globalize(const epop_window_t *window, void *state)
+static void register_state(void)
 {
-    (void) state;
-    for (int k = 0; window->old_rank >= 0 && k < first[rows]; k++)
-        column[k] = column[k] < rows ? global[column[k]] : halo.global[column[k] - rows];
-    return 0;
-}
-
-static int move_history(const epop_window_t *window, void *state)
-{
-    (void) state;
-    return MPIX_Adapt_file(window, 0, "cg.history", &history);
-}
-
-static MPIX_Adapt_data register_state(void)
-{
-    const MPIX_Column vectors[] = { {&x, MPI_DOUBLE}, {&r, MPI_DOUBLE}, {&p, MPI_DOUBLE} };
-    const MPIX_Column entries[] = { {&column, MPI_INT}, {&value, MPI_DOUBLE} };
-    const MPIX_Rows matrix = {.index = MPI_INT,.count = &rows,.global = &global,.first = &first,
-        .columns = 3,.column = vectors,.lists = 2,.list = entries
+    const MPIX_Column vectors[] = { MPIX_COLUMN(x), MPIX_COLUMN(r), MPIX_COLUMN(p) };
+    const MPIX_Column entries[] = { MPIX_COLUMN(column), MPIX_COLUMN(value) };
+    const MPIX_Rows matrix = {.index = MPI_INT,.count = &rows,.global = &global,.first = &first,.columns = 3,
+        .column = vectors,.lists = 2,.list = entries,.ghost_global = &halo.global
     };
-    MPIX_Adapt_data data;
 
     MPIX_Adapt_data_create(&data);
     MPIX_ADAPT_SHARE(data, step, steps, side, rho);
-    MPIX_Adapt_data_before(data, "columns", globalize, NULL);
     MPIX_Adapt_data_rows(data, "matrix", &matrix, owner, NULL);
-    MPIX_Adapt_data_call(data, "history", move_history, NULL);
-    return data;
+    MPIX_Adapt_data_file(data, "cg.history", &history);
 }
 
 static int set_up(int new_rank, int new_size, void *state)
@@ -394,7 +377,7 @@ int main(int argc, char **argv)
     MPI_Init_adapt(&argc, &argv, &status);
     steps = argc > 1 ? atoi(argv[1]) : steps;
     side = argc > 2 ? atoi(argv[2]) : side;
-    MPIX_Adapt_data data = register_state();
+    register_state();
     if (!MPIX_Adapt_enter(data, status, set_up, NULL)) {
         first_values();
         begin_solver();
@@ -407,7 +390,6 @@ int main(int argc, char **argv)
         MPIX_Adapt(data, set_up, NULL);
     }
     report();
-    MPIX_Adapt_data_free(&data);
     free_all();
     MPI_Finalize();
     return 0;

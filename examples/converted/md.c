@@ -32,6 +32,7 @@ static struct settings settings = {.steps = 100,.cells = 6,.atoms = 4,.every = 1
 static int step;
 static double timers[TIMERS];   /* parts of sums over all processes */
 static FILE *history;           /* of rank 0 */
+static MPIX_Adapt_data data;
 
 static void read_settings(int argc, char **argv)
 {
@@ -510,35 +511,16 @@ static int put(const void *const values[], void *state)
     return 0;
 }
 
-static int drop_copies(const epop_window_t *window, void *state)
-{
-    (void) state;
-    if (window->old_rank >= 0)
-        clear_halo();
-    return 0;
-}
-
-static int hand_over(const epop_window_t *window, void *state)
-{
-    (void) state;
-    return MPIX_Adapt_file(window, 0, "md.history", &history) || MPIX_Adapt_sums(window, TIMERS, timers);
-}
-
-static MPIX_Adapt_data register_state(void)
+static void register_state(void)
 {
     const MPIX_Cells cells = {.cells = &cell_count,.count = &count,.slots = SLOTS };
-    MPIX_Column columns[3] = { {&number, MPI_INT64_T}, {&place, MPI_DATATYPE_NULL}, {&speed, MPI_DATATYPE_NULL} };
-    MPIX_Adapt_data data;
+    const MPIX_Column columns[] = { MPIX_COLUMN(number), MPIX_COLUMN(place), MPIX_COLUMN(speed) };
 
-    MPI_Type_contiguous(3, MPI_DOUBLE, &columns[1].element);
-    columns[2].element = columns[1].element;
     MPIX_Adapt_data_create(&data);
     MPIX_ADAPT_SHARE(data, settings, step);
-    MPIX_Adapt_data_before(data, "copies", drop_copies, NULL);
     MPIX_Adapt_data_cells(data, "atoms", &cells, 3, columns, owner, put, NULL);
-    MPIX_Adapt_data_call(data, "history and timers", hand_over, NULL);
-    MPI_Type_free(&columns[1].element);
-    return data;
+    MPIX_Adapt_data_file(data, "md.history", &history);
+    MPIX_Adapt_data_sums(data, "timers", TIMERS, timers);
 }
 
 int main(int argc, char **argv)
@@ -547,7 +529,7 @@ int main(int argc, char **argv)
 
     MPI_Init_adapt(&argc, &argv, &status);
     read_settings(argc, argv);
-    MPIX_Adapt_data data = register_state();
+    register_state();
     if (!MPIX_Adapt_enter(data, status, set_up, NULL)) {
         fill();
         open_history();
@@ -557,11 +539,11 @@ int main(int argc, char **argv)
         advance();
         if (step % settings.every == 0)
             write_history();
+        clear_halo();
         if (MPIX_Adapt(data, set_up, NULL))
             compute_forces();
     }
     report();
-    MPIX_Adapt_data_free(&data);
     free_cells();
     MPI_Finalize();
     return 0;

@@ -427,24 +427,17 @@ end module output
 module adaptation
   use output
   use adapt_data
-  use, intrinsic :: iso_c_binding, only: c_int, c_ptr
   implicit none
   integer :: step = 0
   real(real64) :: cells(1) = 0                          ! computed by this process
 contains
 
-  integer(c_int) function boxes(of_rank, processes, most, found, state) bind(C)
-    integer(c_int), value :: of_rank, processes, most
-    type(adapt_box) :: found(most)
-    type(c_ptr), value :: state
-    integer :: t, low(2), high(2)
+  subroutine cells_of(tile, of_rank, processes, low, high)
+    integer, intent(in) :: tile, of_rank, processes
+    integer, intent(out) :: low(:), high(:)
 
-    do t = 1, min(most, settings%tiles)
-      call tile_cells(of_rank * settings%tiles + t, processes, low, high)
-      found(t) = adapt_box(low, high + 1)
-    end do
-    boxes = settings%tiles
-  end function boxes
+    call tile_cells(of_rank * settings%tiles + tile, processes, low, high)
+  end subroutine cells_of
 
   subroutine list_fields(fields, of_tiles)
     type(adapt_fields), intent(inout) :: fields
@@ -471,7 +464,7 @@ contains
     call adapt_new_tiles(fields)
     if (window%new_rank >= 0) call build_tiles(window%new_rank, window%new_size, built)
     if (window%new_rank >= 0) call list_fields(fields, built)
-    call adapt_move_fields(fields, window, boxes)
+    call adapt_move_tiles(fields, window, settings%tiles, cells_of)
     call move_alloc(built, tiles)
     call adapt_sums(window, cells)
     call adapt_file(window, 0, history)

@@ -356,6 +356,7 @@ module adapt_data
   public :: adapt_share, adapt_sums, adapt_file
   public :: adapt_world, adapt_in_window, adapt_enter, adapt_moves, adapt_after
   public :: adapt_fields, adapt_field, adapt_new_tiles, adapt_move_fields, adapt_share_all
+  public :: adapt_tile, adapt_move_tiles
 
   ! adapt_box(low, high): as many numbers in both as there are axes, one to three.
   interface adapt_box

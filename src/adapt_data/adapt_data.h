@@ -62,6 +62,10 @@ int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI
 int MPIX_Adapt_data_share(MPIX_Adapt_data data, const char *name, void *address, int64_t count,
                           MPI_Datatype element, int *array);
 
+/* A datatype of so many bytes, for columns of structs and of arrays: the library's, released in MPI_Finalize.
+ * MPI_DATATYPE_NULL: an error. */
+MPI_Datatype MPIX_Adapt_bytes(int64_t bytes);
+
 /* MPIX_ADAPT_SHARE(data, step, time, sums): shares up to 16 variables and arrays of fixed size in one line, under their
  * names, as bytes.  Not for pointers: those to common types do not compile; a struct with pointers does, but
  * joining processes get addresses of another process then. */

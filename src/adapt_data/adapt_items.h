@@ -26,6 +26,9 @@ typedef struct MPIX_Column {
     MPI_Datatype element;       /* its true bounds lie within its extent */
 } MPIX_Column;
 
+/* The column of a pointer to any type: MPIX_Column columns[] = { MPIX_COLUMN(position), MPIX_COLUMN(mass) }. */
+#define MPIX_COLUMN(pointer) {&(pointer), MPIX_Adapt_bytes((int64_t) sizeof(*(pointer)))}
+
 /* Items that have come: of column c they begin at columns[c].  They are gone afterwards.  Returns 0, or
  * anything else for an error. */
 typedef int MPIX_Append(int64_t count, const MPIX_Column columns[], void *state);
@@ -94,6 +97,8 @@ int MPIX_Adapt_data_cells(MPIX_Adapt_data data, const char *name, const MPIX_Cel
  * name for the successor, given by the process with the file.  MPI_ERR_IO: it cannot be closed or opened, on
  * all processes; MPI_ERR_ARG: several processes have one.  *file is NULL then where it is closed. */
 int MPIX_Adapt_file(const epop_window_t *window, int successor, const char *path, FILE **file);
+/* Registers a file for MPIX_Adapt_window, with new rank 0 as successor.  path is copied. */
+int MPIX_Adapt_data_file(MPIX_Adapt_data data, const char *path, FILE **file);
 
 /* ---- shared variables ------------------------------------------------------------------------- */
 
@@ -106,6 +111,8 @@ int MPIX_Adapt_share(const epop_window_t *window, void *address, int64_t bytes);
 /* values[count] are parts of sums over all processes (timers, counters).  The values of leaving processes
  * are added to new rank 0's; joining ones begin with 0: the sums stay what they were. */
 int MPIX_Adapt_sums(const epop_window_t *window, int count, double values[]);
+/* Registers such values for MPIX_Adapt_window. */
+int MPIX_Adapt_data_sums(MPIX_Adapt_data data, const char *name, int count, double values[]);
 
 #ifdef __cplusplus
 }

@@ -69,11 +69,14 @@ typedef struct MPIX_Rows {
     const MPIX_Column *column;  /* [columns] one element for each row; base: address of the array's pointer */
     const MPIX_Column *list;    /* [lists] one element for each entry */
     MPIX_Ghosts *ghosts;        /* NULL, or: list 0, of type index, has local numbers where *ghosts is not NULL */
+    void *ghost_global;         /* NULL, or, without ghosts: list 0 has the program's own local numbers, those of its
+                                 * ghosts follow its rows'; the address of the pointer to the ghosts' global numbers,
+                                 * of type index */
 } MPIX_Rows;
 
 /* Moves row i, with its entries, to the process of new rank destination[i] (a partitioner's vector).  Rows are in the
- * order of their global numbers afterwards.  With `ghosts` list 0 has global numbers afterwards and *ghosts is
- * freed: MPIX_Ghosts_create makes it anew in the new world.  Collective over all processes of the window. */
+ * order of their global numbers afterwards.  With `ghosts` or `ghost_global` list 0 has global numbers afterwards, and
+ * *ghosts is freed: MPIX_Ghosts_create makes it anew in the new world.  Collective over all processes of the window. */
 int MPIX_Adapt_rows_move(const epop_window_t *window, const MPIX_Rows *rows, const int destination[]);
 
 /* The new rank of a row.  Called for the rows of this process only. */

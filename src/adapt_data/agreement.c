@@ -6,6 +6,8 @@
 #include <string.h>
 #include "failure.h"
 
+static const char NOTHING_MOVED[] = "nothing has moved";
+
 #define MANY 512                /* numbers of a list that are compared at a time */
 
 /* ---- hashes ----------------------------------------------------------------------------------- */
@@ -103,9 +105,9 @@ static int refuse_calls(struct adapt_channel *channel, const struct adapt_propos
     else
         snprintf(text, sizeof(text), "%s", adapt_called(mine->function));
     int code = list_texts(channel, text, message, sizeof(message));
-    return code ? code : adapt_fail(MPI_ERR_ARG, "%s: processes are in different calls: %s; nothing has"
-                                    " moved.  All processes of a window, those that join too, make the"
-                                    " same calls in the same order", mine->function, message);
+    return code ? code : adapt_fail(MPI_ERR_ARG, "%s: processes are in different calls: %s; %s.  All"
+                                    " processes of a window, those that join too, make the same calls in the"
+                                    " same order", mine->function, message, NOTHING_MOVED);
 }
 
 /* Greater is worse: wrong use before lack of memory, then the lowest order, then the lowest process. */
@@ -131,8 +133,8 @@ static int refuse_worst(struct adapt_channel *channel, const struct adapt_propos
     int code = MPI_Bcast(text, AGREEMENT_TEXT, MPI_CHAR, process, channel->all);
     const char *role = role_of(channel, process, &number);
     return code ? code : adapt_fail(worst >> 48 == 2 ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
-                                    "%s: %s (%s %d); nothing has moved", mine->function, text, role,
-                                    number);
+                                    "%s: %s (%s %d); %s", mine->function, text, role, number,
+                                    mine->moved ? mine->moved : NOTHING_MOVED);
 }
 
 /* ---- the agreement ---------------------------------------------------------------------------- */

@@ -32,7 +32,9 @@ enum adapt_call_kind {
     ADAPT_CALL_FORTRAN_ARRAY,   /* bounds of an allocatable */
     ADAPT_CALL_FORTRAN_ITEMS,
     ADAPT_CALL_WINDOW,          /* MPIX_Adapt_window */
-    ADAPT_CALL_ROWS
+    ADAPT_CALL_ROWS,
+    ADAPT_CALL_FUNCTION,        /* MPIX_Adapt_data_call, MPIX_Adapt_data_before */
+    ADAPT_CALL_CLOSE            /* MPIX_Adapt_window_close */
 };
 
 /* Of this process. */
@@ -42,6 +44,7 @@ struct adapt_proposal {
     const char *object;         /* the array or field by its name; NULL: none */
     const char *error;          /* NULL: none */
     int error_class;
+    const char *moved;          /* what an error has for "nothing has moved"; NULL: that */
     int order;                  /* of several errors the lowest is reported */
     int64_t terms;              /* a hash */
     int64_t chunk;              /* bytes of a message */

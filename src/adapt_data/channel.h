@@ -25,6 +25,7 @@ struct adapt_debt {
 struct adapt_channel {
     MPI_Comm all;
     int old_size;               /* the first so many of its ranks are old */
+    bool is_closing;            /* all processes have called MPIX_Adapt_window_close */
 
     /* private */
     int tags;                   /* that have been given out */

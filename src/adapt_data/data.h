@@ -70,12 +70,16 @@ static inline bool adapt_array_is_meant(const struct MPIX_Adapt_data_s *data, in
 void *adapt_array_grow(const struct adapt_array *array, int64_t count);
 void adapt_array_release(const struct adapt_array *array, void *part);
 
+/* ---- registration.c ----------------------------------------------------------------------------- */
+
 /* Takes `part`, the first member of what its owner has allocated (NULL: no memory).  MPI_ERR_ARG, MPI_ERR_NO_MEM:
  * it is released. */
 int adapt_data_take(MPIX_Adapt_data data, struct adapt_part *part, const char *name,
                     const char *function);
 /* The arrays' datatypes, of a process that leaves: MPI ends before the program can free them. */
 void adapt_data_free_types(MPIX_Adapt_data data);
+/* Those of MPIX_Adapt_bytes, likewise. */
+void adapt_free_bytes_types(void);
 
 /* ---- agree.c: the collective first part of start ---------------------------------------------- */
 

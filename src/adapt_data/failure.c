@@ -11,6 +11,12 @@
 static char message[2048];
 static const char *called_as;   /* NULL: as C names it */
 static const char *misfit;
+static unsigned failures;
+
+unsigned adapt_failures(void)
+{
+    return failures;
+}
 
 const char *MPIX_Adapt_data_message(void)
 {
@@ -70,6 +76,7 @@ int adapt_fail(int error_class, const char *format, ...)
     char text[sizeof(message)];
     va_list arguments;
 
+    failures++;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);

@@ -15,6 +15,9 @@
  * error handler is one that ends the job, writes it to standard error and ends the job.  Returns the class. */
 int adapt_fail(int error_class, const char *format, ...) __attribute__ ((format(printf, 2, 3)));
 
+/* How many calls of it there were. */
+unsigned adapt_failures(void);
+
 /* Errors name the function `name` in place of the C function that the program has called, until it is NULL:
  * of other languages.  Returns the name until now. */
 const char *adapt_call_as(const char *name);

@@ -192,6 +192,14 @@ static int move(struct set *set, const epop_window_t *window, MPIX_Boxes *boxes,
     return code;
 }
 
+/* Of the fields that are listed; 3: there is none, or their rank is wrong. */
+int adapt_fortran_fields_axes(struct set **set)
+{
+    const int rank = *set && (*set)->count > 0 ? (*set)->fields[0].rank : 0;
+
+    return rank >= 1 && rank <= MPIX_BOX_AXES ? rank : MPIX_BOX_AXES;
+}
+
 /* Frees the set, also with an error. */
 int adapt_fortran_fields_move(struct set **set, const epop_window_t *window, MPIX_Boxes *boxes)
 {

@@ -63,6 +63,35 @@ static const char *check_lists(struct call *call, const void *first, const int d
     return NULL;
 }
 
+/* Local numbers in list 0 where the program numbers ghosts itself: they name a row, or a ghost. */
+static const char *check_local(const struct call *call)
+{
+    const void *entry = call->rows->lists > 0 ? *(void **) call->rows->list[0].base : NULL;
+    const bool has_ghosts = *(void **) call->rows->ghost_global;
+
+    if (call->entries > 0 && !entry)
+        return "there are entries, but list 0 of the rows is NULL";
+    for (int64_t k = 0; k < call->entries; k++) {
+        const int64_t local = adapt_get_index(entry, call->bytes, k);
+        if (local < 0 || (local >= call->count && !has_ghosts))
+            return "an entry of list 0 is no local number: it is negative, or names a ghost, but the array of"
+                " ghost_global is NULL";
+    }
+    return NULL;
+}
+
+static void make_global(const struct call *call)
+{
+    const void *own = *(void **) call->rows->global, *ghosts = *(void **) call->rows->ghost_global;
+    void *entry = *(void **) call->rows->list[0].base;
+
+    for (int64_t k = 0; k < call->entries; k++) {
+        const int64_t local = adapt_get_index(entry, call->bytes, k);
+        adapt_set_index(entry, call->bytes, k, local < call->count ? adapt_get_index(own, call->bytes, local) :
+                        adapt_get_index(ghosts, call->bytes, local - call->count));
+    }
+}
+
 static const char *check_call(struct call *call, const epop_window_t *window, const int destination[])
 {
     const MPIX_Rows *rows = call->rows;
@@ -75,8 +104,10 @@ static const char *check_call(struct call *call, const epop_window_t *window, co
         return "columns of the rows, or their lists or first, are NULL";
     if (!adapt_index_bytes(rows->index, &call->bytes))
         return "index of the rows is not MPI_INT or MPI_INT64_T";
-    if (rows->ghosts && rows->lists < 1)
+    if ((rows->ghosts || rows->ghost_global) && rows->lists < 1)
         return "rows with ghosts need a list of what they name";
+    if (rows->ghosts && rows->ghost_global)
+        return "ghosts are the library's or the program's: one of ghosts and ghost_global is NULL";
     call->count = window->old_rank < 0 ? 0 : *rows->count;
     if (call->count < 0 || (call->count > 0 && (!*(void **) rows->global || !destination)))
         return "the number of rows is negative, or their global numbers or destinations are NULL";
@@ -86,7 +117,9 @@ static const char *check_call(struct call *call, const epop_window_t *window, co
     call->length = adapt_room(call->count, sizeof(int64_t));
     if (!call->length)
         return ADAPT_NO_MEMORY;
-    return rows->lists > 0 && call->count > 0 ? check_lists(call, *(void **) rows->first, destination) : NULL;
+    const char *error = rows->lists > 0 && call->count > 0 ?
+        check_lists(call, *(void **) rows->first, destination) : NULL;
+    return !error && rows->ghost_global ? check_local(call) : error;
 }
 
 static int agree(const struct call *call, const epop_window_t *window, const char *error)
@@ -101,15 +134,16 @@ static int agree(const struct call *call, const epop_window_t *window, const cha
     char text[AGREEMENT_TEXT];
 
     if (!error)
-        mine.terms = adapt_mix(adapt_mix(adapt_mix(call->bytes, rows->columns), rows->lists), rows->ghosts != NULL);
+        mine.terms = adapt_mix(adapt_mix(adapt_mix(call->bytes, rows->columns), rows->lists),
+                               rows->ghosts ? 1 : rows->ghost_global ? 2 : 0);
     int code = adapt_channel_open(window, &channel);
     if (code)
         return adapt_channel_failed(code, function, error);
     code = adapt_agree_on_call(channel, &mine, &agreed);
     if (code || !agreed.terms_differ)
         return code;
-    snprintf(text, sizeof(text), "%d columns and %d lists, indices of %d bytes,", rows->columns, rows->lists,
-             call->bytes);
+    snprintf(text, sizeof(text), "%d columns and %d lists, indices of %d bytes, %s,", rows->columns, rows->lists,
+             call->bytes, rows->ghosts ? "ghosts" : rows->ghost_global ? "ghost_global" : "no ghosts");
     return adapt_refuse_difference(channel, function, "their rows", text);
 }
 
@@ -238,6 +272,8 @@ int MPIX_Adapt_rows_move(const epop_window_t *window, const MPIX_Rows *rows, con
         if (!code)
             code = MPIX_Ghosts_free(rows->ghosts);
     }
+    if (!code && rows->ghost_global && call.entries > 0)
+        make_global(&call);
     if (!code)
         code = move(&call, window, destination);
     (void) adapt_call_as(former);
@@ -302,7 +338,7 @@ int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows
         return adapt_fail(MPI_ERR_ARG, "%s: rows, owner, or what rows names is NULL", function);
     if (!adapt_index_bytes(rows->index, &bytes))
         return adapt_fail(MPI_ERR_ARG, "%s: index of the rows is not MPI_INT or MPI_INT64_T", function);
-    if (rows->ghosts && rows->lists < 1)
+    if ((rows->ghosts || rows->ghost_global) && rows->lists < 1)
         return adapt_fail(MPI_ERR_ARG, "%s: rows with ghosts need a list of what they name", function);
     const size_t columns = (size_t) rows->columns, lists = (size_t) rows->lists;
     struct registered *made = calloc(1, sizeof(*made) + (columns + lists) * sizeof(MPIX_Column));

@@ -12,7 +12,7 @@
 
 static const char FUNCTION[] = "MPIX_Adapt_window";
 
-/* ---- functions of the program ----------------------------------------------------------------- */
+/* ---- functions of the program: a failure on one process is one of all ------------------- */
 
 struct registered {
     struct adapt_part part;
@@ -23,8 +23,26 @@ struct registered {
 static int call_registered(struct adapt_part *part, const epop_window_t *window)
 {
     const struct registered *it = (struct registered *) part;
+    const bool is_before = part->kind == ADAPT_PART_BEFORE;
+    struct adapt_proposal mine = {.kind = ADAPT_CALL_FUNCTION,.function = FUNCTION,.object = part->name,
+        .error_class = MPI_ERR_OTHER,.moved = is_before ? NULL : "what is registered earlier has moved"
+    };
+    const unsigned failures = adapt_failures();
+    struct adapt_channel *channel;
+    struct adapt_agreed agreed;
+    char text[AGREEMENT_TEXT];
 
-    return it->call(window, it->state);
+    const int value = it->call(window, it->state);
+    if (value) {
+        mine.error = text;
+        snprintf(text, sizeof(text), "function '%s' has returned %d%s%.200s", part->name, value,
+                 adapt_failures() != failures ? ": " : "",
+                 adapt_failures() != failures ? MPIX_Adapt_data_message() : "");
+    }
+    int code = adapt_channel_open(window, &channel);
+    if (!code)
+        code = adapt_agree_on_call(channel, &mine, &agreed);
+    return value ? value : code;
 }
 
 static void release_registered(struct adapt_part *part)
@@ -125,8 +143,10 @@ static int open_and_move(MPIX_Adapt_data data, int status, epop_window_t *window
 
     if (!code)
         code = move_all(data, window);
-    if (!code && status == MPI_ADAPT_STATUS_LEAVING)
+    if (!code && status == MPI_ADAPT_STATUS_LEAVING) {
         adapt_data_free_types(data);
+        adapt_free_bytes_types();
+    }
     return code ? code : MPIX_Adapt_window_close(window, NULL);
 }
 

@@ -5,8 +5,10 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include "channel.h"
+#include "agreement.h"
 #include "failure.h"
+
+static const char CLOSE[] = "MPIX_Adapt_window_close";
 
 /* The role of this process, which follows from the communicators.  Joining processes are the last ranks of the
  * new world, in their order. */
@@ -188,11 +190,31 @@ int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all)
     return code || !all ? code : MPIX_Adapt_window_all(window, all);
 }
 
+/* All processes of the window close it, or the error states which calls they are in.  Once: a process whose commit
+ * has failed repeats it alone. */
+static int agree_to_close(const epop_window_t *window)
+{
+    const struct adapt_proposal mine = {.kind = ADAPT_CALL_CLOSE,.function = CLOSE,.object =
+            adapt_called(NULL) ? "the commit" : NULL
+    };
+    struct adapt_channel *channel;
+    struct adapt_agreed agreed;
+
+    int code = adapt_channel_open(window, &channel);
+    if (code || channel->is_closing)
+        return code;
+    code = adapt_agree_on_call(channel, &mine, &agreed);
+    channel->is_closing = !code;
+    return code;
+}
+
 int MPIX_Adapt_window_close(epop_window_t *window, MPI_Comm *all)
 {
     if (!window || !window->new_rank_of)
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_close: the window is not open");
-    int code = MPI_Comm_adapt_commit();
+        return adapt_fail(MPI_ERR_ARG, "%s: the window is not open", CLOSE);
+    int code = agree_to_close(window);
+    if (!code)
+        code = MPI_Comm_adapt_commit();
     if (code)
         return code;
     MPIX_Adapt_window_clear(window);

@@ -112,7 +112,7 @@ static void refuse_cells(int64_t theirs)
     cells = ours;
 }
 
-static void refuse_calls(const epop_window_t *window)
+static void refuse_calls(epop_window_t *window)
 {
     MPIX_Adapt_data other;
     double sums[2] = { 0, 0 };
@@ -124,6 +124,8 @@ static void refuse_calls(const epop_window_t *window)
             "MPIX_Adapt_items_move", "MPIX_Adapt_sums");
     REFUSED(differs ? MPIX_Adapt_file(window, 0, "x", &file) : move_boxes(0), "different calls",
             "MPIX_Adapt_file");
+    REFUSED(differs ? MPIX_Adapt_window_close(window, NULL) : move_boxes(0), "different calls",
+            "MPIX_Adapt_window_close", "MPIX_Adapt_boxes_move of 'u'");
     REFUSED(MPIX_Adapt_sums(window, 1 + differs, sums), "the number of sums", "1 on", "2 on");
     REFUSED(move_boxes(differs), "field 0", "ghost {1, 0, 0}", "ghost {0, 0, 0}");
     /* two sets, in another order */

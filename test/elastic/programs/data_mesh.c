@@ -1,8 +1,8 @@
 /*
  * An unstructured graph with an irregular partition that depends on the number of processes, moved in each window
  * with its lists and renumbered ghosts, and items in cells with gaps.  Each process also computes the whole problem
- * alone and compares.  --index 4: indices are int.  --local 0: the program makes
- * ghosts, and restores global numbers before the window.  SPEC-epop D4, V1.
+ * alone and compares.  --index 4: indices are int.  --local 0: the program makes ghosts, and restores global numbers
+ * before the window; 2: it does not, and has a list of its ghosts' numbers.  SPEC-epop D4, V1.
  */
 
 #include "elastic_test.h"
@@ -63,6 +63,7 @@ static int64_t rows;
 static void *global, *first, *column;   /* indices of `bytes` bytes */
 static double *x, *value;
 static MPIX_Ghosts ghosts;
+static void *ghost_global;      /* the program's own list, where is_local is 2 */
 static int bytes = 8, is_local = 1, windows, steps;
 static long long launched[2] = { 3, 5 };
 
@@ -249,7 +250,8 @@ static void register_all(void)
     const MPIX_Column of_row[] = { {&x, MPI_DOUBLE} };
     const MPIX_Column of_entry[] = { {&column, index_type()}, {&value, MPI_DOUBLE} };
     const MPIX_Rows matrix = {.index = index_type(),.count = &rows,.global = &global,.first = &first,
-        .columns = 1,.column = of_row,.lists = 2,.list = of_entry,.ghosts = is_local ? &ghosts : NULL
+        .columns = 1,.column = of_row,.lists = 2,.list = of_entry,.ghosts = is_local == 1 ? &ghosts : NULL,
+        .ghost_global = is_local == 2 ? &ghost_global : NULL
     };
     const MPIX_Cells in_cells = {.cells = &cells,.count = &in_cell,.slots = SLOTS };
     MPI_Datatype point;
@@ -276,7 +278,7 @@ static int after(int rank, int size, void *state)
 
 static void check_all(void)
 {
-    if (!is_local)
+    if (is_local != 1)
         make_ghosts();
     grow_x();
     check_rows();
@@ -288,10 +290,15 @@ static void check_all(void)
         step();
     check_rows();
     windows++;          /* shared: by then there has been another one */
-    if (!is_local) {
-        ET_MPI(MPIX_Ghosts_restore(ghosts, index_type(), get(first, rows), column));
-        ET_MPI(MPIX_Ghosts_free(&ghosts));
+    if (is_local == 2) {
+        ghost_global = realloc(ghost_global, (size_t) (ghosts->count + 1) * (size_t) bytes);
+        for (int64_t k = 0; k < ghosts->count; k++)
+            set(ghost_global, k, ghosts->global[k]);
     }
+    if (is_local == 0)
+        ET_MPI(MPIX_Ghosts_restore(ghosts, index_type(), get(first, rows), column));
+    if (is_local != 1)
+        ET_MPI(MPIX_Ghosts_free(&ghosts));
 }
 
 static void check_errors(void)
@@ -325,7 +332,7 @@ int main(int argc, char **argv)
         check_errors();
         make_rows();
         make_atoms();
-        if (is_local)
+        if (is_local == 1)
             make_ghosts();
     }
     check_all();
@@ -338,6 +345,7 @@ int main(int argc, char **argv)
     }
     ET_MPI(MPIX_Ghosts_free(&ghosts));
     ET_MPI(MPIX_Adapt_data_free(&data));
+    free(ghost_global);
     free(global);
     free(first);
     free(column);

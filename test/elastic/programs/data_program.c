@@ -9,6 +9,8 @@
 #include <adapt_boxes.h>
 #include <adapt_items.h>
 
+#define HISTORY "data_program.history"
+
 enum { CELLS = 307, EACH = 3, LISTED = 41 };
 
 struct item {
@@ -31,7 +33,8 @@ static double *weights;         /* side by side with items */
 static int64_t item_count;
 static struct listed *list;
 static double timers[1];        /* the sum over all ranks: the number of windows */
-static int windows, done;
+static int windows, done, calls, fails;
+static FILE *history;           /* of rank 0: a line for each window */
 
 /* ---- what is registered ----------------------------------------------------------------------- */
 
@@ -99,9 +102,10 @@ static int put_listed(const void *item, void *state)
     return 0;
 }
 
-static int move_timers(const epop_window_t *window, void *state)
+static int count_calls(const epop_window_t *window, void *state)
 {
-    return MPIX_Adapt_sums(window, 1, state);
+    (*(int *) state)++;
+    return fails && window->old_rank == 0 ? 7 : 0;
 }
 
 static void register_all(int differs)
@@ -111,12 +115,13 @@ static void register_all(int differs)
     const MPIX_Item_functions functions = { sizeof(int64_t), count_list, pack_listed, owner_of_listed,
         clear_list, put_listed, NULL
     };
-    MPI_Datatype type;
+    const MPIX_Column columns_of_items[] = { MPIX_COLUMN(items), {&weights, MPI_DOUBLE} };
 
-    ET_MPI(MPI_Type_contiguous(sizeof(struct item), MPI_BYTE, &type));
-    const MPIX_Column columns_of_items[] = { {&items, type}, {&weights, MPI_DOUBLE} };
+    ET_CHECK(MPIX_Adapt_bytes(sizeof(struct item)) == columns_of_items[0].element, "another datatype");
     ET_MPI(MPIX_Adapt_data_create(&data));
-    ET_MPI(MPIX_Adapt_data_call(data, "timers", move_timers, timers));
+    ET_MPI(MPIX_Adapt_data_call(data, "calls", count_calls, &calls));
+    ET_MPI(MPIX_Adapt_data_sums(data, "timers", 1, timers));
+    ET_MPI(MPIX_Adapt_data_file(data, HISTORY, &history));
     ET_MPI(MPIX_Adapt_data_items(data, "items", &item_count, 2, columns_of_items, owner_of_item, NULL));
     if (!differs)
         ET_MPI(MPIX_Adapt_data_container(data, "list", &functions));
@@ -125,7 +130,6 @@ static void register_all(int differs)
     ET_MPI(MPIX_Adapt_data_share(data, "rows", &rows, 1, MPI_INT64_T, NULL));
     ET_MPI(MPIX_Adapt_data_share(data, "columns", &columns, 1, MPI_INT64_T, NULL));
     ET_MPI(MPIX_Adapt_data_share(data, "windows", &windows, 1, MPI_INT, NULL));
-    ET_MPI(MPI_Type_free(&type));
 }
 
 /* ---- values ----------------------------------------------------------------------------------- */
@@ -203,6 +207,10 @@ static int after(int new_rank, int new_size, void *state)
     ET_CHECK(new_rank == et.rank && new_size == et.size, "%d of %d", new_rank, new_size);
     windows++;
     done++;
+    ET_CHECK(calls == done, "%d calls of the function", calls);
+    ET_CHECK(!history == (et.rank > 0), "a file of rank %d", et.rank);
+    if (history)
+        fprintf(history, "%d\n", windows);
     et.epoch = windows;
     each_value(0);
     check_items((int64_t) EACH * launched * (EACH * launched - 1) / 2);
@@ -234,6 +242,22 @@ static void check_grid(void)
     ET_CHECK(MPIX_Boxes_grid(0, 8, 0, NULL, &six) == -1, "3 x 2 of 8 processes");
 }
 
+/* A line for each window, also where its writer has left. */
+static void check_history(void)
+{
+    int line, lines = 0;
+
+    if (!history)
+        return;
+    fclose(history);
+    history = fopen(HISTORY, "r");
+    while (fscanf(history, "%d", &line) == 1)
+        ET_CHECK(line == ++lines, "line %d is %d", lines, line);
+    ET_CHECK(lines == windows, "%d lines after %d windows", lines, windows);
+    fclose(history);
+    remove(HISTORY);
+}
+
 int main(int argc, char **argv)
 {
     int launched, epochs;
@@ -243,6 +267,7 @@ int main(int argc, char **argv)
     launched = (int) et_number(argc, argv, "launched", 2);
     const int differs = (int) et_number(argc, argv, "differs", 0) && et.status == MPI_ADAPT_STATUS_JOINING;
     epochs = et.epochs;
+    fails = (int) et_number(argc, argv, "fails", 0);
     check_grid();
     register_all(differs);
     if (et.status == MPI_ADAPT_STATUS_JOINING) {
@@ -253,6 +278,7 @@ int main(int argc, char **argv)
         each_value(1);
         make_items();
         windows = 0;
+        history = et.rank == 0 ? fopen(HISTORY, "w") : NULL;
     }
     const double begin = et_seconds();
     while (windows < epochs) {
@@ -261,6 +287,7 @@ int main(int argc, char **argv)
         const int before = done, changed = MPIX_Adapt(data, after, &launched);
         ET_CHECK(changed == done - before, "MPIX_Adapt returned %d", changed);
     }
+    check_history();
     ET_MPI(MPIX_Adapt_data_free(&data));
     clear_list(NULL);
     free(u);
