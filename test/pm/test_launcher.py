@@ -689,10 +689,12 @@ def test_each_byte_of_the_secret_counts(bench: Bench) -> None:
     bench.extra["MPIEXEC_SECRET_FILE"] = str(secret)
     half = bytes.fromhex("0123456789abcdef" * 2)
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "slow1"]
-    job = bench.start(*launcher, "-n", 1, program=[bench.process, "mode=rigid"])
+    over = bench.folder / "over"
+    job = bench.start(*launcher, "-n", 1, program=["sh", "-c", f"until [ -e {over} ]; do sleep 0.05; done"])
     port = control_port(bench)
     for i in range(len(half)):
         expect_cut_off(port, bytes(4) + half[:i] + bytes([half[i] ^ 1]) + half[i + 1 :])
+    over.touch()
     expect_told_once(bench.finish(job))
 
 

@@ -1299,7 +1299,8 @@ def container_shared(run: TestRun) -> None:
     job = run.mpiexec(arguments=arguments, program=shutil.which("nsenter"))
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
     checks.pass_line(run, job, len(run.test.changes), 3)
-    holder.stop()
+    os.kill(int(pid), signal.SIGKILL)  # the first process of a pid namespace ignores other signals
+    holder.wait()
 
 
 @scenario

@@ -5,6 +5,8 @@
 
 #include "elastic_test.h"
 
+#define CONNECT_S 30
+
 static MPI_Comm mine;
 static int is_server, rank, size;
 static char name[MPI_MAX_PORT_NAME];
@@ -13,6 +15,20 @@ static int welcome(const void *key, int bytes, void *state)
 {
     ++*(int *) state;
     return bytes == 6 && !memcmp(key, "a\0cret", 6);
+}
+
+/* How long this process waits for a server that does not come, in seconds. */
+static void limit_waits(int seconds)
+{
+    MPI_T_cvar_handle handle;
+    int provided, index, count;
+
+    ET_MPI(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    ET_MPI(MPI_T_cvar_get_index("MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT", &index));
+    ET_MPI(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count));
+    ET_MPI(MPI_T_cvar_write(handle, &seconds));
+    ET_MPI(MPI_T_cvar_handle_free(&handle));
+    ET_MPI(MPI_T_finalize());
 }
 
 /* Both groups as they should be, and messages between all pairs; then the end of the connection. */
@@ -191,10 +207,12 @@ static void one_server(void)
         ET_ERROR(MPIX_Server_connect(mine, "one server", &inter), MPI_ERR_SERVICE, rank == 0 ? "another server" : NULL);
         ET_MPI(MPIX_Get_server_name("one server", other));
         ET_CHECK(strcmp(other, "one server"), "a name that another one has was given");
+        limit_waits(1);
         ET_ERROR(MPIX_Client_connect(mine, "nobody's", &inter), MPI_ERR_NAME, rank == 0 ? "nobody's" : NULL);
         ET_ERROR(MPIX_Client_connect(mine, "", &inter), MPI_ERR_ARG, NULL);
         ET_ERROR(MPIX_Client_connect(mine, "one\nserver", &inter), MPI_ERR_ARG, NULL);
         ET_ERROR(MPIX_Client_connect(mine, "localhost:1", &inter), MPI_ERR_PORT, NULL);
+        limit_waits(CONNECT_S);
     }
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     if (is_server)
@@ -219,7 +237,9 @@ static void wrong_arguments(void)
     long_name[sizeof(long_name) - 1] = '\0';
     ET_ERROR(MPIX_Client_connect(mine, long_name, &inter), MPI_ERR_ARG, NULL);
     long_name[200] = '\0';
+    limit_waits(1);
     ET_ERROR(MPIX_Client_connect(mine, long_name, &inter), MPI_ERR_NAME, NULL);
+    limit_waits(CONNECT_S);
     ET_ERROR(MPIX_Client_connect(mine, name, NULL), MPI_ERR_ARG, NULL);
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
