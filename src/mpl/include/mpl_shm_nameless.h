@@ -53,16 +53,31 @@ static inline int MPL_shm_open_identified(const char *path, unsigned long long d
 
 #ifdef MPL_USE_MMAP_SHM
 
-/* Whether the file system of a new segment has space for it.  Nothing is reserved, because pages belong to the
- * memory of the process that touches them first; without this the first touch would be SIGBUS. */
+/* Pages of segments on a file system that is not larger are reserved when a segment is made. */
+#define MPLI_SHM_RESERVED_MAX ((uintmax_t) 4 << 30)
+
+/* Whether the file system of a new segment has space for it; else the first touch of a page that is missing would be
+ * SIGBUS.  On a small one, as in a container, pages are reserved, so that segments cannot exceed it together.  On a
+ * large one they are not: pages belong to the memory (NUMA node) of the process that touches them first. */
 static inline int MPLI_shm_has_space(int fd, intptr_t bytes)
 {
     struct statvfs fs;
+    uintmax_t left, all;
+    int error = 0;
 
-    if (fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 || (uintmax_t) fs.f_bavail * fs.f_frsize >= (uintmax_t) bytes)
+    if (fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0)
+        return 1;
+    left = (uintmax_t) fs.f_bavail * fs.f_frsize;
+    all = (uintmax_t) fs.f_blocks * fs.f_frsize;
+    if (left >= (uintmax_t) bytes && all <= MPLI_SHM_RESERVED_MAX) {
+        do {
+            error = posix_fallocate(fd, 0, bytes);
+        } while (error == EINTR);
+    }
+    if (left >= (uintmax_t) bytes && error != ENOSPC)
         return 1;
     fprintf(stderr, "shared memory: a segment needs %jd KiB, and /dev/shm has %ju KiB left: enlarge it "
-            "(in a container: --shm-size)\n", (intmax_t) bytes / 1024, (uintmax_t) fs.f_bavail * fs.f_frsize / 1024);
+            "(in a container: --shm-size)\n", (intmax_t) bytes / 1024, left / 1024);
     return 0;
 }
 

@@ -15,6 +15,7 @@ struct call {
     const char *name;
     enum pointer pointer;
     int collective;
+    int nonblocking;
 };
 
 enum {
@@ -29,17 +30,17 @@ static const struct call calls[] = {
     {"read_at_all", EXPLICIT, 1},
     {"read_all", INDIVIDUAL, 1},
     {"read_ordered", SHARED, 1},
-    {"iread_at", EXPLICIT, 0},
-    {"iread", INDIVIDUAL, 0},
-    {"iread_shared", SHARED, 0},
-    {"iread_at_all", EXPLICIT, 1},
-    {"iread_all", INDIVIDUAL, 1},
+    {"iread_at", EXPLICIT, 0, 1},
+    {"iread", INDIVIDUAL, 0, 1},
+    {"iread_shared", SHARED, 0, 1},
+    {"iread_at_all", EXPLICIT, 1, 1},
+    {"iread_all", INDIVIDUAL, 1, 1},
     {"read_at_all_begin", EXPLICIT, 1},
     {"read_all_begin", INDIVIDUAL, 1},
     {"read_ordered_begin", SHARED, 1},
     {"read_at_c", EXPLICIT, 0},
     {"read_all_c", INDIVIDUAL, 1},
-    {"iread_at_all_c", EXPLICIT, 1},
+    {"iread_at_all_c", EXPLICIT, 1, 1},
 };
 
 /* A view of blocks of `block` elements, each `stride` elements after the one before, from `first`. */
@@ -165,8 +166,25 @@ static void read_some(int call, MPI_Offset offset, void *buf, int count, MPI_Dat
         default:
             ET_CHECK(0, "no call %d", call);
     }
-    if (request != MPI_REQUEST_NULL)
-        ET_MPI(MPI_Wait(&request, status));
+    if (request == MPI_REQUEST_NULL)
+        return;
+    /* the pointer has moved already, and the end of the operation does not move it again */
+    if (calls[call].pointer == INDIVIDUAL)
+        ET_MPI(MPI_File_seek(file, 1, MPI_SEEK_CUR));
+    ET_MPI(MPI_Wait(&request, status));
+    if (calls[call].pointer == INDIVIDUAL)
+        ET_MPI(MPI_File_seek(file, -1, MPI_SEEK_CUR));
+}
+
+/* Where the individual pointer is after a read from `index` on that got so many bytes: a nonblocking call moves
+ * it by all that was requested, since it cannot know what it will get. */
+static void check_pointer(int call, const struct view *view, int index, int bytes)
+{
+    MPI_Offset offset, expected = index + (calls[call].nonblocking ? ELEMENTS : bytes / 4);
+
+    ET_MPI(MPI_File_get_position(file, &offset));
+    ET_CHECK(offset == expected, "%s, %s view, from %d: the pointer is at %d, not at %d", calls[call].name, view->name,
+             index, (int) offset, (int) expected);
 }
 
 /* All processes read at once, or one after the other by a shared pointer that is not collective. */
@@ -185,9 +203,11 @@ static void read_once(int call, const struct view *view, int strided, int start)
         buf[i] = SPOILED;
     memset(&status, 0x55, sizeof(status));
     if (calls[call].pointer == SHARED) {
-        /* ROMIO moves the pointer while others still read */
-        MPI_Barrier(MPI_COMM_WORLD);
-        ET_MPI(MPI_File_seek_shared(file, start, MPI_SEEK_SET));
+        /* both move the pointer only when all have come: some may still read */
+        if (start == 0)
+            set_view(view);
+        else
+            ET_MPI(MPI_File_seek_shared(file, start, MPI_SEEK_SET));
         index += et.rank * ELEMENTS;
     }
     for (int turn = 0; turn < (in_turn ? et.size : 1); turn++) {
@@ -205,6 +225,8 @@ static void read_once(int call, const struct view *view, int strided, int start)
     ET_MPI(MPI_Get_count(&status, MPI_INT, &count));
     ints = bytes % 4 ? MPI_UNDEFINED : bytes / 4;
     ET_CHECK(count == ints, "%s: count is %d, not %d", calls[call].name, count, ints);
+    if (calls[call].pointer == INDIVIDUAL)
+        check_pointer(call, view, index, bytes);
     for (int i = 0; i < bytes / 4; i++)
         ET_CHECK(buf[step * i] == 1000 + position(view, index + i), "%s, %s view, %s buffer: element %d is %d, not %d",
                  calls[call].name, view->name, strided ? "strided" : "contiguous", i, buf[step * i],
@@ -212,6 +234,21 @@ static void read_once(int call, const struct view *view, int strided, int start)
     for (int i = 0; strided && i < ELEMENTS; i++)
         ET_CHECK(buf[2 * i + 1] == SPOILED, "%s: a gap of the buffer is written", calls[call].name);
     ET_MPI(MPI_Type_free(&vector));
+}
+
+/* The first process reads alone: the others take part with nothing. */
+static void read_nothing(const struct view *view)
+{
+    int buf[ELEMENTS], count;
+    MPI_Status status;
+
+    for (int call = 0; call < CALLS; call++) {
+        if (!calls[call].collective || calls[call].pointer == SHARED)
+            continue;
+        read_some(call, 0, buf, et.rank ? 0 : ELEMENTS, MPI_INT, &status);
+        ET_MPI(MPI_Get_elements(&status, MPI_BYTE, &count));
+        ET_CHECK(count == (et.rank ? 0 : expected_bytes(view, 0, ELEMENTS)), "%s: %d bytes", calls[call].name, count);
+    }
 }
 
 static void read_views(int only_shared, const struct view *views, int number)
@@ -222,6 +259,8 @@ static void read_views(int only_shared, const struct view *views, int number)
     for (int v = 0; v < number; v++) {
         ET_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, hints, &file));
         set_view(&views[v]);
+        if (!only_shared)
+            read_nothing(&views[v]);
         for (int call = 0; call < CALLS; call++)
             if ((calls[call].pointer == SHARED) == only_shared)
                 for (int strided = 0; strided < 2; strided++)

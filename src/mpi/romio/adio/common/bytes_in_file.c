@@ -61,6 +61,44 @@ MPI_Count ADIOI_Bytes_in_file(ADIO_File fd, int file_ptr_type, ADIO_Offset posit
     return MPL_MAX(MPL_MIN(view_bytes_before(fd, size) - start, bytes), 0);
 }
 
+/* The position in the file of the byte of the view before which `bytes` bytes of it lie. */
+static ADIO_Offset position_of_view_byte(ADIO_File fd, ADIO_Offset bytes)
+{
+    ADIOI_Flatlist_node *flat;
+    ADIO_Offset rest;
+    MPI_Count size;
+    MPI_Aint lb, extent;
+    int contiguous;
+
+    ADIOI_Datatype_iscontig(fd->filetype, &contiguous);
+    MPI_Type_size_x(fd->filetype, &size);
+    if (contiguous || size <= 0)
+        return fd->disp + bytes;
+
+    flat = ADIOI_Flatten_and_find(fd->filetype);
+    MPI_Type_get_extent(fd->filetype, &lb, &extent);
+    rest = bytes % size;
+    for (MPI_Count i = 0; i < flat->count; i++) {
+        if (rest < flat->blocklens[i])
+            return fd->disp + bytes / size * extent + flat->indices[i] + rest;
+        rest -= flat->blocklens[i];
+    }
+    return fd->fp_ind;
+}
+
+ADIO_Offset ADIOI_Pointer_after(ADIO_File fd, ADIO_Offset previous, MPI_Count bytes)
+{
+    return position_of_view_byte(fd, view_bytes_before(fd, previous) + bytes);
+}
+
+void ADIOI_Pointer_after_read(ADIO_File fd, ADIO_Offset previous, MPI_Count requested, ADIO_Status * status)
+{
+    MPI_Count bytes = ADIOI_Bytes_of_status(status);
+
+    if (bytes < requested)
+        fd->fp_ind = ADIOI_Pointer_after(fd, previous, bytes);
+}
+
 MPI_Count ADIOI_Bytes_of_status(ADIO_Status * status)
 {
     MPI_Count bytes = 0;
