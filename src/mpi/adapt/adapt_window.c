@@ -266,10 +266,9 @@ static int leave(void)
 
 /* Everybody is here, and nobody has requests pending; otherwise all learn of it, and the window stays
  * open (C6). */
-static int close_window(void)
+static int close_window(int pending)
 {
-    int mpi_errno = MPI_SUCCESS;
-    int pending = MPIR_Adapt_check_pending(), with_pending = 0;
+    int mpi_errno = MPI_SUCCESS, with_pending = 0;
 
     mpi_errno = MPID_Adapt_agree(pending ? my_index() + 1 : 0, &with_pending);
     if (mpi_errno)              /* the others wait for this process, or have not waited */
@@ -337,13 +336,15 @@ int MPIR_Comm_adapt_commit_impl(void)
     MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state != MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
                         "**adaptnowindow");
     MPL_wtime(&start);
-    if (MPIR_Adapt_ends_in_commit()) {
+    int pending = MPIR_Adapt_check_pending();
+    if (MPIR_Adapt_ends_in_commit() && !pending) {
         /* The first steps of MPI_Finalize, while the others may still wait for the callbacks' messages */
         mpi_errno = MPIR_Adapt_delete_self_attributes();
         MPIR_ERR_CHECK(mpi_errno);
+        pending = MPIR_Adapt_check_pending();
     }
     MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_COMMIT);
-    mpi_errno = close_window();
+    mpi_errno = close_window(pending);
     if (mpi_errno)
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_WINDOW);
     MPIR_ERR_CHECK(mpi_errno);

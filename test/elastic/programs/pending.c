@@ -1,7 +1,8 @@
 /*
  * C6: a request still pending on the old world at commit is reported, not a hang.  --how states which
  * and what then:
- *   return  receives are pending on all; commit returns the error; without them it succeeds
+ *   return  receives are pending on all; commit returns the error; without them it succeeds.  A leaving
+ *           process has its attributes of MPI_COMM_SELF until then
  *   one     only rank 0 has one; all are notified, and a second commit succeeds
  *   fatal   under the default error handler the job ends with the report
  *   file    only rank 0 has one, of a file: reading from a named pipe
@@ -19,14 +20,38 @@ static void return_errors(MPI_Errhandler handler)
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, handler));
 }
 
+static int deleted;
+
+static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void) comm, (void) key, (void) value, (void) extra;
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+static void check_deleted(void)
+{
+    if (et.status == MPI_ADAPT_STATUS_LEAVING && deleted != 1) {
+        fprintf(stderr, "FAIL %d callbacks on a leaving process\n", deleted);
+        _Exit(ET_FAILED);
+    }
+}
+
 static void pend_and_return(void)
 {
-    int got;
+    int got, key;
     MPI_Request request;
 
+    ET_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &key, NULL));
+    ET_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL));
     return_errors(MPI_ERRORS_RETURN);
     ET_MPI(MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 61, MPI_COMM_WORLD, &request));
     ET_ERROR(MPI_Comm_adapt_commit(), MPI_ERR_LASTCODE, "pending");
+    ET_CHECK(deleted == 0, "%d callbacks in a refused commit", deleted);
+    if (et.status != MPI_ADAPT_STATUS_LEAVING)
+        ET_MPI(MPI_Comm_delete_attr(MPI_COMM_SELF, key));
+    ET_MPI(MPI_Comm_free_keyval(&key));
+    deleted = 0;
     ET_MPI(MPI_Cancel(&request));
     ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     return_errors(MPI_ERRORS_ARE_FATAL);
@@ -160,6 +185,8 @@ int main(int argc, char **argv)
     et.window = strcmp(how, "return") == 0 ? pend_and_return :
         strcmp(how, "one") == 0 ? pend_on_one :
         strcmp(how, "file") == 0 ? pend_on_file : strcmp(how, "coll") == 0 ? pend_collective : pend;
+    if (strcmp(how, "return") == 0)
+        atexit(check_deleted);
     if (strcmp(how, "file") == 0)
         et.after = after_file;
     return et_run();
