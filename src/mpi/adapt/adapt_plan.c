@@ -90,6 +90,9 @@ int MPIR_Adapt_map_plan(unsigned epoch, const struct pmi_adapt_plan **plan, uint
                          "**adaptplan %d %d", (int) epoch, errno);
     MPIR_ERR_CHKANDJUMP1(!pmi_adapt_plan_holds(mapped.base, mapped.bytes) || !names_this_process(mapped.base),
                          mpi_errno, MPI_ERR_OTHER, "**adaptplanwrong", "**adaptplanwrong %d", (int) epoch);
+    /* the plan names hosts, and a host is one node after a commit */
+    MPIR_ERR_CHKANDJUMP(MPIR_CVAR_NUM_CLIQUES > 1 || MPIR_CVAR_ODD_EVEN_CLIQUES, mpi_errno, MPI_ERR_OTHER,
+                        "**adaptcliques");
     *plan = mapped.base;
 
   fn_exit:

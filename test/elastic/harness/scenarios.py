@@ -1323,6 +1323,17 @@ def container_each(run: TestRun) -> None:
 
 
 @scenario
+def cliques(run: TestRun) -> None:
+    """A host that is split into several nodes, for debugging: an adaptation is withdrawn, with its reason."""
+    job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
+    reason = run.await_event("withdrawn")["reason"]
+    run.check("Unset MPIR_CVAR_NUM_CLIQUES" in reason, f"the reason is: {reason}")
+    (run.work / "stop").touch()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, 0, run.test.processes)
+
+
+@scenario
 def foreign_descriptor(run: TestRun) -> None:
     """P7: what is not the shared memory that was named is left alone."""
     victim, content = run.work / "victim", bytes(range(256)) * 64
