@@ -86,6 +86,61 @@ def files_and_variables_have_slurms_names(bench: Bench) -> None:
     expect(mine not in Path(daemon.folder / "plain").read_text(), "variables that nobody has requested")
 
 
+def arrays_are_jobs_that_have_one_name(bench: Bench) -> None:
+    daemon = bench.start()
+    script = "#!/bin/sh\nenv | grep _ARRAY_ | sort\n[ $SLURM_ARRAY_TASK_ID = 0 ] || sleep 1000\n"
+    first = daemon.submit("array", script=script, slurm_environment=True, array="0,4-8:2%2", output="out-%A_%a-%j", name="sweep")
+    tasks = [daemon.wait_end(first)] + [daemon.job(first + i) for i in range(1, 4)]
+    expect([task["array"]["index"] for task in tasks] == [0, 4, 6, 8], f"tasks: {[task['array'] for task in tasks]}")
+    expect(sum(task["state"] in ("STARTING", "RUNNING") for task in tasks) <= 2, f"above the limit: {[task['state'] for task in tasks]}")
+    last = daemon.get(f"/v1/jobs/{first}_8").body["job"]
+    expect(last["id"] == first + 3 and last["state"] == "PENDING" and "limit of its array" in last["reason"], f"the last: {last}")
+    expect(daemon.get(f"/v1/jobs/{first}_5").status == 404, "a task that is not there")
+    lines = (daemon.folder / f"out-{first}_0-{first}").read_text().splitlines()
+    wanted = {"JOB_ID": first, "TASK_ID": 0, "TASK_COUNT": 4, "TASK_MIN": 0, "TASK_MAX": 8, "TASK_STEP": 1}
+    expect(lines == sorted(f"{who}_ARRAY_{name}={value}" for who in ("ELASTIC", "SLURM") for name, value in wanted.items()), f"{lines}")
+    after = daemon.submit("true", after_any=[first])
+    well = daemon.submit("true", after_ok=[first])
+    one = daemon.submit("true", after_ok=[f"{first}_0"])
+    daemon.wait_end(one)
+    # Beyond a restart it is the same, and each task finds what it is to run.
+    daemon.kill()
+    daemon.start()
+    reply = daemon.post(f"/v1/jobs/{first}_[6-8]/cancel")
+    expect(reply.status == 200, f"cancel of a range: {reply.body}")
+    expect([daemon.wait_end(first + i)["state"] for i in (2, 3)] == ["CANCELLED"] * 2, "a range is cancelled")
+    expect(daemon.job(first + 1)["state"] != "CANCELLED", "more than the range is cancelled")
+    expect(daemon.post(f"/v1/jobs/{first}/cancel").status == 200 and daemon.wait_end(first + 1)["state"] == "CANCELLED", "the rest")
+    expect(daemon.post(f"/v1/jobs/{first}/cancel").status == 409, "an array that has ended is cancelled")
+    expect(daemon.wait_end(after)["state"] == "DONE" and daemon.wait_end(well)["state"] == "CANCELLED", "who waits for the array")
+
+
+def memory_is_counted_in_cores(bench: Bench) -> None:
+    daemon = bench.start(config="[job]\ncounted_memory_per_core = 1000\n")  # four nodes of four cores
+    for fields, cores in (
+        ({"memory_per_core_mib": 1000}, 1), ({"memory_per_core_mib": 1001}, 2), ({"memory_per_core_mib": 1500, "cores_per_process": 2}, 3),
+        ({"memory_per_node_mib": 3500}, 4), ({"memory_per_node_mib": 3500, "min": 4, "processes_per_node": 2}, 2),
+        ({"memory_per_node_mib": 4000, "nodes": 1}, 1),
+    ):  # fmt: skip
+        job = daemon.job(daemon.submit("true", held=True, **fields))
+        expect(job["cores_per_process"] == cores, f"{fields}: {job['cores_per_process']} cores, wanted {cores}")
+    for fields in ({"memory_per_node_mib": 4001}, {"memory_per_core_mib": 4001}, {"memory_per_node_mib": 2000, "min": 2}):
+        reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", **fields))
+        expect(reply.status == 400, f"{fields}: {reply.status} {reply.body}")
+    # Two processes of 2000 MiB have a node of 4000 MiB for themselves.
+    both = [daemon.submit("sleep", "1000", memory_per_core_mib=2000, min=8), daemon.submit("sleep", "1000")]
+    daemon.wait_state(both[0], "RUNNING")
+    expect(daemon.job(both[1])["state"] == "PENDING", "memory is given twice")
+    for number in both:
+        daemon.post(f"/v1/jobs/{number}/cancel")
+    for number in both:
+        daemon.wait_end(number)
+    other = bench.start(name="two")
+    reply = other.ask("POST", "/v1/jobs", other.spec("true", held=True, memory_per_core_mib=4000))
+    expect(reply.status == 201 and "not counted here" in reply.body["notes"][0], f"{reply.body}")
+    expect(other.ask("POST", "/v1/jobs", other.spec("true", held=True)).body["notes"] == [], "a note about nothing")
+
+
 def refusals_name_limit_and_end(bench: Bench) -> None:
     daemon = bench.start(config="[limits]\njobs_per_user = 2\n")
     number = daemon.submit("true")
@@ -128,6 +183,7 @@ def pages_say_where_the_next_begins(bench: Bench) -> None:
 
 TESTS = [
     nodes_and_processes_per_node_agree, no_time_limit_over_a_default, signals_have_several_names,
-    files_and_variables_have_slurms_names, refusals_name_limit_and_end, metrics_have_all_digits,
+    files_and_variables_have_slurms_names, arrays_are_jobs_that_have_one_name,
+    memory_is_counted_in_cores, refusals_name_limit_and_end, metrics_have_all_digits,
     pages_say_where_the_next_begins,
 ]  # fmt: skip

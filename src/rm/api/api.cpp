@@ -12,6 +12,7 @@
 #include "api/web_files.h"
 #include "base/log.h"
 #include "base/signal_names.h"
+#include "stepmgr/common/change.h"
 
 namespace elastic::rm {
 
@@ -55,6 +56,15 @@ bool fits(const char *pattern, const std::string &path, std::string &argument)
             return false;
     }
     return true;
+}
+
+/* "3_7" is 3 and "7"; of anything else the second is empty. */
+std::pair<JobId, std::string> parse_tasks(const std::string &text)
+{
+    size_t mark = text.find('_');
+    if (mark == text.npos)
+        return {0, ""};
+    return {parse_id(text.substr(0, mark)), text.substr(mark + 1)};
 }
 
 /* How the core's refusals look from outside. */
@@ -108,6 +118,7 @@ const std::vector<Api::Route> &Api::routes()
         {"GET", "/v1/jobs/*/loops", &Api::get_loops, false},
         {"GET", "/v1/jobs/*/records", &Api::get_job_records, false},
         {"POST", "/v1/jobs/*/cancel", &Api::cancel, false},
+        {"POST", "/v1/jobs/*/requeue", &Api::requeue, false},
         {"POST", "/v1/jobs/*/hold", &Api::hold, false},
         {"POST", "/v1/jobs/*/release", &Api::release, false},
         {"POST", "/v1/jobs/*/resize", &Api::resize, false},
@@ -349,7 +360,45 @@ bool Api::may_change(const Caller &caller, uint32_t uid) const
 
 Job Api::job_of(const Call &call, bool to_change)
 {
-    return job_of(call.caller, parse_id(call.argument), call.argument, to_change);
+    return job_of(call.caller, find_id(call), call.argument, to_change);
+}
+
+/* Of "3", or of "3_7": the task with the index 7 of array 3.  0: there is none. */
+JobId Api::find_id(const Call &call)
+{
+    auto [array, tasks] = parse_tasks(call.argument);
+    if (tasks.empty())
+        return parse_id(call.argument);
+    auto index = parse_number(tasks, 0, ARRAY_INDEX_MAX);
+    if (!array || !index)
+        return 0;
+    Job first = job_of(call.caller, array, call.argument, false);
+    auto indices = parse_array(first.spec.array);
+    auto position =
+        indices ? indices.value().position(static_cast<int>(*index)) : std::optional<size_t>();
+    return position && first.task && first.task->array == array ? array + *position : 0;
+}
+
+/* A change of one job, or of tasks of an array: "3" is the whole array 3, "3_[1-5]" are some. */
+JobRequest Api::request_of_jobs(Call &call)
+{
+    auto [array, tasks] = parse_tasks(call.argument);
+    bool is_range = tasks.starts_with("[") && tasks.ends_with("]");
+    if (!is_range && !tasks.empty())
+        return {daemon_.next_request_id(), job_of(call, true).id};
+    Job first = job_of(call.caller, tasks.empty() ? parse_id(call.argument) : array, call.argument,
+                       true);
+    JobRequest request{daemon_.next_request_id(), first.id};
+    bool is_array = first.task && first.task->array == first.id && daemon_.state().array(first.id);
+    if (is_range && !is_array)
+        throw ApiError{409, "state",
+                       "job " + std::to_string(first.id) +
+                           " is no array of which a task waits or runs"};
+    if (is_array)
+        request.tasks = is_range ? tasks.substr(1, tasks.size() - 2) : ALL_TASKS;
+    if (is_range && request.tasks.empty())
+        throw ApiError{400, "field", "give indices of tasks, such as 3_[1-5]"};
+    return request;
 }
 
 Job Api::job_of(const Caller &caller, JobId id, const std::string &name, bool to_change)
@@ -402,7 +451,8 @@ void Api::ask_core(Call &call, EventContent content, std::function<void(const An
                     });
 }
 
-void Api::submitted(const Responder &responder, const Answer *answer, bool is_new)
+void Api::submitted(const Responder &responder, const Answer *answer, bool is_new,
+                    const std::vector<std::string> &notes)
 {
     const Job *job = answer ? daemon_.state().job(answer->job) : nullptr;
     if (!answer)
@@ -410,14 +460,14 @@ void Api::submitted(const Responder &responder, const Answer *answer, bool is_ne
     else if (answer->code != AnswerCode::OK || !job)
         respond_error(responder, error_of(*answer));
     else
-        respond_json(responder, {{"job", job_json(*job)}}, is_new ? 201 : 200);
+        respond_json(responder, {{"job", job_json(*job)}, {"notes", notes}}, is_new ? 201 : 200);
 }
 
-void Api::change_job(Call &call, EventContent content, JobId id)
+void Api::change_job(Call &call, EventContent content, JobId id, bool is_array)
 {
     /* It is known without the core, which would store what is asked for. */
     const Job *known = daemon_.state().job(id);
-    if (!known || is_end(known->state))
+    if (!is_array && (!known || is_end(known->state)))
         throw ApiError{409, "state", how_it_ended(known ? *known : job_of(call, true))};
     ask_core(call, std::move(content), [this, responder = call.responder, id](const Answer &) {
         const Job *job = daemon_.state().job(id);
@@ -425,28 +475,54 @@ void Api::change_job(Call &call, EventContent content, JobId id)
     });
 }
 
+std::vector<const Job *> Api::jobs_of(const JobRequest &request) const
+{
+    const State &state = daemon_.state();
+    std::vector<const Job *> jobs;
+    const JobArray *array = request.tasks.empty() ? nullptr : state.array(request.job);
+    bool all = !array || request.tasks == ALL_TASKS;
+    auto chosen = all ? ArrayIndices() : parse_array(request.tasks);
+    JobId end = request.job + static_cast<JobId>(array ? array->tasks : 1);
+    for (JobId id = request.job; chosen && id < end; id++) {
+        const Job *job = state.job(id);
+        bool is_meant = job &&
+            (all || chosen.value().position(job->task->index).has_value());
+        if (is_meant)
+            jobs.push_back(job);
+    }
+    return jobs;
+}
+
 void Api::cancel(Call &call)
 {
     BodyReader body(call.request.body);
     std::string reason = body.text("reason", TEXT_MAX);
     body.finish();
-    JobId id = job_of(call, true).id;
-    log_line(LogLevel::INFO, "cancel", {{"job", id}, {"by", call.caller.name}, {"reason", reason}});
-    change_job(call, Cancel{{daemon_.next_request_id(), id}}, id);
+    JobRequest jobs = request_of_jobs(call);
+    log_line(LogLevel::INFO, "cancel",
+             {{"job", call.argument}, {"by", call.caller.name}, {"reason", reason}});
+    change_job(call, Cancel{jobs}, jobs.job, !jobs.tasks.empty());
+}
+
+void Api::requeue(Call &call)
+{
+    BodyReader(call.request.body).finish();
+    JobRequest jobs = request_of_jobs(call);
+    change_job(call, Requeue{jobs, call.caller.name}, jobs.job, !jobs.tasks.empty());
 }
 
 void Api::hold(Call &call)
 {
     BodyReader(call.request.body).finish();
-    JobId id = job_of(call, true).id;
-    change_job(call, Hold{{daemon_.next_request_id(), id}, call.caller.administrator}, id);
+    JobRequest jobs = request_of_jobs(call);
+    change_job(call, Hold{jobs, call.caller.administrator}, jobs.job, !jobs.tasks.empty());
 }
 
 void Api::release(Call &call)
 {
     BodyReader(call.request.body).finish();
-    JobId id = job_of(call, true).id;
-    change_job(call, Release{{daemon_.next_request_id(), id}, call.caller.administrator}, id);
+    JobRequest jobs = request_of_jobs(call);
+    change_job(call, Release{jobs, call.caller.administrator}, jobs.job, !jobs.tasks.empty());
 }
 
 void Api::resize(Call &call)
@@ -492,9 +568,12 @@ void Api::signal(Call &call)
     if (!number)
         body.fail("signal", "must be one of " + known_signals());
     body.finish();
-    Job job = job_of(call, true);
-    bool runs = is_placed(job.state) && job.step > 0 &&
-        daemon_.steps().signal(job.id, job.step, number);
+    JobRequest jobs = request_of_jobs(call);
+    Job job = job_of(call.caller, jobs.job, call.argument, true);
+    bool runs = false;
+    for (const Job *each : jobs_of(jobs))
+        runs |= is_placed(each->state) && each->step > 0 &&
+            daemon_.steps().signal(each->id, each->step, number);
     if (!runs)
         throw ApiError{409, "state",
                        "job " + std::to_string(job.id) + " is " + to_string(job.state) +

@@ -104,6 +104,7 @@ class Api {
     void get_report(Call &call);
     void submit(Call &call);
     void cancel(Call &call);
+    void requeue(Call &call);
     void hold(Call &call);
     void release(Call &call);
     void resize(Call &call);
@@ -121,6 +122,9 @@ class Api {
     bool may_change(const Caller &caller, uint32_t uid) const;
     /* Of one that the caller may see, or an error; ended ones are taken from the store. */
     Job job_of(const Call &call, bool to_change);
+    JobId find_id(const Call &call);
+    JobRequest request_of_jobs(Call &call);
+    std::vector<const Job *> jobs_of(const JobRequest &request) const;
     Job job_of(const Caller &caller, JobId id, const std::string &name, bool to_change);
     /* Of those of the caller, who has published the name that is asked for; else nullptr, */
     const Job *living_owner_of_name(const Call &call);
@@ -174,14 +178,16 @@ class Api {
     void wait_for_records(const std::shared_ptr<RecordsWanted> &wanted);
     void read_records(const std::shared_ptr<RecordsWanted> &wanted);
     void ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
-    void change_job(Call &call, EventContent content, JobId job);
+    void change_job(Call &call, EventContent content, JobId job, bool is_array = false);
     void change_name(Call &call, EventContent content, JobId job);
-    JobSpec read_spec(const Call &call, Launch &launch, std::string &script, std::string &key);
+    JobSpec read_spec(const Call &call, Launch &launch, std::string &script, std::string &key,
+                      std::vector<std::string> &notes);
     int64_t read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_none) const;
     int read_priority(BodyReader &body, const Caller &caller) const;
-    void check_room(uint32_t uid, size_t bytes) const;
+    void check_room(uint32_t uid, size_t bytes, int64_t tasks) const;
     void check_bytes(uint32_t uid, size_t bytes) const;
-    void submitted(const Responder &responder, const Answer *answer, bool is_new);
+    void submitted(const Responder &responder, const Answer *answer, bool is_new,
+                   const std::vector<std::string> &notes);
 
     Daemon &daemon_;
     RateLimit rate_;

@@ -62,6 +62,21 @@ Json adaptation_of(const Job &job)
             {"since_ms", a.asked_ms}, {"overdue", a.overdue}};
 }
 
+/* Of a task; how many of its array's have started, ended and so on, while that is known. */
+Json array_of(const Job &job, const State &state)
+{
+    if (!job.task)
+        return nullptr;
+    Json json = {{"job", job.task->array}, {"index", job.task->index}, {"indices", job.spec.array}};
+    const JobArray *array = state.array(job.task->array);
+    json["tasks"] = array ? Json(array->tasks) : Json();
+    json["started"] = array ? Json(array->started) : Json();
+    json["ended"] = array ? Json(array->ended) : Json();
+    json["failed"] = array ? Json(array->failed) : Json();
+    json["cancelled"] = array ? Json(array->cancelled) : Json();
+    return json;
+}
+
 Json last_change_of(const Job &job)
 {
     if (!job.last_change)
@@ -164,7 +179,8 @@ void add_launch(Json &json, const Launch &launch, const Job &job)
     /* They are named when it starts. */
     LaunchPaths paths = paths_of(
         launch,
-        {job.id, job.started_name.empty() ? job.spec.name : job.started_name, job.spec.user});
+        names_of_paths(
+            job, job.started_name.empty() ? job.spec.name : job.started_name));
     if (launch.warn_signal)
         json["limit_signal"] = {
             {"signal", signal_name(launch.warn_signal)}, {"before_ms", launch.warn_before_ms}};
@@ -244,6 +260,7 @@ Json Api::job_json(const Job &job, const Json *ran)
         {"held", job.held},
         {"begin_ms", job.spec.begin_ms ? Json(daemon_.shown_ms(job.spec.begin_ms)) : Json()},
         {"waits_for", write(job.waits_for)},
+        {"array", array_of(job, daemon_.state())},
         {"limit_signal", nullptr},
         {"submit_ms", time_or_null(daemon_.shown_ms(job.submitted_ms))},
         {"start_ms", time_or_null(daemon_.shown_ms(job.started_ms))},

@@ -51,10 +51,61 @@ void put_on_nodes(const BodyReader &body, JobSpec &spec, int nodes)
                            " nodes, or a multiple of " + std::to_string(nodes) + " processes");
 }
 
-void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node)
+/* Memory is counted in cores, each of which stands for so much of it. */
+struct MemoryRequest {
+    int64_t per_core_mib = 0, per_node_mib = 0; /* 0: none */
+    int64_t core_mib = 0;       /* what a core stands for; 0: memory is not counted */
+};
+
+MemoryRequest read_memory(BodyReader &body, const Settings &settings)
+{
+    constexpr int64_t MEMORY_MAX_MIB = int64_t{1} << 30;
+    MemoryRequest memory;
+    memory.per_core_mib = body.number("memory_per_core_mib", 1, MEMORY_MAX_MIB, 0);
+    memory.per_node_mib = body.number("memory_per_node_mib", 1, MEMORY_MAX_MIB, 0);
+    memory.core_mib = settings.counted_memory_per_core_mib
+        ? settings.counted_memory_per_core_mib
+        : settings.memory_per_core_mib;
+    return memory;
+}
+
+/* As many cores as stand for the memory of a process. */
+void book_memory(const BodyReader &body, JobSpec &spec, const char *field, int64_t mib,
+                 const MemoryRequest &memory)
+{
+    if (mib == 0 || memory.core_mib == 0)
+        return;
+    int64_t cores = (mib + memory.core_mib - 1) / memory.core_mib;
+    if (cores > CORES_MAX)
+        body.fail(field, "is more than " + std::to_string(CORES_MAX) + " cores stand for, " +
+                             std::to_string(memory.core_mib) + " MiB each");
+    spec.cores_per_process = std::max(spec.cores_per_process, static_cast<int>(cores));
+}
+
+void book_memory_of_nodes(const BodyReader &body, JobSpec &spec, int cores_of_node,
+                          const MemoryRequest &memory)
+{
+    constexpr const char *FIELD = "memory_per_node_mib";
+    int64_t most_mib = cores_of_node * memory.core_mib;
+    if (memory.per_node_mib == 0 || memory.core_mib == 0)
+        return;
+    if (memory.per_node_mib > most_mib)
+        body.fail(FIELD, "is more than any node has: " + std::to_string(most_mib) + " MiB");
+    if (spec.whole_nodes)
+        return;
+    int on_node = most_processes(spec) == 1 ? 1 : spec.processes_per_node;
+    if (on_node == 0)
+        body.fail(FIELD, "of several processes needs nodes or processes_per_node: give "
+                         "memory_per_core_mib, which is counted wherever they run");
+    book_memory(body, spec, FIELD, (memory.per_node_mib + on_node - 1) / on_node, memory);
+}
+
+void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const MemoryRequest &memory)
 {
     spec.places = static_cast<int>(body.number("places", 0, SLOTS_MAX, 0));
     spec.cores_per_process = static_cast<int>(body.number("cores_per_process", 1, CORES_MAX, 1));
+    book_memory(body, spec, "memory_per_core_mib", memory.per_core_mib * spec.cores_per_process,
+                memory);
     spec.processes_per_node = static_cast<int>(body.number("processes_per_node", 1, CORES_MAX, 0));
     spec.whole_nodes = body.flag("exclusive", false);
     int nodes = static_cast<int>(body.number("nodes", 1, PROCESSES_MAX, 0));
@@ -68,6 +119,7 @@ void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node)
     spec.preferred = static_cast<int>(body.number("preferred", 1, PROCESSES_MAX, 0));
     if (nodes)
         put_on_nodes(body, spec, nodes);
+    book_memory_of_nodes(body, spec, cores_of_node, memory);
     BodyReader sizes = body.object("sizes");
     spec.size_rule = read_name(sizes, "rule", SizeRule::ANY);
     spec.size_multiple = static_cast<int>(sizes.number("of", 1, PROCESSES_MAX, 1));
@@ -201,24 +253,37 @@ void Api::add_dependencies(const Call &call, BodyReader &body, JobSpec &spec)
 {
     for (size_t kind = 0; kind < std::size(NamesOf<DependencyKind>::names); kind++) {
         const char *name = NamesOf<DependencyKind>::names[kind];
-        for (JobId id : body.ids(name, DEPENDENCIES_MAX)) {
-            Dependency dependency{static_cast<DependencyKind>(kind), id};
-            Job other = job_of(call.caller, id, std::to_string(id), false);
-            if (daemon_.state().job(id) ||
+        for (const std::string &text : body.job_names(name, DEPENDENCIES_MAX)) {
+            Call of{call.request, call.responder, call.caller, call.known, text};
+            Job other = job_of(of, false);
+            Dependency dependency{static_cast<DependencyKind>(kind), other.id};
+            dependency.array = other.task && parse_id(text) == other.task->array;
+            bool is_known = daemon_.state().state_of(dependency).has_value();
+            bool is_unclear = dependency.array && dependency.kind == DependencyKind::AFTER_OK;
+            if (!is_known && is_unclear)
+                body.fail(name, "names array " + text + ", which has ended so long ago that it is "
+                                "not known any more how: leave it out, or name its tasks, such "
+                                "as " + text + "_1");
+            if (is_known ||
                 look_at(dependency.kind, other.state) != DependencyState::MET)
                 spec.dependencies.push_back(dependency);
         }
     }
 }
 
-JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, std::string &key)
+JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, std::string &key,
+                       std::vector<std::string> &notes)
 {
     BodyReader body(call.request.body);
     JobSpec spec;
     spec.uid = call.caller.uid;
     spec.user = call.caller.name;
     read_launch(body, launch, script);
-    read_sizes(body, spec, largest_node(daemon_.state()));
+    MemoryRequest memory = read_memory(body, daemon_.settings());
+    if ((memory.per_core_mib || memory.per_node_mib) && memory.core_mib == 0)
+        notes.push_back("the memory that is asked for has no effect: memory is not counted here "
+                        "(job.counted_memory_per_core in the configuration)");
+    read_sizes(body, spec, largest_node(daemon_.state()), memory);
     spec.name = body.text("name", JOB_NAME_BYTES_MAX,
                           last_part(launch.command[0]).substr(0, JOB_NAME_BYTES_MAX));
     if (spec.name.empty())
@@ -230,6 +295,7 @@ JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, st
             std::max<int64_t>(daemon_.core_ms(body.number("begin_ms", 0, BEGIN_MAX_MS, 0)), 0);
     add_dependencies(call, body, spec);
     read_limit_signal(body, spec, launch);
+    spec.array = body.text("array", ARRAY_TEXT_MAX);
     spec.held = body.flag("held", false);
     spec.requeue = body.flag("requeue", false);
     spec.expect_ms = body.number("expect_ms", 1000, TIME_LIMIT_MAX_MS, 0);
@@ -247,16 +313,16 @@ JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, st
     return spec;
 }
 
-void Api::check_room(uint32_t uid, size_t bytes) const
+void Api::check_room(uint32_t uid, size_t bytes, int64_t tasks) const
 {
     auto all = static_cast<int64_t>(daemon_.state().jobs.size() - daemon_.state().finished.size());
     int64_t own = daemon_.quota().jobs_of(uid);
     const Settings &settings = daemon_.settings();
-    if (all >= settings.jobs_max || own >= settings.jobs_per_user_max)
+    if (all + tasks > settings.jobs_max || own + tasks > settings.jobs_per_user_max)
         throw ApiError{
             503,
             "full",
-            all >= settings.jobs_max
+            all + tasks > settings.jobs_max
                 ? "the queue is full: " + std::to_string(all) + " jobs of all users, " +
                     std::to_string(own) + " of them yours, have not ended (limits.jobs = " +
                     std::to_string(settings.jobs_max) + "): submit again later"
@@ -313,8 +379,11 @@ void Api::submit(Call &call)
                            "start your own, or ask for one that runs as root"};
     Launch launch;
     std::string script, key;
-    JobSpec spec = read_spec(call, launch, script, key);
-    check_room(spec.uid, call.request.body.size());
+    std::vector<std::string> notes;
+    JobSpec spec = read_spec(call, launch, script, key, notes);
+    auto array = spec.array.empty() ? ArrayIndices() : parse_array(spec.array).value();
+    check_room(spec.uid, call.request.body.size(),
+               std::max<int64_t>(static_cast<int64_t>(array.indices.size()), 1));
     LaunchRow row{0, spec.uid, write(launch), script,
                   static_cast<int64_t>(call.request.body.size())};
     launch.environment.clear();
@@ -324,12 +393,13 @@ void Api::submit(Call &call)
         : "k" + std::to_string(spec.uid) + ":" + key;
     daemon_.request(
         Submit{request, spec}, std::move(row),
-        [this, responder = call.responder, begin, kept](const Answer *answer, bool is_new) {
+        [this, responder = call.responder, begin, kept, notes](const Answer *answer, bool is_new) {
             if (answer && is_new)
                 daemon_.remember(answer->job, kept);
             daemon_.metrics().time_submit(
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-            answer_safely(responder, "/v1/jobs", [&] { submitted(responder, answer, is_new); });
+            answer_safely(responder, "/v1/jobs",
+                          [&] { submitted(responder, answer, is_new, notes); });
         });
 }
 

@@ -145,18 +145,22 @@ std::vector<std::string> BodyReader::texts(const char *name, size_t count_max, s
     return list;
 }
 
-std::vector<uint64_t> BodyReader::ids(const char *name, size_t count_max)
+std::vector<std::string> BodyReader::job_names(const char *name, size_t count_max)
 {
-    std::vector<uint64_t> list;
+    constexpr size_t NAME_MAX_BYTES = 40;
+    std::vector<std::string> list;
     const Json *value = find(name);
     if (!value)
         return list;
     if (!value->is_array() || value->size() > count_max)
         fail(name, "must be a list of at most " + std::to_string(count_max) + " numbers of jobs");
     for (const Json &item : *value) {
-        if (!item.is_number_unsigned() || item.get<uint64_t>() == 0)
-            fail(name, "must hold numbers of jobs only, such as 3");
-        list.push_back(item.get<uint64_t>());
+        bool is_number = item.is_number_unsigned() && item.get<uint64_t>() > 0;
+        bool is_text = item.is_string() && item.get_ref<const std::string &>().size() <=
+            NAME_MAX_BYTES && !item.get_ref<const std::string &>().empty();
+        if (!is_number && !is_text)
+            fail(name, "must hold numbers of jobs only, such as 3, or tasks such as \"3_7\"");
+        list.push_back(is_text ? item.get<std::string>() : item.dump());
     }
     return list;
 }

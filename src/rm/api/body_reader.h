@@ -37,7 +37,8 @@ class BodyReader {
     /* From 0 to 1; it must be there. */
     double ratio(const char *name);
     std::vector<std::string> texts(const char *name, size_t count_max, size_t bytes_max);
-    std::vector<uint64_t> ids(const char *name, size_t count_max);
+    /* As they are named: "3", or "3_7" for a task of an array. */
+    std::vector<std::string> job_names(const char *name, size_t count_max);
     std::map<std::string, std::string> map_of_texts(const char *name, size_t bytes_max);
     BodyReader object(const char *name);
     /* At the end: whatever has not been asked for is unknown. */

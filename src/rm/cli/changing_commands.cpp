@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "stepmgr/common/change.h"
+#include "cli/array_tasks.h"
 #include "cli/commands.h"
 #include "cli/job_list.h"
 #include "cli/job_view.h"
@@ -191,7 +192,7 @@ int cancel_one(Changing &options, const std::string &text)
 /* One of a list; it is cancelled, or gets the signal. */
 int cancel_found(Changing &options, const Json &job)
 {
-    std::string id = text_of(job, "id"), path = "/v1/jobs/" + id;
+    std::string id = job_name(job), path = "/v1/jobs/" + id;
     Json body = Json::object();
     if (!options.signal.empty())
         body["signal"] = options.signal;
@@ -403,6 +404,8 @@ void add_changing(CLI::App &app, int &code)
     add_resize(app, code);
     add_update(app, code);
     add_cancel(app, code);
+    add_hold_or_release(app, "requeue", "end jobs that run, and let them wait again",
+                        "is requeued", code);
     add_hold_or_release(app, "hold", "keep waiting jobs from starting", "is held", code);
     add_hold_or_release(app, "release", "let held jobs start", "is released", code);
     add_drain(app, code);

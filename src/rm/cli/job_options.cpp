@@ -62,6 +62,18 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
         request["processes_per_node"] = options.processes_per_node;
     if (options.exclusive)
         request["exclusive"] = true;
+    const std::tuple<const char *, const char *, const std::string &> memory[] = {
+        {"memory_per_core_mib", "--mem-per-cpu", options.memory_per_core},
+        {"memory_per_node_mib", "--mem", options.memory_per_node}};
+    for (const auto &[field, option, text] : memory) {
+        auto mib = text.empty() ? Result<int64_t>(0) : parse_memory(text);
+        if (!mib)
+            return Error{std::string(option) + ": " + mib.error()};
+        if (mib.value() > 0)
+            request[field] = mib.value();
+        else if (!text.empty())         /* all that the nodes have */
+            request["exclusive"] = true;
+    }
     return std::nullopt;
 }
 
@@ -103,7 +115,7 @@ std::optional<Error> add_hints(const JobOptions &options, Json &request)
     return std::nullopt;
 }
 
-/* Adds begin_ms, after, after_any, after_ok, limit_signal. */
+/* Adds begin_ms, after and its kin, limit_signal. */
 std::optional<Error> add_times(const JobOptions &options, Json &request)
 {
     if (!options.begin.empty()) {
@@ -115,14 +127,19 @@ std::optional<Error> add_times(const JobOptions &options, Json &request)
     const std::tuple<const char *, const char *, const std::string &> lists[] = {
         {"after", "--after", options.after},
         {"after_any", "--after-any", options.after_any},
-        {"after_ok", "--after-ok", options.after_ok}};
+        {"after_ok", "--after-ok", options.after_ok},
+        {"after_not_ok", "--after-not-ok", options.after_not_ok}};
     for (const auto &[field, option, text] : lists) {
         if (text.empty())
             continue;
         auto jobs = parse_jobs(text);
         if (!jobs)
             return Error{std::string(option) + ": " + jobs.error()};
-        request[field] = jobs.value();
+        request[field] = Json::array();
+        for (const std::string &name : jobs.value()) {
+            auto number = parse_number(name, 1, INT64_MAX);
+            request[field].push_back(number ? Json(*number) : Json(name));
+        }
     }
     if (!options.limit_signal.empty()) {
         auto limit_signal = parse_limit_signal(options.limit_signal);
@@ -162,7 +179,7 @@ bool has_unknown_pattern(const std::string &path)
         at++;
         if (at < path.size() && path[at] >= '1' && path[at] <= '9')
             at++;
-        if (at >= path.size() || !strchr("jAxu%", path[at]))
+        if (at >= path.size() || !strchr("jAaxu%", path[at]))
             return true;
     }
     return false;
@@ -185,6 +202,9 @@ void add_job_options(CLI::App &command, JobOptions &options)
         "processes: 4 (rigid), or MIN:MAX such as 2:8 (changes while the job runs)"));
     last(command.add_option("-t,--time", options.time_limit,
                             "time limit: minutes, M:S, H:M:S, D-H:M:S, or 90s, 10m, 2h"));
+    last(command.add_option("-a,--array", options.array,
+                            "one job for each of these indices, such as 1-100, 0-6:2 or 1,3,5; "
+                            "1-100%10: ten at a time"));
     last(command.add_option("-J,--job-name", options.name, "name (default: the program's)"));
     last(command.add_option("-N,--nodes", options.nodes, "whole nodes")
              ->check(CLI::Range(1, 1 << 20)));
@@ -197,6 +217,10 @@ void add_job_options(CLI::App &command, JobOptions &options)
              .add_option("--ntasks-per-node", options.processes_per_node,
                          "processes of one node at most")
              ->check(CLI::Range(1, CORES_PER_PROCESS_MAX)));
+    last(command.add_option("--mem-per-cpu", options.memory_per_core,
+                            "memory for each core of -c, such as 4G; more of it takes more cores"));
+    last(command.add_option("--mem", options.memory_per_node,
+                            "memory on each node, such as 16G; 0: all that they have"));
     last(command.add_option(
         "--sizes", options.sizes,
         "sizes that the program can use: any, multiple:N, power_of_two, square, cube"));
@@ -228,6 +252,9 @@ void add_job_options(CLI::App &command, JobOptions &options)
     last(command.add_option("--after-ok", options.after_ok,
                             "only when these jobs have ended as DONE; cancelled if one does not"));
     last(command.add_option(
+        "--after-not-ok", options.after_not_ok,
+        "only when these jobs have ended, but not as DONE; cancelled if one is"));
+    last(command.add_option(
         "--signal", options.limit_signal,
         "SIGNAL[@TIME]: send it so long before the time limit (default: 60 seconds)"));
     command.add_flag("-H,--hold", options.held, "wait for 'elastic release'");
@@ -237,7 +264,8 @@ void add_job_options(CLI::App &command, JobOptions &options)
                             "working directory (default: the present one)"));
     last(command.add_option(
         "-o,--output", options.output,
-        "file for standard output: %j is the job's number, %x its name, %u its user"));
+        "file for standard output: %j is the job's number, %A_%a its array and index, %x its name, "
+        "%u its user"));
     last(command.add_option("-e,--error", options.error,
                             "file for standard error (default: as --output)"));
     last(command.add_option("-i,--input", options.input, "file for standard input"));
@@ -280,14 +308,16 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
     if (options.requeue)
         request["requeue"] = true;
     const std::pair<const char *, const std::string &> texts[] = {{"name", options.name},
+                                                                  {"array", options.array},
                                                                   {"output", options.output},
                                                                   {"error", options.error},
                                                                   {"input", options.input}};
     for (const auto &[name, value] : texts) {
-        if (name != texts[0].first && has_unknown_pattern(value))
+        bool is_path = name != texts[0].first && name != texts[1].first;
+        if (is_path && has_unknown_pattern(value))
             return Error{"--" + std::string(name) + ": '" + value + "': names of files may have " +
-                         "%j or %A (number of the job), %5j (with zeros before it), %x (name), %u "
-                         "(user) and %%"};
+                         "%j (number of the job), %A and %a (of a task: its array and index), %5j "
+                         "(with zeros before it), %x (name), %u (user) and %%"};
         if (!value.empty())
             request[name] = value;
     }

@@ -31,9 +31,10 @@ struct JobOptions {
     /* 0: not given */
     int preferred = 0, places = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;
     bool exclusive = false, held = false, requeue = false, label = false;
+    std::string array, memory_per_core, memory_per_node;
     std::string time_limit, name, directory, output, error, input;
     std::string speedup, expect;        /* "amdahl:0.02", "linear"; a time; empty: not given */
-    std::string begin, after, after_any, after_ok, limit_signal;
+    std::string begin, after, after_any, after_ok, after_not_ok, limit_signal;
     std::optional<int> priority;
     std::string environment = "ALL"; /* comma-separated: "ALL", "NONE", names, NAME=VALUE */
     std::vector<std::string> mpiexec;   /* further options for it */

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <map>
 
+#include "cli/array_tasks.h"
 #include "cli/phase_text.h"
 
 namespace elastic {
@@ -51,6 +52,23 @@ std::string time_text(const Json &job, const char *name)
     return time_ms > 0 ? format_time(time_ms) : "-";
 }
 
+/* "task 7 of array 12 (1-100%10): 30 of 100 started, 20 ended, 1 failed" */
+std::string array_text(const Json &job)
+{
+    const Json &array = object_of(job, "array");
+    if (!array.contains("index"))
+        return "-";
+    std::string text = "task " + shown(array, "index") + " of array " + shown(array, "job") + " (" +
+        shown(array, "indices") + ")";
+    if (integer_or(array, "tasks", 0) == 0)
+        return text;
+    text += ": " + shown(array, "started") + " of " + shown(array, "tasks") + " started, " +
+        shown(array, "ended") + " ended";
+    for (const char *end : {"failed", "cancelled"})
+        text += integer_or(array, end, 0) > 0 ? ", " + shown(array, end) + " " + end : "";
+    return text;
+}
+
 /* "after_ok:3,after:5(unfulfilled)" */
 std::string dependencies_text(const Json &job)
 {
@@ -59,6 +77,7 @@ std::string dependencies_text(const Json &job)
     for (const Json &each : list_of(job, "dependencies")) {
         bool unfulfilled = std::find(open.begin(), open.end(), each) != open.end();
         text += (text.empty() ? "" : ",") + shown(each, "kind") + ":" + shown(each, "job") +
+                (bool_or(each, "array", false) ? "(array)" : "") +
                 (unfulfilled ? "(unfulfilled)" : "");
     }
     return text.empty() ? "-" : text;
@@ -396,7 +415,7 @@ std::vector<std::string> queue_row(const Json &job, int64_t now_ms)
     std::string size_text = size > 0 ? std::to_string(size) : "-";
     if (adaptation.contains("size"))
         size_text += ">" + shown(adaptation, "size");
-    return {shown(job, "id"),
+    return {job_name(job),
             shown(job, "name"),
             shown(job, "user"),
             state_code(job),
@@ -419,7 +438,7 @@ std::vector<std::string> history_row(const Json &job)
 {
     int64_t submitted = integer_or(job, "submit_ms", 0), ended = integer_or(job, "end_ms", 0);
     int64_t waited = integer_or(job, "start_ms", ended) - submitted;
-    return {shown(job, "id"),
+    return {job_name(job),
             shown(job, "name"),
             shown(job, "user"),
             shown(job, "state"),
@@ -457,6 +476,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
 {
     const std::pair<const char *, std::string> fields[] = {
         {"JobId", shown(job, "id")},
+        {"Array", array_text(job)},
         {"JobName", shown(job, "name")},
         {"UserId", shown(job, "user") + "(" + shown(job, "uid") + ")"},
         {"JobState", shown(job, "state")},

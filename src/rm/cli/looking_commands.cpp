@@ -5,6 +5,7 @@
 #include <ctime>
 #include <iostream>
 
+#include "cli/array_tasks.h"
 #include "cli/commands.h"
 #include "cli/job_list.h"
 #include "cli/job_view.h"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr int LIST_MAX = 10000;         /* what the interface gives at once */
 struct Looking {
-    bool json = false, no_header = false, follow = false;
+    bool json = false, no_header = false, follow = false, each_task = false;
     std::string id;
     std::vector<std::string> names;
     int64_t since = 0;
@@ -47,7 +48,8 @@ int run_queue(Looking &options)
         return code;
     Table table = queue_table();
     int64_t now_ms = present_ms();
-    for (const Json &job : jobs) {
+    bool merges = !options.json && !options.each_task;
+    for (const Json &job : merges ? merge_waiting_tasks(jobs) : jobs) {
         if (options.json)
             print_line(job.dump());
         else
@@ -73,6 +75,8 @@ void add_queue(CLI::App &app, int &code)
     command->add_option("-t,--states,--state", options->filter.states,
                         "only in these states, such as R,PD");
     command->add_flag("-a,--all", options->filter.all, "jobs that have ended, too");
+    command->add_flag("-r,--array", options->each_task,
+                      "each task of an array in a row of its own, also if it waits");
     command->callback([options, &code] { code = run_queue(*options); });
 }
 

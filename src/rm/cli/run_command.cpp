@@ -47,6 +47,9 @@ class Interrupted {
 
 int run_job(Run &options, const std::vector<std::string> &program)
 {
+    if (!options.job.array.empty())
+        return complain(USAGE, "--array: 'elastic run' waits for one job: submit arrays with "
+                               "'elastic submit'");
     if (program.empty())
         return complain(USAGE, "a program is missing: elastic run -n 2:8 ./app");
     auto request = job_request(options.job, working_directory(), present_environment());

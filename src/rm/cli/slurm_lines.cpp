@@ -31,7 +31,7 @@ struct SlurmOption {
 };
 
 constexpr const char *NO_PARTITIONS = "elasticd has one queue for all nodes";
-constexpr const char *NO_MEMORY = "elasticd does not count memory";
+constexpr const char *NO_MEMORY = "elasticd counts memory for each core: --mem-per-cpu";
 constexpr const char *NO_DEVICES = "elasticd does not count devices";
 constexpr const char *NO_ACCOUNTS = "elasticd has users, no accounts";
 constexpr const char *NO_MAIL = "elasticd sends no mail: 'elastic submit --wait' waits for the end";
@@ -64,9 +64,9 @@ constexpr SlurmOption OPTIONS[] = {
     {"oversubscribe", 's', Kind::NO_VALUE, "a core has one process"},
     {"overcommit", 'O', Kind::NO_VALUE, "a core has one process"},
     {"contiguous", 0, Kind::NO_VALUE, NO_CHOICE},
-    {"array", 'a', Kind::NO, ""},
-    {"mem", 0, Kind::NO, NO_MEMORY},
-    {"mem-per-cpu", 0, Kind::NO, NO_MEMORY},
+    {"array", 'a', Kind::VALUE, "--array"},
+    {"mem", 0, Kind::VALUE, "--mem"},
+    {"mem-per-cpu", 0, Kind::VALUE, "--mem-per-cpu"},
     {"mem-per-gpu", 0, Kind::NO, NO_MEMORY},
     {"mem-bind", 0, Kind::NO, NO_BINDING},
     {"tmp", 0, Kind::NO, "elasticd does not count disks"},
@@ -209,18 +209,15 @@ std::optional<Error> take(const Given &given, SlurmOptions &found)
         found.notes.push_back(given.text + " is not honoured: " + why);
     };
     if (given.name == "dependency" || given.name == "d") {
-        if (given.value == "singleton" || given.value->find("afternotok") != std::string::npos)
+        if (given.value == "singleton")
             return Error{given.text + ": the job would start too early; elasticd has after, "
-                                      "afterany and afterok"};
+                                      "afterany, afterok and afternotok"};
         auto words = slurm_dependencies(*given.value);
         if (!words)
             return Error{given.text + ": " + words.error()};
         found.words.insert(found.words.end(), words.value().begin(), words.value().end());
         return std::nullopt;
     }
-    if (given.name == "array" || given.name == "a")
-        return Error{given.text + ": elasticd has no job arrays: submit the script once for each "
-                                  "index"};
     if (given.name == "exclusive") {
         found.words.push_back("--exclusive");
         return std::nullopt;
@@ -254,7 +251,8 @@ void complete(SlurmOptions &found)
 Result<std::vector<std::string>> slurm_dependencies(const std::string &text)
 {
     static const std::map<std::string, std::string> KINDS = {
-        {"after", "--after"}, {"afterany", "--after-any"}, {"afterok", "--after-ok"}};
+        {"after", "--after"}, {"afterany", "--after-any"}, {"afterok", "--after-ok"},
+        {"afternotok", "--after-not-ok"}};
     if (text.find('?') != text.npos)
         return Error{"'?' (any of the jobs) is not known: all must be fulfilled"};
     std::map<std::string, std::string> lists;
@@ -263,7 +261,8 @@ Result<std::vector<std::string>> slurm_dependencies(const std::string &text)
         size_t colon = part.find(':');
         auto kind = KINDS.find(part.substr(0, colon));
         if (kind == KINDS.end() || colon == part.npos)
-            return Error{"'" + part + "' is none of after:JOB, afterany:JOB, afterok:JOB"};
+            return Error{"'" + part + "' is none of after:JOB, afterany:JOB, afterok:JOB, "
+                         "afternotok:JOB"};
         std::string &list = lists[kind->second];
         list += (list.empty() ? "" : ",") + part.substr(colon + 1);
     }

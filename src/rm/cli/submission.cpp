@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <cstdio>
+#include <iostream>
 #include <thread>
 
 #include "core/process_limits.h"
@@ -79,6 +80,10 @@ int submit_job(Elasticd &elasticd, Json request, Json &job, std::function<bool()
                                      "the job, 'elastic queue --me' lists it");
     if (!answer.ok())
         return complain_about(answer);
+    for (const Json &note : list_of(answer.body, "notes")) {
+        if (note.is_string())
+            std::cerr << "elastic: " << printable(note.get<std::string>()) << "\n";
+    }
     job = object_of(answer.body, "job");
     return job.contains("id")
                ? DONE

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "cli/array_tasks.h"
 #include "cli/commands.h"
 #include "cli/job_options.h"
 #include "cli/job_view.h"
@@ -88,20 +89,31 @@ Result<Submit> with_script_options(const Submit &given, const std::vector<std::s
     return options;
 }
 
+int64_t count_tasks(const Json &job)
+{
+    return integer_or(object_of(job, "array"), "tasks", 0);
+}
+
+std::string tasks_text(const Json &job)
+{
+    int64_t tasks = count_tasks(job);
+    return tasks > 0 ? ", an array of " + std::to_string(tasks) + " tasks" : "";
+}
+
 int print_job(const Submit &options, const Json &job)
 {
     std::string id = text_of(job, "id");
     if (options.json)
         print_line(job.dump());
     else
-        print_line(options.parsable ? id : "Submitted job " + id);
+        print_line(options.parsable ? id : "Submitted job " + id + tasks_text(job));
     return DONE;
 }
 
-int wait_for_end(Elasticd &elasticd, Json job)
+int wait_for_end(Elasticd &elasticd, const std::string &id, Json job)
 {
-    std::string path = "/v1/jobs/" + text_of(job, "id") +
-                       "?until=ended&wait_ms=" + std::to_string(Elasticd::WAIT_MS);
+    std::string path =
+        "/v1/jobs/" + id + "?until=ended&wait_ms=" + std::to_string(Elasticd::WAIT_MS);
     while (!has_ended(job)) {
         Json answer;
         if (int code = elasticd.get(path, answer, Elasticd::WAIT_PATIENCE))
@@ -109,6 +121,16 @@ int wait_for_end(Elasticd &elasticd, Json job)
         job = object_of(answer, "job");
     }
     return exit_code_of(job);
+}
+
+/* Of an array for all its tasks, whose numbers follow each other: the highest exit code. */
+int wait_for_all(Elasticd &elasticd, const Json &job)
+{
+    int64_t first = integer_or(job, "id", 0);
+    int code = wait_for_end(elasticd, job_name(job), job);
+    for (int64_t task = 1; task < count_tasks(job); task++)
+        code = std::max(code, wait_for_end(elasticd, std::to_string(first + task), Json::object()));
+    return code;
 }
 
 bool is_file(const std::string &path)
@@ -159,7 +181,7 @@ int submit(const Submit &options, const std::vector<std::string> &program,
     if (int code = submit_job(elasticd, request.value(), job))
         return code;
     print_job(options, job);
-    return options.wait ? wait_for_end(elasticd, job) : DONE;
+    return options.wait ? wait_for_all(elasticd, job) : DONE;
 }
 
 int run_submit(const Submit &given, const ProgramLine &line)

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "stepmgr/common/change.h"
+#include "cli/array_tasks.h"
 #include "cli/commands.h"
 #include "cli/step_connection.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 bool is_job_number(const std::string &text)
 {
-    return parse_number(text, 1, INT64_MAX).has_value();
+    return is_job_name(text);
 }
 
 }  // namespace
@@ -48,8 +48,8 @@ std::optional<std::string> job_number(const std::string &text, int &code)
     std::string number = text.starts_with("job:") ? text.substr(4) : text;
     if (is_job_number(number))
         return number;
-    code = complain(USAGE, "'" + text + "' is no job: a job has a number, such as 3 "
-                           "('elastic queue' lists them)");
+    code = complain(USAGE, "'" + text + "' is no job: a job has a number, such as 3, "
+                           "a task of an array is 3_7 ('elastic queue' lists them)");
     return std::nullopt;
 }
 
@@ -59,6 +59,8 @@ std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, i
         return Target{Target::STEP, text.substr(5)};
     if (text.starts_with("job:") && is_job_number(text.substr(4)))
         return Target{Target::JOB, text.substr(4)};
+    if (text.find('_') != text.npos && is_job_name(text))
+        return Target{Target::JOB, text};
     FindError kind = FindError::NONE;
     std::string error;
     bool is_step = find_step(text, kind, error).has_value();

@@ -33,7 +33,8 @@ void add_step_command(CLI::App &app, const char *name, const char *what,
                       int (*of_job)(Elasticd &elasticd, const std::string &job, bool json),
                       int &code);
 
-/* "7" of "7" or "job:7"; nothing: it has complained, and `code` is the exit code. */
+/* "7" of "7" or "job:7", "7_1" of a task; nothing: it has complained, and `code` is the exit
+ * code. */
 std::optional<std::string> job_number(const std::string &text, int &code);
 
 }  // namespace elastic

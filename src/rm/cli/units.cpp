@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/array_tasks.h"
 #include "stepmgr/common/change.h"
 
 namespace elastic {
@@ -172,6 +173,32 @@ int64_t next_time_of_day(int64_t now, int hour, int minute, int second)
 
 }  // namespace
 
+Result<int64_t> parse_memory(std::string_view text)
+{
+    constexpr int64_t MEMORY_MAX_MIB = int64_t{1} << 30, KIB_OF_MIB = 1024;
+    constexpr std::string_view UNITS = "KMGT";
+    std::string_view digits = text;
+    if (digits.ends_with("B") || digits.ends_with("b"))
+        digits.remove_suffix(1);
+    char unit = digits.empty() ? '0' : digits.back();
+    unit = unit >= 'a' && unit <= 'z' ? static_cast<char>(unit - 'a' + 'A') : unit;
+    size_t power = UNITS.find(unit);
+    bool has_unit = power != UNITS.npos;
+    if (has_unit)
+        digits.remove_suffix(1);
+    auto number = has_unit || digits.size() == text.size()
+        ? parse_number(digits, 0, MEMORY_MAX_MIB * KIB_OF_MIB)
+        : std::nullopt;
+    int64_t mib = number.value_or(-1);
+    if (number && has_unit && power == 0)
+        mib = (mib + KIB_OF_MIB - 1) / KIB_OF_MIB;
+    for (size_t i = 1; number && has_unit && i < power && mib <= MEMORY_MAX_MIB; i++)
+        mib *= KIB_OF_MIB;
+    if (mib < 0 || mib > MEMORY_MAX_MIB)
+        return Error{"'" + std::string(text) + "' is no size of memory such as 4G or 500M"};
+    return mib;
+}
+
 Result<int64_t> parse_begin(std::string_view text, int64_t now)
 {
     std::string given(text);
@@ -220,15 +247,15 @@ Result<LimitSignal> parse_limit_signal(std::string_view text)
     return found;
 }
 
-Result<std::vector<int64_t>> parse_jobs(std::string_view text)
+Result<std::vector<std::string>> parse_jobs(std::string_view text)
 {
-    std::vector<int64_t> jobs;
+    std::vector<std::string> jobs;
     for (std::string_view rest = text;;) {
         size_t end = rest.find_first_of(",:");
-        auto number = parse_number(rest.substr(0, end), 1, INT64_MAX);
-        if (!number)
+        std::string name(rest.substr(0, end));
+        if (!is_job_name(name) || name.find('[') != name.npos)
             return Error{"'" + std::string(text) + "' are no numbers of jobs such as 3 or 3,5"};
-        jobs.push_back(*number);
+        jobs.push_back(name);
         if (end == rest.npos)
             return jobs;
         rest.remove_prefix(end + 1);

@@ -27,6 +27,9 @@ Result<SizeRange> parse_size_range(std::string_view text);
  * Seconds, at least 1; "unlimited" and "infinite" give 0. */
 Result<int64_t> parse_time_limit(std::string_view text);
 
+/* "4G", "512M", "2T", "1024K"; a number alone is MiB, as Slurm's.  In MiB, rounded up. */
+Result<int64_t> parse_memory(std::string_view text);
+
 /* When a job may begin, in seconds since 1970: "now+TIME" (a time limit as above), "HH:MM[:SS]"
  * (the next time that it is so late), "YYYY-MM-DD[THH:MM[:SS]]"; of the local time. */
 Result<int64_t> parse_begin(std::string_view text, int64_t now);
@@ -39,8 +42,8 @@ struct LimitSignal {
 };
 Result<LimitSignal> parse_limit_signal(std::string_view text);
 
-/* "3", "3,5" or "3:5" (Slurm's): numbers of jobs. */
-Result<std::vector<int64_t>> parse_jobs(std::string_view text);
+/* "3", "3,5" or "3:5" (Slurm's): numbers of jobs and arrays, and tasks of arrays, such as 3_7. */
+Result<std::vector<std::string>> parse_jobs(std::string_view text);
 
 inline constexpr int64_t TIME_LIMIT_MAX_SECONDS = int64_t{366} * 86400;
 

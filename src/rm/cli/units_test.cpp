@@ -65,8 +65,15 @@ TEST(UnitsTest, signals_before_the_limit)
 
 TEST(UnitsTest, numbers_of_jobs)
 {
-    EXPECT_EQ(parse_jobs("3").value(), std::vector<int64_t>{3});
-    EXPECT_EQ(parse_jobs("3,5:7").value(), (std::vector<int64_t>{3, 5, 7}));
+    const std::pair<const char *, int64_t> memory[] = {
+        {"100", 100}, {"4G", 4096}, {"4gb", 4096}, {"2M", 2}, {"1T", 1 << 20}, {"1025K", 2},
+        {"0", 0}};
+    for (const auto &[text, mib] : memory)
+        EXPECT_EQ(parse_memory(text).value(), mib) << text;
+    for (const char *text : {"", "G", "-1", "4X", "4B", "1025T", "9999999999999G", "4 G"})
+        EXPECT_FALSE(parse_memory(text)) << text;
+    EXPECT_EQ(parse_jobs("3").value(), std::vector<std::string>{"3"});
+    EXPECT_EQ(parse_jobs("3,5_2:7").value(), (std::vector<std::string>{"3", "5_2", "7"}));
     for (const char *text : {"", ",", "3,", "0", "-1", "x", "3 5", "99999999999999999999"})
         EXPECT_FALSE(parse_jobs(text)) << text;
 }

@@ -78,6 +78,7 @@ Actions Core::Impl::handle(const Event &event)
     due();
     std::visit([this](const auto &content) { on(content); }, event.content);
     look_at_dependents();
+    admit_tasks();
     schedule();
     forget_removed_nodes();
     update_timer();
@@ -229,7 +230,9 @@ std::string Core::Impl::refusal(const JobSpec &spec, AnswerCode &code) const
     if (std::string wrong = check(spec); !wrong.empty())
         return wrong;
     code = AnswerCode::LIMIT;
-    if (state.jobs.size() - state.finished.size() >= static_cast<size_t>(state.config.jobs_max))
+    size_t tasks = spec.array.empty() ? 1 : parse_array(spec.array).value().indices.size();
+    if (state.jobs.size() - state.finished.size() + tasks >
+        static_cast<size_t>(state.config.jobs_max))
         return "there are " + std::to_string(state.config.jobs_max) +
                " jobs already; submit again when some have ended";
     code = AnswerCode::CAPACITY;
@@ -271,76 +274,94 @@ void Core::Impl::on(const Submit &event)
     std::vector<Dependency> open;
     if (std::string why = open_dependencies(spec, open, code); !why.empty())
         return refuse(event.request, code, why);
+    state.requests[event.request] = state.last_job + 1;
+    JobId first = state.last_job + 1;
+    if (spec.array.empty())
+        add(event.request, spec, open, std::nullopt);
+    else
+        add_tasks(event.request, spec, open);
+    answer(event.request, first);
+}
+
+void Core::Impl::add(const std::string &request, const JobSpec &spec,
+                     const std::vector<Dependency> &open, std::optional<ArrayTask> task)
+{
     Job &job = state.jobs.add(++state.last_job);
-    job.request = event.request;
+    job.request = request;
     job.spec = spec;
     job.held = spec.held;
+    job.task = task;
     job.submitted_ms = state.now_ms;
     job.waits_for = open;
     job.deferred = spec.begin_ms > state.now_ms;
     job.deadline_ms = job.deferred ? spec.begin_ms : NEVER;
-    state.requests[job.request] = job.id;
     state.index(job);
-    record(record::SUBMITTED, job, [&]() -> Json { return {{"spec", write(spec)}}; });
-    answer(event.request, job.id);
+    record(record::SUBMITTED, job, [&]() -> Json {
+        Json data = {{"spec", write(spec)}};
+        if (task)
+            data.update({{"array", task->array}, {"index", task->index}});
+        return data;
+    });
 }
 
 void Core::Impl::on(const Cancel &event)
 {
-    Job *job = job_of_request(event.request, event.job);
-    if (!job)
-        return;
-    if (is_end(job->state))
-        return refuse(event.request, AnswerCode::STATE,
-                      "job " + std::to_string(job->id) + " has ended already (" +
-                          to_string(job->state) + ")");
-    answer(event.request, job->id);
-    if (job->state == JobState::PENDING) {
-        update(*job, [&] { job->reason = "cancelled while it waited"; });
-        end(*job, JobEvent::END_CANCELLED);
-    } else if (job->state != JobState::COMPLETING) {
-        stop(*job, JobState::CANCELLED, "cancelled");
-    } else if (job->verdict == JobState::PENDING) {
-        job->verdict = JobState::CANCELLED;
-        job->reason = "cancelled";
+    for (Job *job : jobs_of_request(
+             event, [](const Job &each) { return !is_end(each.state); }, "it has ended already"))
+        cancel(*job);
+}
+
+void Core::Impl::on(const Requeue &event)
+{
+    auto runs = [](const Job &job) {
+        return is_placed(job.state) && job.state != JobState::COMPLETING;
+    };
+    for (Job *job : jobs_of_request(event, runs, "only a job that starts or runs can be requeued"))
+        stop(*job, JobState::PENDING, "requeued" + (event.by.empty() ? "" : " by " + event.by));
+}
+
+void Core::Impl::cancel(Job &job)
+{
+    if (job.state == JobState::PENDING) {
+        update(job, [&] { job.reason = "cancelled while it waited"; });
+        end(job, JobEvent::END_CANCELLED);
+    } else if (job.state != JobState::COMPLETING) {
+        stop(job, JobState::CANCELLED, "cancelled");
+    } else if (job.verdict == JobState::PENDING) {
+        job.verdict = JobState::CANCELLED;
+        job.reason = "cancelled";
     }
 }
 
 void Core::Impl::on(const Hold &event)
 {
-    Job *job = job_of_request(event.request, event.job);
-    if (!job)
-        return;
-    if (job->state != JobState::PENDING)
-        return refuse(event.request, AnswerCode::STATE,
-                      "job " + std::to_string(job->id) + " is " + to_string(job->state) +
-                          "; only a waiting job can be held");
-    answer(event.request, job->id);
-    if (job->held && (job->held_by_administrator || !event.administrator))
-        return;
-    update(*job, [&] {
-        job->held = true;
-        job->held_by_administrator = event.administrator;
-    });
-    record(record::HELD, *job,
-           event.administrator ? Json{{"by", "administrator"}} : Json::object());
+    auto waits = [](const Job &job) { return job.state == JobState::PENDING; };
+    for (Job *job : jobs_of_request(event, waits, "only a waiting job can be held")) {
+        if (job->held && (job->held_by_administrator || !event.administrator))
+            continue;
+        update(*job, [&] {
+            job->held = true;
+            job->held_by_administrator = event.administrator;
+        });
+        record(record::HELD, *job,
+               event.administrator ? Json{{"by", "administrator"}} : Json::object());
+    }
 }
 
 void Core::Impl::on(const Release &event)
 {
-    Job *job = job_of_request(event.request, event.job);
-    if (!job)
-        return;
-    if (job->state != JobState::PENDING || !job->held)
-        return refuse(event.request, AnswerCode::STATE,
-                      "job " + std::to_string(job->id) + " is not on hold");
-    if (job->held_by_administrator && !event.administrator)
-        return refuse(event.request, AnswerCode::STATE,
-                      "job " + std::to_string(job->id) +
-                          " is held by an administrator; only an administrator can release it");
-    update(*job, [&] { job->held = job->held_by_administrator = false; });
-    record(record::RELEASED, *job, Json::object());
-    answer(event.request, job->id);
+    auto is_held = [](const Job &job) { return job.state == JobState::PENDING && job.held; };
+    auto may = [&](const Job &job) {
+        return is_held(job) && (event.administrator || !job.held_by_administrator);
+    };
+    const Job *one = event.tasks.empty() ? state.job(event.job) : nullptr;
+    const char *why = one && is_held(*one)
+        ? "it is held by an administrator; only an administrator can release it"
+        : "it is not on hold";
+    for (Job *job : jobs_of_request(event, may, why)) {
+        update(*job, [&] { job->held = job->held_by_administrator = false; });
+        record(record::RELEASED, *job, Json::object());
+    }
 }
 
 void Core::Impl::on(const Resize &event)

@@ -5,6 +5,7 @@
  *   core.cpp           the order of things, requests of people
  *   core_update.cpp    other wishes of a job that is there
  *   core_waiting.cpp   waiting for a time, or for other jobs
+ *   core_array.cpp     job arrays
  *   core_users.cpp     limits of users, and their use of the machine
  *   core_nodes.cpp     nodes going up and down, acquired and released
  *   core_jobs.cpp      a job's way through its states
@@ -50,6 +51,7 @@ class Core::Impl {
     void on(const Configure &event);
     void on(const Submit &event);
     void on(const Cancel &event);
+    void on(const Requeue &event);
     void on(const Hold &event);
     void on(const Release &event);
     void on(const Resize &event);
@@ -62,6 +64,9 @@ class Core::Impl {
     void answer(const std::string &request, JobId job);
     void refuse(const std::string &request, AnswerCode code, const std::string &message);
     Job *job_of_request(const std::string &request, JobId id);
+    void add(const std::string &request, const JobSpec &spec, const std::vector<Dependency> &open,
+             std::optional<ArrayTask> task);
+    void cancel(Job &job);
     void record(const char *event, JobId job, const std::string &node, Json data);
     void record(const char *event, const Job &job, Json data)
     {
@@ -99,6 +104,16 @@ class Core::Impl {
     void on(const PublishName &event);
     void on(const WithdrawName &event);
     void forget_names(Job &job);
+
+    /* core_array.cpp */
+    void add_tasks(const std::string &request, JobSpec spec, const std::vector<Dependency> &open);
+    std::vector<Job *> jobs_of_request(const JobRequest &event,
+                                       const std::function<bool(const Job &)> &fits,
+                                       const std::string &why_not);
+    void count_start(Job &job);
+    void count_end(Job &job);
+    void count_discarded(const Job &job);
+    void admit_tasks();
 
     /* core_waiting.cpp */
     static constexpr int SETTLED_MAX = 1000;    /* in one event */

@@ -94,6 +94,7 @@ void Core::Impl::started(Job &job)
         return {{"step", job.step}, {"size", job.size()}};
     });
     state.turns.push_back({job.id, job.state});
+    count_start(job);
 }
 
 /* Ends the step; the verdict is what the job will be (PENDING: it waits again). */
@@ -200,6 +201,7 @@ void Core::Impl::end(Job &job, JobEvent event)
         job.deferred = false;
     });
     state.turns.push_back({job.id, job.state});
+    count_end(job);
     record(record::ENDED, job, [&]() -> Json {
         return {{"state", to_string(job.state)},
                 {"reason", job.reason},
@@ -219,6 +221,7 @@ void Core::Impl::forget_finished()
         const Job &forgotten = state.jobs.at(oldest);
         state.requests.erase(forgotten.request);
         state.unindex(forgotten);
+        count_discarded(forgotten);
         state.jobs.forget(oldest);
         out_.push_back(ForgetJob{oldest});
     }

@@ -18,17 +18,18 @@ std::string Core::Impl::open_dependencies(const JobSpec &spec, std::vector<Depen
                                           AnswerCode &code) const
 {
     for (const Dependency &each : spec.dependencies) {
-        const Job *other = state.job(each.job);
+        auto other = state.state_of(each);
         code = AnswerCode::UNKNOWN;
         if (!other)
-            return "there is no job " + std::to_string(each.job) + " that could be waited for";
+            return std::string("there is no ") + (each.array ? "array " : "job ") +
+                std::to_string(each.job) + " that could be waited for";
         code = AnswerCode::STATE;
-        switch (look_at(each.kind, other->state)) {
+        switch (look_at(each.kind, *other)) {
             case DependencyState::MET: break;
             case DependencyState::OPEN: open.push_back(each); break;
             case DependencyState::NEVER_MET:
                 return "job " + std::to_string(each.job) + " has ended as " +
-                    to_string(other->state) + ": a job with " + describe(each) +
+                    to_string(*other) + ": a job with " + describe(each) +
                     " could never start";
         }
     }
@@ -54,13 +55,14 @@ void Core::Impl::look_at_dependents()
     int left = SETTLED_MAX;
     for (; !state.turns.empty(); state.turns.pop_front()) {     /* it may become longer */
         Turn &turn = state.turns.front();
-        auto next = dependents.upper_bound({turn.job, turn.looked_until});
-        while (next != dependents.end() && next->first == turn.job) {
+        const Awaited awaited{turn.job, turn.array};
+        auto next = dependents.upper_bound({awaited, turn.looked_until});
+        while (next != dependents.end() && next->first == awaited) {
             if (left-- == 0)
                 return;
             turn.looked_until = next->second;
             settle(state.jobs.change(turn.looked_until), turn);
-            next = dependents.upper_bound({turn.job, turn.looked_until});
+            next = dependents.upper_bound({awaited, turn.looked_until});
         }
     }
 }
@@ -71,7 +73,7 @@ void Core::Impl::settle(Job &waiting, const Turn &turn)
     std::optional<Dependency> never;
     update(waiting, [&] {
         std::erase_if(waiting.waits_for, [&](const Dependency &each) {
-            auto means = each.job == turn.job
+            auto means = each.job == turn.job && each.array == turn.array
                 ? look_at(each.kind, turn.state)
                 : DependencyState::OPEN;
             if (means == DependencyState::NEVER_MET)
@@ -79,7 +81,8 @@ void Core::Impl::settle(Job &waiting, const Turn &turn)
             return means == DependencyState::MET;
         });
         if (never)
-            waiting.reason = "it could never start: job " + std::to_string(turn.job) +
+            waiting.reason = std::string("it could never start: ") +
+                (turn.array ? "array " : "job ") + std::to_string(turn.job) +
                 " has ended as " + to_string(turn.state) + " (" + describe(*never) + ")";
         else if (waiting.waits_for.empty())
             waiting.eligible_ms = state.now_ms;

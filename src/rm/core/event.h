@@ -32,6 +32,7 @@ struct Configure {
 /* What is to be run (program, environment, files) stays with the daemon, under the job's id,
  * which the Answer gives.  A request that has been seen already (while its job is known) is
  * answered with that job. */
+/* With an array (JobSpec::array): as many jobs as it has tasks; the Answer gives the first. */
 struct Submit {
     static constexpr const char *NAME = "submit";
     std::string request;
@@ -39,24 +40,33 @@ struct Submit {
     ELASTIC_FIELDS(request, spec)
 };
 
+/* Of one job, or of tasks of the array with this number: indices such as 3-9, or ALL_TASKS. */
 struct JobRequest {
     std::string request;
     JobId job = 0;
-    ELASTIC_FIELDS(request, job)
+    std::string tasks = "";     /* empty: of that job alone */
+    ELASTIC_FIELDS(request, job, tasks)
 };
+constexpr const char *ALL_TASKS = "*";
 struct Cancel : JobRequest {
     static constexpr const char *NAME = "cancel";
+};
+/* One that starts or runs is ended, and waits again.  `by` is for people. */
+struct Requeue : JobRequest {
+    static constexpr const char *NAME = "requeue";
+    std::string by = "";
+    ELASTIC_FIELDS(request, job, tasks, by)
 };
 /* Only a waiting job.  A hold of an administrator is released by an administrator alone. */
 struct Hold : JobRequest {
     static constexpr const char *NAME = "hold";
     bool administrator = false;
-    ELASTIC_FIELDS(request, job, administrator)
+    ELASTIC_FIELDS(request, job, tasks, administrator)
 };
 struct Release : JobRequest {
     static constexpr const char *NAME = "release";
     bool administrator = false;
-    ELASTIC_FIELDS(request, job, administrator)
+    ELASTIC_FIELDS(request, job, tasks, administrator)
 };
 
 /* Accepted or refused by the Answer; an accepted one ends in one Record committed, withdrawn or
@@ -412,12 +422,12 @@ struct Timer {                          /* the time that SetTimer asked for has 
 };
 
 using EventContent = std::variant<
-    Configure, Submit, Cancel, Hold, Release, Resize, Update, PublishName, WithdrawName, Drain,
-    Resume, NodeUp, NodeSuspect, NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased,
-    NodesLost, NodesWanted, StepStarted, StepAdaptive, StepRigid, StepSizes, StepWish,
-    StepWishEnded, StepSlots, StepStartFailed, StepAccepted, StepReady, StepCommitted, StepRefused,
-    StepWithdrawn, StepFailed, StepFreed, StepLeft, StepSetChange, StepSampled, StepBroken,
-    StepEnded, StepLost, Timer>;
+    Configure, Submit, Cancel, Requeue, Hold, Release, Resize, Update, PublishName, WithdrawName,
+    Drain, Resume, NodeUp, NodeSuspect, NodeDown, NodeRemoved, NodesAcquired, NodesRefused,
+    NodesReleased, NodesLost, NodesWanted, StepStarted, StepAdaptive, StepRigid, StepSizes,
+    StepWish, StepWishEnded, StepSlots, StepStartFailed, StepAccepted, StepReady, StepCommitted,
+    StepRefused, StepWithdrawn, StepFailed, StepFreed, StepLeft, StepSetChange, StepSampled,
+    StepBroken, StepEnded, StepLost, Timer>;
 
 struct Event {
     uint64_t seq = 0;

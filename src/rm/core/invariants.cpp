@@ -67,10 +67,12 @@ void check_job(const State &state, const Job &job, Violations &wrong)
         (job.performance->newest.epoch != job.epoch || !check(*job.performance).empty()))
         wrong.push_back(name + "is measured wrongly: " + check(*job.performance));
     for (const Dependency &each : job.waits_for) {
-        const Job *other = state.job(each.job);
-        bool its_turn = std::any_of(state.turns.begin(), state.turns.end(),
-                                    [&](const Turn &turn) { return turn.job == each.job; });
-        bool is_open = other && look_at(each.kind, other->state) == DependencyState::OPEN;
+        auto other = state.state_of(each);
+        bool its_turn =
+            std::any_of(state.turns.begin(), state.turns.end(), [&](const Turn &turn) {
+                return turn.job == each.job && turn.array == each.array;
+            });
+        bool is_open = other && look_at(each.kind, *other) == DependencyState::OPEN;
         if (job.state != JobState::PENDING || (!is_open && !its_turn))
             wrong.push_back(name + "waits for " + describe(each) + " in vain");
     }
@@ -117,6 +119,7 @@ void check_indices(const State &state, Violations &wrong)
     again.config = state.config;
     again.uses = state.uses;
     again.full_users = state.full_users;
+    again.arrays = state.arrays;
     for (const auto &[name, node] : state.nodes) {
         Node &copy = again.nodes.emplace(name, node).first->second;
         copy.used = 0;
@@ -133,16 +136,49 @@ void check_indices(const State &state, Violations &wrong)
             wrong.push_back("user " + std::to_string(uid) + " has " + std::to_string(user.running) +
                             " running jobs");
     }
-    size_t ends = 0, requests = 0;
+    size_t ends = 0, requests = 0, submissions = 0;
     for (const auto &[id, job] : state.jobs) {
         ends += is_end(job.state);
+        submissions += !job.request.empty();        /* of an array that of its first task */
         auto found = state.requests.find(job.request);
         requests += found != state.requests.end() && found->second == id;
     }
     if (ends != state.finished.size())
         wrong.push_back("the list of finished jobs has a wrong length");
-    if (requests != state.jobs.size() || requests != state.requests.size())
+    if (requests != submissions || requests != state.requests.size())
         wrong.push_back("the list of submit requests is not that of the jobs");
+}
+
+/* The counts of an array are those of its tasks, and its limit holds. */
+void check_arrays(const State &state, Violations &wrong)
+{
+    std::map<JobId, JobArray> counts;
+    std::map<JobId, int> placed, waiting, ready;
+    for (const auto &[id, job] : state.jobs) {
+        if (!job.task)
+            continue;
+        JobArray &array = counts[job.task->array];
+        array.tasks++;
+        array.started += job.task->counted;
+        array.ended += is_end(job.state);
+        placed[job.task->array] += is_placed(job.state);
+        ready[job.task->array] += is_queued(job);
+        waiting[job.task->array] += is_ready(job) && job.task->waits;
+        if (!state.array(job.task->array))
+            wrong.push_back("job " + std::to_string(id) + " is a task of no array");
+    }
+    for (const auto &[id, array] : state.arrays) {
+        const JobArray &known = counts[id];
+        if (known.tasks != array.tasks - array.discarded || known.tasks == 0 ||
+            known.started != array.started - array.discarded ||
+            known.ended != array.ended - array.discarded || !check(array).empty())
+            wrong.push_back("the counts of array " + std::to_string(id) + " are wrong");
+        int admitted = placed[id] + ready[id];
+        if (array.limit > 0 && admitted > array.limit)
+            wrong.push_back("array " + std::to_string(id) + " is above its limit");
+        if (array.limit > 0 && admitted < array.limit && waiting[id] > 0)
+            wrong.push_back("array " + std::to_string(id) + " is below its limit, and tasks wait");
+    }
 }
 
 /* What is kept of a job's performance is what follows from it. */
@@ -170,6 +206,7 @@ std::vector<std::string> violations(const State &state)
     }
     check_nodes(state, wrong);
     check_indices(state, wrong);
+    check_arrays(state, wrong);
     Decisions decisions = policy(state.config.policy).decide(state);
     for (const Start &each : decisions.starts)
         wrong.push_back("the policy, asked again, wants to start job " + std::to_string(each.job));

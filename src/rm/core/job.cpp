@@ -150,9 +150,25 @@ bool is_placed(JobState state)
     return state != JobState::PENDING && !is_end(state);
 }
 
-bool is_queued(const Job &job)
+bool is_ready(const Job &job)
 {
     return job.state == JobState::PENDING && !job.held && !job.deferred && job.waits_for.empty();
+}
+
+bool is_queued(const Job &job)
+{
+    return is_ready(job) && !(job.task && job.task->waits);
+}
+
+/* How a dependency looks at it: started or ended when all tasks are. */
+JobState state_of(const JobArray &array)
+{
+    if (array.ended < array.tasks)
+        return array.started < array.tasks ? JobState::PENDING : JobState::RUNNING;
+    return array.failed > 0 ? JobState::FAILED
+        : array.cancelled > 0
+        ? JobState::CANCELLED
+        : JobState::DONE;
 }
 
 DependencyState look_at(DependencyKind kind, JobState state)
@@ -167,6 +183,10 @@ DependencyState look_at(DependencyKind kind, JobState state)
             if (!is_end(state))
                 return DependencyState::OPEN;
             return state == JobState::DONE ? DependencyState::MET : DependencyState::NEVER_MET;
+        case DependencyKind::AFTER_NOT_OK:
+            if (!is_end(state))
+                return DependencyState::OPEN;
+            return state == JobState::DONE ? DependencyState::NEVER_MET : DependencyState::MET;
     }
     return DependencyState::OPEN;
 }
@@ -279,6 +299,8 @@ std::string check(const JobSpec &spec)
         return outside("the time to begin in ms", spec.begin_ms, 0, BEGIN_MAX_MS);
     if (spec.dependencies.size() > DEPENDENCIES_MAX)
         return "a job can wait for " + std::to_string(DEPENDENCIES_MAX) + " others at most";
+    if (auto array = spec.array.empty() ? ArrayIndices() : parse_array(spec.array); !array)
+        return array.error();
     if (spec.name.size() > NAME_MAX_BYTES || spec.user.size() > NAME_MAX_BYTES)
         return "a name has more than " + std::to_string(NAME_MAX_BYTES) + " bytes";
     return "";

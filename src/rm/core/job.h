@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/job_array.h"
 #include "core/node_name.h"
 #include "core/performance.h"
 
@@ -47,17 +48,19 @@ template <> struct NamesOf<StepMode> {
 };
 
 /* What is waited for of another job: that it has started (or will not any more), that it has ended,
- * that it has ended as DONE. */
-enum class DependencyKind { AFTER, AFTER_ANY, AFTER_OK };
+ * that it has ended as DONE, that it has ended otherwise. */
+enum class DependencyKind { AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK };
 template <> struct NamesOf<DependencyKind> {
-    static constexpr const char *names[] = {"after", "after_any", "after_ok"};
+    static constexpr const char *names[] = {"after", "after_any", "after_ok",
+                                            "after_not_ok"};
 };
 struct Dependency {
     DependencyKind kind = DependencyKind::AFTER;
     JobId job = 0;              /* an earlier one, so that there are no circles */
+    bool array = false;         /* all tasks of the array with this number */
 
     bool operator==(const Dependency &) const = default;
-    ELASTIC_FIELDS(kind, job)
+    ELASTIC_FIELDS(kind, job, array)
 };
 
 struct JobSpec {
@@ -89,6 +92,7 @@ struct JobSpec {
     bool requeue = false;       /* wait again when a node or the step is lost, instead of failing */
     int64_t begin_ms = 0;       /* not to be started before; 0: at any time */
     std::vector<Dependency> dependencies;       /* all of them */
+    std::string array;          /* the indices of its array (job_array.h); empty: it is no task */
     /* What the running program has said that it can use (MPIX_Adapt_sizes), a rule of
      * program_sizes.h; empty: nothing. `usable` follows from it, null with it: the sizes that fit
      * to the rest as well, rising.  Both are set by set_program_sizes. */
@@ -98,7 +102,7 @@ struct JobSpec {
     ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
                    size_multiple, cores_per_process, processes_per_node, whole_nodes, time_limit_ms,
                    expect_ms, serial_ppm, program, priority, held, requeue, begin_ms,
-                   dependencies, program_sizes, places)
+                   dependencies, program_sizes, places, array)
 };
 
 /* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur
@@ -341,6 +345,7 @@ struct Job {
     bool deferred = false;      /* PENDING: its time to begin has not come */
     /* PENDING: of spec.dependencies, those that are not fulfilled */
     std::vector<Dependency> waits_for;
+    std::optional<ArrayTask> task;      /* empty: it is no task of an array */
     /* when it came to wait for nothing but its turn; NEVER: when submitted */
     int64_t eligible_ms = NEVER;
     bool acquiring = false;     /* STARTING, and a back end is asked for the nodes: no step yet */
@@ -399,7 +404,7 @@ struct Job {
 
     int size() const { return blocks.processes(); }
     ELASTIC_FIELDS(id, request, spec, state, held, held_by_administrator, deferred, waits_for,
-                   eligible_ms, acquiring,
+                   task, eligible_ms, acquiring,
                    reason, verdict, releasing, step, started_name, limit_changed, mode, broken,
                    epoch, performance, blocks, adaptation, departures, last_change, set_changes,
                    submitted_ms, started_ms, ended_ms, exit_code, requests, committed, withdrawn,
@@ -454,8 +459,9 @@ inline bool is_overdue(const Job &job)
 {
     return job.adaptation && job.adaptation->overdue;
 }
-/* Whether it waits for nothing but its turn. */
+/* Whether it waits for nothing but its turn; and, of a task, that others of its array end. */
 bool is_queued(const Job &job);
+bool is_ready(const Job &job);
 
 /* Whether a sample of its step tells something of it. */
 bool can_take(const Job &job, const Sample &sample);
@@ -463,6 +469,8 @@ bool can_take(const Job &job, const Sample &sample);
 /* What the state of the job that is waited for means: fulfilled, not yet, or never. */
 enum class DependencyState { MET, OPEN, NEVER_MET };
 DependencyState look_at(DependencyKind kind, JobState state);
+/* What a dependency on all tasks of an array looks at. */
+JobState state_of(const JobArray &array);
 /* "after_ok:3": for people. */
 std::string describe(const Dependency &dependency);
 

@@ -9,7 +9,7 @@
 namespace elastic::rm::record {
 
 /* jobs */
-constexpr const char *SUBMITTED = "submitted";  /* spec */
+constexpr const char *SUBMITTED = "submitted";  /* spec; of a task array, index */
 constexpr const char *HELD = "held";            /* by: administrator, if it was one */
 constexpr const char *RELEASED = "released";
 /* what has changed: name, time_limit_ms, priority, minimum, ... */

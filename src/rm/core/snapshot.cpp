@@ -27,9 +27,10 @@ struct Stored {
     std::vector<Learned> learned;
     std::vector<JobId> finished;
     std::vector<Turn> turns;
+    std::vector<JobArray> arrays;
     ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
                    timer_ms, look_at_ms, policy_at_ms, wanted_nodes, wanted_by, uses, uses_at_ms,
-                   full_users, learned, finished, turns)
+                   full_users, learned, finished, turns, arrays)
 };
 
 /* A part of it. */
@@ -42,6 +43,32 @@ struct Part {
 template <class List> void move_to_end(List &list, List &more)
 {
     std::move(more.begin(), more.end(), std::back_inserter(list));
+}
+
+/* Each task has its array, and each array that is known has a task. */
+std::string contradiction_of_arrays(const Stored &stored)
+{
+    std::map<JobId, JobArray> arrays;
+    for (const JobArray &array : stored.arrays) {
+        if (std::string wrong = check(array); !wrong.empty())
+            return wrong;
+        arrays[array.job] = array;
+    }
+    std::map<JobId, int> known;
+    for (const Job &job : stored.jobs) {
+        if (!job.task)
+            continue;
+        auto array = arrays.find(job.task->array);
+        if (array == arrays.end() || job.id < array->first ||
+            job.id >= array->first + static_cast<JobId>(array->second.tasks))
+            return "job " + std::to_string(job.id) + " is a task of no array";
+        known[array->first]++;
+    }
+    for (const auto &[id, array] : arrays) {
+        if (known[id] != array.tasks - array.discarded)
+            return "array " + std::to_string(id) + " has " + std::to_string(known[id]) + " tasks";
+    }
+    return "";
 }
 
 /* Empty, or what the rest of the core could not bear. */
@@ -111,18 +138,23 @@ std::string contradiction(const Stored &stored)
             (job.state != JobState::PENDING || job.deadline_ms != job.spec.begin_ms))
             return name + " waits for no time";
     }
-    std::set<JobId> turns;
+    std::set<Awaited> turns;
     for (const Turn &turn : stored.turns)
-        turns.insert(turn.job);
-    std::map<JobId, JobState> states;
+        turns.insert({turn.job, turn.array});
+    std::map<Awaited, JobState> states;
     for (const Job &job : stored.jobs)
-        states[job.id] = job.state;
+        states[{job.id, false}] = job.state;
+    if (std::string wrong = contradiction_of_arrays(stored); !wrong.empty())
+        return wrong;
+    for (const JobArray &array : stored.arrays)
+        states[{array.job, true}] = state_of(array);
     for (const Job &job : stored.jobs) {
         for (const Dependency &each : job.waits_for) {
-            auto other = states.find(each.job);
+            const Awaited awaited{each.job, each.array};
+            auto other = states.find(awaited);
             bool is_open = other != states.end() &&
                 look_at(each.kind, other->second) == DependencyState::OPEN;
-            if (job.state != JobState::PENDING || (!is_open && !turns.contains(each.job)))
+            if (job.state != JobState::PENDING || (!is_open && !turns.contains(awaited)))
                 return "job " + std::to_string(job.id) + " waits for " + describe(each) +
                     " in vain";
         }
@@ -188,6 +220,8 @@ Json Core::Impl::head() const
     stored.full_users.assign(state.full_users.begin(), state.full_users.end());
     stored.finished.assign(state.finished.begin(), state.finished.end());
     stored.turns.assign(state.turns.begin(), state.turns.end());
+    for (const auto &[id, array] : state.arrays)
+        stored.arrays.push_back(array);
     return write(stored);
 }
 
@@ -236,14 +270,18 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
         node.used = 0;          /* follows from the jobs */
         state.index(state.nodes.emplace(node.name, node).first->second);
     }
+    for (const JobArray &array : stored.arrays)
+        state.arrays[array.job] = array;
     for (Job &job : stored.jobs) {
         set_program_sizes(job.spec, std::string(job.spec.program_sizes));
-        state.requests[job.request] = job.id;
+        if (!job.request.empty())
+            state.requests[job.request] = job.id;
         Job &restored = state.jobs.add(job.id);
         restored = std::move(job);
         state.index(restored);
         state.book(restored);
     }
+    state.take_changed_arrays();
     return "";
 }
 

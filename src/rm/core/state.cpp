@@ -44,6 +44,21 @@ const Job *State::job(JobId id) const
     return found == jobs.end() ? nullptr : &found->second;
 }
 
+const JobArray *State::array(JobId id) const
+{
+    auto found = arrays.find(id);
+    return found == arrays.end() ? nullptr : &found->second;
+}
+
+std::optional<JobState> State::state_of(const Dependency &dependency) const
+{
+    const JobArray *tasks = dependency.array ? array(dependency.job) : nullptr;
+    const Job *other = dependency.array ? nullptr : job(dependency.job);
+    return tasks ? std::optional(rm::state_of(*tasks))
+        : other  ? std::optional(other->state)
+                 : std::nullopt;
+}
+
 const Node *State::node(const std::string &name) const
 {
     auto found = nodes.find(name);
@@ -335,7 +350,12 @@ State::Facts State::facts(const Job &job) const
     if (is_queued(job) || is_placed(job.state))
         facts.uid = job.spec.uid;
     for (const Dependency &dependency : job.waits_for)
-        facts.waits_for.push_back(dependency.job);
+        facts.waits_for.push_back({dependency.job, dependency.array});
+    if (job.task && arrays.at(job.task->array).limit > 0) {
+        facts.array = job.task->array;
+        facts.ready = is_ready(job);
+        facts.array_waits = job.task->waits;
+    }
     if (is_queued(job)) {
         facts.queued = own_key(job);
         facts.shape = shape_of(job.spec);
@@ -406,10 +426,12 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
     move_member(indices_.modified, old.modified, now.modified, id);
     move_member(indices_.impatient, old.impatient, now.impatient, id);
     move_member(indices_.prioritised, old.prioritised, now.prioritised, id);
-    for (JobId other : old.waits_for)
+    for (const Awaited &other : old.waits_for)
         indices_.dependents.erase(std::pair(other, id));
-    for (JobId other : now.waits_for)
+    for (const Awaited &other : now.waits_for)
         indices_.dependents.insert(std::pair(other, id));
+    move_in_array(id, old, false);
+    move_in_array(id, now, true);
     move_member(indices_.placed, old.placed, now.placed, id);
     count_use(old.placed ? old.uid : now.uid, now.placed - old.placed, 0);
     move_member(indices_.settling, old.settling, now.settling, id);
@@ -424,6 +446,21 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
     move_value(indices_.growers, old.growth_ms, now.growth_ms, id);
     move_value(indices_.needy, old.needy_ms, now.needy_ms, id);
     indices_.spare_cores += now.spare_cores - old.spare_cores;
+}
+
+void State::move_in_array(JobId id, const Facts &facts, bool in)
+{
+    if (facts.array == 0 || (!facts.placed && !facts.ready))
+        return;
+    auto array = indices_.arrays.try_emplace(facts.array).first;
+    auto &[placed, queued, waiting] = array->second;
+    placed += facts.placed ? (in ? 1 : -1) : 0;
+    auto &tasks = facts.array_waits ? waiting : queued;
+    if (facts.ready)
+        move_member(tasks, !in, in, id);
+    if (array->second == Indices::OfArray())
+        indices_.arrays.erase(array);
+    changed_arrays_.insert(facts.array);
 }
 
 void State::count(const Facts &facts, int sign)
@@ -666,15 +703,19 @@ std::string why_waiting(const State &state, const Job &job)
         return job.held_by_administrator ? "held by an administrator" : "held";
     if (!job.waits_for.empty()) {
         const Dependency &first = job.waits_for.front();
-        std::string what = first.kind == DependencyKind::AFTER      ? "starts"
-                           : first.kind == DependencyKind::AFTER_OK ? "ends without error"
-                                                                    : "ends";
+        constexpr const char *WHAT[] = {"starts", "ends", "ends without error", "fails"};
+        static_assert(std::size(WHAT) == std::size(NamesOf<DependencyKind>::names));
+        std::string what = WHAT[static_cast<size_t>(first.kind)];
+        std::string who = first.array ? "each task of array " : "job ";
         size_t more = job.waits_for.size() - 1;
-        return "waits until job " + std::to_string(first.job) + " " + what +
+        return "waits until " + who + std::to_string(first.job) + " " + what +
                (more ? ", and for " + std::to_string(more) + " more" : "");
     }
     if (job.deferred)
         return "its time to begin has not come";
+    if (job.task && job.task->waits)
+        return "the limit of its array: " +
+            std::to_string(state.arrays.at(job.task->array).limit) + " tasks run at once";
     if (state.full_users.contains(job.spec.uid)) {
         auto user = state.of_user(job.spec.uid);
         return "the limit of a user: " + std::to_string(user.running) + " jobs run, with " +

@@ -68,9 +68,17 @@ inline Shape shape_of(const JobSpec &spec)
 struct Turn {
     JobId job = 0;
     JobState state = JobState::PENDING;
+    bool array = false;         /* all tasks of the array with this number have */
     /* of those who wait for it; they are looked at in the order of their numbers */
     JobId looked_until = 0;
-    ELASTIC_FIELDS(job, state, looked_until)
+    ELASTIC_FIELDS(job, state, array, looked_until)
+};
+
+/* Who is waited for: a job, or all tasks of an array. */
+struct Awaited {
+    JobId job = 0;
+    bool array = false;
+    auto operator<=>(const Awaited &) const = default;
 };
 
 /* Waiting jobs of one shape. */
@@ -130,6 +138,7 @@ class State {
     std::deque<JobId> finished; /* oldest first */
     std::deque<Turn> turns;     /* whose dependents are still to be looked at */
     std::unordered_map<std::string, JobId> requests;    /* Job::request of the known jobs */
+    std::map<JobId, JobArray> arrays;   /* of which a task is known */
 
     /* Indices: what follows from the above, kept up to date by index() and unindex(). */
     struct Indices {
@@ -143,7 +152,14 @@ class State {
             bool operator==(const OfUser &) const = default;
         };
         std::map<uint32_t, OfUser> users;
-        std::set<std::pair<JobId, JobId>> dependents;   /* who is waited for, and by whom */
+        std::set<std::pair<Awaited, JobId>> dependents; /* who is waited for, and by whom */
+        /* of the tasks of an array that has a limit */
+        struct OfArray {
+            int placed = 0;
+            std::set<JobId> queued, waiting;    /* ready to run: is_queued, or ArrayTask::waits */
+            bool operator==(const OfArray &) const = default;
+        };
+        std::map<JobId, OfArray> arrays;
         std::set<JobId> placed;         /* STARTING to COMPLETING */
         std::set<JobId> slot_wishers;   /* running, whose programs want places beside the world */
         std::set<JobId> modified;       /* RUNNING, whose programs wait for another size */
@@ -178,6 +194,12 @@ class State {
     const Indices &indices() const { return indices_; }
 
     const Job *job(JobId id) const;
+    /* Nullptr: there is none, or none of its tasks is known. */
+    const JobArray *array(JobId id) const;
+    /* Of the job or array that is waited for; nullopt: it is not known. */
+    std::optional<JobState> state_of(const Dependency &dependency) const;
+    /* Those with a limit of which a task has come, gone or changed since this was asked last. */
+    std::set<JobId> take_changed_arrays() { return std::exchange(changed_arrays_, {}); }
     const Node *node(const NodeName &name) const
     {
         return name.number() < by_number_.size() ? by_number_[name.number()] : nullptr;
@@ -237,7 +259,9 @@ class State {
     /* Of a job, all that the indices hold. */
     struct Facts {
         uint32_t uid = 0;
-        std::vector<JobId> waits_for;
+        std::vector<Awaited> waits_for;
+        JobId array = 0;        /* of a task whose array has a limit */
+        bool ready = false, array_waits = false;
         std::optional<QueueKey> queued; /* without the delay of its user */
         Shape shape;
         int least = 0;
@@ -261,6 +285,7 @@ class State {
     void enqueue(const Facts &facts);
     void dequeue(const Facts &facts);
     void move_in_queue(const Facts &old, const Facts &now);
+    void move_in_array(JobId id, const Facts &facts, bool in);
     void find_runnable();
     void count(const Node &node, int sign);
     void count_booked(const Node &node, int sign);
@@ -271,6 +296,7 @@ class State {
 
     Indices indices_;
     Changes changes_;
+    std::set<JobId> changed_arrays_;
     std::unordered_map<JobId, Facts> facts_;
     std::unordered_map<JobId, Booking> booked_;
     std::vector<Node *> by_number_;     /* NodeName::number; null: not one of ours */

@@ -41,6 +41,40 @@ TEST(WaitingTest, a_job_waits_for_the_start_or_the_end_of_another)
     EXPECT_EQ(driver.job(jobs.done).state, JobState::STARTING);
 }
 
+TEST(WaitingTest, a_job_waits_for_the_failure_of_another)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 4);
+    JobId fails = driver.submit(rigid(1)), ends = driver.submit(rigid(1));
+    JobId repairs = driver.submit(after(DependencyKind::AFTER_NOT_OK, fails));
+    JobId never = driver.submit(after(DependencyKind::AFTER_NOT_OK, ends));
+    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(repairs)), "waits until job 1 fails");
+    driver.run(fails);
+    driver.run(ends);
+    driver.end(fails, 1);
+    EXPECT_EQ(driver.job(repairs).state, JobState::STARTING);
+    driver.end(ends);
+    EXPECT_EQ(driver.job(never).state, JobState::CANCELLED);
+    EXPECT_EQ(driver.job(never).reason,
+              "it could never start: job 2 has ended as DONE (after_not_ok:2)");
+}
+
+TEST(WaitingTest, a_job_is_requeued_by_request)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 1);
+    JobId first = driver.submit(rigid(1)), other = driver.submit(rigid(1));
+    driver.send(Requeue{{"q", other}, "root"});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::STATE) << "it waits";
+    driver.run(first);
+    driver.send(Requeue{{"q", first}, "root"});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::OK);
+    EXPECT_EQ(driver.last<SignalStep>()->signal, 15);
+    driver.end(first, 143);
+    EXPECT_EQ(driver.job(first).state, JobState::PENDING);
+    EXPECT_EQ(driver.job(first).reason, "requeued by root");
+    driver.send(Requeue{{"q", 77}, "root"});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::UNKNOWN);
+}
+
 TEST(WaitingTest, who_waits_for_a_start_goes_on_when_it_is_stopped_before)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 4);

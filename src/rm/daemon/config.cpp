@@ -171,6 +171,11 @@ const std::vector<Setting> &table()
          "local: a job may use so many MiB of memory for each of its cores (control groups with "
          "memory); 0: any.",
          0, 1 << 30},
+        {"job", "counted_memory_per_core", &Settings::counted_memory_per_core_mib,
+         "Each core of a node stands for so many MiB of its memory: a job that asks for more "
+         "memory gets more cores. 0: as memory_per_core; if that is 0, too, memory is not "
+         "counted.",
+         0, 1 << 30},
         {"step", "answer_timeout", &Settings::answer_timeout_ms,
          "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
         {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},

@@ -73,7 +73,7 @@ struct Settings {
     std::string nested_folder, nested_source, nested_launcher, nested_slurm_job;
 
     bool confine_cores = false;
-    int64_t memory_per_core_mib = 0;
+    int64_t memory_per_core_mib = 0, counted_memory_per_core_mib = 0;
     int64_t request_time_ms = 0, answer_time_ms = 0;
     int64_t fair_share_ms = 0, fair_share_half_life_ms = 0, running_per_user_max = 0,
             cores_per_user_max = 0;

@@ -315,7 +315,7 @@ void Daemon::cancel_all()
     for (const auto &[id, job] : state().jobs)
         jobs.push_back(id);
     for (JobId id : jobs)
-        request(Cancel{{next_request_id(), id}}, std::nullopt, [](const Answer *, bool) {});
+        request(Cancel{{next_request_id(), id, ""}}, std::nullopt, [](const Answer *, bool) {});
 }
 
 void Daemon::on_signal(int number)
@@ -427,8 +427,9 @@ void Daemon::handle(const Event &event, Journal::Entry &entry)
 void Daemon::answer(const Answer &answer, Journal::Entry &entry, JobId last_job)
 {
     bool is_new = answer.job > last_job;
-    if (entry.launch && is_new)
-        quota_.add(answer.job, entry.launch->uid, entry.launch->bytes);
+    auto tasks = static_cast<int64_t>(state().last_job - last_job);
+    for (JobId job = answer.job; entry.launch && is_new && job <= state().last_job; job++)
+        quota_.add(job, entry.launch->uid, entry.launch->bytes / tasks);
     if (entry.done)
         entry.done(&answer, is_new);
     entry.done = nullptr;
@@ -567,8 +568,11 @@ void Daemon::perform(const SetTimer &timer)
 
 /* ---- for the interface ----------------------------------------------------------------------- */
 
+/* The tasks of an array have one. */
 std::shared_ptr<const Launch> Daemon::launch(JobId job)
 {
+    if (const Job *known = state().job(job); known && known->task)
+        job = known->task->array;
     auto found = launches_.find(job);
     if (found != launches_.end())
         return found->second;

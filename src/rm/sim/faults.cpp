@@ -76,10 +76,26 @@ void SimulatedCluster::somebody()
         }
         case 5: {
             JobSpec spec;
-            spec.dependencies = {{static_cast<DependencyKind>(between(0, 2)), job}};
+            spec.dependencies = {{static_cast<DependencyKind>(between(0, 3)), job}};
             spec.begin_ms = between(0, 1) ? now_ms() + between(-1000, 20000) : 0;
             programs_[request] = MixJob{0, spec, 1000, 0, 100, 50};
             return tell(Submit{request, spec});
+        }
+        case 6: {
+            JobSpec spec;
+            spec.array = "2-10:2%" + std::to_string(between(1, 3));
+            JobId first = core_.state().last_job + 1;
+            arrays_[first] = MixJob{0, spec, 1000, 0, 100, 50};
+            tell(Submit{request, spec});
+            at_last(Release{{request + "r", first, ALL_TASKS}});
+            tell(Hold{{request + "h", first, between(0, 1) ? "2-6" : ALL_TASKS}});
+            at_last(Requeue{{request + "q", first + 1, ""}, "somebody"});
+            if (between(0, 1))
+                at_last(Cancel{{request + "c", first, "4,8"}});
+            JobSpec after_all;
+            after_all.dependencies = {{static_cast<DependencyKind>(between(0, 3)), first, true}};
+            programs_[request + "d"] = MixJob{0, after_all, 1000, 0, 100, 50};
+            return tell(Submit{request + "d", after_all});
         }
         default: return tell(Resize{request, job, static_cast<int>(between(0, 12))});
     }

@@ -101,7 +101,8 @@ void SimulatedCluster::perform(const StartStep &action)
     Step &step = *(steps_[{action.job, action.step}] = std::make_unique<Step>());
     step.job = action.job;
     step.number = action.step;
-    step.program = programs_.at(core_.state().job(action.job)->request);
+    const Job &job = *core_.state().job(action.job);
+    step.program = job.task ? arrays_.at(job.task->array) : programs_.at(job.request);
     bool dead = std::any_of(action.blocks.begin(), action.blocks.end(), [this](const Block &block) {
         return dead_nodes_.contains(block.node);
     });

@@ -177,6 +177,7 @@ class SimulatedCluster {
     Json whole_;                /* what it must be like */
     std::map<std::pair<JobId, uint32_t>, std::unique_ptr<Step>> steps_;
     std::map<std::string, MixJob> programs_;    /* by the Submit's request */
+    std::map<JobId, MixJob> arrays_;            /* by the number of the array */
     std::map<std::string, int> occupied_;       /* cores of living processes */
     std::set<std::tuple<JobId, uint32_t, uint64_t>> acquired_, released_;
     std::set<std::string> dead_nodes_;

@@ -115,6 +115,10 @@ std::string Confinement::apply(JobId job, const Cores &booked, const std::string
         cores += count;
     if (config_.memory_per_core > 0 && cores > 0 && error.empty())
         error = write_to(group, "memory.max", std::to_string(cores * config_.memory_per_core));
+    /* Else a job would swap without end instead; a kernel that does not count swap has no file. */
+    if (config_.memory_per_core > 0 && error.empty() &&
+        access((group + "/memory.swap.max").c_str(), F_OK) == 0)
+        error = write_to(group, "memory.swap.max", "0");
     return error;
 }
 

@@ -71,6 +71,10 @@ TEST_F(ConfinementTest, a_step_has_what_its_job_has_booked)
     EXPECT_EQ(confinement_.apply(1, {{"n0", 2}, {"n1", 1}}, one), "");
     EXPECT_EQ(get(one, "cpuset.cpus"), "0-1,4");
     EXPECT_EQ(get(one, "memory.max"), "3000000");
+    EXPECT_FALSE(std::filesystem::exists(one + "/memory.swap.max"));
+    put(one, "memory.swap.max", "");
+    EXPECT_EQ(confinement_.apply(1, {{"n0", 2}, {"n1", 1}}, one), "");
+    EXPECT_EQ(get(one, "memory.swap.max"), "0");
     EXPECT_EQ(confinement_.apply(2, {{"n0", 2}}, two), "");
     EXPECT_EQ(get(two, "cpuset.cpus"), "2-3");
     put(one, "cpuset.cpus", "");

@@ -18,6 +18,26 @@ void set_variable(std::vector<std::string> &environment, const std::string &name
     environment.push_back(name + "=" + value);
 }
 
+/* Of a task of an array: Slurm's names and ours differ in what they begin with. */
+void add_array_variables(std::vector<std::string> &environment, const Job &job,
+                         const std::string &prefix)
+{
+    auto array = job.task ? parse_array(job.spec.array) : Result<ArrayIndices>(Error{""});
+    if (!array)
+        return;
+    const std::vector<int> &indices = array.value().indices;
+    const std::pair<const char *, uint64_t> variables[] = {
+        {"JOB_ID", job.task->array},
+        {"TASK_ID", job.task->index},
+        {"TASK_COUNT", indices.size()},
+        {"TASK_MIN", indices.front()},
+        {"TASK_MAX", indices.back()},
+        {"TASK_STEP", array.value().step()},
+    };
+    for (const auto &[name, value] : variables)
+        set_variable(environment, prefix + name, std::to_string(value));
+}
+
 void add_job_variables(std::vector<std::string> &environment, const Job &job,
                        const StartStep &start, const LaunchPlace &place)
 {
@@ -27,6 +47,7 @@ void add_job_variables(std::vector<std::string> &environment, const Job &job,
     set_variable(environment, "ELASTIC_JOB_MIN", std::to_string(job.spec.minimum));
     set_variable(environment, "ELASTIC_JOB_MAX", std::to_string(job.spec.maximum));
     set_variable(environment, "ELASTIC_JOB_NODES", format_hosts(start.blocks));
+    add_array_variables(environment, job, "ELASTIC_ARRAY_");
     set_variable(environment, "ELASTICD_SOCKET", place.daemon_socket);
     set_variable(environment, STEP_FOLDER_VARIABLE, place.folder);
     for (const std::string &entry : place.launcher_environment)
@@ -77,6 +98,7 @@ void add_slurm_variables(std::vector<std::string> &environment, const Job &job,
     };
     for (const auto &[name, value] : variables)
         set_variable(environment, name, value);
+    add_array_variables(environment, job, "SLURM_ARRAY_");
 }
 
 std::string parent_of(const std::string &path)
@@ -113,8 +135,11 @@ std::optional<std::string> replacement(char pattern, size_t digits, const PathNa
         return text;
     };
     switch (pattern) {
-        case 'j':
-        case 'A': return number(names.job);
+        case 'j': return number(names.job);
+        case 'A': return number(names.task ? names.task->array : names.job);
+        case 'a':
+            return names.task ? std::optional(number(static_cast<JobId>(names.task->index)))
+                              : std::nullopt;
         case 'x': return file_name(names.name);
         case 'u': return file_name(names.user);
         case '%': return "%";
@@ -140,11 +165,19 @@ std::string expand_path(const std::string &pattern, const std::string &directory
     return path.starts_with("/") ? path : directory + (directory.ends_with("/") ? "" : "/") + path;
 }
 
+PathNames names_of_paths(const Job &job, const std::string &name)
+{
+    return {job.id, name, job.spec.user, job.task};
+}
+
 LaunchPaths paths_of(const Launch &launch, const PathNames &names)
 {
     LaunchPaths paths;
     paths.output = expand_path(
-        launch.output.empty() ? "elastic-%j.out" : launch.output, launch.directory, names);
+        !launch.output.empty() ? launch.output
+            : names.task       ? "elastic-%A_%a.out"
+                               : "elastic-%j.out",
+        launch.directory, names);
     if (!launch.error.empty())
         paths.error = expand_path(launch.error, launch.directory, names);
     if (paths.error == paths.output)
@@ -197,7 +230,7 @@ StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
     } else {
         spec.arguments = mpiexec_arguments(launch, start, place);
     }
-    LaunchPaths paths = paths_of(launch, {job.id, job.spec.name, job.spec.user});
+    LaunchPaths paths = paths_of(launch, names_of_paths(job, job.spec.name));
     spec.output = paths.output;
     spec.error = paths.error;
     spec.input = paths.input;

@@ -6,6 +6,7 @@
 #ifndef ELASTIC_RM_LAUNCH_H_INCLUDED
 #define ELASTIC_RM_LAUNCH_H_INCLUDED
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,11 @@ struct Launch {
 
 /* What stands for the patterns in names of files. */
 struct PathNames {
-    JobId job = 0;              /* %j, %A; %5j: with at least five digits */
+    JobId job = 0;              /* %j; %5j: with at least five digits */
     std::string name, user;     /* %x, %u */
+    std::optional<ArrayTask> task = std::nullopt;       /* %A (else as %j), %a */
 };
+PathNames names_of_paths(const Job &job, const std::string &name);
 /* Absolute, with these and %% replaced. */
 std::string expand_path(const std::string &pattern, const std::string &directory,
                         const PathNames &names);

@@ -20,7 +20,8 @@ void derive(Batch &rows, const State &state, const Event &event, const Action &a
     auto answer = std::get_if<Answer>(&action);
     if (answer && std::holds_alternative<Submit>(event.content)) {
         bool is_new = answer->code == AnswerCode::OK && answer->job > last_job;
-        rows.bound.emplace_back(event.seq, is_new ? answer->job : 0);
+        rows.bound.push_back(
+            {event.seq, is_new ? answer->job : 0, is_new ? state.last_job : 0});
     }
 }
 

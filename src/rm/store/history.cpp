@@ -164,7 +164,8 @@ History::read_page(sqlite3_stmt *statement, const RecordQuery &query, uint64_t l
 Result<EndedPage> History::ended(const EndedQuery &query, const Wanted &wanted)
 {
     std::string sql = query.with_launch ? "SELECT ended.job, ended.body, launch.body FROM ended "
-                                          "LEFT JOIN launch ON launch.job = ended.job "
+                                          "LEFT JOIN launch ON launch.job = "
+                                          LAUNCH_OF("ended.job") " "
                                         : "SELECT ended.job, ended.body, NULL FROM ended ";
     sql += "WHERE +ended.submitted_ms >= ?1 AND +ended.submitted_ms <= ?2 "
            "AND ended.job > ?3 AND ended.job < ?4";
@@ -208,7 +209,8 @@ Result<EndedPage> History::ended(const EndedQuery &query, const Wanted &wanted)
 
 Result<std::optional<LaunchRow>> History::launch(JobId job)
 {
-    Statement row(prepare("SELECT seq, uid, body, script FROM launch WHERE job = ?"));
+    Statement row(
+        prepare("SELECT seq, uid, body, script FROM launch WHERE job = " LAUNCH_OF("?1")));
     row.bind(static_cast<int64_t>(job));
     if (row.row())
         return std::optional<LaunchRow>(

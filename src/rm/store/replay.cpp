@@ -61,7 +61,11 @@ bool is_same(const Record &record, const Json &row)
 bool is_forgotten(Store &store, JobId job)
 {
     auto launch = store.launch(job);
-    return launch && !launch.value();
+    RecordQuery query;
+    query.job = job;
+    query.limit = 1;
+    auto records = store.records(query);
+    return launch && records && (!launch.value() || records.value().empty());
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body B
 CREATE TABLE snapshot_part (seq INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL,
                             sum INTEGER NOT NULL, PRIMARY KEY (seq, number));
 CREATE TABLE launch (seq INTEGER PRIMARY KEY, job INTEGER UNIQUE, uid INTEGER NOT NULL,
-                     body TEXT NOT NULL, script TEXT NOT NULL);
+                     body TEXT NOT NULL, script TEXT NOT NULL, last INTEGER);
+CREATE INDEX launch_of_array ON launch (job) WHERE last IS NOT NULL;
 CREATE TABLE record (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, event TEXT NOT NULL,
                      job INTEGER, node TEXT, data TEXT NOT NULL, uid INTEGER);
 CREATE INDEX record_of_user ON record (uid, number) WHERE uid IS NOT NULL;
@@ -113,9 +114,21 @@ INSERT INTO used SELECT uid, sum(bytes) FROM (
 PRAGMA user_version = 5;
 COMMIT;
 )";
+/* A launch may be that of many jobs from this version on. */
+constexpr const char *FROM_VERSION_5 = R"(
+BEGIN;
+ALTER TABLE launch ADD COLUMN last INTEGER;
+CREATE INDEX launch_of_array ON launch (job) WHERE last IS NOT NULL;
+PRAGMA user_version = 6;
+COMMIT;
+)";
 constexpr const char *STEPS_OF_VERSIONS[] = {FROM_VERSION_1, FROM_VERSION_2, FROM_VERSION_3,
-                                             FROM_VERSION_4};
-constexpr int SNAPSHOTS_KEPT = 2;
+                                             FROM_VERSION_4, FROM_VERSION_5};
+/* Launches of arrays of which no ended task is kept any more, and none is still to end. */
+constexpr const char *DISCARD_ARRAYS =
+    "DELETE FROM launch WHERE last IS NOT NULL AND json_type(body, '$.environment') IS NULL "
+    "AND NOT EXISTS (SELECT 1 FROM ended WHERE ended.job BETWEEN launch.job AND launch.last)";
+constexpr int USED_SINCE = 5, SNAPSHOTS_KEPT = 2;
 
 /* Fowler, Noll and Vo's, 32 bits: of a row's number and its body. */
 int64_t sum_of(uint64_t seq, std::string_view body)
@@ -240,7 +253,7 @@ std::string prepare_schema(sqlite3 *database, const std::string &file)
     if (version < 1)
         return "the store " + file + " has the unknown version " + std::to_string(version);
     for (; version < STORE_VERSION; version++) {
-        if (version == STORE_VERSION - 1)
+        if (version == USED_SINCE - 1)
             error = execute(database, USED);
         if (error.empty())
             error = execute(database, STEPS_OF_VERSIONS[version - 1]);
@@ -333,19 +346,21 @@ std::string Store::run(const char *sql)
 
 std::string Store::write_rows(const Batch &batch)
 {
-    for (const auto &[seq, job] : batch.bound) {
-        Statement row(prepare(job ? "UPDATE OR IGNORE launch SET job = ?2 WHERE seq = ?1"
+    for (const auto &[seq, job, last] : batch.bound) {
+        Statement row(prepare(job ? "UPDATE OR IGNORE launch SET job = ?2, last = ?3 WHERE seq = ?1"
                                   : "DELETE FROM launch WHERE seq = ?1"));
         row.bind(static_cast<int64_t>(seq));
         if (job)
             row.bind(static_cast<int64_t>(job));
+        if (job && last > job)
+            row.bind(static_cast<int64_t>(last));
         if (!row.done())
             return problem("write");
     }
     for (const Record &record : batch.records) {
         Statement row(
             prepare("INSERT OR IGNORE INTO record VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
-                    "(SELECT uid FROM launch WHERE job = ?4))"));
+                    "(SELECT uid FROM launch WHERE job = " LAUNCH_OF("?4") "))"));
         row.bind(static_cast<int64_t>(record.number)).bind(record.time_ms).bind(record.event);
         record.job ? row.bind(static_cast<int64_t>(record.job)) : row.bind_null();
         record.node.empty() ? row.bind_null() : row.bind(record.node);
@@ -360,8 +375,11 @@ std::string Store::write_rows(const Batch &batch)
             .bind(ended.ended_ms);
         if (!row.bind(dump(ended.body)).done())
             return problem("write");
-        Statement launch(
-            prepare("UPDATE launch SET body = json_remove(body, '$.environment') WHERE job = ?"));
+        /* of an array when all its tasks have ended */
+        Statement launch(prepare(
+            "UPDATE launch SET body = json_remove(body, '$.environment') WHERE job = "
+            LAUNCH_OF("?1") " AND (last IS NULL OR last - job + 1 = "
+            "(SELECT count(*) FROM ended WHERE ended.job BETWEEN launch.job AND launch.last))"));
         if (!launch.bind(static_cast<int64_t>(ended.job)).done())
             return problem("write");
     }
@@ -374,7 +392,7 @@ std::string Store::write_rows(const Batch &batch)
             return problem("write");
     }
     for (const LaunchRow &launch : batch.launches) {
-        Statement row(prepare("INSERT INTO launch VALUES (?, NULL, ?, ?, ?)"));
+        Statement row(prepare("INSERT INTO launch VALUES (?, NULL, ?, ?, ?, NULL)"));
         row.bind(static_cast<int64_t>(launch.seq))
             .bind(int64_t{launch.uid})
             .bind(dump(launch.body));
@@ -515,12 +533,13 @@ Result<bool> Store::forget_before(int64_t time_ms, int64_t rows_max)
         forget("DELETE FROM record WHERE number IN (SELECT number FROM record WHERE number < ?1 "
                "ORDER BY number LIMIT ?2)",
                static_cast<int64_t>(record.value())) &&
-        forget("DELETE FROM launch WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?1 "
-               "ORDER BY ended_ms, job LIMIT ?2)",
+        forget("DELETE FROM launch WHERE last IS NULL AND job IN (SELECT job FROM ended "
+               "WHERE ended_ms < ?1 ORDER BY ended_ms, job LIMIT ?2)",
                time_ms) &&
         forget("DELETE FROM ended WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?1 "
                "ORDER BY ended_ms, job LIMIT ?2)",
                time_ms) &&
+        run(DISCARD_ARRAYS).empty() &&
         run("COMMIT").empty();
     if (done)
         return more;
@@ -567,10 +586,12 @@ Result<bool> Store::forget_oldest_of(uint32_t uid, int64_t rows_max)
         bool is_whole = sqlite3_changes(database_) < left;
         left -= sqlite3_changes(database_) + 1;
         for (const char *sql :
-             {"DELETE FROM launch WHERE job = ?", "DELETE FROM ended WHERE job = ?"}) {
+             {"DELETE FROM launch WHERE last IS NULL AND job = ?",
+              "DELETE FROM ended WHERE job = ?"}) {
             Statement row(prepare(sql));
             done = done && (!is_whole || row.bind(job).done());
         }
+        done = done && run(DISCARD_ARRAYS).empty();
     }
     if (done && run("COMMIT").empty())
         return found;
@@ -685,7 +706,8 @@ std::string Store::each_event(uint64_t seq, const std::function<std::string(cons
 /* Without it the jobs that came later would have other numbers. */
 Result<std::optional<Submit>> Store::submission(uint64_t seq)
 {
-    Statement row(prepare("SELECT launch.uid, record.data FROM launch LEFT JOIN record "
+    Statement row(prepare("SELECT launch.uid, record.data, launch.last - launch.job "
+                          "FROM launch LEFT JOIN record "
                           "ON record.job = launch.job AND record.event = 'submitted' "
                           "WHERE launch.seq = ? AND launch.job IS NOT NULL"));
     row.bind(static_cast<int64_t>(seq));
@@ -699,6 +721,8 @@ Result<std::optional<Submit>> Store::submission(uint64_t seq)
         submit.spec.uid = static_cast<uint32_t>(row.number(0));
         submit.spec.user = std::to_string(submit.spec.uid);
         submit.spec.name = "damaged";
+        if (row.number(2) > 0)
+            submit.spec.array = "0-" + std::to_string(row.number(2));
         submit.spec.held = true;
     }
     return std::optional<Submit>(submit);
@@ -745,7 +769,8 @@ Result<std::optional<SteadyClock::Mark>> Store::clock()
 
 Result<std::optional<LaunchRow>> Store::launch(JobId job)
 {
-    Statement row(prepare("SELECT seq, uid, body, script FROM launch WHERE job = ?"));
+    Statement row(
+        prepare("SELECT seq, uid, body, script FROM launch WHERE job = " LAUNCH_OF("?1")));
     row.bind(static_cast<int64_t>(job));
     if (!row.row())
         return row.failed() ? Result<std::optional<LaunchRow>>(Error{problem("read")})
@@ -788,8 +813,11 @@ Result<std::vector<Store::LaunchSize>> Store::launch_sizes()
 {
     /* As bytes: the length of a text would be counted through all of it. */
     Statement row(prepare(
-        "SELECT job, uid, length(CAST(body AS BLOB)) + length(CAST(script AS BLOB)) FROM launch "
-        "WHERE job IS NOT NULL AND job NOT IN (SELECT job FROM ended)"));
+        "WITH RECURSIVE task (job, last, uid, bytes) AS (SELECT job, coalesce(last, job), uid, "
+        "(length(CAST(body AS BLOB)) + length(CAST(script AS BLOB))) "
+        "/ (coalesce(last, job) - job + 1) FROM launch WHERE job IS NOT NULL "
+        "UNION ALL SELECT job + 1, last, uid, bytes FROM task WHERE job < last) "
+        "SELECT job, uid, bytes FROM task WHERE job NOT IN (SELECT job FROM ended)"));
     std::vector<LaunchSize> sizes;
     while (row.row())
         sizes.push_back({static_cast<JobId>(row.number(0)), static_cast<uint32_t>(row.number(1)),

@@ -5,8 +5,9 @@
  *   snapshot  the core after some event: a restart replays only what is newer
  *   snapshot_part   what of it is long, written before it; without a snapshot it is worth nothing
  *   launch    of each submission what the core need not know (program, environment, files), by the
- *             number of its event; `job` is set once the core has accepted it; the environment goes
- *             when the job has ended
+ *             number of its event; `job` is set once the core has accepted it, and `last` as well
+ *             if it is an array (the numbers of its tasks); the environment goes when all have
+ *             ended
  *   record    the history for people, derived from the events
  *   ended     each ended job as it was last; derived
  *   used      how many bytes the rows of each user take, until they are deleted; kept by triggers
@@ -44,8 +45,8 @@ struct sqlite3_stmt;
 namespace elastic::rm {
 
 /* 2: sums of events and snapshots; 3: snapshots in parts; 4: records have their user; 5: what
- * users' rows take */
-constexpr int STORE_VERSION = 5;
+ * users' rows take; 6: launches of arrays */
+constexpr int STORE_VERSION = 6;
 
 struct LaunchRow {
     uint64_t seq = 0;           /* of the Submit */
@@ -65,7 +66,12 @@ struct EndedRow {
 struct Batch {
     std::vector<Event> events;
     std::vector<LaunchRow> launches;
-    std::vector<std::pair<uint64_t, JobId>> bound;      /* launch to job; job 0: drop the launch */
+    /* A launch to the jobs from the first to the last; first 0: drop the launch. */
+    struct Bound {
+        uint64_t seq = 0;
+        JobId job = 0, last = 0;
+    };
+    std::vector<Bound> bound;
     std::vector<Record> records;
     std::vector<EndedRow> ended;
     std::optional<SteadyClock::Mark> clock;     /* of the events; alone it is not worth a commit */

@@ -95,6 +95,41 @@ TEST_F(StoreTest, PartsOfFormerSnapshotsAreDeletedBitByBit)
     EXPECT_EQ(store.last_snapshot(4).value()->parts.size(), 5u);
 }
 
+TEST_F(StoreTest, ALaunchOfAnArrayIsThatOfEachTaskUntilTheLastIsDiscarded)
+{
+    Store store = open();
+    Batch batch;
+    for (uint64_t seq : {1, 2, 3}) {
+        batch.events.push_back(event(seq));
+        batch.launches.push_back({seq, 7, {{"environment", {"A=1"}}, {"of", seq}}, "#!"});
+    }
+    ASSERT_EQ(store.write(batch), "");
+    Batch rows;
+    rows.bound = {{1, 1, 1}, {2, 2, 4}, {3, 6, 6}};
+    rows.records.push_back({1, 5, "submitted", 3, "", {}});
+    ASSERT_EQ(store.write(rows), "");
+    auto launch = [&](JobId job) { return store.launch(job).value(); };
+    for (JobId job : {2, 3, 4})
+        EXPECT_EQ(launch(job) ? launch(job)->seq : 0, 2u) << job;
+    EXPECT_EQ(launch(1)->seq, 1u);
+    EXPECT_FALSE(launch(5));
+    EXPECT_EQ(launch(6)->seq, 3u);
+    EXPECT_EQ(store.launch_sizes().value().size(), 5u) << "each task is a job of its user";
+    for (JobId job : {3, 2, 4}) {
+        EXPECT_TRUE(launch(job)->body.contains("environment")) << job;
+        Batch ended;
+        ended.ended.push_back({job, 7, 1, 10 + static_cast<int64_t>(job), Json::object()});
+        ASSERT_EQ(store.write(ended), "");
+    }
+    EXPECT_FALSE(launch(2)->body.contains("environment")) << "all have ended";
+    EXPECT_TRUE(launch(1)->body.contains("environment"));
+    ASSERT_TRUE(store.forget_before(14, 100));
+    EXPECT_TRUE(launch(4)) << "the last task is still in the history";
+    ASSERT_TRUE(store.forget_before(15, 100));
+    EXPECT_FALSE(launch(4));
+    EXPECT_TRUE(launch(6)) << "it has not ended";
+}
+
 TEST_F(StoreTest, AStoreOfAFormerVersionIsBroughtToThisOne)
 {
     constexpr const char *COMMON = R"(

@@ -7,7 +7,7 @@
 const REFRESH_MS = 2000, RECORDS_MAX = 10000;
 const NODES_MAX = 200, GROUPS = 64, COLUMNS = 240;     // more nodes are shown in groups
 const ENDED = ["DONE", "FAILED", "CANCELLED"];
-const view = { chosen: null, nodes: null, busy: false, changes: false };
+const view = { chosen: null, name: null, nodes: null, busy: false, changes: false };
 
 const byId = (id) => document.getElementById(id);
 
@@ -70,11 +70,42 @@ function fill(table, rows, nothing) {
   table.tBodies[0].replaceChildren(...(rows.length ? rows : [none]));
 }
 
+/* "12_3" of a task of an array, "12_[4-9]" of those that drawQueue shows as one. */
+function jobName(job) {
+  if (!job.array) return String(job.id);
+  return `${job.array.job}_${job.waiting ? `[${ranges(job.waiting)}]` : job.array.index}`;
+}
+
+/* "4-6,9" from rising numbers. */
+function ranges(numbers) {
+  const parts = [];
+  for (const number of numbers) {
+    const last = parts[parts.length - 1];
+    if (last && last[1] === number - 1) last[1] = number;
+    else parts.push([number, number]);
+  }
+  return parts.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(",");
+}
+
+/* Tasks of one array that wait for the same become one. */
+function mergeTasks(jobs) {
+  const arrays = new Map();
+  for (const job of jobs.filter((each) => each.array && each.state === "PENDING")) {
+    const key = `${job.array.job} ${job.held}`;
+    arrays.set(key, [...(arrays.get(key) || []), job]);
+  }
+  const first = new Map([...arrays.values()].filter((tasks) => tasks.length > 1).flatMap((tasks) => {
+    const waiting = tasks.map((job) => job.array.index).sort((a, b) => a - b);
+    return tasks.map((job, at) => [job, at === 0 ? { ...job, waiting } : null]);
+  }));
+  return jobs.map((job) => (first.has(job) ? first.get(job) : job)).filter((job) => job !== null);
+}
+
 function drawQueue(jobs, now) {
-  fill(byId("queue"), jobs.map((job) => {
+  fill(byId("queue"), mergeTasks(jobs).map((job) => {
     const where = job.nodes.length ? places(job.nodes) : job.reason ? `(${job.reason})` : "–";
     const size = job.adaptation ? `${job.size} → ${job.adaptation.size}` : job.size || "–";
-    const made = row({ "data-job": job.id, tabindex: 0 }, [element("span", {}, swatch(job.id), job.id), job.name, job.user, job.state,
+    const made = row({ "data-job": job.id, tabindex: 0 }, [element("span", {}, swatch(job.id), jobName(job)), job.name, job.user, job.state,
       duration(runTime(job, now)), size, range(job), job.counts ? job.counts.committed : 0, where]);
     made.addEventListener("click", () => choose(job.id));
     made.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(job.id); });
@@ -101,6 +132,7 @@ function drawFacts(version, summary) {
 function choose(job) {
   history.replaceState(null, "", job === null ? location.pathname : "#job=" + job);
   view.chosen = job;
+  view.name = null;
   byId("changed").textContent = "";
   refresh();
 }
@@ -119,7 +151,8 @@ async function drawDetails(now) {
     ["Adaptations", job.counts ? `${job.counts.committed} committed, ${job.counts.withdrawn} withdrawn, ${job.counts.failed} failed` : "–"],
     ...(job.set_changes ? [["Changes of sets", setChangesText(job.set_changes)]] : []),
     ["Command", (job.command || []).join(" ")]];
-  byId("details-title").replaceChildren(swatch(job.id), `Job ${job.id}: ${job.name}`);
+  byId("details-title").replaceChildren(swatch(job.id), `Job ${jobName(job)}: ${job.name}`);
+  view.name = jobName(job);
   fill(byId("fields"), fields.map(([name, value]) => element("tr", {}, element("th", {}, name), element("td", {}, value))), "");
   fill(byId("records"), records.map((record) => row({}, [clock(record.time_ms), record.event, recordText(record)])), "No records are kept.");
   drawMeasured(measured);
@@ -138,7 +171,7 @@ function drawChanges(job) {
 
 /* Sends a change after a confirmation; its result stands beside the buttons. */
 async function change(what, body, question) {
-  const id = view.chosen;
+  const id = view.name;       /* the number of an array's first task is that of the whole array */
   if (id === null || !window.confirm(question.replace("JOB", "job " + id))) return;
   try {
     await ask(`/v1/jobs/${id}/${what}`, body);

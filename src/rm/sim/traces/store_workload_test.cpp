@@ -58,6 +58,7 @@ TEST(StoreWorkloadTest, JobsKeepWhatTheyWereSubmittedWith)
     Job dependent = ran(4, 2, 30, 60, 3);
     dependent.eligible_ms = BEGIN_MS + 20'000;
     dependent.spec.dependencies = {{DependencyKind::AFTER, 2}};
+    dependent.spec.array = "1-9";
     dependent.spec.cores_per_process = 2;
     std::vector<Job> ended = {waiting, ran(2, 1, 1, 4, 2), grown(3), dependent,
                               ran(5, 6, 7, 8, 99)};
@@ -78,6 +79,7 @@ TEST(StoreWorkloadTest, JobsKeepWhatTheyWereSubmittedWith)
     EXPECT_EQ(second.size, 4);
     EXPECT_EQ(third.submit_ms, 19'000) << "since when it waited for its turn alone";
     EXPECT_TRUE(third.spec.dependencies.empty());
+    EXPECT_EQ(third.spec.array, "") << "one task of an array is one job";
     EXPECT_EQ(third.spec.cores_per_process, 2);
 }
 

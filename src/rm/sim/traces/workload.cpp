@@ -157,6 +157,7 @@ JobSpec spec_of(const Job &from)
     set_program_sizes(spec, "");
     spec.name = std::to_string(from.id);
     spec.dependencies.clear();
+    spec.array.clear();         /* its other tasks are jobs, too */
     spec.held = false;
     spec.begin_ms = 0;
     return spec;

@@ -1,0 +1,41 @@
+#include "cli/array_tasks.h"
+
+#include <gtest/gtest.h>
+
+namespace elastic {
+namespace {
+
+Json task(int id, int index, const char *state, bool held = false)
+{
+    return {{"id", id},
+            {"state", state},
+            {"held", held},
+            {"array", {{"job", 12}, {"index", index}, {"indices", "1-6%2"}}}};
+}
+
+TEST(ArrayTasksTest, names)
+{
+    for (const char *text : {"12", "12_0", "12_3", "12_[1-5]", "12_[1-5:2,7]"})
+        EXPECT_TRUE(is_job_name(text)) << text;
+    for (const char *text : {"", "0", "x", "12_", "12_x", "12_[", "12_[]", "12_[1-5", "12_1-5]",
+                             "_3", "12_[1]2]", "12_-1"})
+        EXPECT_FALSE(is_job_name(text)) << text;
+    EXPECT_EQ(job_name({{"id", 3}, {"array", nullptr}}), "3");
+    for (const Json &odd : {Json(), Json::array(), Json::object()})
+        EXPECT_EQ(job_name(odd), "-");
+    EXPECT_EQ(job_name(task(14, 3, "RUNNING")), "12_3");
+}
+
+TEST(ArrayTasksTest, tasks_that_wait_are_one_row)
+{
+    std::vector<Json> jobs = {task(12, 1, "RUNNING"), {{"id", 30}, {"state", "PENDING"}},
+                              task(15, 4, "PENDING"), task(14, 3, "PENDING"),
+                              task(17, 6, "PENDING", true), task(13, 2, "RUNNING")};
+    std::vector<std::string> names;
+    for (const Json &row : merge_waiting_tasks(jobs))
+        names.push_back(job_name(row));
+    EXPECT_EQ(names, (std::vector<std::string>{"12_1", "30", "12_[3-4%2]", "12_6", "12_2"}));
+}
+
+}  // namespace
+}  // namespace elastic
