@@ -26,7 +26,7 @@ from support.checks import Failure, expect  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 LIMIT_S = 60.0  # for anything that is waited for; machines are slow
-COMMANDS = ("run submit attach queue show history nodes ps psets loops events version resize update cancel hold release drain resume "
+COMMANDS = ("run submit attach queue show history nodes ps psets loops events version resize update cancel requeue hold release drain resume "
             "top report").split()  # fmt: skip
 
 
