@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from harness import checks, scenarios, testlist
 from harness import dynproc as _  # noqa: F401  (adds its scenarios)
+from harness.build import sources
 from harness.job import Setting, TestRun
 from harness.testlist import Test
 
@@ -38,6 +40,15 @@ def body(run: TestRun) -> None:
 
 def test_conformance(listed: Test, setting: Setting, drive: Callable[..., None]) -> None:
     drive(lambda folder: TestRun(listed, setting, folder), body)
+
+
+def test_no_scenario_and_no_program_is_unused() -> None:
+    """A list that has been cut off fails."""
+    tests = testlist.read(LIST, 0)
+    texts = "".join(path.read_text(encoding="utf-8") for path in LIST.parent.rglob("*.py")) + " ".join(test.scenario for test in tests)
+    assert set(scenarios.SCENARIOS) == {test.scenario.split(":")[0] for test in tests if test.scenario}
+    unused = sources(LIST.parent / "programs").keys() - {name for test in tests for name in (test.program, test.tool)}
+    assert [name for name in sorted(unused) if not re.search(rf"\b{name}\b", texts)] == []
 
 
 def test_every_clause_has_a_test() -> None:

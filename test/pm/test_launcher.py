@@ -1498,12 +1498,15 @@ def test_daemon_dies_in_a_message(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-# Plays ssh.  On host bb it stands between mpiexec and the proxy, and spoils the first message with several reports
-# (HYD_ADAPT_REPORTS of wire/kinds.h): outer head, then head, payload and padding of each.
-SPOILS_REPORTS = r"""#!/usr/bin/python3
+# Plays ssh.  On host bb it stands between mpiexec and the proxy of two processes.  It spoils the first message with several
+# reports (HYD_ADAPT_REPORTS of wire/kinds.h: outer head, then head, payload and padding of each), or sends each report that
+# may go up the tree twice.
+STANDS_BETWEEN = r"""#!/usr/bin/python3
 import os, re, select, socket, struct, subprocess, sys
 
-REPORTS, HEAD = 1006, struct.Struct("=IIQII")
+PID_LIST, EXIT_STATUS, TERMINATED, ADAPT = 5, 6, 10, 11  # enum HYD_pmcd_cmd
+REPORTS, HEAD, HYDRA = 1006, struct.Struct("=IIQII"), struct.Struct("=8i")
+GO_UP = (4, 7, 11, 12, 13)  # enum step_report: COMMITTED, PREPARED, GREETED, PERFORMANCE, LOOPS
 how = "HOW"
 words = sys.argv[1:]
 while words[0].startswith("-"):
@@ -1517,7 +1520,7 @@ address, port = re.search(r"--control-port (\S+):(\d+)", command).groups()
 command = re.sub(r"(--control-port) \S+", rf"\1 127.0.0.1:{listener.getsockname()[1]}", command)
 daemon = subprocess.Popen(["sh", "-c", "exec " + command])
 below, above = listener.accept()[0], socket.create_connection((address, int(port)))
-spoilt = False
+spoilt, received, introduction = False, b"", 4 + 16  # its number and half of the secret
 
 
 def spoil(message):
@@ -1533,6 +1536,53 @@ def spoil(message):
     return HEAD.pack(kind, epoch, size, sequence, unused) + message[HEAD.size :]
 
 
+def twice(kind, body):
+    if kind != REPORTS:
+        return body
+    more, at = b"", 0
+    while at < len(body):
+        inner, _, size, _, _ = HEAD.unpack_from(body, at)
+        end = at + HEAD.size + (size + 7) // 8 * 8
+        more += body[at:end] if inner in GO_UP else b""
+        at = end
+    if more:
+        open("twice", "a").write("some\n")
+    return body + more
+
+
+def changed(frame):
+    global spoilt
+    hydra = list(HYDRA.unpack_from(frame))
+    if hydra[0] != ADAPT:
+        return frame
+    kind, epoch, size, sequence, unused = HEAD.unpack_from(frame, HYDRA.size)
+    body = frame[HYDRA.size + HEAD.size :]
+    if how == "twice":
+        if kind in GO_UP:
+            open("twice", "a").write("one\n")
+            return 2 * frame
+        body = twice(kind, body)
+    elif kind == REPORTS and not spoilt:
+        body, spoilt = spoil(body), True
+    hydra[1] = HEAD.size + len(body)
+    return HYDRA.pack(*hydra) + HEAD.pack(kind, epoch, len(body), sequence, unused) + body
+
+
+def whole_frames():
+    global received, introduction
+    frames = b""
+    if introduction and len(received) >= introduction:
+        frames, received, introduction = received[:introduction], received[introduction:], 0
+    while not introduction and len(received) >= HYDRA.size:
+        kind, bytes = HYDRA.unpack_from(received)[:2]
+        bytes = 2 * 4 if kind in (PID_LIST, EXIT_STATUS) else 0 if kind == TERMINATED else bytes
+        if len(received) < HYDRA.size + bytes:
+            break
+        frames += changed(received[: HYDRA.size + bytes])
+        received = received[HYDRA.size + bytes :]
+    return frames
+
+
 while True:
     for ready in select.select([below, above], [], [])[0]:
         data = ready.recv(1 << 20)
@@ -1541,12 +1591,9 @@ while True:
             above.close()
             daemon.wait()
             sys.exit(0)
-        at = data.find(struct.pack("=I", REPORTS)) if ready is below and not spoilt else -1
-        if at >= 0:
-            size = HEAD.unpack_from(data, at)[2]
-            begin = at + HEAD.size
-            data = data[:begin] + spoil(data[begin : begin + size]) + data[begin + size :]
-            spoilt = True
+        if ready is below:
+            received += data
+            data = whole_frames()
         (above if ready is below else below).sendall(data)
 """
 
@@ -1555,13 +1602,24 @@ def test_malformed_reports(bench: Bench) -> None:
     """A daemon's message of several reports does not add up, in several ways: the growth fails, the job goes on."""
     for how in ("endless", "larger", "nested", "rest"):
         bench.log.unlink(missing_ok=True)
-        bench.ssh.write_text(SPOILS_REPORTS.replace("HOW", how))
+        bench.ssh.write_text(STANDS_BETWEEN.replace("HOW", how))
         launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa:1,bb:2"]
         options = ["-n", 1, "--adapt-schedule", "3,1s:1", "--adapt-log", bench.log]
         result = bench.run(*launcher, *options, program=[bench.process, "probes=0", "seconds=3"])
         expect(result.code == 0, f"{how}: exit code {result.code}: {result.err}")
         expect(len(bench.events("failed")) == 1, f"{how}: one failure expected: {bench.events('failed')}")
         bench.expect_nothing_left()
+
+
+def test_a_report_that_comes_twice_counts_once(bench: Bench) -> None:
+    """As after a loss in the tree of proxies, when all repeat what they have reported."""
+    bench.ssh.write_text(STANDS_BETWEEN.replace("HOW", "twice"))
+    launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa:1,bb:2"]
+    options = ["-n", 1, "--adapt-schedule", "3,2", "--adapt-log", bench.log]
+    result = bench.run(*launcher, *options, program=[bench.process, "probes=2"])
+    expect_ok(bench, result, [3, 2])
+    expect(len((bench.folder / "twice").read_text().splitlines()) >= 2, "no report was sent twice")
+    expect(not bench.events("unexpected"), f"counted twice: {bench.events('unexpected')}")
 
 
 # A process that sends anything on its PMI connection, and then asks properly for the set of all processes.

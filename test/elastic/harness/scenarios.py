@@ -37,6 +37,7 @@ SCENARIOS: dict[str, Scenario] = {}
 
 
 def scenario(function: Scenario) -> Scenario:
+    assert function.__name__ not in SCENARIOS, f"a second scenario {function.__name__}"
     SCENARIOS[function.__name__] = function
     return function
 

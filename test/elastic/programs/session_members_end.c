@@ -6,6 +6,7 @@
 
 #include "elastic_test.h"
 #include <pthread.h>
+#include <stdbool.h>
 
 #define THREADS 80
 
@@ -78,6 +79,15 @@ static void check_ended(const char *set)
     ET_MPI(MPI_Group_free(&group));
 }
 
+/* A state that was cached does not outlive the process. */
+static void expect_world(bool expected)
+{
+    int running;
+
+    ET_MPI(MPIX_Session_pset_exists(session, "mpi://WORLD", &running, NULL));
+    ET_CHECK(running == expected, "SO4: mpi://WORLD %s", running ? "runs on" : "has ended");
+}
+
 static void *write_late(void *unused)
 {
     MPI_Info data = info_of("late", "here");
@@ -135,6 +145,9 @@ int main(int argc, char **argv)
         return 0;
     }
     await_set("app://all");
+    expect_world(true);
+    make_set(rank ? "app://seen-1" : "app://seen-0", "mpi://SELF");
+    await_set("app://seen-1");
     if (rank == 0) {
         pset_name two;
         MPI_Info name = info_of("mpix_name", "app://two");
@@ -156,6 +169,7 @@ int main(int argc, char **argv)
     ET_MPI(get_alone("app://all", "never", 0, &data));
     ET_MPI(MPI_Info_free(&data));
     check_ended("app://all");
+    expect_world(false);
     /* a set that holds this process is read over there */
     make_set(rank ? "app://one" : "app://zero", "mpi://SELF");
     await_set(rank ? "app://zero" : "app://one");

@@ -1,5 +1,5 @@
 /*
- * C5: what survives the commit: MPI_COMM_SELF and what derives from it alone, datatypes,
+ * C5: what survives the commit: MPI_COMM_SELF and what derives from it alone with its messages, datatypes,
  * operations, info objects, keyvals, error handlers, the error handler and the name of
  * MPI_COMM_WORLD.  These do not: attributes cached on MPI_COMM_WORLD, deleted through their
  * callbacks, once.
@@ -18,6 +18,8 @@ static int cell;
 static long on_world = 111, on_self = 222;
 static MPI_T_cvar_handle cvar;
 static int have_cvar;
+static MPI_Request partitioned = MPI_REQUEST_NULL;
+static int sent;
 
 static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -85,6 +87,27 @@ static void window(void)
     deleted = 0;
     if (et.status == MPI_ADAPT_STATUS_LEAVING)
         ET_MPI(MPI_Win_free(&self_win));        /* MPI is finalised in commit */
+    else        /* of which the receiver learns after the commit */
+        ET_MPI(MPI_Psend_init(&sent, 1, 1, MPI_INT, 0, 7, self_copy, MPI_INFO_NULL, &partitioned));
+}
+
+static void message_lives(void)
+{
+    MPI_Request both[2];
+    int got = 0;
+
+    if (partitioned == MPI_REQUEST_NULL)
+        return;
+    ET_MPI(MPI_Precv_init(&got, 1, 1, MPI_INT, 0, 7, self_copy, MPI_INFO_NULL, &both[0]));
+    both[1] = partitioned;
+    sent = 77;
+    ET_MPI(MPI_Startall(2, both));
+    ET_MPI(MPI_Pready(0, both[1]));
+    ET_MPI(MPI_Waitall(2, both, MPI_STATUSES_IGNORE));
+    ET_CHECK(got == 77, "a message on a copy of MPI_COMM_SELF brings %d", got);
+    ET_MPI(MPI_Request_free(&both[0]));
+    ET_MPI(MPI_Request_free(&both[1]));
+    partitioned = MPI_REQUEST_NULL;
 }
 
 static void self_lives(void)
@@ -147,6 +170,7 @@ static void world_survives(void)
 static void after(void)
 {
     self_lives();
+    message_lives();
     objects_live();
     world_survives();
     put_on_world();

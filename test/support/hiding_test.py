@@ -1,0 +1,78 @@
+"""No failure is taken for a success: each of these sessions must end with an exit code and a count of failures."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.folders import ROOT
+
+HIDES = {
+    "exit": "import pytest\ndef test_a(): pytest.exit('over', returncode=0)\ndef test_b(): assert False\n",
+    "worker-exits": "import os\ndef test_a(): os._exit(0)\ndef test_b(): pass\n",
+    "worker-is-killed": "import os\ndef test_a(): os.kill(os.getpid(), 9)\ndef test_b(): pass\n",
+    "no-parameters": "import pytest\n@pytest.mark.parametrize('x', [])\ndef test_a(x): pass\ndef test_b(): pass\n",
+    "generator": "def test_a():\n    yield\n    assert False\ndef test_b(): pass\n",
+    "coroutine": "async def test_a(): assert False\ndef test_b(): pass\n",
+    "returns": "def test_a(): return False\ndef test_b(): pass\n",
+    "expected": "import pytest\n@pytest.mark.xfail\ndef test_a(): assert False\ndef test_b(): pass\n",
+    "constructor": "class TestA:\n    def __init__(self): pass\n    def test_a(self): assert False\ndef test_b(): pass\n",
+    "import": "import no_such_module\ndef test_a(): pass\n",
+    "nothing": "",
+    "teardown": "import pytest\n@pytest.fixture\ndef x():\n    yield\n    assert False\ndef test_a(x): pass\n",
+    "leaves": "import subprocess\ndef test_a(): subprocess.Popen(['sleep', '1000'])\n",
+}
+
+
+@pytest.mark.parametrize("name", HIDES)
+def test_is_a_failure(name: str, tmp_path: Path) -> None:
+    (tmp_path / "test_probe.py").write_text(HIDES[name], encoding="utf-8")
+    words = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pytest.ini"), "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
+    words += ["-p", "conftest", *(["-n", "1"] if name.startswith("worker") else []), str(tmp_path)]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    environment |= {"PYTHONPATH": str(ROOT / "test"), "ELASTIC_TEST_GRACE_S": "1"}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    last = done.stdout.splitlines()[-1]
+    assert done.returncode != 0 and re.fullmatch(r"\d+ passed, [1-9]\d* failed", last), done.stdout + done.stderr
+
+
+def named_twice(path: Path) -> list[str]:
+    """Functions of a module or of a class that a later one of the same name replaces."""
+    found = []
+    for scope in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(scope, (ast.Module, ast.ClassDef)):
+            continue
+        names = [node.name for node in scope.body if isinstance(node, ast.FunctionDef) and not node.decorator_list]
+        found += [f"{path}: {name}" for name in sorted(set(names)) if names.count(name) > 1]
+    return found
+
+
+def listed(path: Path) -> tuple[set[str], set[str]]:
+    """Functions of a module with the one parameter `bench`, and all names that it uses."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and is_test(node)}
+    return functions, {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def is_test(function: ast.FunctionDef) -> bool:
+    return [argument.arg for argument in function.args.args] == ["bench"] and not function.args.kwonlyargs
+
+
+def test_no_test_replaces_another() -> None:
+    modules = [path for path in (ROOT / "test").rglob("*.py") if path.is_relative_to(ROOT / "test")]
+    assert len(modules) > 80
+    assert [name for path in modules for name in named_twice(path)] == []
+
+
+def test_each_test_of_elasticd_is_in_its_list() -> None:
+    modules = sorted((ROOT / "test" / "rm").glob("*_tests.py"))
+    assert len(modules) >= 14
+    for path in modules:
+        functions, used = listed(path)
+        assert functions - used == set(), path
