@@ -28,9 +28,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import procfs
 from support.checks import Failure, expect, wait_for
 
 HERE = Path(__file__).resolve().parent
+MARK = "ELASTIC_PM_TEST"  # in the environment of what a test starts
 LIMIT_S = 60  # of any one mpiexec
 
 SSH = """#!/bin/sh
@@ -50,15 +52,10 @@ def children(pid: int, field: str = "pid") -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
 
 
-def used_by(pid: int) -> set[int]:
-    """Descriptors."""
-    return {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
-
-
 def inodes_of(pid: int) -> set[int]:
     """Of what it has open: what it closes meanwhile is left out."""
     found = set()
-    for fd in used_by(pid):
+    for fd in procfs.descriptors(pid):
         with contextlib.suppress(FileNotFoundError):
             found.add(os.stat(f"/proc/{pid}/fd/{fd}").st_ino)
     return found
@@ -84,12 +81,10 @@ class Bench:
         self.ssh.chmod(0o755)
         self.command: list[str] = []
         self.jobs: list[subprocess.Popen[str]] = []
-        self.mark = f"ELASTIC_PM_TEST={folder}"
         self.extra: dict[str, str] = {}  # environment
 
     def environment(self) -> dict[str, str]:
-        name, value = self.mark.split("=", 1)
-        return {**os.environ, **self.extra, "XDG_RUNTIME_DIR": str(self.runtime), name: value}
+        return {**os.environ, **self.extra, "XDG_RUNTIME_DIR": str(self.runtime), MARK: str(self.folder)}
 
     def start(
         self,
@@ -142,15 +137,7 @@ class Bench:
 
     def processes(self) -> list[int]:
         """Everything that was started by this test and still lives, known by its environment."""
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit() and int(entry.name) != os.getpid():
-                try:
-                    if self.mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
-                        found.append(int(entry.name))
-                except OSError:
-                    continue
-        return found
+        return procfs.marked(MARK, str(self.folder))
 
     def running(self, program: Path) -> list[int]:
         """Those of them that execute this program."""
@@ -220,8 +207,7 @@ def links_between_daemons(bench: Bench) -> int:
                 inodes |= inodes_of(pid)
         except OSError:
             continue
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
-    ends = {(row[1], row[2]) for row in rows if int(row[9]) in inodes}
+    ends = {(row[1], row[2]) for row in procfs.tcp_rows() if int(row[9]) in inodes}
     return sum((there, here) in ends for here, there in ends) // 2
 
 
@@ -360,7 +346,7 @@ def test_many_adaptations_leak_nothing(bench: Bench) -> None:
     proxy = children(job.pid)[0]
 
     def descriptors() -> tuple[int, int]:
-        return len(used_by(job.pid)), len(used_by(int(proxy)))
+        return len(procfs.descriptors(job.pid)), len(procfs.descriptors(int(proxy)))
 
     def settled(epochs: int) -> tuple[int, int]:
         wait_for(f"{epochs} adaptations", lambda: len(bench.events("committed")) >= epochs)
@@ -614,10 +600,9 @@ def control_port(bench: Bench, group: int = 0, limit_s: float = 20) -> int:
 
     def look() -> int | None:
         for pid in bench.processes():
-            with contextlib.suppress(OSError):
-                words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-                if "--control-port" in words and words[words.index("--pgid") + 1] == str(group):
-                    return int(words[words.index("--control-port") + 1].rsplit(":", 1)[1])
+            words = procfs.words(pid)
+            if "--control-port" in words and words[words.index("--pgid") + 1] == str(group):
+                return int(words[words.index("--control-port") + 1].rsplit(":", 1)[1])
         return None
 
     return wait_for("a node daemon", look, limit_s)  # type: ignore[return-value]
@@ -1317,16 +1302,6 @@ def spilt(text: str, uids: int, lines: int) -> None:
     expect(all(found == list(range(lines)) for found in numbers.values()) and len(got) == uids, f"lines by uid: {got}")
 
 
-def cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def memory_kb(pid: int) -> int:
-    found = re.search(r"^VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"), re.M)
-    return int(found[1]) if found else 0
-
-
 def ask_step(bench: Bench, line: str) -> object:
     """An answer of the step socket, which must not take long."""
     path = wait_for("the step socket", lambda: next(bench.runtime.glob("*/step-*.sock"), None))
@@ -1348,10 +1323,10 @@ def test_reader_pauses(bench: Bench) -> None:
     job = start_spilling(bench)
     wait_for("both adaptations", lambda: len(bench.sizes()) == 2)
     expect(ask_step(bench, '{"id":1,"op":"status"}'), "no answer of the step")
-    used_s = cpu_s(job.pid)
+    used_s = procfs.cpu_s(job.pid)
     time.sleep(1)
-    expect(cpu_s(job.pid) - used_s < 0.1, "mpiexec spins")
-    expect(memory_kb(job.pid) < 40000, f"mpiexec has grown to {memory_kb(job.pid)} KB")
+    expect(procfs.cpu_s(job.pid) - used_s < 0.1, "mpiexec spins")
+    expect(procfs.resident_kb(job.pid) < 40000, f"mpiexec has grown to {procfs.resident_kb(job.pid)} KB")
     result = bench.finish(job)
     expect_ok(bench, result, [4, 2])
     spilt(result.out, 4, 16000)
@@ -1387,7 +1362,7 @@ def test_mpiexec_learns_late(bench: Bench) -> None:
     wait_for("mpiexec to stop", lambda: re.search(r"^State:\s+T", Path(f"/proc/{job.pid}/status").read_text(), re.M))
     daemon = bench.running(bench.mpiexec.parent / "hydra_pmi_proxy")[0]
     time.sleep(1)
-    expect(memory_kb(daemon) < 12000, f"the daemon has grown to {memory_kb(daemon)} KB")
+    expect(procfs.resident_kb(daemon) < 12000, f"the daemon has grown to {procfs.resident_kb(daemon)} KB")
     job.send_signal(signal.SIGCONT)
     wait_for("the adaptation", lambda: bench.sizes() == [4])
     job.send_signal(signal.SIGINT)
@@ -1864,8 +1839,7 @@ def test_no_commands(bench: Bench) -> None:
 def ports_of(pid: int) -> list[int]:
     """TCP ports on which it listens."""
     inodes = inodes_of(pid)
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
-    return [int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and int(row[9]) in inodes]
+    return [int(row[1].split(":")[1], 16) for row in procfs.tcp_rows() if row[3] == "0A" and int(row[9]) in inodes]
 
 
 def start_slow_growth(bench: Bench, schedule: str = "2/hosts=slow1,1", probes: int = 2) -> tuple[subprocess.Popen[str], int]:
@@ -1887,9 +1861,9 @@ def test_strangers_on_the_control_port(bench: Bench) -> None:
             connection.setblocking(False)
             with contextlib.suppress(OSError):
                 connection.send(said)
-        used_s = cpu_s(job.pid)
+        used_s = procfs.cpu_s(job.pid)
         time.sleep(1)
-        expect(cpu_s(job.pid) - used_s < 0.1, "mpiexec spins")
+        expect(procfs.cpu_s(job.pid) - used_s < 0.1, "mpiexec spins")
         result = bench.finish(job)
     expect_ok(bench, result, [2, 1])
 
@@ -1898,14 +1872,14 @@ def test_strangers_on_the_control_port(bench: Bench) -> None:
 def no_descriptors(job: subprocess.Popen[str], connect: Callable[[], socket.socket]) -> Iterator[None]:
     """Strangers hold what descriptors mpiexec may still open, and more of them wait to be taken in."""
     usual = resource.prlimit(job.pid, resource.RLIMIT_NOFILE)
-    highest = max(used_by(job.pid))
+    highest = max(procfs.descriptors(job.pid))
     resource.prlimit(job.pid, resource.RLIMIT_NOFILE, (highest + 2, usual[1]))
     with contextlib.ExitStack() as strangers:
         for _ in range(highest):
             strangers.enter_context(connect())
-        used_s = cpu_s(job.pid)
+        used_s = procfs.cpu_s(job.pid)
         time.sleep(1)
-        expect(cpu_s(job.pid) - used_s < 0.1, "mpiexec spins")
+        expect(procfs.cpu_s(job.pid) - used_s < 0.1, "mpiexec spins")
         yield
     resource.prlimit(job.pid, resource.RLIMIT_NOFILE, usual)
 
@@ -1973,8 +1947,8 @@ def few_descriptors(bench: Bench, hosts: str, *launcher: object) -> None:
             return ask
 
         ask = [connect() for _ in range(40)][0]  # a process more takes up to 44 files at once, or is refused
-        wait_for("the end of an earlier client", lambda: connect() and not gaps(used_by(job.pid)))
-        opened = len(used_by(job.pid))
+        wait_for("the end of an earlier client", lambda: connect() and not gaps(procfs.descriptors(job.pid)))
+        opened = len(procfs.descriptors(job.pid))
         for more in range(40):
             resource.prlimit(job.pid, resource.RLIMIT_NOFILE, (opened + more, usual[1]))
             ask({"op": "resize", "size": 3})
@@ -1982,7 +1956,7 @@ def few_descriptors(bench: Bench, hosts: str, *launcher: object) -> None:
             expect(job.poll() is None, f"mpiexec has ended, with {more} files: {job.returncode}")
             wait_for(
                 f"the end of what was opened in vain, with {more} files",
-                lambda: bench.sizes() or used_by(job.pid) == set(range(opened)),
+                lambda: bench.sizes() or procfs.descriptors(job.pid) == set(range(opened)),
                 30,
             )
             if bench.sizes():
@@ -2010,7 +1984,7 @@ def test_few_descriptors_for_a_daemon(bench: Bench) -> None:
     for more in range(5):
         for daemon in map(int, children(job.pid)):
             usual = resource.prlimit(daemon, resource.RLIMIT_NOFILE)
-            resource.prlimit(daemon, resource.RLIMIT_NOFILE, (len(used_by(daemon)) + more, usual[1]))
+            resource.prlimit(daemon, resource.RLIMIT_NOFILE, (len(procfs.descriptors(daemon)) + more, usual[1]))
         for size in (7, 2):
             over = len(bench.sizes())
             ask_step(bench, json.dumps({"op": "resize", "size": size}))
@@ -2055,12 +2029,12 @@ def few_processes(bench: Bench, forks: int) -> None:
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb,cc"]
     job = bench.start(*launcher, "-n", 1, "--adapt-log", bench.log, program=[bench.process, "probes=2", "seconds=60"])
     wait_for("the step", lambda: bench.events("adaptive"))
-    opened = len(used_by(job.pid))
+    opened = len(procfs.descriptors(job.pid))
     limit.write_text(f"{job.pid} {forks}")
     ask_step(bench, '{"id":1,"op":"resize","size":3}')
     wait_for("the failure", lambda: bench.events("failed"))
     limit.unlink()
-    wait_for("the end of what was started in vain", lambda: len(used_by(job.pid)) <= opened)
+    wait_for("the end of what was started in vain", lambda: len(procfs.descriptors(job.pid)) <= opened)
     expect(len(children(job.pid)) == 1, f"children of mpiexec: {children(job.pid, 'args')}")
     for size in (3, 1):
         ask_step(bench, json.dumps({"id": 1, "op": "resize", "size": size}))

@@ -190,6 +190,3 @@ def whoever_is_killed_while_a_job_adapts(bench: Bench) -> None:
         print(f"# {case}: {outcome}", flush=True)
     daemon.post(f"/v1/jobs/{beside}/cancel")
     daemon.wait_end(beside)
-
-
-TESTS = [whoever_is_killed_while_a_job_adapts]

@@ -10,12 +10,11 @@ import random
 import socket
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 from daemon_tests import free_port
 from daemon_under_test import Bench, Daemon, Skip, UnixConnection, expect, read_reply
-from hostile_tests import BAD, GOOD, hold_as, metric, read_reply_of, resident_kb, run_as, two_users
+from hostile_tests import BAD, GOOD, hold_as, metric, resident_kb, run_as, two_users
 
 ROUTES = [
     ("GET", "/v1/version"), ("GET", "/healthz"), ("GET", "/metrics"), ("GET", "/v1/summary"), ("GET", "/v1/jobs"), ("POST", "/v1/jobs"),
@@ -253,6 +252,3 @@ def strangers_take_no_capacity_of_users(bench: Bench) -> None:
     expect("a wrong token" in daemon.log.read_text(), "wrong tokens are logged")
     for connection in held:
         connection.close()
-
-
-TESTS = [answers_that_nobody_reads_are_bounded, strangers_take_no_capacity_of_users, an_unprivileged_user_attacks_with_all_there_is]

@@ -7,7 +7,6 @@ import os
 import re
 import resource
 import shutil
-import signal
 import socket
 import subprocess
 import threading
@@ -533,33 +532,3 @@ def a_stopped_daemon_leaves_its_steps(bench: Bench) -> None:
     expect(daemon.job(number)["state"] == "RUNNING", "the job must run on")
     daemon.post(f"/v1/jobs/{number}/cancel")
     expect(daemon.wait_end(number)["state"] == "CANCELLED", "and be cancellable")
-
-
-TESTS = [
-    starts_with_nothing_configured,
-    check_config_names_what_is_wrong,
-    a_job_runs_and_its_output_is_there,
-    a_job_has_the_mask_and_limits_of_its_submission,
-    exit_codes_and_signals_are_told,
-    a_script_gets_its_allocation,
-    jobs_wait_hold_release_and_cancel,
-    what_ignores_sigterm_is_killed,
-    a_time_limit_ends_a_job,
-    signals_reach_a_script,
-    output_may_go_to_fifos,
-    nodes_drain_and_resume,
-    bad_input_is_refused_with_a_reason,
-    a_web_page_cannot_act_for_its_reader,
-    tokens_and_foreign_jobs,
-    a_repeated_submission_makes_one_job,
-    records_can_be_waited_for,
-    metrics_summary_timeline_and_report,
-    submissions_are_fast,
-    a_full_disk_loses_nothing,
-    two_daemons_on_one_store,
-    a_newer_or_foreign_store_is_refused,
-    a_damaged_event_is_put_into_quarantine,
-    limits_hold,
-    real_mpi_jobs_run,
-    a_stopped_daemon_leaves_its_steps,
-]

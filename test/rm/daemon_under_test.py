@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import http.client
@@ -10,12 +11,12 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from support import procfs
 from support.checks import WAIT_S, Failure, Skip, expect, wait_for
 
 HERE = Path(__file__).resolve().parent
@@ -221,15 +222,10 @@ class ControlGroup:
 def processes_of(folder: Path) -> list[int]:
     """Processes whose command line or working directory names the folder."""
     found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            told = (entry / "cmdline").read_bytes().decode(errors="replace") + os.readlink(entry / "cwd")
-        except OSError:
-            continue
-        if str(folder) in told:
-            found.append(int(entry.name))
+    for pid in procfs.pids():
+        with contextlib.suppress(OSError):
+            if pid != os.getpid() and str(folder) in "\0".join([*procfs.words(pid), os.readlink(f"/proc/{pid}/cwd")]):
+                found.append(pid)
     return found
 
 

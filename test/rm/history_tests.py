@@ -115,6 +115,3 @@ def page_of_jobs(daemon: Daemon, count: int) -> list[dict[str, object]]:
         before = page["jobs"][-1]["id"]
         expect(page["more"], "there are more")
     return jobs[:count]
-
-
-TESTS = [long_history_holds_up_nobody]

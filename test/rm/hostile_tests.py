@@ -18,6 +18,7 @@ from typing import Any
 from daemon_tests import free_port
 from daemon_under_test import Bench, Daemon, HangingFolder, Skip, UnixConnection, expect, read_reply, wait_for
 from malleable_tests import CONFIG, finish_work, resize, submit_work, wait_size, work_program
+from support import procfs
 
 HERE = Path(__file__).resolve().parent
 HOSTILE = HERE / "hostile_step.py"
@@ -28,13 +29,9 @@ def metric(daemon: Daemon, name: str) -> int:
     return int(found.group(1)) if found else 0
 
 
-def resident_of(pid: int) -> int:
-    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()).group(1))
-
-
 def resident_kb(daemon: Daemon) -> int:
     assert daemon.process
-    return resident_of(daemon.process.pid)
+    return procfs.resident_kb(daemon.process.pid)
 
 
 def hostile(daemon: Daemon, kind: str, *arguments: str, most: int = 2) -> int:
@@ -83,11 +80,11 @@ def what_a_step_says_last_is_heard(bench: Bench) -> None:
     daemon.post(f"/v1/jobs/{number}/resize", size=1)
     asked = bench.folder / "asked"
     wait_for("the resize", asked.exists)
-    stepd = Path("/proc") / asked.read_text() / "stat"
+    stepd = int(asked.read_text())
     assert daemon.process
     daemon.process.send_signal(signal.SIGSTOP)
     (bench.folder / "go").touch()
-    wait_for("elastic-stepd to end", lambda: not stepd.exists() or stepd.read_text().rpartition(")")[2].split()[0] == "Z")
+    wait_for("elastic-stepd to end", lambda: procfs.has_ended(stepd))
     daemon.process.send_signal(signal.SIGCONT)
     job = daemon.wait_end(number)
     expect(job["counts"] == {"committed": 1, "failed": 0, "withdrawn": 0} and job["size"] == 1, f"the last change: {job}")
@@ -134,12 +131,12 @@ def a_step_socket_that_hangs_hangs_nobody_else(bench: Bench) -> None:
 def launchers_of(daemon: Daemon) -> dict[int, int]:
     """Resident kB of mpiexec and of the proxies by job, the most of each job."""
     found: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            if str(daemon.folder) not in os.readlink(entry / "cwd") or not re.match("mpiexec|hydra", (entry / "comm").read_text()):
+    for pid in procfs.pids():
+        with contextlib.suppress(OSError, LookupError):
+            if str(daemon.folder) not in os.readlink(f"/proc/{pid}/cwd") or not re.match("mpiexec|hydra", procfs.name(pid)):
                 continue
-            job = int(re.search(rb"(?:^|\0)ELASTIC_JOB_ID=(\d+)", (entry / "environ").read_bytes()).group(1))
-            found[job] = max(found.get(job, 0), resident_of(int(entry.name)))
+            job = int(procfs.environment(pid)["ELASTIC_JOB_ID"])
+            found[job] = max(found.get(job, 0), procfs.resident_kb(pid))
     return found
 
 
@@ -404,18 +401,3 @@ def a_user_has_so_many_bytes(bench: Bench) -> None:
     jobs.append(wait_for("space for another one", lambda: submit(BAD, 400000).get("job"))["id"])
     for number in (*jobs[1:], good):
         daemon.post(f"/v1/jobs/{number}/cancel")
-
-
-TESTS = [
-    processes_that_lie_harm_their_own_job_alone,
-    a_step_that_breaks_the_protocol_is_cut_off_and_its_job_marked,
-    what_a_step_says_last_is_heard,
-    floods_of_a_step_cost_nobody_anything,
-    a_step_socket_that_hangs_hangs_nobody_else,
-    jobs_of_a_hostile_user_leave_a_good_one_alone,
-    silent_connections_of_a_user_shut_nobody_out,
-    who_has_no_token_sends_no_body,
-    a_hostile_user_over_tcp_leaves_a_good_one_alone,
-    slow_clients_are_disconnected,
-    a_user_has_so_many_bytes,
-]

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 from daemon_under_test import Bench, Daemon, expect, wait_for
+from support import procfs
 
 HERE = Path(__file__).resolve().parent
 # Pauses short enough for a test.
@@ -207,31 +208,8 @@ def a_killed_process_ends_its_job_alone(bench: Bench) -> None:
 
 
 def descendants(pid: int, name: str) -> list[int]:
-    parents: dict[int, list[int]] = {}
-    names: dict[int, str] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                head, _, tail = (entry / "stat").read_text().rpartition(")")
-            except OSError:
-                continue
-            parents.setdefault(int(tail.split()[1]), []).append(int(entry.name))
-            names[int(entry.name)] = head.split("(", 1)[1]
-    found, queue = [], [pid]
-    while queue:
-        for child in parents.get(queue.pop(), []):
-            queue.append(child)
-            if names[child] == name:
-                found.append(child)
-    return found
-
-
-TESTS = [
-    an_elastic_job_gives_way_and_grows_back,
-    a_user_resizes_his_job,
-    a_program_wishes_for_sizes,
-    a_running_job_gets_another_range_and_keeps_its_users_limit,
-    elasticd_is_killed_while_a_job_adapts,
-    a_script_with_two_elastic_steps,
-    a_killed_process_ends_its_job_alone,
-]
+    parents = {each: int(fields[1]) for each in procfs.pids() if (fields := procfs.stat(each))}
+    found = {pid}
+    while more := {each for each, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sorted(each for each in found - {pid} if procfs.name(each) == name)

@@ -147,13 +147,3 @@ def servers_of_the_examples_are_found(bench: Bench) -> None:
     ends_well(daemon, daemon.submit(client, "my sums", output="%j.txt"))
     ends_well(daemon, serving, "a client's sum is 6")
     expect(names(daemon) == {}, "it is free again")
-
-
-TESTS = [
-    a_name_leads_from_job_to_job,
-    a_name_has_one_job_and_goes_with_it,
-    a_name_goes_with_its_mpiexec,
-    a_name_goes_with_a_killed_mpiexec,
-    a_name_is_looked_up_while_elasticd_is_restarted,
-    servers_of_the_examples_are_found,
-]

@@ -342,16 +342,3 @@ def steps_that_lie_about_their_time_are_not_believed(bench: Bench) -> None:
     expect(daemon.job(jobs["honest"])["performance"], "samples are kept")
     for number in jobs.values():
         cancel(daemon, number)
-
-
-TESTS = [
-    a_job_is_measured_at_each_of_its_sizes,
-    cores_go_to_who_computes,
-    cores_go_from_gauss_to_cannon,
-    cores_go_to_who_can_use_them,
-    a_program_is_known_in_its_next_run,
-    switched_off_nothing_is_measured,
-    a_rigid_job_says_why_nothing_is_known,
-    a_job_in_a_rigid_phase_is_left_alone,
-    steps_that_lie_about_their_time_are_not_believed,
-]

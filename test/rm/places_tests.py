@@ -221,16 +221,3 @@ def the_examples_beside_a_job_that_is_resized(bench: Bench) -> None:
     for number, says in jobs.items():
         ends_well(daemon, number, *says)
     finish_work(daemon, windows)
-
-
-TESTS = [
-    places_are_given_and_given_back,
-    what_is_impossible_is_refused,
-    a_killed_elasticd_loses_no_wish_and_no_place,
-    places_are_on_other_nodes_too,
-    exclusive_places_have_a_node_for_themselves,
-    what_a_job_holds_goes_with_it,
-    places_of_who_dies_are_given_back,
-    a_program_gives_itself_another_size,
-    the_examples_beside_a_job_that_is_resized,
-]

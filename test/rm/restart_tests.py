@@ -303,19 +303,3 @@ def requests_of_all_kinds_survive_a_kill(bench: Bench) -> None:
     for number in (held, released, running):
         daemon.post(f"/v1/jobs/{number}/cancel")
         daemon.wait_end(number)
-
-
-TESTS = [
-    a_killed_daemon_finds_its_steps_again,
-    a_step_that_ended_meanwhile_is_told,
-    a_killed_stepd_loses_the_step_and_nothing_else,
-    a_killed_mpiexec_ends_its_job,
-    a_store_older_than_its_steps_ends_nothing,
-    without_elasticd_a_step_keeps_its_limit,
-    without_elasticd_a_cancelled_step_is_killed,
-    a_job_whose_files_hang_can_be_cancelled,
-    a_control_group_holds_what_hides,
-    requests_of_all_kinds_survive_a_kill,
-    kill_in_a_loop_loses_and_doubles_nothing,
-    the_log_replayed_gives_the_same_decisions,
-]

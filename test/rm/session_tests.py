@@ -205,13 +205,3 @@ def a_process_ends_by_itself_and_its_core_is_free(bench: Bench) -> None:
     stop.touch()
     job = daemon.wait_end(number)
     expect(job["state"] == "DONE", f"job {number}: {json.dumps(job)}")
-
-
-TESTS = [
-    a_job_in_the_style_of_libmpidynres_is_resized,
-    a_job_in_the_style_of_the_proposal_is_resized,
-    a_job_in_the_style_of_v2a_asks_for_processes,
-    a_job_in_the_style_of_v2a_goes_on_where_no_core_is_free,
-    a_job_in_the_style_of_v2a_is_resized,
-    a_process_ends_by_itself_and_its_core_is_free,
-]

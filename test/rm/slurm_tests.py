@@ -179,11 +179,3 @@ def pages_say_where_the_next_begins(bench: Bench) -> None:
             expect(isinstance(body["last"], int), f"no next page: {body['last']}")
             query = {way: body["last"]}
         expect(found == wanted and body["last"] is None, f"{order}: {found}, wanted {wanted}; last {body['last']}")
-
-
-TESTS = [
-    nodes_and_processes_per_node_agree, no_time_limit_over_a_default, signals_have_several_names,
-    files_and_variables_have_slurms_names, arrays_are_jobs_that_have_one_name,
-    memory_is_counted_in_cores, refusals_name_limit_and_end, metrics_have_all_digits,
-    pages_say_where_the_next_begins,
-]  # fmt: skip

@@ -195,13 +195,3 @@ def scripts_of_ended_jobs_do_not_fill_the_disk(bench: Bench) -> None:
     print(f"# {accepted} scripts of 1 MB were accepted, the store has {stored // 1000} kB")
     expect(accepted >= 5 and stored < 16000000, f"{accepted} scripts, {stored} bytes")
     expect(len(run_as(GOOD, lambda: daemon.get(f"/v1/jobs/{kept}/script").body)) > 100000, "another user's script is there")
-
-
-TESTS = [
-    a_node_that_is_shut_down_requeues_its_jobs,
-    a_node_that_starts_nothing_is_drained,
-    a_program_gets_no_descriptors_and_no_secrets,
-    a_hold_of_an_administrator_stays,
-    a_full_disk_stops_submissions_alone,
-    scripts_of_ended_jobs_do_not_fill_the_disk,
-]

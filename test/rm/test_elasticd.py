@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-import adaptation_kill_tests  # noqa: E402
-import attack_tests  # noqa: E402
-import daemon_tests  # noqa: E402
-import history_tests  # noqa: E402
-import hostile_tests  # noqa: E402
-import malleable_tests  # noqa: E402
-import names_tests  # noqa: E402
-import performance_tests  # noqa: E402
-import places_tests  # noqa: E402
-import restart_tests  # noqa: E402
-import session_tests  # noqa: E402
-import slurm_tests  # noqa: E402
-import survival_tests  # noqa: E402
-import why_tests  # noqa: E402
-import wish_tests  # noqa: E402
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
 from daemon_under_test import Bench, Failure, find_programs  # noqa: E402
 
-ALL = [
-    *daemon_tests.TESTS, *wish_tests.TESTS, *restart_tests.TESTS, *hostile_tests.TESTS, *malleable_tests.TESTS,
-    *performance_tests.TESTS, *why_tests.TESTS, *adaptation_kill_tests.TESTS, *session_tests.TESTS,
-    *names_tests.TESTS, *places_tests.TESTS, *history_tests.TESTS, *survival_tests.TESTS, *attack_tests.TESTS,
-    *slurm_tests.TESTS,
-]  # fmt: skip
+MODULES = [importlib.import_module(path.stem) for path in sorted(HERE.glob("*_tests.py"))]
+
+
+def functions_of(module: ModuleType) -> list[Callable[[Bench], None]]:
+    """Its functions `name(bench: Bench) -> None`."""
+    own = [each for each in vars(module).values() if inspect.isfunction(each) and each.__module__ == module.__name__]
+    alone = [each for each in own if list(inspect.signature(each).parameters) == ["bench"]]
+    assert all(each.__annotations__.keys() == {"bench", "return"} for each in alone), f"{module.__name__}: annotate all"
+    return [each for each in alone if each.__annotations__["return"] == "None"]
+
+
+ALL = [test for module in MODULES for test in functions_of(module)]
 # These measure the speed of programs, which load of the machine changes.
 LOAD_SENSITIVE = {"cores_go_to_who_can_use_them", "submissions_are_fast"}
 

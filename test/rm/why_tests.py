@@ -146,11 +146,3 @@ def who_does_not_probe_is_not_counted_on(bench: Bench) -> None:
     daemon.stop()
     done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
     expect(done.returncode == 0 and "the same" in done.stdout, f"replay: {done}")
-
-
-TESTS = [
-    a_running_job_says_why_it_has_its_size,
-    a_waiting_job_says_who_was_balanced_for_it,
-    who_boasts_gives_as_any_other,
-    who_does_not_probe_is_not_counted_on,
-]

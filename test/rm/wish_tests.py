@@ -177,14 +177,3 @@ def limits_of_a_user_and_fair_share(bench: Bench) -> None:
     cancel(daemon, jobs[1])
     daemon.wait_state(jobs[2], "RUNNING")
     cancel(daemon, jobs[0], jobs[2])
-
-
-TESTS = [
-    jobs_wait_for_others_and_for_a_time,
-    what_a_job_wants_can_be_changed,
-    impossible_wishes_are_refused,
-    another_users_job_is_neither_changed_nor_waited_for,
-    a_signal_comes_before_the_limit_without_elasticd,
-    a_changed_limit_holds_without_elasticd,
-    limits_of_a_user_and_fair_share,
-]

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 import time
 from pathlib import Path
 
+from support import procfs
+
 from . import checks, processes, scenarios
 from .job import Job, Skip, TestRun
 from .scenarios import scenario
@@ -82,10 +84,6 @@ def _disturb(address: tuple[str, int], held: contextlib.ExitStack) -> None:
             connection.sendall(bodies[i % len(bodies)])
 
 
-def _resident_kib(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * (os.sysconf("SC_PAGE_SIZE") // 1024)
-
-
 @scenario
 def dyn_flood(run: TestRun) -> None:
     """DN7: rubbish and a flood disturb nobody, and fill neither the server's memory nor its table of files."""
@@ -94,11 +92,11 @@ def dyn_flood(run: TestRun) -> None:
     run.await_value(name.exists, "name of the server")
     host, _, port = name.read_text(encoding="utf-8").rpartition(":")
     pid = _pid_of(run, "many")
-    before_kib = _resident_kib(pid)
+    before_kib = procfs.resident_kb(pid)
     with contextlib.ExitStack() as held:
         with _many_files():
             _disturb((host, int(port)), held)
-        files, more_kib = len(os.listdir(f"/proc/{pid}/fd")), _resident_kib(pid) - before_kib
+        files, more_kib = len(procfs.descriptors(pid)), procfs.resident_kb(pid) - before_kib
         run.check(files < 64 + 64, f"the server has {files} open files")
         run.check(more_kib < 2 * FLOOD, f"the server has {more_kib} KiB more after {FLOOD} connections")
         _ends_well(run, _side(run, "alone", 1, "--times", "3"), server)
@@ -219,10 +217,9 @@ def _remove_sockets(run: TestRun) -> None:
 def _pid_of(run: TestRun, role: str) -> int:
     def find() -> int | None:
         for process in processes.marked(run.marker):  # other tests may run the same program at the same time
-            with contextlib.suppress(OSError):
-                words = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")
-                if words[0].endswith(b"dyn_serve") and role.encode() in words:
-                    return process.pid
+            words = procfs.words(process.pid)
+            if words and words[0].endswith("dyn_serve") and role in words:
+                return process.pid
         return None
 
     return int(run.await_value(find, f"process in the role {role}"))

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support import procfs
+
 MARKER = "ELASTIC_TEST_MARKER"
 PR_SET_CHILD_SUBREAPER = 36
 SHARED_MEMORY = Path("/dev/shm")
@@ -45,33 +47,14 @@ def become_reaper() -> None:
 
 
 def _look_up(pid: int) -> Process | None:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
-    except OSError:
-        return None
-    state, parent, _, session = text[text.rindex(")") + 2 :].split()[:4]
-    return Process(pid, int(parent), int(session), state, command.decode(errors="replace").strip())
-
-
-def _all_pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    fields = procfs.stat(pid)
+    return Process(pid, int(fields[1]), int(fields[3]), fields[0], " ".join(procfs.words(pid))) if fields else None
 
 
 def marked(marker: str) -> list[Process]:
     """Living processes of a test.  (Ended ones that nobody collected have no environment.)"""
-    wanted = f"{MARKER}={marker}".encode()
-    found = []
-    for pid in _all_pids():
-        try:
-            environment = Path(f"/proc/{pid}/environ").read_bytes()
-        except OSError:
-            continue
-        if wanted in environment.split(b"\0"):
-            process = _look_up(pid)
-            if process and process.state != "Z":
-                found.append(process)
-    return found
+    found = map(_look_up, procfs.marked(MARKER, marker))
+    return [process for process in found if process and process.state != "Z"]
 
 
 _started: set[int] = set()
@@ -90,7 +73,7 @@ def collect_orphans() -> None:
     """Reaps ended processes that became children of the harness; those in its own session it has started."""
     me, session = os.getpid(), os.getsid(0)
     with _starting:
-        for pid in _all_pids():
+        for pid in procfs.pids():
             process = _look_up(pid)
             if not process or process.parent != me or process.state != "Z":
                 continue
@@ -139,7 +122,7 @@ def stacks(marker: str) -> str:
 
 def _in_use(path: Path) -> bool:
     """Whether any living process has the file mapped."""
-    for pid in _all_pids():
+    for pid in procfs.pids():
         try:
             if str(path) in Path(f"/proc/{pid}/maps").read_text(errors="replace"):
                 return True

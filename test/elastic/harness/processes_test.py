@@ -7,6 +7,8 @@ import sys
 import time
 import unittest
 
+from support import procfs
+
 from . import processes
 
 LEAVES_AN_ORPHAN = """
@@ -31,7 +33,7 @@ def await_state(pid: int, wanted: str) -> bool:
 
 
 def children() -> set[int]:
-    mine = (processes._look_up(pid) for pid in processes._all_pids())
+    mine = (processes._look_up(pid) for pid in procfs.pids())
     return {process.pid for process in mine if process and process.parent == processes.os.getpid()}
 
 

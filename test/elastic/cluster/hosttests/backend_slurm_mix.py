@@ -9,7 +9,6 @@ was seen to run on the hosts all the time (never processes of two jobs, elastic 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import re
@@ -17,10 +16,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from playground import hosts
+from support import procfs
 
 from .backend_slurm import Slurm
 from .cases import case
@@ -55,16 +54,13 @@ class Watcher:
     def jobs_on(self, name: str) -> Iterator[str]:
         """`elastic N` or `slurm N`, of each process that belongs to a job."""
         for pid in hosts.processes(self.run.host(name)):
-            with contextlib.suppress(OSError):
-                program = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-                if program not in ("serve", "sleep"):
-                    continue
-                words = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
-                values = dict(word.split("=", 1) for word in words if "=" in word)
-                if "ELASTIC_JOB_ID" in values:
-                    yield f"elastic {values['ELASTIC_JOB_ID']}"
-                elif "SLURM_JOB_ID" in values:
-                    yield f"slurm {values['SLURM_JOB_ID']}"
+            if procfs.name(pid) not in ("serve", "sleep"):
+                continue
+            values = procfs.environment(pid)
+            if "ELASTIC_JOB_ID" in values:
+                yield f"elastic {values['ELASTIC_JOB_ID']}"
+            elif "SLURM_JOB_ID" in values:
+                yield f"slurm {values['SLURM_JOB_ID']}"
 
     def stop(self) -> None:
         self.stopped.set()

@@ -20,6 +20,7 @@ from harness import checks, schedule
 from harness.job import Job
 from playground import command, hosts, state
 from playground.state import PlaygroundError
+from support import procfs
 
 from .hostrun import HostRun, temporary_playground
 
@@ -345,15 +346,12 @@ def descriptors_over_hosts(run: HostRun) -> None:
     job = serve(run, 1, "h1,h2")
     pid = run.pids("h1", "mpiexec")[0]
 
-    def open_files() -> int:
-        return len(os.listdir(f"/proc/{pid}/fd"))
-
-    before = open_files()
+    before = len(procfs.descriptors(pid))
     for _ in range(12):
         resize(run, "2", "--hosts", "h2")
         resize(run, "1")
         run.await_value(lambda: not run.pids("h2", "serve"), "end of the process that left")
-    run.await_value(lambda: open_files() <= before, f"end of all but {before} descriptors of mpiexec")
+    run.await_value(lambda: len(procfs.descriptors(pid)) <= before, f"end of all but {before} descriptors of mpiexec")
     run.check("waiting" not in job.out + job.err, "mpiexec slept because of many connections")
     stop(run, job, 24, 1)
 

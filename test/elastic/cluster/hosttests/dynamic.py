@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 from playground import hosts
+from support import procfs
 
 from .backend_hosts import managed
 from .cases import case
@@ -43,10 +44,9 @@ def used(run: HostRun) -> dict[str, int]:
         found[f"{host} files"] = len(run._private_files(run.host(host)))
         for name in OURS:
             for pid in run.pids(host, name):
-                with contextlib.suppress(OSError):
-                    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-                    found[f"{host} {name} KiB"] = pages * os.sysconf("SC_PAGESIZE") // 1024
-                    found[f"{host} {name} descriptors"] = len(os.listdir(f"/proc/{pid}/fd"))
+                with contextlib.suppress(OSError, LookupError):
+                    found[f"{host} {name} KiB"] = procfs.resident_kb(pid)
+                    found[f"{host} {name} descriptors"] = len(procfs.descriptors(pid))
     return found
 
 
@@ -175,7 +175,7 @@ def daemon_with_tasks_is_killed(run: HostRun) -> None:
         found = []
         for pid in run.pids("h2", name):
             with contextlib.suppress(OSError):
-                if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes() and (name != "sh" or os.getpgid(pid) == pid):
+                if word in procfs.words(pid) and (name != "sh" or os.getpgid(pid) == pid):
                     found.append(pid)
         return found
 

@@ -6,7 +6,6 @@ hosts share.  After the test every host must be as it was before: processes, /de
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import time
@@ -18,6 +17,7 @@ from harness.job import GRACE_S, POLL_S, Job, Setting, TestRun
 from harness.testlist import Test
 from playground import command, hosts, state
 from playground.state import Cluster, Host
+from support import procfs
 
 PRIVATE = ("dev/shm", "run")  # each host has its own
 
@@ -77,12 +77,7 @@ class HostRun(TestRun):
 
     def pids(self, host: str, program: str) -> list[int]:
         """Processes of a program on a host, as numbered outside."""
-        found = []
-        for pid in hosts.processes(self.host(host)):
-            with contextlib.suppress(OSError):
-                if Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip() == program[:15]:
-                    found.append(pid)
-        return found
+        return [pid for pid in hosts.processes(self.host(host)) if procfs.name(pid) == program[:15]]
 
     def crash(self, host: str) -> None:
         hosts.crash(self.host(host))
@@ -103,9 +98,8 @@ class HostRun(TestRun):
         for pid in set(hosts.processes(host)) - self.processes_before[host.name]:
             if hosts.start_time(pid) < 0:
                 continue  # has ended; we are its parent now and collect it later
-            with contextlib.suppress(OSError):
-                words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                left.append(f"left behind on {host.name}: process {words.strip()[:120]}")
+            if procfs.stat(pid):
+                left.append(f"left behind on {host.name}: process {' '.join(procfs.words(pid))[:120]}")
         new = self._private_files(host) - self.files_before[host.name]
         return left + [f"left behind on {host.name}: file /{name}" for name in sorted(new)]
 

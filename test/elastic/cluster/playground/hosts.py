@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from support import procfs
+
 from .state import MARKER, Cluster, Host, PlaygroundError
 
 HERE = Path(__file__).resolve().parent.parent
@@ -46,21 +48,8 @@ def impossible() -> str:
 # ---- processes, from outside -----------------------------------------------------------------------
 
 
-def _stat(pid: int) -> list[str]:
-    """State, parent, ... of a process (proc(5), from the third field on); empty if there is none."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return text[text.rindex(")") + 2 :].split()
-
-
-def _pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-
-
 def start_time(pid: int) -> int:
-    fields = _stat(pid)
+    fields = procfs.stat(pid)
     return int(fields[19]) if fields and fields[0] != "Z" else -1
 
 
@@ -80,7 +69,7 @@ def processes(host: Host) -> list[int]:
     if not alive(host):
         return []
     inside = _namespace(host.pid)
-    return [pid for pid in _pids() if pid != host.pid and _namespace(pid) == inside]
+    return [pid for pid in procfs.pids() if pid != host.pid and _namespace(pid) == inside]
 
 
 def inner_pid(pid: int) -> int:
@@ -102,14 +91,7 @@ def outer_pid(host: Host, inner: int) -> int | None:
 
 def marked(folder: Path) -> list[int]:
     """Processes that name this testbed in their environment, ourselves left out."""
-    wanted = os.fsencode(f"{MARKER}={folder}")
-    found = []
-    for pid in _pids():
-        with contextlib.suppress(OSError):
-            environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            if wanted in environment and pid != os.getpid():
-                found.append(pid)
-    return found
+    return procfs.marked(MARKER, str(folder))
 
 
 # ---- entering --------------------------------------------------------------------------------------
@@ -174,8 +156,8 @@ class Starting:
 
     def host(self) -> Host:
         """The first process of the namespaces: the child of the one that made them."""
-        for pid in _pids():
-            fields = _stat(pid)
+        for pid in procfs.pids():
+            fields = procfs.stat(pid)
             if fields and int(fields[1]) == self.process.pid:
                 return Host(self.name, self.address, pid, start_time(pid))
         raise PlaygroundError(f"host {self.name} ended while it came up (see {self.log})")
