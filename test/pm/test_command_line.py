@@ -70,6 +70,7 @@ CASES = (
     Case("gpus-per-proc g", "0", (*NUMBERS, "auto")),
     Case("usize", "3", ("0", "-1", "x", "system")),
     Case("order-nodes", "UP", ("", "x", "Ascending")),
+    Case("s", "all", ("", "1", "x", "All")),
     Case("hosts host hostlist machine machines machinelist", "localhost:2", HOSTS),
     Case("f hostfile machinefile", "{folder}/hosts", ("",)),
     Case("configfile", "{folder}/config", ("", "/no/such/file")),

@@ -962,6 +962,75 @@ def test_input_that_waits_is_dropped_with_its_reader(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
+def test_who_reads_standard_input(bench: Bench) -> None:
+    """Rank 0, all or none; the others read the end, at once.  On one host and on two."""
+    readers = {"0": [0], "all": [0, 1, 2], "none": []}
+    for hosts in ([], ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]):
+        for words in ([], ["-s", "0"], ["-s", "all"], ["-s", "none"]):
+            over = bench.folder / f"over-{len(hosts)}-{'-'.join(words)}"
+            program = f'while read line; do echo "$PMI_RANK: $line"; done; echo "$PMI_RANK ends"; echo >>{over}'
+            job = bench.start(*hosts, *words, "-n", 3, program=["sh", "-c", program], stdin=subprocess.PIPE)
+            assert job.stdin
+            job.stdin.write("one\n")
+            job.stdin.flush()
+            reading = readers[words[-1] if words else "0"]
+            wait_for("the others to end", lambda: len(reading) == 3 or (over.exists() and over.read_text().count("\n") == 3 - len(reading)))
+            with contextlib.suppress(BrokenPipeError):  # nobody reads
+                job.stdin.write("two\n")
+                job.stdin.close()
+            job.stdin = None
+            result = bench.finish(job)
+            wanted = sorted([f"{rank}: {line}" for rank in reading for line in ("one", "two")] + [f"{rank} ends" for rank in range(3)])
+            expect(result.code == 0 and sorted(result.out.splitlines()) == wanted, f"{words}: {result.code}: {result.out}{result.err}")
+    bench.expect_nothing_left()
+
+
+def test_all_readers_get_all(bench: Bench) -> None:
+    """One of them is slow, one ends before, one closes its input."""
+    program = (
+        'case "$PMI_RANK" in 0) sleep 1; sha256sum ;; 1) head -c 5 >/dev/null ;; '
+        '2) exec <&-; sleep 1; echo goes on ;; 3) sha256sum ;; esac'
+    )
+    for hosts in ([], ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb,cc,dd"]):
+        job = bench.start(*hosts, "-s", "all", "-n", 4, program=["sh", "-c", program], stdin=subprocess.PIPE)
+        writer = Writer(job, MUCH_INPUT)
+        job.stdin = None
+        result = bench.finish(job)
+        writer.join(LIMIT_S)
+        digest = hashlib.sha256(MUCH_INPUT).hexdigest()
+        expect(result.code == 0 and result.out.count(digest) == 2, f"exit code {result.code}: {result.out}{result.err}")
+    bench.expect_nothing_left()
+
+
+def test_joining_processes_read_what_comes_later(bench: Bench) -> None:
+    """With -s all; and the end of it, also if that came before them."""
+    program = f'touch {bench.folder}/here-$$; read line; echo "read $line"; exec <&-; exec {bench.process} probes=2 seconds=30'
+    job = bench.start(
+        "-s", "all", "-n", 1, "--adapt-schedule", "2", "--adapt-log", bench.log, program=["sh", "-c", program], stdin=subprocess.PIPE
+    )
+    assert job.stdin
+    os.write(job.stdin.fileno(), b"one\n")
+    wait_for("the joining process to start", lambda: len(list(bench.folder.glob("here-*"))) == 2)
+    os.write(job.stdin.fileno(), b"two\n")
+    result = bench.finish(job)
+    expect(result.code == 0 and sorted(result.out.splitlines()) == ["read one", "read two"], f"{result.code}: {result.out}{result.err}")
+    result = bench.adapt("-s", "all", "-n", 1, "--adapt-schedule", "2,1/leave=0", words=["probes=2", "stdin=1"])
+    expect_ok(bench, result, [2, 1])
+
+
+def test_spawned_processes_have_no_input(bench: Bench) -> None:
+    """Nobody sends any to them: they read the end at once, also the first one."""
+    done = bench.folder / "done"
+    spawn = "mcmd=spawn\\nnprocs=1\\nexecname=sh\\ntotspawns=1\\nspawnssofar=1\\narg1=-c\\narg2=cat; echo >>{}\\nargcnt=2\\npreput_num=0\\ninfo_num=0\\nendcmd\\n"
+    program = (
+        f"exec 9<&$PMI_FD 8>&$PMI_FD; printf 'cmd=init pmi_version=1 pmi_subversion=1\\n' >&8; read answer <&9; "
+        f"printf '{spawn.format(done)}' >&8; read answer <&9; printf 'cmd=finalize\\n' >&8; read answer <&9"
+    )
+    job = bench.start("-n", 1, program=["sh", "-c", program], stdin=subprocess.PIPE)
+    result = bench.finish(job)
+    expect(done.exists() and done.read_text() == "\n", f"{result.code}: {result.out}{result.err}")
+
+
 def test_end_of_input_follows_rank_0(bench: Bench) -> None:
     result = bench.adapt("-n", 2, "--adapt-schedule", "1/leave=0,1/leave=0", words=["probes=2", "stdin=1"])
     expect_ok(bench, result, [1, 1])
@@ -1278,7 +1347,7 @@ def test_mpiexec_is_not_joiners_fault(bench: Bench) -> None:
     wait_for("the expansion", lambda: bench.events("placed"))
     job.send_signal(signal.SIGTERM)
     result = finish_soon(bench, job)
-    expect("joining rank" not in result.err and "adaptation" not in result.err, f"it says: {result.err}")
+    expect("joins as rank" not in result.err and "adaptation" not in result.err, f"it says: {result.err}")
     reasons = [event["reason"] for event in bench.events("withdrawn")]
     expect(reasons == ["mpiexec was told to end (SIGTERM)"], f"reasons: {reasons}")
 

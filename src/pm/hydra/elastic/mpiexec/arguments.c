@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <ifaddrs.h>
 #include "glue.h"
+#include "input.h"
 
 enum form {
     NOTHING,
@@ -21,7 +22,8 @@ enum form {
     INTERFACE,
     UNIVERSE,
     GPUS,
-    ORDER
+    ORDER,
+    READERS
 };
 
 /* As in Hydra's table of options; those of ours check themselves (options.c, psets.c). */
@@ -43,7 +45,7 @@ static const struct option {
     {"disable-auto-cleanup", NOTHING}, {"dac", NOTHING}, {"enable-auto-cleanup", NOTHING},
     {"disable-hostname-propagation", NOTHING}, {"enable-hostname-propagation", NOTHING}, {"order-nodes", ORDER},
     {"localhost", TEXT}, {"usize", UNIVERSE}, {"pmi-port", NOTHING}, {"skip-launch-node", NOTHING},
-    {"gpus-per-proc", GPUS}, {"g", GPUS}, {"pset", TEXT}, {"sets-log", TEXT}, {"adapt-schedule", TEXT},
+    {"gpus-per-proc", GPUS}, {"g", GPUS}, {"s", READERS}, {"pset", TEXT}, {"sets-log", TEXT}, {"adapt-schedule", TEXT},
     {"adapt-policy", TEXT}, {"adapt-range", TEXT}, {"adapt-interval", TEXT}, {"adapt-log", TEXT},
     {"adapt-performance", TEXT}
 };
@@ -149,6 +151,8 @@ static const char *what_is_needed(enum form form, const char *value)
             return !strcmp(value, "AUTO") || number_in(value) >= 0 ? NULL : "AUTO or a number of at least 0";
         case ORDER:
             return is_order(value) ? NULL : "ASCENDING or DESCENDING";
+        case READERS:
+            return is_one_of(value, HYD_INPUT_READERS) ? NULL : "one of: " HYD_INPUT_READERS;
         case VARIABLE:
             return value[0] && value[0] != '=' ? NULL : "NAME VALUE, or NAME=VALUE";
         case TEXT:

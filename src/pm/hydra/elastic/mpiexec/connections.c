@@ -5,6 +5,7 @@
 #include "bsci.h"
 #include "core.h"
 #include "exits.h"
+#include "input.h"
 #include "output.h"
 #include "pmiserv.h"
 #include "pmiserv_pmi.h"
@@ -171,6 +172,7 @@ void HYD_step_proxy_up(struct HYD_proxy *proxy)
         HYD_silence_watch(proxy->control_fd);
         HYD_step_output_counted(&g->proxies[proxy->proxy_id]);
     }
+    HYD_step_input_up(proxy);
     if (HYD_step_told_to_end())
         HYD_step_send_signal(proxy, HYD_step_told_to_end());
     if (g ? g->removed : HYD_step.ending)

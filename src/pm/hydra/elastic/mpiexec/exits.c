@@ -7,6 +7,7 @@
 #include "core.h"
 #include "end.h"
 #include "exits.h"
+#include "input.h"
 #include "pmci.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
@@ -194,6 +195,7 @@ int HYD_step_proxy_ended(struct HYD_proxy *proxy)
 {
     struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 
+    HYD_step_input_ended(proxy);
     if (!g) {
         if (HYD_spawned_ended(proxy))
             return 0;

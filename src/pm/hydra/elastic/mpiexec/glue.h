@@ -58,8 +58,13 @@ int HYD_step_output(const struct HYD_proxy *proxy, const struct HYD_pmcd_hdr *hd
 int HYD_step_label(const struct HYD_proxy *proxy, int rank);
 /* A signal to mpiexec: whether the handler leaves it to HYD_step_signalled to tell the user. */
 int HYD_step_tells_signals(void);
-/* Standard input has something: sets the proxy and the rank that it goes to; 0: drop it. */
+/* Standard input has something: sets the proxy and the rank that it goes to; 0: drop it.  Sends it; without bytes, its
+ * end. */
 int HYD_step_stdin(struct HYD_proxy **proxy, struct HYD_pmcd_hdr *hdr);
+HYD_status HYD_step_input_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const char *bytes);
+/* This proxy has connected: whether standard input is read from now on; and whether it may be read at all. */
+int HYD_step_input_starts(const struct HYD_proxy *proxy);
+HYD_status HYD_step_input_valid(int *valid);
 /* Frees process groups that have ended; `current` is the one that the caller waits for. */
 void HYD_step_reap(struct HYD_pg *current);
 
@@ -80,6 +85,9 @@ int HYD_step_options_given(void);
 HYD_status HYD_step_option_fn(char *arg, char ***argv);
 void HYD_step_option_help_fn(void);
 void HYD_step_options_usage(void);
+/* -s (input.c) */
+HYD_status HYD_step_input_fn(char *arg, char ***argv);
+void HYD_step_input_help_fn(void);
 /* One message that names the option, and the end of mpiexec. */
 void HYD_step_option_error(const char *option, const char *error) ATTRIBUTE((noreturn));
 

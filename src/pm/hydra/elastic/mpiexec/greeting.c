@@ -4,6 +4,7 @@
 #include "connections.h"
 #include "core.h"
 #include "exits.h"
+#include "input.h"
 #include "launcher_ends.h"
 #include "wire/channel.h"
 #include "demux.h"
@@ -38,6 +39,10 @@ HYD_status HYD_step_proxy_args(struct HYD_string_stash *stash)
     MPL_snprintf(end_after_ms, sizeof(end_after_ms), "%lld", (long long) HYD_step.end_after_ms);
     HYD_STRING_STASH(*stash, MPL_strdup("--end-after"), status);
     HYD_STRING_STASH(*stash, MPL_strdup(end_after_ms), status);
+    if (HYD_step_input_is_for_all()) {
+        HYD_STRING_STASH(*stash, MPL_strdup("--input-all"), status);
+        HYD_STRING_STASH(*stash, MPL_strdup("1"), status);
+    }
     HYD_STRING_STASH(*stash, MPL_strdup("--secret"), status);
     HYD_STRING_STASH(*stash, MPL_strdup(HYD_secret_source()), status);
 

@@ -5,10 +5,45 @@
 #include "demux.h"
 #include "demux_internal.h"
 #include "input.h"
+#include "relay.h"
+#include "wire/kinds.h"
 
 /* Of at most 64 KiB, that are not known to have been passed on: a connection takes one, also while the daemon waits for
  * mpiexec to read its output.  With more, each would wait for the other. */
 #define INPUT_MESSAGES 1
+
+/* ---- option -s --------------------------------------------------------------------------------- */
+
+static enum { READ_BY_FIRST, READ_BY_ALL, READ_BY_NONE } readers = READ_BY_FIRST;
+static int is_given = 0;
+
+HYD_status HYD_step_input_fn(char *arg, char ***argv)
+{
+    const char *value = **argv; /* one of HYD_INPUT_READERS */
+
+    if (is_given && !HYD_step_reading_config)
+        HYD_step_option_error("-s", "given twice");
+    if (!is_given)
+        readers = !strcmp(value, "all") ? READ_BY_ALL : !strcmp(value, "none") ? READ_BY_NONE : READ_BY_FIRST;
+    is_given = 1;
+    (*argv)++;
+    return HYD_SUCCESS;
+}
+
+void HYD_step_input_help_fn(void)
+{
+    printf("\n-s: Processes that read the standard input of mpiexec; the others read the end of a file\n");
+    printf("   0                rank 0 of MPI_COMM_WORLD, also after an adaptation (default)\n");
+    printf("   all              each process gets all of it; one that joins gets what comes after its start\n");
+    printf("   none             no process\n\n");
+}
+
+int HYD_step_input_is_for_all(void)
+{
+    return readers == READ_BY_ALL;
+}
+
+/* ---- labels ------------------------------------------------------------------------------------ */
 
 int HYD_step_label(const struct HYD_proxy *proxy, int rank)
 {
@@ -22,9 +57,18 @@ int HYD_step_label(const struct HYD_proxy *proxy, int rank)
     return g->processes[rank].label >= 0 ? g->processes[rank].label : rank;
 }
 
+/* ---- readers ----------------------------------------------------------------------------------- */
+
 /* The process that is rank 0 of the world: who reads standard input.  At first the launch's. */
 static int first_group = 0, first_rank = 0;
-static uint32_t untaken = 0;    /* messages of input that it has not taken */
+static uint32_t untaken = 0;    /* messages of input that it has not taken; of -s all: that have not been taken */
+
+/* Of -s all: the part of untaken that is this proxy's. */
+static struct share {
+    const struct HYD_proxy *proxy;
+    uint32_t untaken;
+    struct share *next;
+} *shares = NULL;
 
 /* By its record, as Hydra's own loop, in which a job begins, knows no pause.  When the other end is closed it is all
  * the same, and bounded: what is left in a pipe. */
@@ -38,18 +82,55 @@ static void pause_input(int is_paused)
     }
 }
 
+static void take(uint32_t messages)
+{
+    untaken -= messages < untaken ? messages : untaken;
+    if (untaken < INPUT_MESSAGES)
+        pause_input(0);
+}
+
+static struct share *find_share(const struct HYD_proxy *proxy)
+{
+    struct share *s;
+
+    for (s = shares; s && s->proxy != proxy; s = s->next);
+    return s;
+}
+
+static void take_share(const struct HYD_proxy *proxy, uint32_t messages)
+{
+    struct share *s = find_share(proxy);
+
+    if (!s)
+        return;
+    messages = messages < s->untaken ? messages : s->untaken;
+    s->untaken -= messages;
+    take(messages);
+}
+
 void HYD_step_input_taken(const struct HYD_proxy *proxy, const void *payload, size_t bytes)
 {
     uint32_t words[2];          /* rank, messages */
 
-    if (bytes != sizeof(words) || proxy->pg->pgid != first_group)
+    if (bytes != sizeof(words))
         return;
     memcpy(words, payload, sizeof(words));
-    if (words[0] != (uint32_t) first_rank)
-        return;
-    untaken -= words[1] < untaken ? words[1] : untaken;
-    if (untaken < INPUT_MESSAGES)
-        pause_input(0);
+    if (readers == READ_BY_ALL)
+        take_share(proxy, words[1]);
+    else if (proxy->pg->pgid == first_group && words[0] == (uint32_t) first_rank)
+        take(words[1]);
+}
+
+void HYD_step_input_ended(const struct HYD_proxy *proxy)
+{
+    struct share **link, *s;
+
+    take_share(proxy, UINT32_MAX);
+    for (link = &shares; *link && (*link)->proxy != proxy; link = &(*link)->next);
+    s = *link;
+    if (s)
+        *link = s->next;
+    MPL_free(s);
 }
 
 static int is_connected(const struct HYD_proxy *proxy)
@@ -67,36 +148,145 @@ struct HYD_proxy *HYD_step_first_proxy(void)
     return is_connected(proxy) ? proxy : NULL;
 }
 
+static void send_end(const struct HYD_proxy *proxy, int rank)
+{
+    struct HYD_pmcd_hdr hdr;
+
+    HYD_pmcd_init_header(&hdr);
+    hdr.cmd = STDIN;
+    hdr.rank = rank;
+    hdr.buflen = 0;
+    HYD_step_send(proxy, &hdr, NULL, 0);
+}
+
+/* The previous reader reads the end after what it has got.  A proxy opens the input of the new one when it places the
+ * plan; where there is none (process sets), when it gets this message. */
+static void begin_first(const struct HYD_step_group *g)
+{
+    const struct HYD_step_proxy *p = &g->proxies[g->processes[first_rank].proxy];
+    uint32_t rank = (uint32_t) first_rank;
+
+    if (!is_connected(p->proxy))
+        return;
+    if (HYDT_dmx_query_fd_registration(STDIN_FILENO))
+        HYD_step_send_message(p, HYD_ADAPT_INPUT_READER, &rank, sizeof(rank));
+    else
+        send_end(p->proxy, first_rank);
+}
+
 /* Looks after each event whether rank 0 is somebody else now.  Input that the previous one has got
  * already is its own; a new one that comes after the end of the input is told of that. */
 void HYD_step_follow_first(void)
 {
-    struct HYD_pmcd_hdr hdr;
-
-    if (!HYD_step.core || HYD_core_world_rank(first_group, first_rank) == 0)
+    if (readers == READ_BY_ALL || !HYD_step.core || HYD_core_world_rank(first_group, first_rank) == 0)
         return;
     for (struct HYD_step_group * g = HYD_step.groups; g; g = g->next) {
         for (int rank = 0; rank < g->count; rank++) {
             if (HYD_core_world_rank(g->group, rank) != 0)
                 continue;
+            if (HYD_step_first_proxy())
+                send_end(HYD_step_first_proxy(), first_rank);
             first_group = g->group;
             first_rank = rank;
             untaken = 0;
             pause_input(0);
-            if (HYDT_dmx_query_fd_registration(STDIN_FILENO) || !HYD_step_first_proxy())
-                return;
-            HYD_pmcd_init_header(&hdr);
-            hdr.cmd = STDIN;
-            hdr.rank = rank;
-            hdr.buflen = 0;
-            HYD_step_send(HYD_step_first_proxy(), &hdr, NULL, 0);
+            begin_first(g);
             return;
         }
     }
 }
 
+/* ---- all readers ------------------------------------------------------------------------------- */
+
+static int reads(const struct HYD_proxy *proxy)
+{
+    const struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+
+    return is_connected(proxy) && (g ? !g->is_outpost && !g->is_tasks : proxy->pg->pgid == 0);
+}
+
+static void add_share(const struct HYD_proxy *proxy, uint32_t messages)
+{
+    struct share *s = find_share(proxy);
+
+    if (!s) {
+        s = MPL_calloc(1, sizeof(*s), MPL_MEM_PM);
+        if (!s)
+            return;             /* it may get more than it takes */
+        *s = (struct share) {.proxy = proxy,.next = shares };
+        shares = s;
+    }
+    s->untaken += messages;
+    untaken += messages;
+}
+
+/* To all proxies; 0: there is none. */
+static int send_to_all(struct HYD_pmcd_hdr *hdr, const char *bytes)
+{
+    int n = 0;
+
+    hdr->rank = HYD_INPUT_TO_ALL;
+    for (const struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
+        for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
+            if (!reads(p))
+                continue;
+            if (hdr->buflen > 0)
+                add_share(p, (uint32_t) p->proxy_process_count);
+            HYD_step_send(p, hdr, bytes, (size_t) hdr->buflen);
+            n++;
+        }
+    pause_input(untaken > 0);
+    return n;
+}
+
+void HYD_step_input_up(const struct HYD_proxy *proxy)
+{
+    if (readers == READ_BY_ALL && proxy->pg->pgid != 0 && reads(proxy) &&
+        !HYDT_dmx_query_fd_registration(STDIN_FILENO))
+        send_end(proxy, HYD_INPUT_TO_ALL);
+}
+
+int HYD_step_input_starts(const struct HYD_proxy *proxy)
+{
+    static int connected = 0;   /* proxies of the launch that have been sent what to start */
+
+    if (proxy->pg->pgid != 0)
+        return 0;
+    connected++;
+    return readers == READ_BY_ALL ? connected == proxy->pg->proxy_count : proxy->proxy_id == 0;
+}
+
+HYD_status HYD_step_input_valid(int *valid)
+{
+    *valid = 0;
+    return readers == READ_BY_NONE ? HYD_SUCCESS : HYDT_dmx_stdin_valid(valid);
+}
+
+HYD_status HYD_step_input_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const char *bytes)
+{
+    HYD_status status = HYD_SUCCESS;
+    int is_left = 1;
+
+    if (readers == READ_BY_ALL)
+        is_left = send_to_all(hdr, bytes);
+    else
+        HYD_step_send(proxy, hdr, bytes, (size_t) hdr->buflen);
+    if ((hdr->buflen == 0 || !is_left) && HYDT_dmx_query_fd_registration(STDIN_FILENO)) {
+        status = HYDT_dmx_deregister_fd(STDIN_FILENO);
+        HYDU_ERR_POP(status, "unable to deregister standard input\n");
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
 int HYD_step_stdin(struct HYD_proxy **proxy, struct HYD_pmcd_hdr *hdr)
 {
+    if (readers == READ_BY_ALL)
+        return 1;
     struct HYD_proxy *first = HYD_step.core ? HYD_step_first_proxy() : *proxy;
 
     if (!first || !is_connected(first)) {

@@ -1,5 +1,6 @@
 /*
- * Standard input goes to rank 0 of the world, whoever that is, and output is labelled with ranks of the world.
+ * Standard input goes to rank 0 of the world, whoever that is, or where -s sends it, and output is labelled with ranks
+ * of the world.
  * Standard input is read no faster than rank 0 reads it: INPUT_MESSAGES of it are on their way at most.
  * HYD_step_stdin and HYD_step_label (glue.h) are what Hydra calls.
  */
@@ -11,10 +12,17 @@
 
 struct HYD_proxy;
 
+#define HYD_INPUT_READERS "0 all none"  /* arguments of -s */
+
 /* The node daemon of who reads standard input, NULL: nobody. */
 struct HYD_proxy *HYD_step_first_proxy(void);
 /* Looks whether rank 0 is somebody else now; after each event of the core. */
 void HYD_step_follow_first(void);
+/* A proxy has connected; it ends. */
+void HYD_step_input_up(const struct HYD_proxy *proxy);
+void HYD_step_input_ended(const struct HYD_proxy *proxy);
+/* Of -s all. */
+int HYD_step_input_is_for_all(void);
 /* HYD_ADAPT_INPUT_TAKEN of this node daemon: more may be read. */
 void HYD_step_input_taken(const struct HYD_proxy *proxy, const void *payload, size_t bytes);
 

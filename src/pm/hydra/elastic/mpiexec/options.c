@@ -89,6 +89,7 @@ HYD_status HYD_step_option_fn(char *arg, char ***argv)
 
 void HYD_step_options_usage(void)
 {
+    printf("    -s {0|all|none}                  who reads standard input: rank 0 (default), each process\n");
     printf("\n");
     printf("  Process sets (programs that use MPI Sessions):\n");
     printf("    -pset {name}                     set that the processes of this executable are in\n");

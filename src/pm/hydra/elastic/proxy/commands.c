@@ -9,6 +9,7 @@
 #include "pmi_adapt_plan.h"
 #include "reports.h"
 #include "sets.h"
+#include "stdin.h"
 #include "tasks.h"
 #include "upward.h"
 #include "wish.h"
@@ -52,6 +53,18 @@ static HYD_status report_unable(uint32_t epoch, int error)
     return HYD_reports_send(REPORT_UNABLE, epoch, 0, payload, sizeof(rank) + strlen(payload + sizeof(rank)));
 }
 
+/* The rank in this group of the process that becomes rank 0, or -1: it is in another group. */
+static int first_of(const struct pmi_adapt_plan *plan)
+{
+    const struct pmi_adapt_member *m =
+        (const struct pmi_adapt_member *) ((const char *) plan + plan->members_offset);
+    uint32_t k = 0, n = plan->pre + plan->joining;
+
+    while (k < n && (m[k].flags & PMI_ADAPT_MEMBER_LEAVING))
+        k++;
+    return k < n && m[k].uid >= HYD_agent.join.first_uid ? (int) (m[k].uid - HYD_agent.join.first_uid) : -1;
+}
+
 static HYD_status on_plan(const struct command *c)
 {
     const struct pmi_adapt_plan *plan = (const struct pmi_adapt_plan *) c->payload;
@@ -60,6 +73,7 @@ static HYD_status on_plan(const struct command *c)
     HYD_upward_settled();
     int participants = count_participants(plan, c->message->bytes);
     HYDU_ERR_CHKANDJUMP(status, participants < 0, HYD_INTERNAL_ERROR, "malformed plan\n");
+    HYD_stdin_planned(first_of(plan));
     int error = HYD_board_place(&HYD_agent.board, plan, c->message->bytes, (uint32_t) participants);
     if (error)
         status = report_unable(c->message->epoch, error);
@@ -138,6 +152,7 @@ static HYD_status on_thaw(const struct command *c)
 {
     HYD_upward_settled();
     HYD_board_thaw(&HYD_agent.board);
+    HYD_stdin_withdrawn();
     return HYD_SUCCESS;
 }
 
@@ -145,6 +160,7 @@ static HYD_status on_release(const struct command *c)
 {
     HYD_upward_settled();
     HYD_board_release(&HYD_agent.board, c->message->epoch);
+    HYD_stdin_committed();
     return HYD_SUCCESS;
 }
 

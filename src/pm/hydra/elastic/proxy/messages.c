@@ -10,6 +10,7 @@
 #include "relay.h"
 #include "reports.h"
 #include "sequence.h"
+#include "stdin.h"
 #include "upward.h"
 
 static HYD_status on_listen(const char *payload, size_t bytes)
@@ -73,7 +74,8 @@ static const struct {
     {HYD_ADAPT_OUTPUT_ROOM, on_output_room},
     {HYD_ADAPT_LISTEN, on_listen},
     {HYD_ADAPT_RELAY, HYD_relay_from_mpiexec},
-    {HYD_ADAPT_REPEAT, on_repeat}
+    {HYD_ADAPT_REPEAT, on_repeat},
+    {HYD_ADAPT_INPUT_READER, HYD_stdin_reads}
 };
 
 static HYD_status handle(const struct HYD_adapt_message *message, const char *payload)

@@ -96,7 +96,9 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     HYDU_MALLOC_OR_JUMP(HYD_agent.processes, struct HYD_agent_process *,
                         HYD_agent_process_count() * sizeof(*HYD_agent.processes), status);
     for (int i = 0; i < HYD_agent_process_count(); i++) {
-        HYD_agent.processes[i] = (struct HYD_agent_process) {.stdin_fd = HYD_FD_UNSET,.watch_fd = -1 };
+        HYD_agent.processes[i] = (struct HYD_agent_process) {.stdin_fd = HYD_FD_UNSET,.input_path = -1,
+            .watch_fd = -1
+        };
         HYD_queue_init(&HYD_agent.processes[i].input);
     }
 
@@ -159,6 +161,8 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
 HYD_status HYD_pmcd_pmip_adapt_started(void)
 {
     HYD_status status = HYD_spawned_check();
+
+    HYD_stdin_started();
     if (status != HYD_SUCCESS || HYD_agent.board.fd < 0)
         return status;
 
@@ -166,7 +170,6 @@ HYD_status HYD_pmcd_pmip_adapt_started(void)
     status = HYDU_sock_cloexec(HYD_agent.board.fd);
     if (status != HYD_SUCCESS)
         return status;
-    HYD_stdin_started();
     if (HYD_tasks_are_world()) {
         status = HYD_tasks_adopt();
         return status == HYD_SUCCESS ? HYD_exits_watch() : status;

@@ -14,6 +14,7 @@
 struct HYD_agent_process {
     /* stdin.c */
     int stdin_fd;               /* write end, or < 0 */
+    int input_path;             /* the pipe of a process that reads the end of its input (O_PATH), or < 0 */
     struct HYD_queue input;     /* not written yet */
     uint32_t input_messages;    /* of mpiexec, which it has not been told about */
     int input_ends;             /* and is closed then */

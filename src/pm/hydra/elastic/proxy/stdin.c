@@ -3,23 +3,93 @@
 #include "state.h"
 #include "agent.h"
 #include "demux.h"
+#include <fcntl.h>
 #include "reports.h"
 #include "stdin.h"
 #include "wire/kinds.h"
 
 static int reader = -1;         /* process whose stdin_fd is downstream.in */
+static int planned = -1;        /* process that will be the reader if the plan is committed */
+static int unread = HYD_FD_UNSET;       /* without a board: write end of the last process that was started */
 
-int *HYD_pmcd_pmip_adapt_stdin(int process_id, int *otherwise)
+static int for_all = 0;         /* -s all */
+static int to_all = 0;          /* the message that has come */
+
+HYD_status HYD_pmcd_pmip_input_all_param(char *arg, char ***argv)
 {
-    return HYD_agent.processes ? &HYD_agent.processes[process_id].stdin_fd : otherwise;
+    for_all = atoi(**argv);
+    (*argv)++;
+    return HYD_SUCCESS;
 }
 
-/* Rank 0's is where stock keeps it. */
+static void close_end(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = HYD_FD_CLOSED;
+}
+
+int *HYD_pmcd_pmip_adapt_stdin(int process_id)
+{
+    if (HYD_agent.processes)
+        return &HYD_agent.processes[process_id].stdin_fd;
+    close_end(&unread);
+    return &unread;
+}
+
+/* ---- pipes that are closed and opened again -------------------------------------------------------------------- */
+
+static int open_again(int fd, int flags)
+{
+    char path[64];
+
+    MPL_snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, flags | O_CLOEXEC);
+}
+
+/* The process reads the end of its input, which may be withdrawn. */
+static void suspend_input(struct HYD_agent_process *p)
+{
+    if (p->stdin_fd < 0)
+        return;
+    if (p->input_path < 0)
+        p->input_path = open_again(p->stdin_fd, O_PATH);
+    close_end(&p->stdin_fd);
+}
+
+/* If the process still has its input: a descriptor that is O_PATH does not keep the pipe open. */
+static void resume_input(struct HYD_agent_process *p)
+{
+    if (p->stdin_fd >= 0 || p->input_path < 0)
+        return;
+    p->stdin_fd = open_again(p->input_path, O_WRONLY | O_NONBLOCK);
+    close_end(&p->input_path);
+}
+
+/* Rank 0's is where stock keeps it.  Input comes for the first group of the job only; another one gets it when it is
+ * in the world, if it has a board. */
 void HYD_stdin_started(void)
 {
-    reader = HYD_agent_process_of_rank(0);
-    if (reader >= 0)
-        HYD_agent.processes[reader].stdin_fd = HYD_pmcd_pmip.downstream.in;
+    int is_launch = HYD_pmcd_pmip.local.pgid == 0, first = HYD_agent_process_of_rank(0);
+
+    close_end(&unread);
+    if (!HYD_agent.processes) {
+        if (!is_launch)
+            close_end(&HYD_pmcd_pmip.downstream.in);
+        return;
+    }
+    if (first >= 0)
+        HYD_agent.processes[first].stdin_fd = HYD_pmcd_pmip.downstream.in;
+    if (is_launch)
+        reader = first;
+    else
+        HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;
+    for (int i = 0; i < HYD_agent_process_count(); i++) {
+        if (for_all)
+            (void) HYDU_sock_set_nonblock(HYD_agent.processes[i].stdin_fd);
+        else if (i != reader)
+            suspend_input(&HYD_agent.processes[i]);
+    }
 }
 
 /* Writing where nobody reads is no signal. */
@@ -61,9 +131,8 @@ static void close_input(int process_id)
     struct HYD_agent_process *p = &HYD_agent.processes[process_id];
 
     stop_waiting(p->stdin_fd);
-    if (p->stdin_fd >= 0)
-        close(p->stdin_fd);
-    p->stdin_fd = HYD_FD_CLOSED;
+    close_end(&p->stdin_fd);
+    close_end(&p->input_path);
     HYD_queue_clear(&p->input);
     if (process_id == reader)
         HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;    /* writing there would be SIGPIPE */
@@ -113,9 +182,16 @@ static HYD_status room_cb(int fd, HYD_event_t events, void *userp)
 
 /* ---- what comes from mpiexec --------------------------------------------------------------------------------- */
 
+/* Messages of mpiexec that one is, where rank 0 alone can have it: with -s all one for each process. */
+static uint32_t taken_at_once(void)
+{
+    return for_all ? (uint32_t) HYD_agent_process_count() : 1;
+}
+
 static void choose_reader(int process_id)
 {
     reader = process_id;
+    resume_input(&HYD_agent.processes[reader]);
     int fd = HYD_agent.processes[reader].stdin_fd;
     if (fd >= 0 && !HYD_agent.processes[reader].input_ends && HYDU_sock_set_nonblock(fd) == HYD_SUCCESS)
         HYD_pmcd_pmip.downstream.in = fd;
@@ -123,23 +199,101 @@ static void choose_reader(int process_id)
         HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;
 }
 
+static int is_open(int process_id)
+{
+    return HYD_agent.processes[process_id].stdin_fd >= 0 && !HYD_agent.processes[process_id].input_ends;
+}
+
+/* After what waits. */
+static void end_when_written(int process_id)
+{
+    struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+
+    p->input_ends = 1;
+    if (p->input.bytes == 0)
+        close_input(process_id);
+}
+
+/* Hydra drops it if downstream.in is closed. */
+static void choose_readers(int bytes)
+{
+    int n = HYD_agent_process_count(), open = -1;
+
+    for (int i = 0; i < n; i++) {
+        if (bytes == 0)
+            end_when_written(i);
+        else if (is_open(i))
+            open = i;
+    }
+    reader = open;
+    HYD_pmcd_pmip.downstream.in = open >= 0 ? HYD_agent.processes[open].stdin_fd : HYD_FD_CLOSED;
+    to_all = open >= 0;
+    if (bytes > 0 && open < 0)
+        tell_taken(0, (uint32_t) n);
+}
+
 void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes)
 {
     int i = HYD_agent.processes && rank >= 0 ? HYD_agent_process_of_rank(rank) : -1;
 
+    to_all = 0;
+    if (HYD_agent.processes && rank == HYD_INPUT_TO_ALL) {
+        choose_readers(bytes);
+        return;
+    }
     if (i >= 0 && i != reader)
         choose_reader(i);
     if (bytes > 0 && HYD_pmcd_pmip.downstream.in == HYD_FD_CLOSED) {
-        tell_taken(rank, 1);    /* Hydra drops it */
+        tell_taken(rank, taken_at_once());      /* Hydra drops it */
     } else if (bytes == 0 && reader >= 0) {
         /* Hydra closes downstream.in, and must not while something waits for it */
-        struct HYD_agent_process *p = &HYD_agent.processes[reader];
         HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;
-        p->input_ends = 1;
-        if (p->input.bytes == 0)
-            close_input(reader);
+        end_when_written(reader);
     }
 }
+
+/* ---- plans ------------------------------------------------------------------------------------------------------ */
+
+void HYD_stdin_planned(int rank)
+{
+    HYD_stdin_withdrawn();
+    planned = HYD_agent.processes && rank >= 0 && !for_all ? HYD_agent_process_of_rank(rank) : -1;
+    if (planned >= 0)
+        resume_input(&HYD_agent.processes[planned]);
+}
+
+void HYD_stdin_withdrawn(void)
+{
+    if (planned >= 0 && planned != reader)
+        suspend_input(&HYD_agent.processes[planned]);
+    planned = -1;
+}
+
+/* mpiexec sends the input, or its end, as soon as it knows that. */
+void HYD_stdin_committed(void)
+{
+    planned = -1;
+}
+
+HYD_status HYD_stdin_reads(const char *payload, size_t bytes)
+{
+    uint32_t rank;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, bytes != sizeof(rank), HYD_INTERNAL_ERROR, "malformed reader of standard input\n");
+    memcpy(&rank, payload, sizeof(rank));
+    int i = HYD_agent.processes ? HYD_agent_process_of_rank((int) rank) : -1;
+    if (i >= 0 && i != reader)
+        choose_reader(i);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 struct piece {
     const char *bytes;
@@ -168,8 +322,29 @@ static HYD_status write_now(const char *bytes, int n, int *sent)
         *sent = n;
     }
     if (*sent == n)
-        tell_taken(0, 1);
+        tell_taken(0, taken_at_once());
     return failed == 0 || failed == EPIPE || failed == EAGAIN ? HYD_SUCCESS : HYD_SOCK_ERROR;
+}
+
+static HYD_status write_to(int process_id, const char *bytes, int n)
+{
+    struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+    HYD_status status = HYD_SUCCESS;
+
+    if (!is_open(process_id)) {
+        tell_taken(HYD_pmcd_pmip.downstream.pmi_rank[process_id], 1);
+        goto fn_exit;
+    }
+    if (HYD_queue_add_bytes(&p->input, bytes, (size_t) n) != 0)
+        HYDU_ERR_SETANDJUMP(status, HYD_NO_MEM, "no memory for standard input that is not read\n");
+    p->input_messages++;
+    status = pass_on(process_id);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
 }
 
 HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, int *closed)
@@ -181,13 +356,11 @@ HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, 
         status = write_now(bytes, n, sent);
         goto fn_exit;
     }
-    struct HYD_agent_process *p = &HYD_agent.processes[reader];
-    if (HYD_queue_add_bytes(&p->input, bytes, (size_t) n) != 0)
-        HYDU_ERR_SETANDJUMP(status, HYD_NO_MEM, "no memory for standard input that is not read\n");
-    p->input_messages++;
     *sent = n;
-    status = pass_on(reader);
-    HYDU_ERR_POP(status, "unable to pass on standard input\n");
+    for (int i = to_all ? 0 : reader; i < (to_all ? HYD_agent_process_count() : reader + 1); i++) {
+        status = write_to(i, bytes, n);
+        HYDU_ERR_POP(status, "unable to pass on standard input\n");
+    }
 
   fn_exit:
     return status;

@@ -1,6 +1,8 @@
 /*
- * Standard input belongs to one process of the world, which an adaptation may change.  The daemon keeps the write end
- * of each process' standard input, and Hydra's downstream.in is that of the process that reads now.  What a process
+ * Standard input belongs to one process of the world, which an adaptation may change.  Hydra's downstream.in is the
+ * write end of that of the process that reads now.  The others read the end of their input: their write ends are
+ * closed, and the proxy keeps what it needs to open one again.  It does that for the process that will be rank 0 before
+ * it places the plan of an adaptation, so that this process never reads an end that is none.  What a process
  * does not read yet waits here, and is bounded by mpiexec: it sends INPUT_MESSAGES, and further ones when it is told
  * (HYD_ADAPT_INPUT_TAKEN) that those have been written, or dropped since nobody will read them (mpiexec/input.c).
  * HYD_pmcd_pmip_adapt_stdin and _stdin_to (agent.h) are here, too.
@@ -9,8 +11,17 @@
 #ifndef PROXY_STDIN_H_INCLUDED
 #define PROXY_STDIN_H_INCLUDED
 
+#include "hydra.h"
+
 /* All processes run. */
 void HYD_stdin_started(void);
+/* The process with this rank of the group, -1: one of another proxy, is rank 0 of the world that is planned; that plan
+ * is withdrawn; it has been committed everywhere. */
+void HYD_stdin_planned(int rank);
+void HYD_stdin_withdrawn(void);
+void HYD_stdin_committed(void);
+/* HYD_ADAPT_INPUT_READER of mpiexec. */
+HYD_status HYD_stdin_reads(const char *payload, size_t bytes);
 /* The process has ended. */
 void HYD_stdin_ended(int process_id);
 

@@ -7,6 +7,8 @@
 #ifndef WIRE_KINDS_H_INCLUDED
 #define WIRE_KINDS_H_INCLUDED
 
+#define HYD_INPUT_TO_ALL (-2)   /* rank of a message of standard input to all processes of the proxy */
+
 #define STEP_PAYLOAD_MAX (64 * 1024 * 1024)     /* of any message */
 
 /* mpiexec to daemon, of the core (stepmgr/stepmgr.h). */
@@ -103,7 +105,8 @@ enum HYD_adapt_kind {
     HYD_ADAPT_COUNTS_OUTPUT,    /* up [] the daemon counts the output that it sends after this (proxy/output.h) */
     HYD_ADAPT_CANNOT,           /* up [text] the daemon cannot start its processes, and ends: why */
     HYD_ADAPT_SPAWN_BEGAN,      /* up [] all processes that MPI_Comm_spawn started here have called MPI_Init */
-    HYD_ADAPT_SPAWN_ENDED       /* up [struct HYD_spawn_end] the first of them has ended too early (wire/spawn.h) */
+    HYD_ADAPT_SPAWN_ENDED,      /* up [struct HYD_spawn_end] the first of them has ended too early (wire/spawn.h) */
+    HYD_ADAPT_INPUT_READER      /* down [u32 rank] the input that comes from now on is this process' (proxy/stdin.h) */
 };
 
 #endif /* WIRE_KINDS_H_INCLUDED */
