@@ -343,8 +343,12 @@ int size_wished(const Job &job)
 std::string describe_sizes(const JobSpec &spec)
 {
     constexpr size_t RULE_SHOWN_MAX = 100;
-    std::string text = "was submitted for " + std::to_string(spec.minimum) + " to " +
-        std::to_string(spec.maximum) + ", rule " + to_string(spec.size_rule);
+    std::string text = "was submitted for " + std::to_string(spec.minimum);
+    if (spec.maximum != spec.minimum)
+        text += " to " + std::to_string(spec.maximum);
+    text += spec.maximum == 1 ? " process" : " processes";
+    if (spec.maximum != spec.minimum && spec.size_rule != SizeRule::ANY)
+        text += std::string(", sizes of the rule ") + to_string(spec.size_rule);
     return spec.usable
         ? text + ", and its program can use '" + shorten(spec.program_sizes, RULE_SHOWN_MAX) + "'"
         : text;

@@ -479,7 +479,7 @@ std::string describe(const Dependency &dependency);
 int size_at_most(const JobSpec &spec, int size);
 int size_at_least(const JobSpec &spec, int size);
 
-/* "was submitted for 1 to 8, rule any, ...": for people. */
+/* "was submitted for 1 to 8 processes, ...": for people. */
 std::string describe_sizes(const JobSpec &spec);
 
 /* Replaces what the program has said; false, and nothing is said, if it is no rule. */

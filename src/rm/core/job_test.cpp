@@ -57,6 +57,22 @@ TEST(JobTest, sizes_are_those_of_the_rule_within_the_bounds)
     }
 }
 
+TEST(JobTest, the_text_of_sizes_names_only_what_limits_them)
+{
+    JobSpec spec;
+    spec.minimum = spec.maximum = 2;
+    EXPECT_EQ(describe_sizes(spec), "was submitted for 2 processes");
+    spec.size_rule = SizeRule::POWER_OF_TWO;
+    EXPECT_EQ(describe_sizes(spec), "was submitted for 2 processes");
+    spec.maximum = 8;
+    EXPECT_EQ(describe_sizes(spec),
+              "was submitted for 2 to 8 processes, sizes of the rule power_of_two");
+    spec.size_rule = SizeRule::ANY;
+    EXPECT_EQ(describe_sizes(spec), "was submitted for 2 to 8 processes");
+    spec.minimum = spec.maximum = 1;
+    EXPECT_EQ(describe_sizes(spec), "was submitted for 1 process");
+}
+
 TEST(JobTest, great_sizes_do_not_overflow)
 {
     int most = 1 << 20;

@@ -106,7 +106,7 @@ TEST_P(WishTest, what_the_job_cannot_have_is_refused_with_the_reason)
     JobId id = run(4);
     make(id, wish_for(1, 20));
     ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_EQ(driver.last<RefuseWish>()->reason, "the job was submitted for 1 to 12, rule any");
+    EXPECT_EQ(driver.last<RefuseWish>()->reason, "the job was submitted for 1 to 12 processes");
     EXPECT_EQ(driver.recorded(record::WISH_ENDED)->data.at("result"), "refused");
     EXPECT_FALSE(driver.job(id).wish);
     make(id, wish_for(1, 20));

@@ -52,8 +52,8 @@ TEST_F(StepWindowTest, who_is_where_in_the_window_is_told)
     EXPECT_EQ(mpiexec.notified[0],
               "adaptation 1 (2 -> 3 processes) waits for 1000 ms: the window is open, "
               "in MPI_Comm_adapt_begin for 900 ms: leaving rank 1 on node b; "
-              "between begin and commit for 950 to 960 ms: joining rank 0 on node c, joining rank 1 on "
-              "node c; "
+              "between begin and commit for 950 to 960 ms: the process that joins as rank 1 on node c, "
+              "the process that joins as rank 2 on node c; "
               "in MPI_Comm_adapt_commit for 400 ms: staying rank 0 on node a; "
               "nothing is ended because of this");
     Json ranks = mpiexec.last_event("behind").at("ranks");
@@ -186,8 +186,8 @@ TEST_F(StepWindowTest, a_joining_process_that_ends_without_begin_is_told)
     mpiexec.init(1, 0, 0);
     mpiexec.exited(1, 0, 0);
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_NE(mpiexec.notified[0].find("joining rank 0 on node c ended with exit code 0 without having called "
-                                       "MPI_Comm_adapt_begin; the job goes on as it was"),
+    EXPECT_NE(mpiexec.notified[0].find("the process that joins as rank 2 on node c ended with exit code 0 without "
+                                       "having called MPI_Comm_adapt_begin; the job goes on as it was"),
               std::string::npos)
         << mpiexec.notified[0];
 }

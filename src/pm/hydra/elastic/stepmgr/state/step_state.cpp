@@ -25,13 +25,23 @@ bool StepState::is_leaving(const Process &process) const
                                             process.world_rank);
 }
 
+/* Its rank among the joining processes means nothing to a user. */
+static std::string describe_joining(const Adaptation &adaptation, const Process &process, bool by_sets)
+{
+    if (by_sets)
+        return "joining process " + std::to_string(process.rank + 1) + " of " +
+               std::to_string(adaptation.change.joining);
+    int staying = adaptation.old_size - static_cast<int>(adaptation.change.leaving.size());
+    return "the process that joins as rank " + std::to_string(staying + process.rank);
+}
+
 std::string StepState::describe(const Process &process) const
 {
     std::string where = " on node " + process.host;
     if (process.world_rank >= 0)
         return "rank " + std::to_string(process.world_rank) + where;
     if (is_joining(process))
-        return "joining rank " + std::to_string(process.rank) + where;
+        return describe_joining(*adaptation, process, mode == InitMode::SETS) + where;
     return "process " + std::to_string(process.uid) + ", which has left the world," + where;
 }
 

@@ -1088,8 +1088,8 @@ TEST_F(PsetStragglersTest, joiners_that_do_not_return_are_reported)
     call(0, AcceptChange{1, {}});
     call(3, HasEntered{});
     mpiexec.time(mpiexec.now_ms + 1000);
-    EXPECT_EQ(message_with("have not returned from MPI_Session_init yet: joining rank 1 on node b"),
-              "have not returned from MPI_Session_init yet: joining rank 1 on node b");
+    EXPECT_EQ(message_with("have not returned from MPI_Session_init yet: joining process 2 of 2 on node b"),
+              "have not returned from MPI_Session_init yet: joining process 2 of 2 on node b");
 }
 
 TEST_F(SetChangeTest, SF1_the_next_caller_is_told_the_same)

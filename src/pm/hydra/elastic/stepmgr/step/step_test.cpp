@@ -319,7 +319,7 @@ TEST_F(StepTest, a_joining_process_that_dies_cancels_the_adaptation)
     EXPECT_EQ(mpiexec.killed, std::vector{1});
     EXPECT_EQ(mpiexec.sent_text(), "") << "survivors never notice";
     EXPECT_EQ(mpiexec.last_event("failed").at("reason"),
-              "joining rank 1 on node b was killed by signal 9 (Killed)");
+              "the process that joins as rank 3 on node b was killed by signal 9 (Killed)");
     EXPECT_EQ(mpiexec.notified.size(), 1u);
     EXPECT_EQ(stepmgr_owns_failure(mpiexec.core, 1), 1);
     ASSERT_EQ(mpiexec.launches.size(), 2u) << "the schedule goes on with its next entry";
@@ -512,8 +512,8 @@ TEST_F(StepTest, a_death_in_the_window_ends_the_job_with_a_report)
     mpiexec.exited(1, 0, 1, 11);
     ASSERT_EQ(mpiexec.aborts.size(), 1u);
     EXPECT_EQ(mpiexec.aborts[0],
-              "joining rank 1 on node b was killed by signal 11 (Segmentation fault), after "
-              "adaptation 1 (2 -> 4 processes) was agreed on and before all processes had "
+              "the process that joins as rank 3 on node b was killed by signal 11 (Segmentation fault), "
+              "after adaptation 1 (2 -> 4 processes) was agreed on and before all processes had "
               "committed it");
     EXPECT_EQ(mpiexec.count_events("failed"), 1);
     mpiexec.exited(0, 0, 0, KILLED);
