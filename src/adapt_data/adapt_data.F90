@@ -48,6 +48,13 @@ module adapt_data_base
     integer(c_int64_t) :: low(3) = 0, high(3) = 1
   end type adapt_box
 
+  ! Where rows and their entries go, and the order that they have then: adapt_move_rows.  All private.
+  type :: adapt_rows
+    integer, allocatable :: destination(:), entry_destination(:)
+    integer(c_int64_t), allocatable :: length(:)        ! entries of each row
+    integer(c_int64_t), allocatable :: order(:), entry_order(:)
+  end type adapt_rows
+
   abstract interface
     ! MPIX_Boxes: found(1) is the box of a rank (if most > 0); the result is 1.
     integer(c_int) function adapt_boxes(rank, size, most, found, state) bind(C)
@@ -320,10 +327,12 @@ module adapt_data_complex8_3
 end module
 
 #include "adapt_fields.inc"
+#include "adapt_mesh.inc"
 
 module adapt_data
   use adapt_data_base
   use adapt_data_fields, adapt_rank_and_size => adapt_process
+  use adapt_data_mesh
   use adapt_data_real4_1
   use adapt_data_real4_2
   use adapt_data_real4_3
@@ -357,6 +366,9 @@ module adapt_data
   public :: adapt_world, adapt_in_window, adapt_enter, adapt_moves, adapt_after
   public :: adapt_fields, adapt_field, adapt_new_tiles, adapt_move_fields, adapt_share_all
   public :: adapt_tile, adapt_move_tiles
+  public :: adapt_rows, adapt_move_rows, adapt_move_row_values, adapt_move_row_entries
+  public :: adapt_ghosts, adapt_ghosts_create, adapt_ghosts_update, adapt_ghosts_restore, adapt_ghosts_free
+  public :: adapt_cells, adapt_move_cells, adapt_cells_get, adapt_cells_free
 
   ! adapt_box(low, high): as many numbers in both as there are axes, one to three.
   interface adapt_box

@@ -4,10 +4,13 @@
  */
 
 #include "adapt_boxes.h"
-#include "adapt_items.h"
+#include "adapt_mesh.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include "agreement.h"
+#include "exchange.h"
+#include "failure.h"
 #include "handover.h"
 
 int adapt_python_init(int *status)
@@ -198,4 +201,56 @@ int adapt_python_items_move(const epop_window_t *window, int64_t *count, const i
 void adapt_python_free(void *items)
 {
     free(items);
+}
+
+/* ---- rows and cells ---------------------------------------------------------------------------- */
+
+/* Their first step: what is wrong on one process (error; NULL: nothing) is an error of all. */
+int adapt_python_agree(const epop_window_t *window, int is_cells, const char *function, const char *error)
+{
+    const struct adapt_proposal mine = {.kind = is_cells ? ADAPT_CALL_FORTRAN_CELLS : ADAPT_CALL_ROWS,.function =
+            function,.error = error,.error_class = MPI_ERR_ARG,.chunk = adapt_exchange_chunk()
+    };
+    struct adapt_channel *channel;
+    struct adapt_agreed agreed;
+
+    int code = adapt_channel_open(window, &channel);
+    return code ? adapt_channel_failed(code, function, error) : adapt_agree_on_call(channel, &mine, &agreed);
+}
+
+/* ---- ghosts ------------------------------------------------------------------------------------ */
+
+/* Indices of `bytes` bytes, 4 or 8. */
+int adapt_python_ghosts_create(MPI_Fint comm, int bytes, int64_t rows, const void *global, int64_t entries,
+                               void *entry, MPIX_Ghosts *ghosts)
+{
+    return MPIX_Ghosts_create(MPI_Comm_f2c(comm), bytes == 4 ? MPI_INT : MPI_INT64_T, rows, global, entries, entry,
+                              ghosts);
+}
+
+int adapt_python_ghosts_restore(MPIX_Ghosts ghosts, int bytes, int64_t entries, void *entry)
+{
+    return MPIX_Ghosts_restore(ghosts, bytes == 4 ? MPI_INT : MPI_INT64_T, entries, entry);
+}
+
+/* A value has `bytes` bytes. */
+int adapt_python_ghosts_update(MPIX_Ghosts ghosts, void *values, int64_t bytes)
+{
+    MPI_Datatype type = MPIX_Adapt_bytes(bytes);
+
+    return type == MPI_DATATYPE_NULL ? MPI_ERR_NO_MEM : MPIX_Ghosts_update(ghosts, values, type);
+}
+
+int64_t adapt_python_ghosts_count(MPIX_Ghosts ghosts)
+{
+    return ghosts->count;
+}
+
+/* [count] each. */
+void adapt_python_ghosts_get(MPIX_Ghosts ghosts, int64_t global[], int owner[])
+{
+    for (int64_t k = 0; k < ghosts->count; k++) {
+        global[k] = ghosts->global[k];
+        owner[k] = ghosts->owner[k];
+    }
 }

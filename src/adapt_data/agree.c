@@ -9,7 +9,7 @@
  * layouts have returned.
  */
 
-#include "data.h"
+#include "agree_terms.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,21 +18,6 @@
 #include "device_memory.h"
 #include "exchange.h"
 #include "failure.h"
-
-/* One call of adapt_agree. */
-struct call {
-    MPIX_Adapt_data data;       /* NULL: only with an error */
-    const epop_window_t *window;
-    struct adapt_channel *channel;
-    enum adapt_call_kind kind;
-    const char *function;
-    int first, end;
-    struct adapt_roles roles;
-    int *process_of_new;
-    int64_t **facts;            /* by array; NULL: none has any; of an array NULL: it has none */
-    bool has_told;              /* the facts */
-    int64_t chunk_bytes;        /* at first this process', then the smallest */
-};
 
 /* An error of this process; all get the worst of all processes. */
 struct verdict {
@@ -48,14 +33,9 @@ static struct verdict verdict_of(const char *text, int array)
     };
 }
 
-static bool is_joining(const struct call *call)
+static bool is_joining(const struct adapt_agree_call *call)
 {
     return call->window->status == MPI_ADAPT_STATUS_JOINING;
-}
-
-static bool is_concerned(const struct call *call, int array)
-{
-    return array >= call->first && array < call->end && adapt_array_is_meant(call->data, array);
 }
 
 static bool has_places(const struct adapt_array *array)
@@ -68,182 +48,23 @@ static bool has_facts(const struct adapt_array *array)
     return has_places(array) || array->layout.kind == ADAPT_LAYOUT_IRREGULAR;
 }
 
-static int processes(const struct call *call)
+static int processes(const struct adapt_agree_call *call)
 {
     return call->window->old_size + call->window->joining;
 }
 
-/* ---- what is registered ------------------------------------------------------------------------ */
-
-static const char *name_of_kind(int kind)
-{
-    static const char *const names[] = { "?", "block", "block_free", "block_cyclic", "grid", "irregular",
-        "user", "same", "a shared variable"
-    };
-
-    return kind > 0 && kind <= ADAPT_LAYOUT_SHARED ? names[kind] : names[0];
-}
-
-/* Terms that are the same on all processes. */
-static int64_t signature_of(const struct adapt_array *array)
-{
-    const int64_t numbers[] = { array->layout.kind, array->layout.n, array->layout.block,
-        array->layout.rows, array->layout.columns, array->element.size, array->details
-    };
-
-    return adapt_mix_all(adapt_mix_text(0, array->name), numbers, sizeof(numbers) / sizeof(*numbers));
-}
-
-static void describe(const struct adapt_array *array, bool is_moved, char text[AGREEMENT_TEXT])
-{
-    const MPIX_Adapt_layout *layout = &array->layout;
-    char numbers[80] = "";
-
-    if (layout->kind == ADAPT_LAYOUT_GRID)
-        snprintf(numbers, sizeof(numbers), "(%" PRId64 ", %" PRId64 ")", layout->rows, layout->columns);
-    else if (layout->kind == ADAPT_LAYOUT_BLOCK_CYCLIC)
-        snprintf(numbers, sizeof(numbers), "(%" PRId64 ", %" PRId64 ")", layout->n, layout->block);
-    else if (layout->n >= 0)
-        snprintf(numbers, sizeof(numbers), "(%" PRId64 ")", layout->n);
-    snprintf(text, AGREEMENT_TEXT, "'%.100s' is %s%s of %d bytes each%s", array->name,
-             name_of_kind(layout->kind), numbers, array->element.size,
-             is_moved ? "" : " and is not moved, or is started already");
-}
-
-/* Functions of the program have listed its pieces, for this window. */
-static bool is_listed(const struct call *call, const struct adapt_array *array)
-{
-    return array->layout.kind == ADAPT_LAYOUT_USER ||
-        (array->layout.kind == ADAPT_LAYOUT_IRREGULAR && call->has_told);
-}
-
-#define PIECE_NUMBERS 3
-
-/* In adapt_room, *count numbers; NULL: no memory. */
-static int64_t *list_pieces(const struct adapt_distribution *distribution, int64_t *count)
-{
-    int64_t *list = adapt_room(PIECE_NUMBERS * distribution->count, sizeof(int64_t));
-
-    *count = list ? PIECE_NUMBERS * distribution->count : 0;
-    for (int64_t k = 0; list && k < distribution->count; k++) {
-        list[PIECE_NUMBERS * k] = distribution->pieces[k].rank;
-        list[PIECE_NUMBERS * k + 1] = distribution->pieces[k].low;
-        list[PIECE_NUMBERS * k + 2] = distribution->pieces[k].high;
-    }
-    return list;
-}
-
-static int64_t mix_pieces(int64_t hash, const struct adapt_distribution *distribution)
-{
-    hash = adapt_mix(hash, distribution->count);
-    for (int64_t k = 0; k < distribution->count; k++) {
-        const struct adapt_piece *piece = &distribution->pieces[k];
-        hash = adapt_mix(adapt_mix(adapt_mix(hash, piece->rank), piece->low), piece->high);
-    }
-    return hash;
-}
-
-/* A hash of the arrays to move: their number, range and kinds.  It is the same on all processes if these are. */
-static int64_t terms_of(const struct call *call)
-{
-    int64_t hash = adapt_mix(adapt_mix(call->data ? call->data->count : 0, call->first), call->end);
-
-    for (int k = 0; call->data && k < call->data->count; k++) {
-        const struct adapt_array *array = call->data->arrays[k];
-        hash = adapt_mix(adapt_mix(hash, signature_of(array)), is_concerned(call, k));
-        if (is_concerned(call, k) && is_listed(call, array))
-            hash = mix_pieces(mix_pieces(hash, &array->now), &array->coming);
-    }
-    return hash;
-}
-
-/* ---- differences ------------------------------------------------------------------------------ */
-
-/* Fails if registrations differ; *found: they do. */
-static int refuse_registrations(const struct call *call, bool *found)
-{
-    enum { COUNT, FIRST, END, HEAD, EACH = 2 };
-    const MPIX_Adapt_data data = call->data;
-    int64_t numbers[HEAD + EACH * ADAPT_ARRAYS_MAX] = { data->count, call->first, call->end }, index;
-    char text[AGREEMENT_TEXT], what[40];
-
-    for (int k = 0; k < data->count; k++) {
-        numbers[HEAD + EACH * k] = signature_of(data->arrays[k]);
-        numbers[HEAD + EACH * k + 1] = is_concerned(call, k);
-    }
-    int code = adapt_find_difference(call->channel, numbers, HEAD, &index);
-    *found = true;
-    if (!code && index >= 0) {
-        if (call->end - call->first == 1 && data->count > 1)
-            snprintf(text, sizeof(text), "one of %d, '%.100s',", data->count,
-                     data->arrays[call->first]->name);
-        else
-            snprintf(text, sizeof(text), "%d", call->end - call->first);
-        return adapt_refuse_difference(call->channel, call->function, "which arrays are moved", text);
-    }
-    if (!code)
-        code = adapt_find_difference(call->channel, numbers + HEAD, EACH * data->count, &index);
-    *found = !code && index >= 0;
-    if (!*found)
-        return code;
-    describe(data->arrays[index / EACH], numbers[HEAD + index / EACH * EACH + 1], text);
-    snprintf(what, sizeof(what), "array %d", (int) (index / EACH));
-    return adapt_refuse_difference(call->channel, call->function, what, text);
-}
-
-/* Fails if the pieces of one world differ; *found: they do. */
-static int refuse_pieces(const struct call *call, const struct adapt_array *array,
-                         const struct adapt_distribution *distribution, bool *found)
-{
-    char text[AGREEMENT_TEXT], what[AGREEMENT_TEXT];
-    int64_t count, index;
-
-    int64_t *list = list_pieces(distribution, &count);
-    int code = adapt_find_difference(call->channel, list, count, &index);
-    free(list);
-    *found = !code && index >= 0;
-    if (!*found)
-        return code;
-    const int64_t k = index / PIECE_NUMBERS;
-    if (k < distribution->count)
-        snprintf(text, sizeof(text), "elements [%" PRId64 ", %" PRId64 ") belong to rank %d",
-                 distribution->pieces[k].low, distribution->pieces[k].high, distribution->pieces[k].rank);
-    else
-        snprintf(text, sizeof(text), "there are %" PRId64 " elements", distribution->n);
-    snprintf(what, sizeof(what), "the layout of array '%.100s' for %d processes", array->name,
-             distribution->size);
-    return adapt_refuse_difference(call->channel, call->function, what, text);
-}
-
-static int refuse_terms(const struct call *call)
-{
-    bool found;
-    int code = refuse_registrations(call, &found);
-
-    for (int k = call->first; !code && !found && k < call->end; k++) {
-        const struct adapt_array *array = call->data->arrays[k];
-        if (!is_concerned(call, k) || !is_listed(call, array))
-            continue;
-        code = refuse_pieces(call, array, &array->now, &found);
-        if (!code && !found)
-            code = refuse_pieces(call, array, &array->coming, &found);
-    }
-    return code || found ? code : adapt_fail(MPI_ERR_ARG, "%s: processes differ in their arrays; nothing"
-                                             " has moved", call->function);
-}
-
 /* ---- facts ------------------------------------------------------------------------------------ */
 
-static bool are_facts(const struct call *call)
+static bool are_facts(const struct adapt_agree_call *call)
 {
     for (int k = call->first; k < call->end; k++)
-        if (is_concerned(call, k) && has_facts(call->data->arrays[k]))
+        if (adapt_is_concerned(call, k) && has_facts(call->data->arrays[k]))
             return true;
     return false;
 }
 
 /* Memory for them, by array: a number of each process. */
-static const char *make_room_for_facts(struct call *call)
+static const char *make_room_for_facts(struct adapt_agree_call *call)
 {
     if (!are_facts(call))
         return NULL;
@@ -251,7 +72,7 @@ static const char *make_room_for_facts(struct call *call)
     if (!call->facts)
         return ADAPT_NO_MEMORY;
     for (int k = call->first; k < call->end; k++) {
-        if (!is_concerned(call, k) || !has_facts(call->data->arrays[k]))
+        if (!adapt_is_concerned(call, k) || !has_facts(call->data->arrays[k]))
             continue;
         call->facts[k] = adapt_room(processes(call), sizeof(int64_t));
         if (!call->facts[k])
@@ -261,7 +82,7 @@ static const char *make_room_for_facts(struct call *call)
 }
 
 /* Of an array: the lengths of the old parts, or the ranks of the old places. */
-static int tell_facts(const struct call *call, int k)
+static int tell_facts(const struct adapt_agree_call *call, int k)
 {
     const struct adapt_array *array = call->data->arrays[k];
     const int64_t mine = array->layout.mine;
@@ -277,7 +98,7 @@ static int tell_facts(const struct call *call, int k)
 
 /* ---- schedules -------------------------------------------------------------------------------- */
 
-static const char *make_old(const struct call *call, int k)
+static const char *make_old(const struct adapt_agree_call *call, int k)
 {
     struct adapt_array *array = call->data->arrays[k];
     const int64_t *facts = call->facts ? call->facts[k] : NULL;
@@ -301,7 +122,7 @@ static const char *make_old(const struct call *call, int k)
     return error;
 }
 
-static const char *split(const struct call *call, const struct adapt_array *array,
+static const char *split(const struct adapt_agree_call *call, const struct adapt_array *array,
                          const int64_t *old_lengths, int64_t *lengths)
 {
     const struct adapt_roles *roles = &call->roles;
@@ -312,7 +133,7 @@ static const char *split(const struct call *call, const struct adapt_array *arra
     return NULL;
 }
 
-static const char *make_coming(const struct call *call, int k)
+static const char *make_coming(const struct adapt_agree_call *call, int k)
 {
     struct adapt_array *array = call->data->arrays[k];
     const int size = call->roles.new_size;
@@ -358,7 +179,7 @@ static const char *make_part(struct adapt_array *array)
     return NULL;
 }
 
-static const char *prepare(const struct call *call, int k, bool room)
+static const char *prepare(const struct adapt_agree_call *call, int k, bool room)
 {
     struct adapt_array *array = call->data->arrays[k];
     const char *error = make_old(call, k);
@@ -382,7 +203,7 @@ static const char *prepare(const struct call *call, int k, bool room)
 /* ---- agreement -------------------------------------------------------------------------------- */
 
 /* The worst verdict of all processes, and whether they mean the same. */
-static int agree(struct call *call, const struct verdict *verdict)
+static int agree(struct adapt_agree_call *call, const struct verdict *verdict)
 {
     const MPIX_Adapt_data data = call->data;
     const char *object = data && call->first < data->count ? data->arrays[call->first]->name : NULL;
@@ -396,13 +217,13 @@ static int agree(struct call *call, const struct verdict *verdict)
         snprintf(text, sizeof(text), "%s", verdict->text ? verdict->text : "");
     const struct adapt_proposal mine = {.kind = call->kind,.function = call->function,
         .object = object,.error = verdict->text ? text : NULL,.error_class = verdict->error_class,
-        .order = verdict->array + 1,.terms = terms_of(call),.chunk = call->chunk_bytes
+        .order = verdict->array + 1,.terms = adapt_arrays_terms(call),.chunk = call->chunk_bytes
     };
     int code = adapt_agree_on_call(call->channel, &mine, &agreed);
     if (code)
         return code;
     call->chunk_bytes = agreed.chunk;
-    return agreed.terms_differ ? refuse_terms(call) : MPI_SUCCESS;
+    return agreed.terms_differ ? adapt_arrays_refuse(call) : MPI_SUCCESS;
 }
 
 /* ---- all of it -------------------------------------------------------------------------------- */
@@ -432,15 +253,15 @@ const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *role
 }
 
 /* Those with or without facts, as long as nothing is wrong. */
-static void prepare_all(const struct call *call, bool with_facts, bool room, struct verdict *verdict)
+static void prepare_all(const struct adapt_agree_call *call, bool with_facts, bool room, struct verdict *verdict)
 {
     for (int k = call->first; call->data && !verdict->text && k < call->end; k++)
-        if (is_concerned(call, k) && has_facts(call->data->arrays[k]) == with_facts)
+        if (adapt_is_concerned(call, k) && has_facts(call->data->arrays[k]) == with_facts)
             *verdict = verdict_of(prepare(call, k, room), k);
 }
 
 /* error: what is wrong with the call itself. */
-static int agree_on_all(struct call *call, const char *error)
+static int agree_on_all(struct adapt_agree_call *call, const char *error)
 {
     const bool room = call->kind == ADAPT_CALL_ARRAYS;
     struct verdict verdict = verdict_of(error, -1);
@@ -464,7 +285,7 @@ static int agree_on_all(struct call *call, const char *error)
     return agree(call, &verdict);
 }
 
-static void set_chunks(const struct call *call)
+static void set_chunks(const struct adapt_agree_call *call)
 {
     for (int k = call->first; k < call->end; k++) {
         struct adapt_array *array = call->data->arrays[k];
@@ -477,7 +298,7 @@ static void set_chunks(const struct call *call)
 int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end,
                 enum adapt_call_kind kind, const char *error, const char *caller)
 {
-    struct call call = {.data = data,.window = window,.kind = kind,.function = caller,.first = first,
+    struct adapt_agree_call call = {.data = data,.window = window,.kind = kind,.function = caller,.first = first,
         .end = end,.chunk_bytes = adapt_exchange_chunk()
     };
 

@@ -1,10 +1,9 @@
-/* Fields on boxes that are registered for MPIX_Adapt_window (adapt_boxes.h). */
+/* Boxes and fields: registration for MPIX_Adapt_window (adapt_boxes.h), lists, checks and memory (box_fields.h). */
 
-#include "adapt_boxes.h"
+#include "box_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "box_schedule.h"
 #include "data.h"
 #include "failure.h"
 
@@ -51,4 +50,76 @@ int MPIX_Adapt_data_boxes(MPIX_Adapt_data data, int axes, MPIX_Boxes *boxes, voi
             release_registered},.axes = axes,.count = count,.boxes = boxes,.state = state,.fields = copies
     };
     return adapt_data_take(data, &made->part, fields[0].name, function);
+}
+
+/* ---- of a move ---------------------------------------------------------------------------------- */
+
+const char *adapt_list_boxes(struct adapt_boxes *asked, int size, MPIX_Boxes *boxes, void *state)
+{
+    *asked = (struct adapt_boxes) {.size = size,.first = adapt_room((int64_t) size + 1,
+                                                                   sizeof(int64_t))
+    };
+    if (!asked->first)
+        return ADAPT_NO_MEMORY;
+    for (int rank = 0; rank < size; rank++) {
+        int count = boxes(rank, size, 0, NULL, state);
+        if (count < 0)
+            return "the function of boxes says that it cannot tell them";
+        asked->first[rank + 1] = asked->first[rank] + count;
+    }
+    asked->boxes = adapt_room(asked->first[size], sizeof(*asked->boxes));
+    if (!asked->boxes)
+        return ADAPT_NO_MEMORY;
+    for (int rank = 0; rank < size; rank++) {
+        int count = (int) (asked->first[rank + 1] - asked->first[rank]);
+        if (boxes(rank, size, count, (MPIX_Box *) & asked->boxes[asked->first[rank]], state) != count)
+            return "the function of boxes does not say the same twice";
+    }
+    return NULL;
+}
+
+const char *adapt_field_check(const MPIX_Field *field, int axes)
+{
+    MPI_Aint lb, extent, true_lb, true_extent;
+
+    if (!field->name || !field->parts || field->element == MPI_DATATYPE_NULL)
+        return "name, parts or element is NULL";
+    if (field->order != 0 && field->order != MPI_ORDER_C && field->order != MPI_ORDER_FORTRAN)
+        return "its order is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN";
+    if (field->memory && (!field->memory->grow || !field->memory->release))
+        return "its memory needs both grow and release";
+    for (int axis = 0; axis < BOX_AXES; axis++) {
+        if (field->nodes[axis] < 0 || field->nodes[axis] > 1)
+            return "nodes is neither 0 nor 1 along an axis";
+        if (field->ghost[axis] < 0 || field->extra[axis] < 0)
+            return "ghost or extra is negative along an axis";
+        if (axis >= axes && (field->ghost[axis] || field->extra[axis] || field->nodes[axis]))
+            return "nodes, ghost or extra is set along an axis that the boxes do not have";
+    }
+    MPI_Type_get_extent(field->element, &lb, &extent);
+    MPI_Type_get_true_extent(field->element, &true_lb, &true_extent);
+    if (!field->memory && (true_lb < 0 || extent < 0))
+        return "an element has data before its address, or a negative extent: that needs memory of the"
+            " program's own (MPIX_Adapt_memory), or a datatype that is resized";
+    return NULL;
+}
+
+void *adapt_field_grow(const MPIX_Field *field, int64_t count)
+{
+    MPI_Aint lb, extent, true_lb, true_extent;
+
+    if (field->memory)
+        return field->memory->grow(count, field->memory->state);
+    MPI_Type_get_extent(field->element, &lb, &extent);
+    MPI_Type_get_true_extent(field->element, &true_lb, &true_extent);
+    extent = extent < true_lb + true_extent ? true_lb + true_extent : extent;
+    return calloc((size_t) count, extent > 0 ? (size_t) extent : 1);
+}
+
+void adapt_field_release(const MPIX_Field *field, void *part)
+{
+    if (part && field->memory)
+        field->memory->release(part, field->memory->state);
+    else
+        free(part);
 }

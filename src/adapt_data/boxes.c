@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agreement.h"
-#include "box_schedule.h"
+#include "box_fields.h"
 #include "box_terms.h"
 #include "data.h"
 #include "device_memory.h"
@@ -41,32 +41,6 @@ struct call {
     void ***fresh;              /* by new box of this process */
 };
 
-/* ---- fields ----------------------------------------------------------------------------------- */
-
-static const char *ask_boxes(struct adapt_boxes *asked, int size, MPIX_Boxes *boxes, void *state)
-{
-    *asked = (struct adapt_boxes) {.size = size,.first = adapt_room((int64_t) size + 1,
-                                                                   sizeof(int64_t))
-    };
-    if (!asked->first)
-        return ADAPT_NO_MEMORY;
-    for (int rank = 0; rank < size; rank++) {
-        int count = boxes(rank, size, 0, NULL, state);
-        if (count < 0)
-            return "the function of boxes says that it cannot tell them";
-        asked->first[rank + 1] = asked->first[rank] + count;
-    }
-    asked->boxes = adapt_room(asked->first[size], sizeof(*asked->boxes));
-    if (!asked->boxes)
-        return ADAPT_NO_MEMORY;
-    for (int rank = 0; rank < size; rank++) {
-        int count = (int) (asked->first[rank + 1] - asked->first[rank]);
-        if (boxes(rank, size, count, (MPIX_Box *) & asked->boxes[asked->first[rank]], state) != count)
-            return "the function of boxes does not say the same twice";
-    }
-    return NULL;
-}
-
 static int own_count(const struct adapt_boxes *boxes, int rank)
 {
     return rank < 0 ? 0 : (int) (boxes->first[rank + 1] - boxes->first[rank]);
@@ -78,32 +52,6 @@ static const struct adapt_box *own_box(const struct adapt_boxes *boxes, int rank
 }
 
 /* ---- preparation ------------------------------------------------------------------------------ */
-
-static const char *is_field(const MPIX_Field *field, int axes)
-{
-    MPI_Aint lb, extent, true_lb, true_extent;
-
-    if (!field->name || !field->parts || field->element == MPI_DATATYPE_NULL)
-        return "name, parts or element is NULL";
-    if (field->order != 0 && field->order != MPI_ORDER_C && field->order != MPI_ORDER_FORTRAN)
-        return "its order is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN";
-    if (field->memory && (!field->memory->grow || !field->memory->release))
-        return "its memory needs both grow and release";
-    for (int axis = 0; axis < BOX_AXES; axis++) {
-        if (field->nodes[axis] < 0 || field->nodes[axis] > 1)
-            return "nodes is neither 0 nor 1 along an axis";
-        if (field->ghost[axis] < 0 || field->extra[axis] < 0)
-            return "ghost or extra is negative along an axis";
-        if (axis >= axes && (field->ghost[axis] || field->extra[axis] || field->nodes[axis]))
-            return "nodes, ghost or extra is set along an axis that the boxes do not have";
-    }
-    MPI_Type_get_extent(field->element, &lb, &extent);
-    MPI_Type_get_true_extent(field->element, &true_lb, &true_extent);
-    if (!field->memory && (true_lb < 0 || extent < 0))
-        return "an element has data before its address, or a negative extent: that needs memory of the"
-            " program's own (MPIX_Adapt_memory), or a datatype that is resized";
-    return NULL;
-}
 
 /* With the name of the field, in call->error. */
 static const char *name_field(struct call *call, int f, const char *error)
@@ -122,7 +70,7 @@ static const char *check_field(struct call *call, int f)
     const int old_rank = call->window->old_rank;
     char text[2 * AGREEMENT_TEXT], box[160];
 
-    const char *error = is_field(field, call->axes);
+    const char *error = adapt_field_check(field, call->axes);
     for (int k = 0; !error && k < own_count(&call->old, old_rank); k++)
         if (!field->parts[k] && adapt_box_values(own_box(&call->old, old_rank, k)) > 0) {
             adapt_write_box(own_box(&call->old, old_rank, k), call->axes, box, sizeof(box));
@@ -163,26 +111,6 @@ static bool is_unchanged(const struct call *call)
                                 (size_t) count * sizeof(struct adapt_box)) == 0;
 }
 
-static void *grow_part(const MPIX_Field *field, int64_t count)
-{
-    MPI_Aint lb, extent, true_lb, true_extent;
-
-    if (field->memory)
-        return field->memory->grow(count, field->memory->state);
-    MPI_Type_get_extent(field->element, &lb, &extent);
-    MPI_Type_get_true_extent(field->element, &true_lb, &true_extent);
-    extent = extent < true_lb + true_extent ? true_lb + true_extent : extent;
-    return calloc((size_t) count, extent > 0 ? (size_t) extent : 1);
-}
-
-static void release_part(const MPIX_Field *field, void *part)
-{
-    if (part && field->memory)
-        field->memory->release(part, field->memory->state);
-    else
-        free(part);
-}
-
 static const char *make_parts(struct call *call, int f)
 {
     const int count = own_count(&call->coming, call->window->new_rank);
@@ -202,7 +130,7 @@ static const char *make_parts(struct call *call, int f)
         for (int axis = 0; axis < BOX_AXES; axis++)
             if (extents[axis] > INT32_MAX)
                 return "a box is longer than 2147483647 elements";
-        call->fresh[f][k] = values > 0 ? grow_part(&call->fields[f], values) : NULL;
+        call->fresh[f][k] = values > 0 ? adapt_field_grow(&call->fields[f], values) : NULL;
         if (values > 0 && !call->fresh[f][k])
             return ADAPT_NO_MEMORY;
     }
@@ -230,9 +158,9 @@ static const char *look_at(struct call *call, MPIX_Boxes *boxes, void *state)
     const char *error = copy_fields(call);
 
     if (!error)
-        error = ask_boxes(&call->old, call->window->old_size, boxes, state);
+        error = adapt_list_boxes(&call->old, call->window->old_size, boxes, state);
     if (!error)
-        error = ask_boxes(&call->coming, call->window->new_size, boxes, state);
+        error = adapt_list_boxes(&call->coming, call->window->new_size, boxes, state);
     for (int f = 0; !error && f < call->count; f++)
         error = check_field(call, f);
     if (!error)
@@ -391,7 +319,7 @@ static void replace_parts(struct call *call)
         if (field->new_parts)
             continue;
         for (int k = 0; k < old_count; k++) {
-            release_part(field, field->parts[k]);
+            adapt_field_release(field, field->parts[k]);
             field->parts[k] = NULL;
         }
         for (int k = 0; k < new_count; k++) {
@@ -406,7 +334,7 @@ static void clear(struct call *call)
     for (int f = 0; f < call->count; f++) {
         for (int k = 0; call->fresh && call->fresh[f] && !call->fields[f].new_parts &&
              k < own_count(&call->coming, call->window->new_rank); k++)
-            release_part(&call->fields[f], call->fresh[f][k]);
+            adapt_field_release(&call->fields[f], call->fresh[f][k]);
         if (call->fresh)
             free(call->fresh[f]);
         if (call->schedules)

@@ -763,3 +763,6 @@ def move_items(window: Window, destination: Sequence[int], *arrays: Any) -> tupl
     finally:
         for part in items:
             _library.adapt_python_free(ctypes.c_void_p(part))
+
+
+from elastic_mpi.mesh import Ghosts, move_cells, move_rows  # noqa: E402 (it needs what is above)

@@ -1,0 +1,17 @@
+/* Boxes and fields of a move: the boxes of all ranks, checks and memory of fields.  Private to adapt_data. */
+
+#ifndef BOX_FIELDS_H_INCLUDED
+#define BOX_FIELDS_H_INCLUDED
+
+#include "adapt_boxes.h"
+#include "box_schedule.h"
+
+/* The boxes of all ranks of a world, from the program's function.  A text: what is wrong; NULL: nothing. */
+const char *adapt_list_boxes(struct adapt_boxes *list, int size, MPIX_Boxes *boxes, void *state);
+/* Likewise: a field for boxes of so many axes. */
+const char *adapt_field_check(const MPIX_Field *field, int axes);
+/* The memory of one part. */
+void *adapt_field_grow(const MPIX_Field *field, int64_t count);
+void adapt_field_release(const MPIX_Field *field, void *part);
+
+#endif /* BOX_FIELDS_H_INCLUDED */
