@@ -1,5 +1,5 @@
 /*
- * The numbers of processes that a program can use, for the component that decides (stepmgr/step/pset_hints.cpp).
+ * The numbers of processes that a program can use, for the component that decides (stepmgr/requests/size_hints.cpp).
  * SR10.
  */
 

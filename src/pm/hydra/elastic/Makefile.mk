@@ -16,9 +16,7 @@ AM_CXXFLAGS = -std=c++20 -O2
 elastic_ldflags = -static-libstdc++ -static-libgcc
 
 elastic_stepmgr_sources = \
-    elastic/stepmgr/adapt/offers.cpp \
     elastic/stepmgr/adapt/plan.cpp \
-    elastic/stepmgr/adapt/policy.cpp \
     elastic/stepmgr/common/change.cpp \
     elastic/stepmgr/common/journal.cpp \
     elastic/stepmgr/common/program_sizes.cpp \
@@ -29,7 +27,9 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/monitor/performance_sample.cpp \
     elastic/stepmgr/monitor/performance_sampler.cpp \
     elastic/stepmgr/monitor/state_log.cpp \
+    elastic/stepmgr/monitor/state_output.cpp \
     elastic/stepmgr/monitor/straggler_reporter.cpp \
+    elastic/stepmgr/monitor/unreceived_messages.cpp \
     elastic/stepmgr/monitor/window_stragglers.cpp \
     elastic/stepmgr/proto/loops.cpp \
     elastic/stepmgr/proto/payload.cpp \
@@ -44,28 +44,29 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/psets/pset_rendezvous.cpp \
     elastic/stepmgr/psets/pset_sync.cpp \
     elastic/stepmgr/psets/psets.cpp \
+    elastic/stepmgr/requests/comm_modify.cpp \
+    elastic/stepmgr/requests/policy.cpp \
+    elastic/stepmgr/requests/resize_requests.cpp \
+    elastic/stepmgr/requests/size_hints.cpp \
+    elastic/stepmgr/requests/size_offers.cpp \
+    elastic/stepmgr/requests/size_requests.cpp \
+    elastic/stepmgr/requests/size_source.cpp \
+    elastic/stepmgr/state/adaptation_statistics.cpp \
     elastic/stepmgr/state/adaptation_table.cpp \
     elastic/stepmgr/state/step_state.cpp \
     elastic/stepmgr/step/pset_change.cpp \
-    elastic/stepmgr/step/pset_hints.cpp \
     elastic/stepmgr/step/pset_request.cpp \
     elastic/stepmgr/step/step.cpp \
     elastic/stepmgr/step/step_adapt.cpp \
     elastic/stepmgr/step/step_client.cpp \
-    elastic/stepmgr/step/step_modify.cpp \
     elastic/stepmgr/step/step_psets.cpp \
-    elastic/stepmgr/step/step_size_request.cpp \
-    elastic/stepmgr/step/step_sizes.cpp \
-    elastic/stepmgr/step/step_states.cpp \
     elastic/stepmgr/stepmgr.cpp \
     elastic/stepmgr/tasks/relay_proxies.cpp \
     elastic/stepmgr/tasks/slots.cpp \
     elastic/stepmgr/tasks/task_manager.cpp
 
 noinst_HEADERS += \
-    elastic/stepmgr/adapt/offers.h \
     elastic/stepmgr/adapt/plan.h \
-    elastic/stepmgr/adapt/policy.h \
     elastic/stepmgr/common/bytes.h \
     elastic/stepmgr/common/change.h \
     elastic/stepmgr/common/journal.h \
@@ -78,6 +79,8 @@ noinst_HEADERS += \
     elastic/stepmgr/monitor/performance_sample.h \
     elastic/stepmgr/monitor/performance_sampler.h \
     elastic/stepmgr/monitor/state_log.h \
+    elastic/stepmgr/monitor/state_output.h \
+    elastic/stepmgr/monitor/unreceived_messages.h \
     elastic/stepmgr/monitor/straggler_reporter.h \
     elastic/stepmgr/proto/call_bytes.h \
     elastic/stepmgr/proto/call_reply.h \
@@ -94,6 +97,12 @@ noinst_HEADERS += \
     elastic/stepmgr/psets/pset_sync.h \
     elastic/stepmgr/psets/psets.h \
     elastic/stepmgr/state/adaptation.h \
+    elastic/stepmgr/requests/policy.h \
+    elastic/stepmgr/requests/resize_requests.h \
+    elastic/stepmgr/requests/size_requests.h \
+    elastic/stepmgr/requests/size_source.h \
+    elastic/stepmgr/state/adaptation_control.h \
+    elastic/stepmgr/state/adaptation_statistics.h \
     elastic/stepmgr/state/adaptation_table.h \
     elastic/stepmgr/state/step_state.h \
     elastic/stepmgr/step/step.h \

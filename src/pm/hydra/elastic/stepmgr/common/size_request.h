@@ -1,7 +1,7 @@
 /*
  * A size request of the program for another size of its world (MPIX_Adapt_request): what is wanted, who waits for its
- * end, and which size of those that it allows would be best.  Data and pure functions; step.h owns the one that is
- * open, and step_size_request.cpp says what becomes of it.
+ * end, and which size of those that it allows would be best.  Data and pure functions; SizeRequests
+ * (requests/size_requests.h) owns those that have no end yet.
  */
 
 #ifndef ELASTIC_SIZE_REQUEST_H_INCLUDED
@@ -47,10 +47,12 @@ struct SizeRequest {
     uint64_t until_unix_ms = 0; /* 0: for ever */
     std::string reason;         /* of the program, for people */
     int rank = -1;              /* of who was the first to make it; -1: not in the world yet */
-    std::vector<SizeRequestHolder> holders;     /* each uid once; none: it is of pset_request.cpp */
+    std::vector<SizeRequestHolder> holders;     /* each uid once; none: it is of hints, or of an operation on
+                                                 * process sets */
     uint64_t request = 0;       /* of the adaptation that is made for it here; 0: none */
     bool withdrawing = false;   /* nobody wants it any more, but it may be granted yet */
-    bool notified = false;          /* the event "wish" has been */
+    bool notified = false;      /* the event "wish" has been */
+    bool awaited = false;       /* by an operation on process sets */
 
     bool allows(int a_size) const { return size_min <= a_size && a_size <= size_max; }
     /* Until when does not matter: several processes seldom say the same. */

@@ -56,6 +56,13 @@ void StepState::log(const char *event, Json fields)
     journal.add(now_ms, event, all);
 }
 
+void StepState::unexpected(const std::string &what)
+{
+    unexpected_count++;
+    if (unexpected_rate.allows(now_ms))
+        log("unexpected", {{"what", what}, {"count", unexpected_count}});
+}
+
 void StepState::post(const std::set<Agent> &agents, step_command command, uint32_t about_epoch,
                      std::string_view payload)
 {

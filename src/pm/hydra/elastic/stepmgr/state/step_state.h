@@ -15,11 +15,20 @@
 #include <string_view>
 
 #include "stepmgr/common/journal.h"
+#include "stepmgr/common/size_request.h"
 #include "stepmgr/common/world.h"
 #include "stepmgr/state/adaptation.h"
+#include "stepmgr/state/adaptation_statistics.h"
 #include "stepmgr/stepmgr.h"
 
 namespace elastic {
+
+/* Of the request whose adaptation has ended last. */
+struct LastEnd {
+    uint64_t request = 0;
+    AdaptState state = AdaptState::ACCEPTED;
+    std::string reason;
+};
 
 struct StepState {
     StepState(const step_config &config, const step_effects &step_effects);
@@ -41,6 +50,9 @@ struct StepState {
     uint32_t epoch = 0;         /* last committed */
     int64_t epoch_began_ms = 0; /* time of that commit, or of the last initialisation */
     std::optional<Adaptation> adaptation;
+    LastEnd last_end;
+    AdaptationStatistics statistics;
+    uint32_t next_uid = 0;      /* of the next process that joins: uids are used once */
     uint64_t requests = 0;      /* number of size and slot requests so far */
     std::set<int> killed_groups;
     std::set<int> separate_groups;      /* groups outside of the world: process requests, relay proxies */
@@ -58,7 +70,12 @@ struct StepState {
     void log(const char *event, Json fields);
     /* Sends to those of the proxies that are connected. */
     void post(const std::set<Agent> &agents, step_command command, uint32_t about_epoch, std::string_view payload);
+    /* Something that does not fit the state of the step: it changes nothing, and is counted and logged. */
+    void unexpected(const std::string &what);
     void notify_user(const std::string &text) { effects.notify_user(effects.context, text.c_str()); }
+
+    uint64_t unexpected_count = 0;
+    RequestRate unexpected_rate;        /* of their events */
 };
 
 }  // namespace elastic

@@ -72,9 +72,18 @@ void Step::become_dynamic()
     use_sets();
     post_by_sets();
     state_.log("adaptive", {{"size", state_.world.size()}, {"mode", "sets"}});
-    size_source_.adaptive(state_.now_ms);
+    requests_.adaptive();
     if (state_.adaptation && !state_.ending)
         begin();
+}
+
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const AddHints &call)
+{
+    if (std::string error = cannot_be_dynamic(); !error.empty())
+        return error;
+    if (state_.mode != InitMode::SETS)
+        become_dynamic();
+    return requests_.add_hints(process.uid, call.hints);
 }
 
 /* SW1: before anybody is notified so, MPI_Init_adapt is refused everywhere. */
@@ -503,11 +512,8 @@ void Step::complete_set_change()
         state_.world.commit(a.change, -1);
         a.change.joining = a.added;
     }
-    if (statistics_.sizes.size() < SUMMARY_SIZES_MAX)
-        statistics_.sizes.push_back(state_.world.size());
-    statistics_.launch_ms += a.ready_ms - a.requested_ms;
-    statistics_.agree_ms += (a.agreed_ms > 0 ? a.agreed_ms : state_.now_ms) - a.ready_ms;
-    statistics_.window_ms += a.agreed_ms > 0 ? state_.now_ms - a.agreed_ms : 0;
+    state_.statistics.add_size(state_.world.size());
+    state_.statistics.add_times(a, state_.now_ms);
     Json freed = {{"request", a.request}, {"epoch", a.epoch}, {"hosts", a.left_hosts}, {"uids", a.left_uids}};
     end_set_change();
     finish();
@@ -524,8 +530,7 @@ void Step::keep_addition()
     a.change = {{}, a.added, state_.world.size()};
     state_.epoch = a.epoch;
     state_.epoch_began_ms = state_.now_ms;
-    if (statistics_.sizes.size() < SUMMARY_SIZES_MAX)
-        statistics_.sizes.push_back(state_.world.size());
+    state_.statistics.add_size(state_.world.size());
 }
 
 /* Processes that wait for joining processes are notified before these have ended. */

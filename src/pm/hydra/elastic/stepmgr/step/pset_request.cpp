@@ -147,7 +147,7 @@ std::string Step::why_not_removed(const RequestOp &call)
 /* The user is notified once that an option is missing: a program that requests changes counts on it. */
 std::string Step::why_out_of_range(const std::vector<int> &sizes)
 {
-    const auto &range = size_source_.range();
+    const auto &range = requests_.range();
     if (!range && !std::exchange(range_missed_, true))
         state_.effects.notify_user(state_.effects.context,
                                    "the program asks for other numbers of processes, which are granted "
@@ -175,8 +175,8 @@ void Step::end_pset_request(const Sets::OpenOp &op, const std::string &why_not)
 void Step::give_up_pset_request(const std::string &why)
 {
     const PsetRequest &request = *pset_request_;
-    bool was_added = request.added && (request.removing || (last_end_.request == request.request &&
-                                                            last_end_.state == AdaptState::COMMITTED));
+    bool was_added = request.added && (request.removing || (state_.last_end.request == request.request &&
+                                                            state_.last_end.state == AdaptState::COMMITTED));
     Sets::OpenOp done;
     if (was_added && !state_.ending) {
         done = {PMI_SET_OP_REPLACE, replaced(request.caller.uid, request, "")};
@@ -185,12 +185,21 @@ void Step::give_up_pset_request(const std::string &why)
     end_pset_request(done, why);
 }
 
+/* The size request that was made for it.  That of an addition is granted before the removal. */
+void Step::size_request_ended(SizeRequestEnd end, const std::string &reason)
+{
+    bool goes_on = end == SizeRequestEnd::GRANTED && pset_request_->added && !pset_request_->removing;
+    if (!goes_on)
+        give_up_pset_request("the resource manager has not granted it" + (reason.empty() ? "" : ": " + reason));
+}
+
 void Step::drop_pset_request(const PsetRequest &request, const char *why)
 {
     bool granted = state_.adaptation && !before_agreement(state_.adaptation->state);
-    if (size_request_ && request.size_request == size_request_->number &&
-        !(granted && size_request_->allows(state_.adaptation->change.new_size)))
-        withdraw_size_request(why);
+    requests_.release(request.size_request);
+    const SizeRequest *own = requests_.find(request.size_request);
+    if (own && !(granted && own->allows(state_.adaptation->change.new_size)))
+        requests_.withdraw(why);
     else if (state_.adaptation && request.request == state_.adaptation->request && !granted)
         raise(AdaptEvent::WITHDRAW, why);
 }
@@ -200,10 +209,10 @@ void Step::consider_pset_request()
 {
     if (pset_request_ && (state_.ending || state_.over))
         return end_pset_request({}, "the job ends");
-    if (pset_request_ && !state_.adaptation && !is_for_pset_request())
+    if (pset_request_ && !state_.adaptation && !requests_.find(pset_request_->size_request))
         begin_pset_request();
     if (pset_request_ && !state_.adaptation && !state_.managed)
-        return end_pset_request({}, last_end_.reason);  /* the launch was refused */
+        return end_pset_request({}, state_.last_end.reason);  /* the launch was refused */
     if (pset_request_ && is_on_offer())
         take_for_pset_request();
 }
@@ -211,12 +220,13 @@ void Step::consider_pset_request()
 /* The addition of a REPLACE is there; anything else that was made for it has come to nothing. */
 void Step::begin_pset_request()
 {
-    bool was_added = last_end_.request == pset_request_->request && last_end_.state == AdaptState::COMMITTED;
+    const LastEnd &last = state_.last_end;
+    bool was_added = last.request == pset_request_->request && last.state == AdaptState::COMMITTED;
     bool goes_on = pset_request_->added ? was_added && !pset_request_->removing : !pset_request_->requested;
     if (pset_request_->call.op == PMI_SET_OP_MALLEABLE)
         return give_up_pset_request("nobody offers a change");
     if (!goes_on)
-        return give_up_pset_request(last_end_.reason);
+        return give_up_pset_request(state_.last_end.reason);
     pset_request_->requested = true;
     pset_request_->removing = pset_request_->added.has_value() || pset_request_->call.add == 0;
     drop_ended();
@@ -236,7 +246,7 @@ void Step::start_pset_request()
     std::string why = why_out_of_range(sizes);
     if (why.empty())
         why = tasks_.why_no_capacity(*std::ranges::max_element(sizes));
-    auto change = resolve({sizes.front(), {}, {}});
+    auto change = requests_.resolve({sizes.front(), {}, {}});
     if (!change || !why.empty())
         return give_up_pset_request(why.empty() ? "there would be as many processes as before" : why);
     Adaptation &a = accept(Source::WISH, "the program's request", {sizes.front(), {}, {}}, change.value());
@@ -253,7 +263,7 @@ void Step::request_size_for_pset()
     int size = state_.world.size(), add = static_cast<int>(request.call.add),
         remove = static_cast<int>(request.call.remove);
     int wanted = request.removing ? size - remove : size + add;
-    bool too_often = !request.added && !request_rate_.allows(state_.now_ms);
+    bool too_often = !request.added && !requests_.rate_allows();
     if (wanted < 1 || wanted == size)
         return give_up_pset_request("there would be " + std::to_string(wanted) + " processes");
     if (too_often)
@@ -263,8 +273,7 @@ void Step::request_size_for_pset()
     size_request.size_min = replaces ? wanted : std::min(wanted, size + 1);
     size_request.size_max = replaces ? wanted : std::max(wanted, size - 1);
     size_request.until_unix_ms = state_.unix_now_ms() + MANAGER_ANSWERS_MS;
-    pset_request_->size_request = state_.requests + 1;
-    replace_size_request(size_request);
+    pset_request_->size_request = requests_.request_for_operation(size_request);
 }
 
 /* The offered change is the result if its direction is the requested one; else the program has to accept or decline the
@@ -276,9 +285,9 @@ void Step::take_for_pset_request()
     pmi_set_op op = request.call.op;
     if (op == PMI_SET_OP_MALLEABLE)
         op = offer_adds ? PMI_SET_OP_GROW : PMI_SET_OP_SHRINK;
-    bool is_its_own = state_.managed ? size_request_ && request.size_request == size_request_->number &&
-                                           offer_adds != request.removing &&
-                                           size_request_->allows(state_.adaptation->change.new_size)
+    const SizeRequest *own = requests_.find(request.size_request);
+    bool is_its_own = state_.managed ? own && offer_adds != request.removing &&
+                                           own->allows(state_.adaptation->change.new_size)
                                      : request.request == state_.adaptation->request;
     bool fits = op == PMI_SET_OP_REPLACE ? is_its_own : adds(op) == offer_adds;
     const Process *asker = find_member(request.caller.uid);

@@ -11,24 +11,28 @@ namespace elastic {
 
 Result<std::unique_ptr<Step>> Step::create(const step_config &config, const step_effects &effects)
 {
-    auto offers = SizeSource::create(config);
-    if (!offers)
-        return Error{offers.error()};
-    return std::unique_ptr<Step>(new Step(config, effects, std::move(offers.value())));
+    auto source = SizeSource::create(config);
+    if (!source)
+        return Error{source.error()};
+    return std::unique_ptr<Step>(new Step(config, effects, std::move(source.value())));
 }
 
-Step::Step(const step_config &config, const step_effects &effects, SizeSource size_source)
+Step::Step(const step_config &config, const step_effects &effects, SizeSource source)
     : state_(config, effects), program_(config.program ? config.program : ""), user_(config.user ? config.user : ""),
-      margin_(config.margin), prepare_ms_(config.prepare_ms), size_source_(std::move(size_source)),
-      sampler_(state_),
+      margin_(config.margin), prepare_ms_(config.prepare_ms),
+      requests_(state_, std::move(source), *this,
+                {[this](int size) { return tasks_.why_no_capacity(size); },
+                 [this] { return tasks_.held(); },
+                 [this] { drop_ended(); },
+                 [this] { return pset_request_.has_value(); },
+                 [this](SizeRequestEnd end, const std::string &reason) { size_request_ended(end, reason); }}),
+      resizes_(state_, requests_, *this), unreceived_(state_), state_output_(state_, config), sampler_(state_),
       stragglers_(state_, config.straggler_ms,
                   {[this] { return PsetChangeWait{invalidation_.owing(), notified_ ? notified_->uid : 0}; },
                    [this](AdaptEvent event) { raise(event); }}),
       tasks_(state_, config,
              {[this](const std::vector<SetReply> &replies) { send_set_replies(replies); }, [this] { use_sets(); }})
 {
-    if (config.states && state_.effects.state_line)
-        open_state_log(config);
 }
 
 /* ---- events from mpiexec ------------------------------------------------------------------------ */
@@ -50,20 +54,20 @@ void Step::group(int64_t now_ms, int group, std::span<const step_process> proces
     else if (tasks_.is_task_world(group))
         tasks_.task_world_started(group, processes);
     else if (!state_.is_apart(group))
-        unexpected("placement of group " + std::to_string(group));
+        state_.unexpected("placement of group " + std::to_string(group));
     after_event();
 }
 
 void Step::launch_started(std::span<const step_process> processes)
 {
     state_.world.add_group(0, 0, processes);
-    next_uid_ = static_cast<uint32_t>(processes.size());
+    state_.next_uid = static_cast<uint32_t>(processes.size());
     launch_unreported_ = processes.size();
     std::vector<uint32_t> uids(processes.size());
     std::iota(uids.begin(), uids.end(), 0u);
     add_world(0, uids);
-    statistics_.sizes.push_back(state_.world.size());
-    size_source_.launched(state_.now_ms);
+    state_.statistics.add_size(state_.world.size());
+    requests_.launched();
     state_.log("started", {{"program", program_}, {"size", state_.world.size()}});
     log_sets();
 }
@@ -142,15 +146,15 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             break;
         case REPORT_SIZES:
             if (auto sizes = parse_sizes(payload); sizes && process_of(sizes->rank))
-                understood = true, on_sizes(*sizes);
+                understood = true, requests_.on_sizes(*sizes);
             break;
         case REPORT_WISH:
             if (auto size_request = parse_size_request(payload); size_request && process_of(size_request->rank))
-                understood = true, on_size_request(*process_of(size_request->rank), *size_request);
+                understood = true, requests_.on_size_request(*process_of(size_request->rank), *size_request);
             break;
         case REPORT_WISH_WITHDRAWN:
             if (auto withdrawal = parse_size_request_withdrawal(payload); withdrawal && process_of(withdrawal->rank))
-                understood = true, on_size_request_withdrawn(*process_of(withdrawal->rank), withdrawal->number);
+                understood = true, requests_.on_withdrawn(*process_of(withdrawal->rank), withdrawal->number);
             break;
         case REPORT_SET_CALL:
             if (auto call = parse_set_report(payload); call && process_of(call->rank))
@@ -191,11 +195,11 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
         case REPORT_UNRECEIVED:
             if (auto unreceived = parse_unreceived(payload);
                 unreceived && process_of(unreceived->rank))
-                understood = true, on_unreceived(*process_of(unreceived->rank), epoch, *unreceived);
+                understood = true, unreceived_.on_report(*process_of(unreceived->rank), epoch, *unreceived);
             break;
     }
     if (!understood && !state_.is_apart(agent.group))
-        unexpected("report " + std::to_string(static_cast<int>(report)) + " of " +
+        state_.unexpected("report " + std::to_string(static_cast<int>(report)) + " of " +
                    std::to_string(payload.size()) + " bytes from daemon " +
                    std::to_string(agent.proxy) + " of group " + std::to_string(agent.group));
     after_event();
@@ -208,7 +212,7 @@ void Step::proxy_disconnected(int64_t now_ms, const Agent &agent)
     if (unplaced)
         raise(AdaptEvent::JOINER_LOST, "the node daemon for the joining processes has ended");
     else if (!state_.world.known(agent) && !state_.is_apart(agent.group))
-        unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
+        state_.unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
                    std::to_string(agent.group));
     freezes_unanswered_.erase(agent);
     invalidation_.disconnected(agent);
@@ -254,7 +258,7 @@ void Step::time(int64_t now_ms)
     sampler_.check_time();
     if (left_at_ms_ >= 0 && now_ms >= left_at_ms_)
         drop_ended();
-    check_size_request_time();
+    requests_.check_time();
     after_event();
 }
 
@@ -285,7 +289,7 @@ void Step::on_init(Process &process, const InitReport &report)
     if (report.modifies)
         on_modifies(process, report);
     else if (process.init != InitMode::UNKNOWN)
-        unexpected("second initialisation of " + state_.describe(process));
+        state_.unexpected("second initialisation of " + state_.describe(process));
     else
         on_first_init(process, report);
 }
@@ -309,6 +313,23 @@ void Step::on_first_init(Process &process, const InitReport &report)
         refuse_windows(process);
     } else if (state_.is_joining(process) && !report.adaptive && before_agreement(state_.adaptation->state)) {
         raise(AdaptEvent::JOINER_LOST, state_.describe(process) + " called MPI_Init, not MPI_Init_adapt");
+    }
+}
+
+/* A member gives its address, or one that MPIX_Comm_modify creates has initialised. */
+void Step::on_modifies(Process &process, const InitReport &report)
+{
+    if (process.takes_part)
+        return state_.unexpected("second address of " + state_.describe(process));
+    process.takes_part = true;
+    process.bc = report.bc;
+    process.pid_namespace = report.pid_namespace;
+    if (process.init != InitMode::UNKNOWN)
+        return;
+    process.init = state_.mode == InitMode::ADAPTIVE ? InitMode::ADAPTIVE : InitMode::RIGID;
+    if (process.group == 0) {
+        launch_unreported_--;   /* that it is rigid was said before there was a core */
+        become_rigid(process);
     }
 }
 
@@ -342,7 +363,7 @@ void Step::become_adaptive()
     state_.mode = InitMode::ADAPTIVE;
     state_.epoch_began_ms = state_.now_ms;
     state_.log("adaptive", {{"size", state_.world.size()}});
-    size_source_.adaptive(state_.now_ms);
+    requests_.adaptive();
     if (state_.adaptation && !state_.ending)
         begin();
 }
@@ -353,7 +374,7 @@ void Step::on_ready(Process &process, uint32_t epoch, const ReadyReport &report)
                    epoch == state_.adaptation->epoch && process.takes_part && !process.ready;
     if (!awaited) {
         if (!state_.killed_groups.contains(process.group))
-            unexpected("readiness of " + state_.describe(process));
+            state_.unexpected("readiness of " + state_.describe(process));
         return;
     }
     process.ready = true;
@@ -394,7 +415,7 @@ void Step::on_prepared(const Agent &agent, uint32_t epoch)
     } else if (freezing && !joins && state_.adaptation->prepare_hoped.contains(agent)) {
         prepared_further(agent);
     } else if (joins || !may_come_late(agent, epoch)) {
-        unexpected("preparation that is not awaited");
+        state_.unexpected("preparation that is not awaited");
     }
 }
 
@@ -405,7 +426,7 @@ void Step::on_greeted(const Agent &agent, uint32_t epoch)
     if (joins && !state_.adaptation->prepare_pending.contains(agent) && state_.adaptation->greeted.insert(agent).second)
         prepared_further(agent);
     else if (joins || !may_come_late(agent, epoch))
-        unexpected("greeting that is not awaited");
+        state_.unexpected("greeting that is not awaited");
 }
 
 void Step::prepared_further(const Agent &agent)
@@ -426,7 +447,7 @@ void Step::on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling)
 {
     auto unanswered = freezes_unanswered_.find(agent);
     if (unanswered == freezes_unanswered_.end()) {
-        unexpected("ceiling that nobody asked for");
+        state_.unexpected("ceiling that nobody asked for");
         return;
     }
     if (--unanswered->second > 0)
@@ -451,7 +472,7 @@ void Step::on_committed(const Agent &agent, uint32_t epoch)
                     state_.adaptation->state == AdaptState::ENDING) &&
                    state_.adaptation->commit_pending.erase(agent) > 0;
     if (!awaited) {
-        unexpected("commit that is not awaited");
+        state_.unexpected("commit that is not awaited");
         return;
     }
     state_.log("agent_committed", {{"group", agent.group}, {"proxy", agent.proxy}});
@@ -464,7 +485,7 @@ void Step::on_committed(const Agent &agent, uint32_t epoch)
 void Step::on_exited(Process &process, uint32_t wait_status)
 {
     if (process.ended) {
-        unexpected("second end of " + state_.describe(process));
+        state_.unexpected("second end of " + state_.describe(process));
         return;
     }
     state_.world.mark_ended(process);
@@ -477,7 +498,7 @@ void Step::process_over(Process &process, bool by_itself, const std::string &cau
                           {"uid", process.uid},
                           {"host", process.host},
                           {"cause", cause}});
-    size_request_without(process, "the process that has made it has ended");
+    requests_.process_left(process, "the process that has made it has ended");
     sets_without(process);
     if (state_.killed_groups.contains(process.group))
         return;
@@ -544,30 +565,8 @@ void Step::job_over()
         return;
     state_.over = true;
     log_skipped_sets();
-    state_.log("ended", {{"size", state_.world.size()}, {"adaptations", statistics_.committed}});
-    if (state_.mode == InitMode::UNKNOWN && size_source_.any())
-        state_.effects.notify_user(state_.effects.context,
-                             "no adaptation was offered: the program ended without MPI_Init_adapt, and without having "
-                                   "looked for changes through process sets");
-    else if (state_.mode == InitMode::RIGID && size_source_.any())
-        state_.effects.notify_user(state_.effects.context,
-                             ("the adaptation " + std::string(size_source_.is_schedule() ? "schedule" : "policy") +
-                              " was not used: " + rigid_because_).c_str());
-    else if (state_.adapts() && !state_.broken)
-        notify_never_offered();
-}
-
-void Step::notify_never_offered()
-{
-    auto [first, last] = size_source_.left();
-    if (first > last)
-        return;
-    state_.journal.add(state_.now_ms, "never_offered", {{"first", first}, {"last", last}});
-    state_.effects.notify_user(state_.effects.context,
-                               ((first == last ? "entry " + std::to_string(first)
-                                 : "entries " + std::to_string(first) + " to " + std::to_string(last)) +
-                                " of the adaptation schedule " + (first == last ? "was" : "were") +
-                                " never offered: the program ended before").c_str());
+    state_.log("ended", {{"size", state_.world.size()}, {"adaptations", state_.statistics.committed()}});
+    requests_.job_over(rigid_because_);
 }
 
 /* ---- common ---------------------------------------------------------------------------------------- */
@@ -577,24 +576,11 @@ void Step::after_event()
 {
     if (!state_.adaptation)     /* also when the next one follows at once */
         state_.world.remove_empty_groups();
-    if (!size_request_)
-        take_next_size_request();
-    if (size_request_)
-        consider_size_request();
+    requests_.consider();
     consider_pset_request();
     consider_orphan();
     tasks_.consider_slots();
-    while (state_.adapts() && !state_.adaptation && !state_.ending) {
-        if (size_source_.due() && *size_source_.due() <= state_.now_ms)
-            drop_ended();
-        bool offering = size_source_.any();
-        auto due = size_source_.take(state_.now_ms, state_.world.size(), sizes_ ? &*sizes_ : nullptr);
-        if (offering && !size_source_.any() && sizes_)
-            notify_policy_stops();
-        if (!due)
-            break;
-        offer(*due);
-    }
+    requests_.consider_source();
     post_offer();
     update_wake();
 }
@@ -606,10 +592,10 @@ void Step::update_wake()
         if (time_ms >= 0 && (wake < 0 || time_ms < wake))
             wake = std::max(time_ms, state_.now_ms);
     };
-    if (state_.adapts() && !state_.adaptation && !state_.ending && size_source_.due())
-        consider(*size_source_.due());
+    if (state_.adapts() && !state_.adaptation && !state_.ending)
+        consider(requests_.source_due_ms().value_or(-1));
     consider(sampler_.until_ms().value_or(-1));
-    if (auto when = size_request_void_ms())
+    if (auto when = requests_.void_ms())
         consider(*when);
     consider(left_at_ms_);
     consider(tasks_.next_ms());
@@ -627,13 +613,6 @@ void Step::update_wake()
     wake_ms_ = wake;
 }
 
-void Step::unexpected(const std::string &what)
-{
-    statistics_.unexpected++;
-    if (unexpected_rate_.allows(state_.now_ms))
-        state_.log("unexpected", {{"what", what}, {"count", statistics_.unexpected}});
-}
-
 bool Step::owns_failure(int group) const
 {
     return state_.is_apart(group) || (state_.adaptation && state_.adaptation->group == group &&
@@ -644,28 +623,6 @@ int Step::world_rank(int group, int rank) const
 {
     const Process *process = state_.world.find(group, rank);
     return process ? process->world_rank : -1;
-}
-
-std::string Step::summary() const
-{
-    const Statistics &s = statistics_;
-    if (s.committed + s.withdrawn + s.failed == 0)
-        return "";
-    std::string text = "adaptations: " + std::to_string(s.committed) + " committed, " +
-                       std::to_string(s.withdrawn) + " withdrawn, " + std::to_string(s.failed) +
-                       " failed; world size";
-    for (size_t i = 0; i < s.sizes.size(); i++)
-        text += (i == 0 ? " " : " -> ") + std::to_string(s.sizes[i]);
-    if (s.committed + 1 > s.sizes.size())
-        text += " -> ... -> " + std::to_string(state_.world.size());
-    if (s.committed > 0) {
-        auto mean = [&](int64_t sum) {
-            return std::to_string(sum / static_cast<int64_t>(s.committed)) + " ms";
-        };
-        text += "; mean time to be ready " + mean(s.launch_ms) + ", to agree " + mean(s.agree_ms) +
-                ", from agreement to commit " + mean(s.window_ms);
-    }
-    return text;
 }
 
 }  // namespace elastic

@@ -3,22 +3,20 @@
  * loop calls it.  SPEC six steps, P3, P4, P7, P8, C7, E3, E4.
  *
  * Step passes events to components, which share the state of the step (state/step_state.h) and do not know each other:
+ *   requests/size_requests.h        sizes that the program, a schedule or policy request (resize_requests.h: clients)
  *   monitor/performance_sampler.h   time of the processes in computation and in MPI
  *   monitor/straggler_reporter.h    processes and proxies that an adaptation waits for (P8)
+ *   monitor/unreceived_messages.h   messages that were not received in an adaptation window
+ *   monitor/state_output.h          --sets-log
  *   tasks/task_manager.h            slots, and processes that the program starts one by one
  *
  * Methods of Step itself, by file:
  *   step.cpp                groups, proxies, processes and time
  *   step_adapt.cpp          actions of the rows of adaptation_table.h
- *   step_size_request.cpp   size requests of the program
- *   step_modify.cpp         MPIX_Comm_modify
- *   step_sizes.cpp          sizes that the program can use; messages that it did not receive
  *   step_psets.cpp          calls on process sets
  *   pset_change.cpp         changes through process sets: actions of the rows of pset_change_table.cpp
  *   pset_request.cpp        changes that the program requests
- *   pset_hints.cpp          sizes that the program prefers
  *   step_client.cpp         the step protocol
- *   step_states.cpp         --sets-log
  *
  * Invariants: at most one adaptation is under way (there is no queue: a request that arrives meanwhile is refused);
  * each accepted request gets exactly one of the events committed, withdrawn, failed; at most one size request is open,
@@ -38,23 +36,24 @@
 #include <string>
 #include <string_view>
 
-#include "stepmgr/adapt/offers.h"
 #include "stepmgr/adapt/plan.h"
-#include "stepmgr/common/size_request.h"
-#include "stepmgr/common/program_sizes.h"
 #include "stepmgr/monitor/performance_sampler.h"
-#include "stepmgr/monitor/state_log.h"
+#include "stepmgr/monitor/state_output.h"
 #include "stepmgr/monitor/straggler_reporter.h"
+#include "stepmgr/monitor/unreceived_messages.h"
 #include "stepmgr/proto/protocol.h"
 #include "stepmgr/psets/pset_invalidation.h"
 #include "stepmgr/psets/pset_sync.h"
 #include "stepmgr/psets/psets.h"
+#include "stepmgr/requests/resize_requests.h"
+#include "stepmgr/requests/size_requests.h"
+#include "stepmgr/state/adaptation_control.h"
 #include "stepmgr/state/step_state.h"
 #include "stepmgr/tasks/task_manager.h"
 
 namespace elastic {
 
-class Step {
+class Step : private AdaptationControl {
   public:
     static Result<std::unique_ptr<Step>> create(const step_config &config,
                                                 const step_effects &effects);
@@ -79,15 +78,12 @@ class Step {
     int local_pre(const std::string &host) const { return state_.world.members_on(host); }
     bool owns_failure(int group) const;
     int world_rank(int group, int rank) const;
-    std::string summary() const;
+    std::string summary() const { return state_.statistics.summary(state_.world.size()); }
 
   private:
     static constexpr int64_t LEFT_MS = 500;     /* for more processes that end by themselves */
-    static constexpr size_t SUMMARY_SIZES_MAX = 16;
-    static constexpr size_t UNRECEIVED_TEXT_MAX = 4;
     static constexpr size_t PSETS_MAX = 1000;   /* of an answer */
     static constexpr size_t PSET_RUNS_MAX = 64; /* of a set in it */
-    static constexpr size_t UNRECEIVED_EVENTS_MAX = 64;
 
     /* Processes that left and have not ended yet, by epoch (C7). */
     struct Departure {
@@ -96,16 +92,6 @@ class Step {
         std::vector<uint32_t> uids;
         std::map<std::string, int> hosts;
     };
-    struct Statistics {
-        uint64_t committed = 0, withdrawn = 0, failed = 0, unexpected = 0;
-        int64_t launch_ms = 0, agree_ms = 0, window_ms = 0;     /* sums over committed ones */
-        std::vector<int> sizes; /* the first few */
-    };
-    struct LastEnd {
-        uint64_t request = 0;
-        AdaptState state = AdaptState::ACCEPTED;
-        std::string reason;
-    };
 
     Step(const step_config &config, const step_effects &effects, SizeSource offers);
 
@@ -113,6 +99,7 @@ class Step {
     void launch_started(std::span<const step_process> processes);
     void joining_started(int group, std::span<const step_process> processes);
     void on_init(Process &process, const InitReport &report);
+    void on_modifies(Process &process, const InitReport &report);
     void on_first_init(Process &process, const InitReport &report);
     void on_ready(Process &process, uint32_t epoch, const ReadyReport &report);
     void on_unable(const Process &process, uint32_t epoch, const std::string &why);
@@ -129,21 +116,18 @@ class Step {
     void member_over(const Process &process, bool by_itself, const std::string &cause);
     void left_process_over(const Process &process);
     void job_over();
-    void notify_never_offered();
     void become_rigid(const Process &process);
     void become_adaptive();
     void refuse_windows(const Process &process);
     void after_event();
     void update_wake();
-    void unexpected(const std::string &what);
 
     /* step_adapt.cpp */
     Adaptation &accept(Source source, const std::string &origin, const ChangeRequest &requested,
-                       const Change &change);
-    void offer(const Offer &offer);
-    void begin();
+                       const Change &change) override;
+    void begin() override;
     void launch();
-    void raise(AdaptEvent event, const std::string &why = "");
+    void raise(AdaptEvent event, const std::string &why = "") override;
     void perform(AdaptAction action);
     void send_plan();
     void send_plan_to_world();
@@ -157,46 +141,6 @@ class Step {
     void finish();
     void depart(const std::vector<Process *> &left);
     void send(const std::set<Agent> &agents, step_command command, std::string_view payload);
-
-    /* step_sizes.cpp */
-    void on_sizes(const SizesReport &report);
-    Result<Change> resolve(const ChangeRequest &request) const;
-    void notify_policy_stops();
-    void on_unreceived(const Process &process, uint32_t epoch, const UnreceivedReport &report);
-    void notify_unreceived();
-
-    /* step_size_request.cpp */
-    void send_size_request_end(const std::vector<SizeRequestHolder> &holders, SizeRequestEnd end,
-                               const std::string &reason, pmi_adapt_wish_cause cause = PMI_ADAPT_WISH_NO_CAUSE);
-    Json describe_size_request() const;
-    void end_size_request(SizeRequestEnd end, const std::string &reason);
-    void on_size_request(const Process &process, const SizeRequestReport &report);
-    bool is_about_to_be_granted() const;
-    bool join_size_request(std::optional<SizeRequest> &open, const SizeRequest &size_request);
-    void replace_size_request(const SizeRequest &size_request);
-    void log_size_request();
-    void drop_holder(SizeRequest &size_request, uint32_t uid, const std::string &reason);
-    void on_size_request_withdrawn(const Process &process, uint32_t number);
-    void withdraw_size_request(const std::string &why);
-    void size_request_without(const Process &process, const std::string &why);
-    void take_next_size_request();
-    bool is_for_size_request() const;
-    void consider_size_request();
-    void grant_size_request(int size);
-    void size_request_after(const Adaptation &adaptation);
-    std::optional<int64_t> size_request_void_ms() const;
-    void check_size_request_time();
-    std::string why_refused(int new_size) const;
-    std::string answer_refuse(const Json &id, const RefuseRequest &refuse);
-
-    /* step_modify.cpp */
-    bool is_modify() const { return size_request_ && size_request_->kind == SizeRequestKind::MODIFY; }
-    void on_modifies(Process &process, const InitReport &report);
-    void on_modify(const Process &process, const SizeRequestReport &report);
-    void begin_modify(const SizeRequest &size_request);
-    void consider_modify();
-    bool all_take_part() const;
-    std::optional<ProtocolError> check_modify(const Json &id, int size) const;
 
     /* step_psets.cpp */
     void add_world(uint32_t epoch, const std::vector<uint32_t> &uids);
@@ -224,11 +168,6 @@ class Step {
     void invalidate_sets();
     void on_invalidated(const Agent &agent, uint64_t number);
     void send_set_answers();
-
-    /* step_states.cpp */
-    void open_state_log(const step_config &config);
-    SlotState state_of(const Process &process, bool accepted) const;
-    void write_states(int64_t time_us, const char *event, const Json &fields);
 
     /* pset_change.cpp */
     void on_change_call(Process &process, const SetCaller &caller, const ChangeCall &call);
@@ -281,14 +220,11 @@ class Step {
     bool is_on_offer() const;
     std::string take_offer(const Process &process, const std::string &bound);
     std::string result_of(uint32_t uid, pmi_set_op op, const std::string &bound, const std::string &delta);
-    bool is_for_pset_request() const
-    {
-        return pset_request_ && size_request_ && pset_request_->size_request == size_request_->number;
-    }
     void end_pset_request(const Sets::OpenOp &op, const std::string &why_not = "");
     void give_up_pset_request(const std::string &why);
     std::string why_not_removed(const RequestOp &call);
     std::string why_out_of_range(const std::vector<int> &sizes);
+    void size_request_ended(SizeRequestEnd end, const std::string &reason);
     void drop_pset_request(const PsetRequest &request, const char *why);
     void consider_pset_request();
     void begin_pset_request();
@@ -298,17 +234,12 @@ class Step {
     std::vector<std::string> replaced(uint32_t uid, const PsetRequest &request, const std::string &removed);
     const Process *find_member(uint32_t uid) const;
 
-    /* pset_hints.cpp */
-    void request_size_for_hints(const Range &sizes, int preferred, const std::string &reason);
     void pset_request_without(const Process &process);
 
     /* step_client.cpp */
     std::string answer(int client, const ClientRequest &request);
     std::string answer_status(const Json &id) const;
-    std::string answer_resize(int client, const Json &id, const ResizeRequest &resize);
-    std::string answer_cancel(const Json &id, const CancelRequest &cancel);
     std::string answer_events(int client, const Json &id, const EventsRequest &events);
-    std::optional<ProtocolError> check_resize(const Json &id, const ResizeRequest &resize) const;
     std::string status_name() const;
     Json hosts_status() const;
 
@@ -316,24 +247,17 @@ class Step {
     std::string program_, user_;
     uint64_t margin_ = 1;
     int64_t prepare_ms_ = 0;
-    SizeSource size_source_;
 
     int64_t wake_ms_ = -1;
     size_t launch_unreported_ = 0;      /* processes of the launch that have not said adapt_init */
     std::string rigid_because_; /* reported at the end: until then the job may become one that changes through sets */
     std::string termination_;   /* by which signal, for a reason */
-    uint32_t next_uid_ = 0;
     uint32_t planned_epoch_ = 0;        /* whose plan the world got last */
     uint64_t next_request_ = 1;
-    std::optional<ProgramSizes> sizes_; /* nothing said: any */
-    std::optional<SizeRequest> size_request_;   /* the one that is open */
-    std::optional<SizeRequest> next_size_request_;      /* once that is granted, which it is about to be */
-    RequestRate request_rate_;
     Sets sets_;
     bool sets_used_ = false;
     RequestRate set_event_rate_;
     uint64_t set_events_skipped_ = 0;
-    RequestRate unexpected_rate_;
     PsetInvalidation invalidation_;
     SetSync set_sync_;          /* of sets that processes make by themselves */
     SetSync set_starts_;        /* of who has begun to use MPI */
@@ -348,7 +272,10 @@ class Step {
     std::map<uint64_t, PendingArrival> pending_arrivals_;       /* by number */
     uint64_t last_arrival_query_ = 0;
     std::optional<PsetRequest> pset_request_;   /* that waits for its answer */
-    std::optional<StateLog> state_log_;
+    SizeRequests requests_;
+    ResizeRequests resizes_;
+    UnreceivedMessages unreceived_;
+    StateOutput state_output_;
     PerformanceSampler sampler_;
     StragglerReporter stragglers_;
     TaskManager tasks_;
@@ -358,10 +285,8 @@ class Step {
     /* By uid: over before its answer, if another change was announced since. */
     std::map<uint32_t, NotifiedChange> late_;
     uint32_t last_tag_ = 0;     /* of a change through process sets */
-    LastEnd last_end_;
     std::map<Agent, int> freezes_unanswered_;   /* a proxy answers each, withdrawn or not */
     std::map<uint32_t, Departure> departures_;
-    Statistics statistics_;
     uint64_t lookups_ = 0;      /* that processes have requested: a proxy does so for all of its own */
     unsigned unauthenticated_ = 0;
 };

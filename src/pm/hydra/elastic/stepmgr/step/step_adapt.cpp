@@ -60,28 +60,6 @@ Adaptation &Step::accept(Source source, const std::string &origin, const ChangeR
     return a;
 }
 
-/* A change of a schedule or policy.  An entry that cannot be applied is skipped, with a line. */
-void Step::offer(const Offer &offer)
-{
-    auto change = resolve(offer.change);
-    if (!change) {
-        state_.journal.add(state_.now_ms, "skipped", {{"origin", offer.origin}, {"reason", change.error()}});
-        bool same_size = offer.change.size == state_.world.size() && !offer.change.leave;
-        if (!same_size)
-            state_.effects.notify_user(state_.effects.context,
-                                       (offer.origin + " is skipped: " + change.error()).c_str());
-        return;
-    }
-    if (std::string why = tasks_.why_no_capacity(change.value().new_size); !why.empty()) {
-        state_.journal.add(state_.now_ms, "skipped", {{"origin", offer.origin}, {"reason", why}});
-        size_source_.postpone(state_.now_ms);
-        return;
-    }
-    accept(size_source_.is_schedule() ? Source::SCHEDULE : Source::POLICY, offer.origin, offer.change,
-           change.value());
-    begin();
-}
-
 void Step::begin()
 {
     stragglers_.schedule_straggler_report();
@@ -96,15 +74,16 @@ void Step::begin()
 void Step::launch()
 {
     Adaptation &a = *state_.adaptation;
-    if (state_.mode == InitMode::SETS && next_uid_ + static_cast<uint32_t>(a.change.joining) > PMI_SET_PROCESSES_MAX)
+    auto joining = static_cast<uint32_t>(a.change.joining);
+    if (state_.mode == InitMode::SETS && state_.next_uid + joining > PMI_SET_PROCESSES_MAX)
         return raise(AdaptEvent::LAUNCH_REFUSED,
                      "a job that changes through process sets can have " + std::to_string(PMI_SET_PROCESSES_MAX) +
-                         " processes over its life, and has had " + std::to_string(next_uid_) +
+                         " processes over its life, and has had " + std::to_string(state_.next_uid) +
                          ": end it, and start it anew from a checkpoint");
-    a.first_uid = next_uid_;
-    next_uid_ += static_cast<uint32_t>(a.change.joining);       /* never used again, even if it fails */
+    a.first_uid = state_.next_uid;
+    state_.next_uid += joining; /* never used again, even if it fails */
     if (state_.mode == InitMode::SETS)
-        sets_.propose(a.first_uid, static_cast<uint32_t>(a.change.joining));
+        sets_.propose(a.first_uid, joining);
     state_.log("launching", {{"joining", a.change.joining}, {"hosts", a.requested.hosts}});
     std::vector<const char *> hosts;
     for (const std::string &host : a.requested.hosts)
@@ -128,7 +107,7 @@ void Step::raise(AdaptEvent event, const std::string &why)
     const AdaptTransition *row = state_.mode == InitMode::SETS ? find_set_transition(state_.adaptation->state, event)
                                                                : find_transition(state_.adaptation->state, event);
     if (!row) {
-        unexpected(std::string(to_string(event)) + " while " + to_string(state_.adaptation->state));
+        state_.unexpected(std::string(to_string(event)) + " while " + to_string(state_.adaptation->state));
         return;
     }
     state_.adaptation->state = row->next;
@@ -251,11 +230,8 @@ void Step::release()
     state_.epoch = a.epoch;
     state_.epoch_began_ms = state_.now_ms;
     std::vector<Process *> left = state_.world.commit(a.change, a.group);
-    if (statistics_.sizes.size() < SUMMARY_SIZES_MAX)
-        statistics_.sizes.push_back(state_.world.size());
-    statistics_.launch_ms += a.ready_ms - a.requested_ms;
-    statistics_.agree_ms += a.agreed_ms - a.ready_ms;
-    statistics_.window_ms += state_.now_ms - a.agreed_ms;
+    state_.statistics.add_size(state_.world.size());
+    state_.statistics.add_times(a, state_.now_ms);
     send(a.agents, STEP_RELEASE, {});
     finish();
     depart(left);
@@ -267,12 +243,12 @@ void Step::depart(const std::vector<Process *> &left)
 {
     if (left.empty())
         return;
-    Departure departure{last_end_.request, static_cast<int>(left.size()), {}, {}};
+    Departure departure{state_.last_end.request, static_cast<int>(left.size()), {}, {}};
     for (Process *process : left) {
         process->left_epoch = state_.epoch;
         departure.uids.push_back(process->uid);
         departure.hosts[process->host]++;
-        size_request_without(*process, "the process that has made it has left");
+        requests_.process_left(*process, "the process that has made it has left");
     }
     departures_[state_.epoch] = std::move(departure);
     for (Process *process : left) {
@@ -323,9 +299,7 @@ void Step::finish()
         fields["reason"] = a.end_reason;
     state_.log(result, fields);
 
-    (committed                          ? statistics_.committed
-     : a.state == AdaptState::WITHDRAWN ? statistics_.withdrawn
-                                        : statistics_.failed)++;
+    state_.statistics.add_end(a.state);
     if (a.state == AdaptState::WITHDRAWN && state_.ending && !state_.broken)
         stragglers_.notify_unfinished();
     if (a.state == AdaptState::FAILED && !state_.ending)
@@ -337,16 +311,13 @@ void Step::finish()
         state_.effects.reply(state_.effects.context, a.waiter->client,
                              write_answer(a.waiter->id, {{"end", fields}}).c_str());
     }
-    notify_unreceived();
-    last_end_ = {a.request, a.state, committed ? "" : a.end_reason};
+    unreceived_.notify_user();
+    state_.last_end = {a.request, a.state, committed ? "" : a.end_reason};
     Adaptation ended = std::move(*state_.adaptation);
     state_.adaptation.reset();
     if (state_.mode == InitMode::SETS && state_.world.living() < state_.world.size())
         left_at_ms_ = state_.now_ms;
-    size_request_after(ended);
-    if (size_source_.ended(state_.now_ms, committed) && !state_.ending)
-        state_.effects.notify_user(state_.effects.context, "the adaptation policy stops: too many adaptations in "
-                                                           "a row were not committed");
+    requests_.adaptation_ended(ended);
 }
 
 void Step::send(const std::set<Agent> &agents, step_command command, std::string_view payload)

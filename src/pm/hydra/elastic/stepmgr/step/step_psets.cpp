@@ -68,9 +68,10 @@ static bool may_go_unanswered(Bytes call)
 void Step::on_set_call(Process &process, SetReport &report)
 {
     if (process.ended)
-        return unexpected("call on a set of " + state_.describe(process) + ", which has ended");
+        return state_.unexpected("call on a set of " + state_.describe(process) + ", which has ended");
     if (report.id == 0 && !may_go_unanswered(report.call))
-        return unexpected("call of " + state_.describe(process) + " that has an answer, and nobody waits for it");
+        return state_.unexpected("call of " + state_.describe(process) +
+                                 " that has an answer, and nobody waits for it");
     lookups_ += is_lookup(report.call);
     count_starts();
     has_begun(process.uid);
@@ -103,7 +104,7 @@ void Step::on_synced(const Agent &agent, uint64_t number)
 {
     auto held = set_sync_.answered(agent, number);
     if (!held && !state_.world.disconnected(agent))
-        return unexpected("answer that nobody waits for");
+        return state_.unexpected("answer that nobody waits for");
     go_on(held.value_or(SetSync::Calls()), &Step::answer_as_of_starts);
     sync_sets();
 }
@@ -189,7 +190,7 @@ bool Step::on_started(const Agent &agent, const StartedReport &report)
 void Step::carry_out_set_call(Process &process, const SetReport &report)
 {
     state_.callers[process.uid] = process.agent();
-    sets_.grow(next_uid_);
+    sets_.grow(state_.next_uid);
     SetCaller caller = {process.uid, report.id, number_of(process.agent())};
     if (auto task = parse_task_call(report.call))
         return tasks_.on_task_call(caller, *task);
@@ -207,7 +208,7 @@ void Step::carry_out_set_call(Process &process, const SetReport &report)
 /* A proxy has given others an answer in which these business cards are sent. */
 bool Step::on_set_shared(const Agent &agent, const SharedReport &report)
 {
-    if (!report.bcs.empty() && report.bcs.greatest() >= next_uid_)
+    if (!report.bcs.empty() && report.bcs.greatest() >= state_.next_uid)
         return false;
     for (uint32_t rank : report.ranks) {
         const Process *process = state_.world.find(agent.group, static_cast<int>(rank));
@@ -369,7 +370,7 @@ void Step::on_invalidated(const Agent &agent, uint64_t number)
     if (invalidation_.confirmed(agent, number))
         send_set_answers();
     else if (!state_.world.disconnected(agent))
-        unexpected("confirmation that nobody waits for");
+        state_.unexpected("confirmation that nobody waits for");
 }
 
 void Step::send_set_replies(const std::vector<Sets::Reply> &replies)

@@ -1,6 +1,6 @@
-/* See offers.h. */
+/* See size_source.h. */
 
-#include "stepmgr/adapt/offers.h"
+#include "stepmgr/requests/size_source.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "stepmgr/adapt/policy.h"
+#include "stepmgr/requests/policy.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "stepmgr/adapt/offers.h"
+#include "stepmgr/requests/size_source.h"
 
 namespace elastic {
 namespace {

@@ -7,8 +7,8 @@
  * FAILURES_MAX of those in a row.
  */
 
-#ifndef ELASTIC_OFFERS_H_INCLUDED
-#define ELASTIC_OFFERS_H_INCLUDED
+#ifndef ELASTIC_SIZE_SOURCE_H_INCLUDED
+#define ELASTIC_SIZE_SOURCE_H_INCLUDED
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepmgr/adapt/policy.h"
+#include "stepmgr/requests/policy.h"
 #include "stepmgr/common/schedule.h"
 #include "stepmgr/stepmgr.h"
 
@@ -75,4 +75,4 @@ class SizeSource {
 
 }  // namespace elastic
 
-#endif /* ELASTIC_OFFERS_H_INCLUDED */
+#endif /* ELASTIC_SIZE_SOURCE_H_INCLUDED */

@@ -1,6 +1,6 @@
 /* See policy.h. */
 
-#include "stepmgr/adapt/policy.h"
+#include "stepmgr/requests/policy.h"
 
 #include <algorithm>
 #include <charconv>

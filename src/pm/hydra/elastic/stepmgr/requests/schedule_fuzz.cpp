@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "stepmgr/adapt/policy.h"
+#include "stepmgr/requests/policy.h"
 #include "stepmgr/common/schedule.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)

@@ -1,6 +1,6 @@
-/* See step.h: --sets-log.  Each event is a line with the states that it leads to.  SM2. */
+/* See state_output.h. */
 
-#include "stepmgr/step/step.h"
+#include "stepmgr/monitor/state_output.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,18 +22,20 @@ std::string describe_event(const char *event, const Json &fields)
 }  // namespace
 
 /* The slots of the range; without one, of the launch. */
-void Step::open_state_log(const step_config &config)
+StateOutput::StateOutput(StepState &state, const step_config &config) : state_(state)
 {
+    if (!config.states || !state_.effects.state_line)
+        return;
     auto slots = static_cast<size_t>(std::max({config.range_max, config.size, 1}));
-    state_log_.emplace(slots, config.states > 1);
-    state_.effects.state_line(state_.effects.context, state_log_->header().c_str());
+    log_.emplace(slots, config.states > 1);
+    state_.effects.state_line(state_.effects.context, log_->header().c_str());
     state_.journal.observe([this](int64_t time_us, const char *event, const Json &fields) {
         write_states(time_us, event, fields);
     });
 }
 
 /* Of a member that has not ended; `accepted`: the change under way is. */
-SlotState Step::state_of(const Process &process, bool accepted) const
+SlotState StateOutput::state_of(const Process &process, bool accepted) const
 {
     if (!state_.adaptation)
         return SlotState::RUNNING;
@@ -51,7 +53,7 @@ SlotState Step::state_of(const Process &process, bool accepted) const
     return accepted ? SlotState::ACCEPTED : SlotState::PROPOSED;
 }
 
-void Step::write_states(int64_t time_us, const char *event, const Json &fields)
+void StateOutput::write_states(int64_t time_us, const char *event, const Json &fields)
 {
     std::vector<std::pair<uint32_t, SlotState>> states;
     bool accepted =
@@ -63,8 +65,8 @@ void Step::write_states(int64_t time_us, const char *event, const Json &fields)
     bool joining = state_.adaptation && state_.adaptation->first_uid > 0 && !is_end(state_.adaptation->state);
     for (int i = 0; joining && i < state_.adaptation->change.joining; i++)
         states.emplace_back(state_.adaptation->first_uid + static_cast<uint32_t>(i), SlotState::RESERVED);
-    state_log_->update(states);
-    state_.effects.state_line(state_.effects.context, state_log_->line(time_us, describe_event(event, fields)).c_str());
+    log_->update(states);
+    state_.effects.state_line(state_.effects.context, log_->line(time_us, describe_event(event, fields)).c_str());
 }
 
 }  // namespace elastic

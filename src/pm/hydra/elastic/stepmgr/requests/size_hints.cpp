@@ -1,10 +1,10 @@
 /*
- * See step.h: sizes that a program prefers (MPIX_Session_add_scheduling_hints).  The sizes limit --adapt-range.  A size
- * that the job does not have becomes a size request (step_size_request.cpp), as do all hints if there is a resource
+ * See size_requests.h: sizes that a program prefers (MPIX_Session_add_scheduling_hints).  The sizes limit
+ * --adapt-range.  A size that the job does not have becomes a size request, as do all hints if there is a resource
  * manager, which gets the unknown keys, too.  Wrong hints are ignored, and are no error.  SR10, SC2.
  */
 
-#include "stepmgr/step/step.h"
+#include "stepmgr/requests/size_requests.h"
 
 #include <algorithm>
 #include <charconv>
@@ -71,44 +71,40 @@ class Hints {
 
 }  // namespace
 
-std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const AddHints &call)
+std::string SizeRequests::add_hints(uint32_t uid, const SetData &given)
 {
-    if (std::string error = cannot_be_dynamic(); !error.empty())
-        return error;
-    if (state_.mode != InitMode::SETS)
-        become_dynamic();
-    if (!state_.managed && !size_source_.range())
+    if (!state_.managed && !source_.range())
         return SetAnswer().number(0).data({}).bytes();
-    Hints hints(call.hints);
+    Hints hints(given);
     Range sizes = {std::max(1, hints.size("mpix_size_min", "mpi_num_procs_min")),
                    hints.size("mpix_size_max", "mpi_num_procs_max")};
     int preferred = hints.size("mpix_size_preferred", "mpi_num_procs_pref");
     sizes.max = sizes.max == 0 ? INT32_MAX : sizes.max;
     std::string reason = hints.text("mpix_reason");
-    if (sizes.min > sizes.max || (!state_.managed && !size_source_.limit(sizes))) {
+    if (sizes.min > sizes.max || (!state_.managed && !source_.limit(sizes))) {
         hints.unfollow({"mpix_size_min", "mpi_num_procs_min", "mpix_size_max", "mpi_num_procs_max"});
         sizes = {1, INT32_MAX};
     }
     if (!state_.managed)
-        sizes = *size_source_.range();
+        sizes = *source_.range();
     if (preferred != 0 && (preferred < sizes.min || preferred > sizes.max)) {
         hints.unfollow({"mpix_size_preferred", "mpi_num_procs_pref"});
         preferred = 0;
     }
-    Policy *policy = size_source_.policy();
+    Policy *policy = source_.policy();
     if (auto deviation = hints.number("manager_std_dev"); deviation && policy && policy->set_deviation(*deviation))
         hints.follow("manager_std_dev");
     if (auto change = hints.number("manager_change_prob"); change && policy && policy->set_probability(*change))
         hints.follow("manager_change_prob");
-    if (request_rate_.allows(state_.now_ms)) {
-        Json given = Json::object();
-        for (auto hint = call.hints.begin(); hint != call.hints.end() && given.size() < EVENT_KEYS_MAX; ++hint)
-            given[hint->first] = hint->second.substr(0, EVENT_VALUE_MAX);
-        state_.journal.add(state_.now_ms, "hints", {{"uid", process.uid}, {"hints", given}});
-        request_size_for_hints(sizes, preferred, reason);
+    if (rate_.allows(state_.now_ms)) {
+        Json noted = Json::object();
+        for (auto hint = given.begin(); hint != given.end() && noted.size() < EVENT_KEYS_MAX; ++hint)
+            noted[hint->first] = hint->second.substr(0, EVENT_VALUE_MAX);
+        state_.journal.add(state_.now_ms, "hints", {{"uid", uid}, {"hints", noted}});
+        request_for_hints(sizes, preferred, reason);
     }
     SetData notified = {{"mpix_accepted", hints.followed()}};
-    if (const auto &range = size_source_.range()) {
+    if (const auto &range = source_.range()) {
         notified["mpix_size_min"] = std::to_string(range->min);
         notified["mpix_size_max"] = std::to_string(range->max);
     }
@@ -116,18 +112,18 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
 }
 
 /* Somebody else's size request is not replaced, and the same one not made twice. */
-void Step::request_size_for_hints(const Range &sizes, int preferred, const std::string &reason)
+void SizeRequests::request_for_hints(const Range &sizes, int preferred, const std::string &reason)
 {
-    drop_ended();
+    hooks_.drop_ended();
     int present = state_.world.size();
     SizeRequest size_request;
     size_request.size = preferred != 0 ? preferred : std::clamp(present, sizes.min, sizes.max);
     size_request.size_min = sizes.min;
     size_request.size_max = sizes.max == INT32_MAX ? std::max(present, size_request.size) : sizes.max;
     size_request.reason = reason;
-    bool is_open = size_request_ && (!size_request_->holders.empty() || size_request_->is_same(size_request));
-    if (size_request.size != present && !is_open && !pset_request_ && !state_.ending)
-        replace_size_request(size_request);
+    bool is_open = open_ && (!open_->holders.empty() || open_->is_same(size_request));
+    if (size_request.size != present && !is_open && !hooks_.operation_waits() && !state_.ending)
+        replace(size_request);
 }
 
 }  // namespace elastic

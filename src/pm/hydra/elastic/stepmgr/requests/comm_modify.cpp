@@ -1,0 +1,67 @@
+/*
+ * See size_requests.h: MPIX_Comm_modify, an adaptation that all processes of the world wait for.  DM1-DM6.
+ *
+ * It is a size request of rank 0 for one size.  Every process agrees by its call, so that no probes are needed, and a
+ * rigid program can use it.  The addresses of a rigid program are not known before: each process sends its own with its
+ * first call.  Without a resource manager and without --adapt-range, each size is granted that mpiexec can start.
+ */
+
+#include <algorithm>
+
+#include "stepmgr/requests/size_requests.h"
+
+namespace elastic {
+
+void SizeRequests::on_modify(const Process &process, const SizeRequestReport &report)
+{
+    SizeRequest size_request;
+    size_request.kind = SizeRequestKind::MODIFY;
+    size_request.size = size_request.size_min = size_request.size_max = report.size;
+    size_request.reason = report.reason;
+    size_request.holders.push_back({process.uid, report.number, process.agent()});
+    size_request.rank = process.world_rank;
+    if (state_.mode == InitMode::SETS)
+        return send_end(size_request.holders, SizeRequestEnd::REFUSED, "the job changes through process sets",
+                        PMI_ADAPT_WISH_SETS);
+    if (state_.adaptation && !before_agreement(state_.adaptation->state))
+        return send_end(size_request.holders, SizeRequestEnd::REFUSED, "another adaptation is agreed on",
+                        PMI_ADAPT_WISH_AGAIN);
+    if (state_.adaptation)      /* it is not agreed on */
+        control_.raise(AdaptEvent::WITHDRAW, "modify");
+    replace(size_request);
+}
+
+bool SizeRequests::all_take_part() const
+{
+    return std::all_of(state_.world.members().begin(), state_.world.members().end(),
+                       [](const Process *process) { return process->takes_part; });
+}
+
+void SizeRequests::consider_modify()
+{
+    if (state_.adaptation || !all_take_part())
+        return;
+    if (!open_->notified)
+        log_open();             /* a manager may answer at once */
+    if (open_->size == state_.world.size())
+        return end(SizeRequestEnd::GRANTED, "");
+    if (state_.managed)
+        return;                 /* the manager decides */
+    if (std::string why = why_refused(open_->size); !why.empty())
+        return end(SizeRequestEnd::REFUSED, why);
+    grant(open_->size);
+}
+
+/* Of a resource manager: what the processes wait for, and nothing else. */
+std::optional<ProtocolError> SizeRequests::check_modify(const Json &id, int size) const
+{
+    if (state_.adaptation || !all_take_part())
+        return ProtocolError{id, ErrorCode::BUSY, "the program is about to change its size: try again in a moment"};
+    if (size != open_->size)
+        return ProtocolError{id, ErrorCode::BUSY,
+                             "the program waits in MPIX_Comm_modify for " + std::to_string(open_->size) +
+                                 " processes: give it these, or refuse wish " + std::to_string(open_->number)};
+    return std::nullopt;
+}
+
+}  // namespace elastic

@@ -1,0 +1,147 @@
+/*
+ * Requests for another size of the world, from all origins: the schedule or policy (size_source.h), the program
+ * (MPIX_Adapt_request, hints, operations on process sets), MPIX_Comm_modify, and clients (resize_requests.h).  Each one
+ * that is granted becomes an adaptation (AdaptationControl), and only here.
+ *
+ * Of size requests of the program one is open at a time, and one may follow it when the processes have agreed on the
+ * first.  Without a resource manager it becomes an adaptation as soon as no other one is under way.  With one, the
+ * resource manager gets the event "wish", and resizes the step or refuses.  Either way the commit of a size that the
+ * size request allows grants it.  Its end is an event, and is written to the boards of all processes that have made it.
+ *
+ *   size_requests.cpp   size requests of the program, and what becomes of them
+ *   comm_modify.cpp     MPIX_Comm_modify
+ *   size_hints.cpp      sizes that the program prefers
+ *   size_offers.cpp     sizes of the schedule or policy; sizes that the program can use
+ *
+ * Invariants: each size request has exactly one end; MPIX_Comm_modify replaces any other one, and none replaces it; a
+ * schedule or policy has its turn when no adaptation is under way, after the open size request.
+ */
+
+#ifndef ELASTIC_SIZE_REQUESTS_H_INCLUDED
+#define ELASTIC_SIZE_REQUESTS_H_INCLUDED
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stepmgr/common/program_sizes.h"
+#include "stepmgr/common/size_request.h"
+#include "stepmgr/proto/payload.h"
+#include "stepmgr/proto/protocol.h"
+#include "stepmgr/requests/size_source.h"
+#include "stepmgr/state/adaptation_control.h"
+#include "stepmgr/state/step_state.h"
+
+namespace elastic {
+
+class SizeRequests {
+  public:
+    struct Hooks {
+        /* "": there are slots for a world of this size; else why not.  Slots that tasks hold. */
+        std::function<std::string(int size)> why_no_capacity;
+        std::function<size_t()> slots_held;
+        /* Processes that have ended are removed from a world that changes through process sets. */
+        std::function<void()> drop_ended;
+        /* An operation on process sets waits for a change; the size request that it has made has ended. */
+        std::function<bool()> operation_waits;
+        std::function<void(SizeRequestEnd end, const std::string &reason)> operation_ended;
+    };
+
+    SizeRequests(StepState &state, SizeSource source, AdaptationControl &control, Hooks hooks)
+        : state_(state), source_(std::move(source)), control_(control), hooks_(std::move(hooks))
+    {
+    }
+
+    /* Reports of processes.  A process has left or ended. */
+    void on_size_request(const Process &process, const SizeRequestReport &report);
+    void on_withdrawn(const Process &process, uint32_t number);
+    void on_sizes(const SizesReport &report);
+    void process_left(const Process &process, const std::string &why);
+    /* The answer to hints of the process with this uid. */
+    std::string add_hints(uint32_t uid, const SetData &hints);
+
+    /* The launch has started; the job can adapt; an adaptation, of whatever origin, has ended; the job is over. */
+    void launched() { source_.launched(state_.now_ms); }
+    void adaptive() { source_.adaptive(state_.now_ms); }
+    void adaptation_ended(const Adaptation &adaptation);
+    void job_over(const std::string &rigid_because);
+
+    /* After every event: first the program's size request, then the schedule or policy. */
+    void consider();
+    void consider_source();
+    void check_time();
+    /* When the open size request is void. */
+    std::optional<int64_t> void_ms() const;
+    /* When a size of the schedule or policy is due. */
+    std::optional<int64_t> source_due_ms() const { return source_.due(); }
+
+    /* For the status, and for clients. */
+    Json describe() const { return open_ ? describe_open() : Json(); }
+    Json rule() const { return rule_ ? Json(rule_->text()) : Json(); }
+    std::string answer_refuse(const Json &id, const RefuseRequest &refuse);
+    /* Processes wait in MPIX_Comm_modify; why a client cannot have this size then. */
+    bool is_modify() const { return open_ && open_->kind == SizeRequestKind::MODIFY; }
+    std::optional<ProtocolError> check_modify(const Json &id, int size) const;
+    /* "": --adapt-range allows a request for this size, and it has capacity.  Else why not, and what to do. */
+    std::string why_refused(int new_size) const;
+    /* "": the program can use this size. */
+    std::string why_not_usable(int size) const { return !rule_ || rule_->allows(size) ? "" : rule_->refusal(size); }
+    /* An adaptation is to be made for a client; while processes wait in MPIX_Comm_modify it is theirs. */
+    Adaptation &accept_for_client(const ChangeRequest &requested, const Change &change);
+
+    /* For operations on process sets.  The change that leads to this size, if the program can use it. */
+    Result<Change> resolve(const ChangeRequest &request) const;
+    const std::optional<Range> &range() const { return source_.range(); }
+    /* Whether the program has not made too many requests in a short time. */
+    bool rate_allows() { return rate_.allows(state_.now_ms); }
+    /* Replaces the open one.  Returns its number. */
+    uint64_t request_for_operation(SizeRequest size_request);
+    /* The open one, if it has this number. */
+    const SizeRequest *find(uint64_t number) const { return open_ && open_->number == number ? &*open_ : nullptr; }
+    /* The operation waits no more, but the size request may be granted; or nobody wants it any more. */
+    void release(uint64_t number);
+    void withdraw(const std::string &why);
+
+  private:
+    void send_end(const std::vector<SizeRequestHolder> &holders, SizeRequestEnd end, const std::string &reason,
+                  pmi_adapt_wish_cause cause = PMI_ADAPT_WISH_NO_CAUSE);
+    Json describe_open() const;
+    void log_open();
+    void end(SizeRequestEnd end, const std::string &reason);
+    bool is_about_to_be_granted() const;
+    bool join(std::optional<SizeRequest> &open, const SizeRequest &size_request);
+    void replace(const SizeRequest &size_request);
+    void drop_holder(SizeRequest &size_request, uint32_t uid, const std::string &reason);
+    void take_next();
+    bool has_adaptation() const;
+    void consider_open();
+    void open_after(const Adaptation &adaptation);
+    void consider_in_range();
+    void grant(int size);
+
+    void on_modify(const Process &process, const SizeRequestReport &report);
+    void consider_modify();
+    bool all_take_part() const;
+
+    void request_for_hints(const Range &sizes, int preferred, const std::string &reason);
+
+    void offer(const Offer &offer);
+    void report_policy_stops();
+    void report_never_offered();
+
+    StepState &state_;
+    SizeSource source_;
+    AdaptationControl &control_;
+    Hooks hooks_;
+    std::optional<ProgramSizes> rule_;  /* of the program; none: it can use any size */
+    std::optional<SizeRequest> open_;
+    std::optional<SizeRequest> next_;   /* when the open one is granted, which it is about to be */
+    RequestRate rate_;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_SIZE_REQUESTS_H_INCLUDED */

@@ -1,0 +1,32 @@
+/*
+ * The adaptation under way, as components act on it: they start it, and send it events.  Which component carries it
+ * out is not their business; Step gives them the object.
+ */
+
+#ifndef ELASTIC_ADAPTATION_CONTROL_H_INCLUDED
+#define ELASTIC_ADAPTATION_CONTROL_H_INCLUDED
+
+#include <string>
+
+#include "stepmgr/state/adaptation.h"
+
+namespace elastic {
+
+class AdaptationControl {
+  public:
+    /* No adaptation is under way: there is one from now on.  `origin` is for messages, and the reason for the
+     * application unless the caller changes it before begin(). */
+    virtual Adaptation &accept(Source source, const std::string &origin, const ChangeRequest &requested,
+                               const Change &change) = 0;
+    /* Its first step.  It may have ended when this returns. */
+    virtual void begin() = 0;
+    /* An event of the adaptation under way; `why` is the reason of its end.  It may have ended when this returns. */
+    virtual void raise(AdaptEvent event, const std::string &why = "") = 0;
+
+  protected:
+    ~AdaptationControl() = default;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_ADAPTATION_CONTROL_H_INCLUDED */
