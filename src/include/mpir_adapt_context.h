@@ -33,4 +33,8 @@ static inline MPIR_Context_id_t MPIR_Context_inherit_generation(MPIR_Context_id_
     return id ? id | (parent & MPIR_ADAPT_GENERATION_MASK) : 0;
 }
 
+/* `rested` (0: none) can be used again.  The result is the next id that has rested long enough, which nobody uses
+ * before it is given back so; 0: none has.  mpir_context_rest.h */
+MPIR_Context_id_t MPIR_Contextid_end_rest(MPIR_Context_id_t rested);
+
 #endif /* MPIR_ADAPT_CONTEXT_H_INCLUDED */

@@ -1,6 +1,6 @@
 /*
  * Small promises of MPI objects, one case each: --case handlers, aborts, cartesian, info, partitioned,
- * freed_comm, accumulate, pcontrol, attributes, replaced, callback_errors, exchange, cancelled,
+ * freed_comm, freed_early, accumulate, pcontrol, attributes, replaced, callback_errors, exchange, cancelled,
  * rma_requests.
  */
 
@@ -248,6 +248,29 @@ static void freed_comm(void)
         ET_MPI(MPI_Barrier(comm));
         ET_MPI(MPI_Comm_free(&comm));
     }
+}
+
+/* A message that is sent when the receiver has freed the communicator already: it arrives before the next one is made,
+ * and before later ones that have the same context id. */
+static void freed_early(void)
+{
+    int data, flag;
+    MPI_Comm comm;
+    MPI_Status status;
+
+    for (int round = 0; round < 50; round++) {
+        ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        ET_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, &status));
+        ET_CHECK(!flag, "round %d: a message with tag %d of an earlier communicator", round, status.MPI_TAG);
+        if (et.rank == 0) {
+            ET_MPI(MPI_Recv(&data, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            ET_MPI(MPI_Send(&data, 1, MPI_INT, 1, round, comm));
+        }
+        ET_MPI(MPI_Comm_free(&comm));
+        if (et.rank == 1)
+            ET_MPI(MPI_Send(&round, 1, MPI_INT, 0, 0, MPI_COMM_WORLD));
+    }
+    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
 }
 
 /* ---- accumulate ---------------------------------------------------------------- */
@@ -598,6 +621,7 @@ static const struct {
     {"info", info},
     {"partitioned", partitioned},
     {"freed_comm", freed_comm},
+    {"freed_early", freed_early},
     {"accumulate", accumulate},
     {"attributes", attributes},
     {"replaced", replaced},

@@ -345,10 +345,25 @@ static bool is_on_this_node(MPIR_Comm * comm)
     return true;
 }
 
+/* What has arrived since with the ids of communicators that were freed a while ago (mpir_context_rest.h). */
+static void discard_rested(void)
+{
+    MPIR_Context_id_t id = MPIR_Contextid_end_rest(0);
+
+    for (; id; id = MPIR_Contextid_end_rest(id)) {
+        const struct discard which = {.id = id,.mask = COMM_BITS };
+        MPID_Progress_poke();
+        discard_queued(&which);
+        if (MPIR_Process.num_nodes > 1 || MPIDI_global.avt_mgr.n_avts > 1)
+            (void) discard_in_libfabric(&which);
+    }
+}
+
 void MPID_Comm_discard_unreceived(MPIR_Comm * comm)
 {
     const struct discard which = {.id = comm->recvcontext_id,.mask = COMM_BITS };
 
+    discard_rested();
     /* Operations that are pending hold references, and may still receive.  Alone, a process sends to itself with
      * requests that hold references, too. */
     if (MPIR_Object_get_ref(comm) != 1 || (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size == 1))
