@@ -101,6 +101,80 @@ static const char *search_path(void)
     return getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin";
 }
 
+/* ---- what has come ------------------------------------------------------------------------------------------------
+ *
+ * The library sends lines of at most 1,024 bytes, and the proxy takes at most 64 KiB of a command: what does not fit is
+ * missing here. */
+
+#define ARGS_MAX (HYD_NUM_TMP_STRINGS - 3)      /* beside the program, and what the proxy adds */
+#define NUMBER_BYTES 32
+
+static int number(const struct command *command, const char *key)
+{
+    const char *text = value(command, key);
+
+    return text ? atoi(text) : -1;
+}
+
+static int refuse(const struct command *command, const char *why)
+{
+    const char *name = value(command, "execname");
+
+    HYDU_dump(stderr, "MPI_Comm_spawn: %.200s: %s\n", name ? name : "a program", why);
+    return 0;
+}
+
+/* KEY1, KEY2, ... or KEY0, ... are there. */
+static int has_all(const struct command *command, const char *key, int first, int n)
+{
+    char name[NUMBER_BYTES];
+
+    for (int i = first; i < first + n; i++) {
+        MPL_snprintf(name, sizeof(name), "%s%d", key, i);
+        if (!value(command, name))
+            return 0;
+    }
+    return 1;
+}
+
+/* A line that is no KEY=VALUE is the rest of a text with a newline. */
+static int has_rest(const struct command *command)
+{
+    static const char *const keys[] = { "nprocs", "execname", "totspawns", "spawnssofar", "arg", "preput_", "info_",
+        "endcmd"
+    };
+    size_t known;
+
+    for (int i = 0; i < command->n; i++) {
+        const char *key = command->tokens[i].key;
+        for (known = 0; known < sizeof(keys) / sizeof(*keys); known++)
+            if (!strncmp(key, keys[known], strlen(keys[known])))
+                break;
+        if (known == sizeof(keys) / sizeof(*keys) || (!command->tokens[i].val && strcmp(key, "endcmd")))
+            return 1;
+    }
+    return 0;
+}
+
+static int is_well_formed(const struct command *command)
+{
+    int n_args = number(command, "argcnt"), n_info = number(command, "info_num");
+
+    if (has_rest(command))
+        return refuse(command, "its name, an argument or an info value has a newline, or is longer than 1000 bytes");
+    if (n_args > ARGS_MAX)
+        return refuse(command, "more arguments than Hydra can pass on: write them to a file, or start a script");
+    if (!value(command, "execname") || n_args < 0 || n_info < 0 || !has_all(command, "arg", 1, n_args) ||
+        !has_all(command, "info_key_", 0, n_info) || !has_all(command, "info_val_", 0, n_info))
+        return refuse(command, "an argument or an info value is longer than 1000 bytes, or all have more than "
+                      "60000: write them to a file");
+    if (number(command, "nprocs") < 0)
+        return refuse(command, "the number of processes is negative");
+    return 1;
+}
+
+/* ---- what can be started --------------------------------------------------------------------------------------- */
+
 static int can_start(const struct command *command)
 {
     const char *name = value(command, "execname"), *folder = info(command, "wdir"), *under = info(command, "path");
@@ -108,6 +182,8 @@ static int can_start(const struct command *command)
     struct stat status;
     int found;
 
+    if (!is_well_formed(command))
+        return 0;
     if (!name || !is_here(command) || !getcwd(here, sizeof(here)))
         return 1;
     if (folder && folder[0] != '/' && MPL_snprintf(full, sizeof(full), "%s/%s", here, folder) < (int) sizeof(full))
@@ -132,10 +208,15 @@ static int can_start(const struct command *command)
 
 int HYD_spawn_can_start(struct HYD_pmcd_token *tokens, const struct HYD_pmcd_token_segment *commands, int n)
 {
+    int processes = 0;
+
     for (int i = 0; i < n; i++) {
         struct command command = { tokens + commands[i].start_idx, commands[i].token_count };
         if (!can_start(&command))
             return 0;
+        processes += number(&command, "nprocs") > 0;
     }
-    return 1;
+    if (processes == 0)
+        HYDU_dump(stderr, "MPI_Comm_spawn: the number of processes is 0\n");
+    return processes > 0;
 }

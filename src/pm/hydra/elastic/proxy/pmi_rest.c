@@ -1,5 +1,8 @@
 /* See pmi_rest.h. */
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE             /* memmem, memrchr */
+#endif
 #include "state.h"
 #include "pmi_rest.h"
 
@@ -32,5 +35,31 @@ int HYD_pmi_rest_keep(int process_id, char *buffer, char **rest, int *length)
     memcpy(halves[process_id].bytes, buffer, (size_t) *length);
     halves[process_id].length = *length;
     *length = 0;
+    return 1;
+}
+
+/* Bytes of the first lines of a spawn; 0: it is none. */
+static int head_of_spawn(const char *buffer, int length)
+{
+    const char begin[] = "mcmd=spawn\n", last[] = "\nspawnssofar=";
+    const char *at = memmem(buffer, (size_t) length, last, strlen(last));
+    const char *end = at ? memchr(at + 1, '\n', (size_t) (buffer + length - at - 1)) : NULL;
+
+    return end && !strncmp(buffer, begin, strlen(begin)) ? (int) (end - buffer) + 1 : 0;
+}
+
+int HYD_pmi_rest_fits(char *buffer, int *length)
+{
+    if (*length < HYD_TMPBUF_SIZE)
+        return 1;
+    int head = head_of_spawn(buffer, *length);
+    const char *line = memrchr(buffer, '\n', (size_t) *length);
+    if (head == 0 || !line)
+        return 0;
+    int rest = *length - (int) (line + 1 - buffer);
+    if (head + rest >= HYD_TMPBUF_SIZE)
+        rest = 0;
+    memmove(buffer + head, buffer + *length - rest, (size_t) rest);
+    *length = head + rest;
     return 1;
 }

@@ -16,5 +16,8 @@ void HYD_pmi_rest_take(int process_id, char *buffer, int *length);
 /* What is left in the buffer, `*length` bytes from `*rest` on, is no command yet.  Whether it has been taken out of it,
  * to wait here; 0: it lies at its front, read on. */
 int HYD_pmi_rest_keep(int process_id, char *buffer, char **rest, int *length);
+/* Whether there is space for more of a command of which the front of the buffer has a part.  Of a spawn that is too
+ * long only the first lines are kept, and mpiexec refuses it because the others are missing (mpiexec/spawn.c). */
+int HYD_pmi_rest_fits(char *buffer, int *length);
 
 #endif /* PROXY_PMI_REST_H_INCLUDED */
