@@ -27,6 +27,7 @@ module adapt_data_base
     integer(c_int) :: old_world, intercomm, new_world, all
   end type adapt_window_numbers
 
+  ! An open window: roles, sizes, ranks, and communicators as integers.
   type :: adapt_window
     integer :: status                   ! MPI_ADAPT_STATUS_STAYING, _LEAVING or _JOINING
     integer :: staying, leaving, joining        ! how many processes
@@ -38,7 +39,7 @@ module adapt_data_base
     type(c_ptr) :: handle = c_null_ptr  ! private
   end type adapt_window
 
-  ! Who owns what of one allocatable array.
+  ! The owners of the slices of one allocatable array.
   type :: adapt_array
     type(c_ptr) :: handle = c_null_ptr  ! private
   end type adapt_array
@@ -378,15 +379,19 @@ module adapt_data
   interface adapt_block
     module procedure block_4, block_8
   end interface
+  ! Blocks in the order that moves least.
   interface adapt_block_free
     module procedure block_free_4, block_free_8
   end interface
+  ! Blocks of `block` slices that are dealt out cyclically.
   interface adapt_block_cyclic
     module procedure block_cyclic_4, block_cyclic_8
   end interface
+  ! Blocks of a matrix on a square of processes.
   interface adapt_grid
     module procedure grid_4, grid_8
   end interface
+  ! All processes have all n slices.
   interface adapt_same
     module procedure same_4, same_8
   end interface
@@ -411,12 +416,12 @@ module adapt_data
   end interface
 
   abstract interface
-    ! What is moved in a window.
+    ! Moves the data of a program in a window.
     subroutine adapt_moves(window)
       import adapt_window
       type(adapt_window), intent(inout) :: window
     end subroutine
-    ! What follows from rank and size, in the new world.
+    ! Derives all that follows from rank and size, in the new world.
     subroutine adapt_after(new_rank, new_size)
       integer, intent(in) :: new_rank, new_size
     end subroutine
@@ -555,6 +560,7 @@ contains
     if (present(state)) layout%state = state
   end function adapt_irregular
 
+  ! The intervals of slices that the function `pieces` returns for each rank.
   type(adapt_layout) function adapt_user(pieces, state) result(layout)
     procedure(adapt_pieces) :: pieces
     type(c_ptr), optional, intent(in) :: state
@@ -612,6 +618,7 @@ contains
     if (present(ierror)) ierror = merge(0, 1, c_associated(array%handle))
   end subroutine adapt_create
 
+  ! Frees what adapt_create has made; the allocatable array remains.
   subroutine adapt_free(array, ierror)
     type(adapt_array), intent(inout) :: array
     integer, optional, intent(out) :: ierror
@@ -647,6 +654,7 @@ contains
     adapt_place = place
   end function adapt_place
 
+  ! The rank of a position.
   integer function adapt_rank(array, place)
     type(adapt_array), intent(in) :: array
     integer, intent(in) :: place
@@ -708,7 +716,7 @@ contains
     if (present(ierror)) ierror = code
   end subroutine adapt_share
 
-  ! What leaving processes have is added to what new rank 0 has: sums over all ranks stay what they are.
+  ! The values of leaving processes are added to those of new rank 0: sums over all ranks are preserved.
   subroutine adapt_sums(window, values, ierror)
     type(adapt_window), intent(in) :: window
     real(c_double), contiguous, intent(inout) :: values(:)
@@ -719,13 +727,13 @@ contains
     if (present(ierror)) ierror = code
   end subroutine adapt_sums
 
-  ! If the process that has a file open on `unit`, for writing one record after the other, leaves, the one
-  ! with new rank `heir` goes on behind what is written.  Each process has a unit of its own: one that is not
-  ! connected, or any negative number, where the file is not.  Afterwards the heir's unit is connected (to a
+  ! If the process that has a file open on `unit`, for writing one record after the other, leaves, new rank
+  ! `successor` continues after the written data.  Each process has a unit of its own: one that is not
+  ! connected, or any negative number, where the file is not.  Afterwards the unit of the successor is connected (to a
   ! number of open(newunit=) if it was negative), and the leaving process' is -1.  No effect if nobody has it.
-  subroutine adapt_file(window, heir, unit, ierror)
+  subroutine adapt_file(window, successor, unit, ierror)
     type(adapt_window), intent(in) :: window
-    integer, intent(in) :: heir
+    integer, intent(in) :: successor
     integer, intent(inout) :: unit
     integer, optional, intent(out) :: ierror
     integer, parameter :: word_length = 11, path_length = 4096
@@ -740,7 +748,7 @@ contains
     is_open = status == 0 .and. is_open
     if (is_open) inquire (unit=unit, form=text(:word_length), access=text(word_length + 1:2 * word_length), &
                           name=text(2 * word_length + 1:))
-    code = adapt_fortran_file_owner(window%handle, merge(1, 0, is_open), heir, owner, rank)
+    code = adapt_fortran_file_owner(window%handle, merge(1, 0, is_open), successor, owner, rank)
     if (present(ierror)) ierror = code
     if (code /= 0 .or. owner < 0) return
     status = 0
@@ -749,14 +757,14 @@ contains
       unit = -1
     end if
     code = adapt_fortran_file_tell(window%handle, owner, text, len(text))
-    if (code == 0 .and. window%new_rank == heir) &
-      call open_as_heir(unit, trim(text(2 * word_length + 1:)), trim(text(:word_length)), &
+    if (code == 0 .and. window%new_rank == successor) &
+      call open_as_successor(unit, trim(text(2 * word_length + 1:)), trim(text(:word_length)), &
                         trim(text(word_length + 1:2 * word_length)), status)
     if (code == 0) code = adapt_fortran_file_end(window%handle, status)
     if (present(ierror)) ierror = code
   end subroutine adapt_file
 
-  subroutine open_as_heir(unit, path, form, access, status)
+  subroutine open_as_successor(unit, path, form, access, status)
     integer, intent(inout) :: unit
     character(len=*), intent(in) :: path, form, access
     integer, intent(out) :: status
@@ -768,7 +776,7 @@ contains
       open (newunit=unit, file=path, form=form, access=access, status='old', position='append', &
             action='write', iostat=status)
     end if
-  end subroutine open_as_heir
+  end subroutine open_as_successor
 
   ! ---- the window ------------------------------------------------------------------------------
 
@@ -867,7 +875,7 @@ contains
     if (adapt_world) call adapt_in_window(status, moves, after, ierror)
   end function adapt_world
 
-  ! What the last call that failed in this process has to say.
+  ! The text of the last call that failed in this process.
   subroutine adapt_message(text)
     character(len=*), intent(out) :: text
     character(kind=c_char), pointer :: letters(:)

@@ -308,7 +308,7 @@ class window {
     }
 };
 
-/* Asks whether an adaptation is to take place; then *status tells what becomes of this process. */
+/* Asks whether an adaptation is to take place; then *status is the role of this process. */
 inline bool probe(status *found)
 {
     int pending = 0, local = 0;
@@ -374,7 +374,7 @@ struct interval {
     std::int64_t count() const { return end - first; }
 };
 
-/* Who owns which elements.  Places are ranks, but for block_free and grid (data::place). */
+/* The owners of elements.  Places are ranks, but for block_free and grid (data::place). */
 class layout {
   public:
     /* The lengths of the new parts from those of the old ones. */
@@ -476,7 +476,7 @@ inline layout user(layout::pieces function) { return layout(std::move(function))
 
 /* ---- data ------------------------------------------------------------------------------------- */
 
-/* What an element is and what lies around a part. */
+/* The width of an element, and the ghosts around a part. */
 struct shape {
     int width = 1;      /* an element of the layout is so many of the vector's (a row of a matrix) */
     int ghost = 0;      /* elements before and behind the part; new ones are value-initialised */
@@ -945,7 +945,7 @@ template <class... T> struct item_columns {
 }  // namespace detail
 
 /* Item i of this process, with an entry in each of the vectors, goes to the new rank destination[i].
- * What stays comes first, then what has come, in an order that is the same each time: adapt_items.h.
+ * Staying items come first, then received ones, in an order that is the same each time: adapt_items.h.
  * Collective; if it throws because of its arguments nothing has moved. */
 template <class... T>
 void move_items(const epop_window_t &window, const std::vector<int> &destination,

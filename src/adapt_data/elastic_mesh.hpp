@@ -71,7 +71,7 @@ void move_rows(const epop_window_t &window, const std::vector<int> &destination,
         first.push_back(Index(std::int64_t(first.back()) + many));
 }
 
-/* Of one world: destroyed, or given back by restore(), before the window. */
+/* Of one world: destroyed, or restored, before the window. */
 class ghosts {
 public:
     /* Replaces global numbers in `column` by local ones. */

@@ -231,6 +231,10 @@ class Checks:
             expect(name in done.stdout, f"man {path} shows nothing: {done.stderr}")
             expect(name == "MPI_Send" or not done.stderr, f"man {path}: {done.stderr}")
         self.call(sys.executable, str(ROOT / "maint" / "make-man"), "--check")
+        symbols = self.call("nm", "--defined-only", "--extern-only", str(self.prefix / "lib" / "libadapt_data.a"))
+        names = {*re.findall(r" [TD] (MPIX_\w+)$", symbols, re.M), "MPIX_Field", "adapt_move", "elastic", "elastic_mpi"}
+        without = [name for name in names if not (folder / "man3" / f"{name}.3").is_file()]
+        expect(len(names) > 60 and not without, f"of {len(names)} names these have no manual page: {without}")
 
     def check_modulefile(self) -> None:
         """the environment-module file sets paths that exist"""

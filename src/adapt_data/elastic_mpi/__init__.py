@@ -183,7 +183,7 @@ def size() -> int:
 
 
 def sizes(rule: str) -> None:
-    """Which numbers of processes the program can use, as "square" or "1,2-64&multiple:2"; after init()."""
+    """Sets the numbers of processes that the program can use, as "square" or "1,2-64&multiple:2"; after init()."""
     _check(_library.adapt_python_sizes(rule.encode()))
 
 
@@ -251,30 +251,30 @@ class Window:
         return pickle.loads(buffer.raw)
 
     def share(self, value: Any) -> Any:
-        """What rank 0 of the old world has there; collective over all processes.  It can be pickled."""
+        """The value of rank 0 of the old world, which can be pickled; collective over all processes."""
         return self._tell(value, 0)
 
     def sums(self, values: Sequence[float]) -> list[float]:
-        """What leaving processes have is added to what new rank 0 has: the sums over all ranks stay what they are."""
+        """Adds the values of leaving processes to those of new rank 0: the sums over all ranks are preserved."""
         numbers = (ctypes.c_double * len(values))(*values)
         with _Call("Window.sums"):
             _check(_library.MPIX_Adapt_sums(self._handle, len(values), numbers))
         return list(numbers)
 
-    def file(self, file: Any, heir: int = 0) -> Any:
-        """If the process that has an output file open leaves, that of new rank `heir` goes on with it, behind what is written.
+    def file(self, file: Any, successor: int = 0) -> Any:
+        """If the process that has an output file open leaves, that of new rank `successor` continues it.
 
-        Whoever has it gives it, as open() has made it, all others None; what comes back is theirs from then on.  If it
+        Its process gives it, as open() has made it, all others None; what comes back is theirs from then on.  If it
         cannot be closed or opened, Error on all processes, of class MPI_ERR_IO, and nobody has it.
         """
         owner = ctypes.c_int()
-        _check(_library.adapt_python_file_owner(self._handle, file is not None, heir, ctypes.byref(owner)))
+        _check(_library.adapt_python_file_owner(self._handle, file is not None, successor, ctypes.byref(owner)))
         if owner.value < 0:
             return file
         handed, failure = (None, None) if file is None else _close_for_heir(file)
         handed = self._tell(handed, owner.value)
         heirs = None
-        if handed is not None and self.new_rank == heir:
+        if handed is not None and self.new_rank == successor:
             heirs, failure = _open_as_heir(handed)
         code = _library.adapt_python_file_end(self._handle, failure is not None)
         if code and failure is not None:
@@ -378,7 +378,7 @@ class _Layout(ctypes.Structure):
 
 
 class Layout:
-    """Who owns which elements."""
+    """The owners of elements."""
 
     def __init__(self, function: str, *numbers: int, callback: Any = None, irregular: bool = False) -> None:
         made = getattr(_library, function)
@@ -663,7 +663,7 @@ def move_box(
     window: Window, name: str, array: Any, boxes: Callable[[int, int], Box],
     ghost: Sequence[int] | None = None, nodes: Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
-    """The new part of a field of which each rank has one box: boxes(rank, size) tells its bounds.
+    """The new part of a field of which each rank has one box: boxes(rank, size) returns its bounds.
 
     An array has as many dimensions as the boxes have axes, on a joining process with any shape; `ghost` layers are stored
     around, and where `nodes` is 1 there are values on the sides of cells, too.  New ghost layers are 0.
@@ -731,7 +731,7 @@ def _item_bytes(array: Any) -> int:
 def move_items(window: Window, destination: Sequence[int], *arrays: Any) -> tuple[Any, ...]:
     """Item i, array[i] of each array, goes to the rank destination[i] of the new world; the new arrays.
 
-    What stays comes first, then what has come, in the same order in all of them.  The old arrays are used up.
+    Staying items come first, then received ones, in the same order in all of them.  The old arrays are used up.
     """
     columns, count = len(arrays), ctypes.c_int64(len(destination))
     ranks = (ctypes.c_int * max(count.value, 1))(*destination)

@@ -95,7 +95,7 @@ class Ghosts:
     """The rows of other processes that the entries of this one name.
 
     Replaces the global numbers in `entry` by local ones: those of ghosts follow those of the rows.  Of one world: freed, or
-    given back by restore(), before the window.  Collective.
+    restored, before the window.  Collective.
     """
 
     def __init__(self, numbers: Any, entry: Any, comm: int | None = None) -> None:
