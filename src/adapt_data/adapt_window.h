@@ -47,8 +47,9 @@ int MPIX_Adapt_window_probe(int *status);
  * MPIX_Adapt_window_all.  status: that of the probe that said so, or of MPI_Init_adapt where it is
  * MPI_ADAPT_STATUS_JOINING. */
 int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all);
-/* MPI_Comm_adapt_commit; leaving processes end here.  If it fails the window is open as before, and
- * it can be called again; else window is cleared and *all (all may be NULL) freed. */
+/* MPI_Comm_adapt_commit; leaving processes end here.  Collective over all processes of the window: if one of them
+ * is in another call of this library, all get MPI_ERR_ARG, and the message names both calls.  If it fails the window
+ * is open as before, and it can be called again; else window is cleared and *all (all may be NULL) freed. */
 int MPIX_Adapt_window_close(epop_window_t *window, MPI_Comm *all);
 
 /* The text of the last error of a function of this library in this process; valid until the next error. */

@@ -6,35 +6,76 @@
 #include "device_memory.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Of cuda.h, whose numbers are its binary interface. */
-enum { MEMORY_TYPE = 2, IS_MANAGED = 8, ON_DEVICE = 2 };
+/* The numbers are those of the binary interfaces: attributes are the same in CUDA's driver and in HIP's runtime, memory
+ * of the device is 2, and 1 before version 6 of HIP. */
+enum { MEMORY_TYPE = 2, IS_MANAGED = 8, ON_DEVICE = 2, ON_DEVICE_OLD = 1, HIP_6 = 60000000 };
 
-typedef int query_function(void *value, int attribute, unsigned long long address);
+typedef int cuda_query(void *value, int attribute, unsigned long long address);
+typedef int hip_query(void *value, int attribute, void *address);
+typedef int hip_version(int *version);
 
-static query_function *find_query(void *driver)
+/* A library that the program has loaded; this one loads none. */
+static void *find_loaded(const char *const names[])
 {
-    query_function *query = NULL;
+    void *library = NULL;
+
+    for (int k = 0; !library && names[k]; k++)
+        library = dlopen(names[k], RTLD_LAZY | RTLD_NOLOAD);
+    return library;
+}
+
+static bool is_of_cuda(void *driver, const void *address)
+{
+    const unsigned long long number = (unsigned long long) (uintptr_t) address;
     void *symbol = dlsym(driver, "cuPointerGetAttribute");
+    unsigned type = 0, is_managed = 0;
+    cuda_query *query = NULL;
 
     memcpy(&query, &symbol, sizeof(query));
-    return query;
+    return query && query(&type, MEMORY_TYPE, number) == 0 && type == ON_DEVICE &&
+        (query(&is_managed, IS_MANAGED, number) != 0 || !is_managed);
+}
+
+static bool is_of_hip(void *runtime, const void *address)
+{
+    void *symbol = dlsym(runtime, "hipPointerGetAttribute"), *of_version = dlsym(runtime, "hipRuntimeGetVersion");
+    unsigned type = 0, is_managed = 0;
+    hip_version *get_version = NULL;
+    hip_query *query = NULL;
+    int version = HIP_6;
+
+    memcpy(&query, &symbol, sizeof(query));
+    memcpy(&get_version, &of_version, sizeof(get_version));
+    if (!query || (get_version && get_version(&version) != 0))
+        return false;
+    return query(&type, MEMORY_TYPE, (void *) (uintptr_t) address) == 0 &&
+        type == (version >= HIP_6 ? ON_DEVICE : ON_DEVICE_OLD) &&
+        (query(&is_managed, IS_MANAGED, (void *) (uintptr_t) address) != 0 || !is_managed);
 }
 
 const char *adapt_device_memory(const void *address)
 {
-    unsigned type = 0, is_managed = 0;
-    void *driver = address ? dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    static const char *const cuda[] = { "libcuda.so.1", NULL };
+    static const char *const hip[] = { "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so",
+        NULL
+    };
+    bool is_device = false;
+    void *library;
 
-    if (!driver)
+    if (!address)
         return NULL;
-    query_function *query = find_query(driver);
-    const unsigned long long number = (unsigned long long) (uintptr_t) address;
-    const int is_device = query && query(&type, MEMORY_TYPE, number) == 0 && type == ON_DEVICE &&
-        (query(&is_managed, IS_MANAGED, number) != 0 || !is_managed);
-    dlclose(driver);
+    if ((library = find_loaded(cuda))) {
+        is_device = is_of_cuda(library, address);
+        dlclose(library);
+    }
+    if (!is_device && (library = find_loaded(hip))) {
+        is_device = is_of_hip(library, address);
+        dlclose(library);
+    }
     return is_device ? "it is in the memory of a GPU, which this library does not move: copy it to the host first, or"
         " use managed memory" : NULL;
 }

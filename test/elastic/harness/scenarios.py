@@ -1066,11 +1066,13 @@ def data_page(run: TestRun) -> None:
 
 
 @scenario
-def data_gpu(run: TestRun) -> None:
-    """Memory of a GPU is refused, with a stand-in for the driver of CUDA."""
+def data_gpu(run: TestRun, hip: str = "") -> None:
+    """Memory of a GPU is refused, with a stand-in for the driver of CUDA, or for this version of HIP."""
     source = PROGRAMS.parent / "standin" / "libcuda.c"
-    words = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wl,-soname,libcuda.so.1", str(source)]
-    made = run.start([str(run.setting.prefix / "bin" / "mpicc"), *words, "-o", str(run.work / "libcuda.so.1")])
+    library = f"libamdhip64.so.{hip}" if hip else "libcuda.so.1"
+    words = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-Wl,-soname,{library}", str(source)]
+    words += [f"-DSTANDIN_HIP={hip}"] if hip else []
+    made = run.start([str(run.setting.prefix / "bin" / "mpicc"), *words, "-o", str(run.work / library)])
     run.check(made.wait() == 0, f"the stand-in does not compile: {made.err}")
     job = run.mpiexec()
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")

@@ -2,6 +2,7 @@
  * An array, a field and items that lie in the memory of a GPU are refused on all processes, with the reason; nothing
  * has moved.  There is no GPU here: libcuda.so.1 in the working directory is a stand-in whose device is a part of this
  * process' memory (standin/libcuda.c), loaded as programs load the driver.  Managed memory moves.
+ * --hip VERSION: libamdhip64.so in its place.
  */
 
 #ifndef _GNU_SOURCE
@@ -18,9 +19,13 @@ static MPIX_Adapt_data data;
 static double *field, *box_field;
 static char *(*standin) (size_t bytes, int managed);    /* memory of the device */
 
-static void load_driver(void)
+static void load_driver(int hip)
 {
-    void *driver = dlopen("./libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    char name[40] = "./libcuda.so.1";
+
+    if (hip)
+        snprintf(name, sizeof(name), "./libamdhip64.so.%d", hip);
+    void *driver = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 
     ET_CHECK(driver != NULL, "%s", dlerror());
     void *symbol = dlsym(driver, "standin_memory");
@@ -108,7 +113,7 @@ int main(int argc, char **argv)
     const MPIX_Adapt_memory memory = { grow, release, NULL };
 
     et_init(&argc, &argv);
-    load_driver();
+    load_driver((int) et_number(argc, argv, "hip", 0));
     ET_MPI(MPIX_Adapt_data_create(&data));
     ET_MPI(MPIX_Adapt_data_add(data, "field", (void **) &field, MPI_DOUBLE, &layout, &memory, NULL));
     if (et.status != MPI_ADAPT_STATUS_JOINING) {

@@ -1,6 +1,6 @@
 /*
- * A stand-in for the driver of CUDA: the one call by which a library learns where an address lies, and memory of a
- * device that is memory of the process.
+ * A stand-in for the driver of CUDA, or for the runtime of HIP (STANDIN_HIP is its version): the one call by which a
+ * library learns where an address lies, and memory of a device that is memory of the process.
  */
 
 #include <stdlib.h>
@@ -25,17 +25,33 @@ char *standin_memory(size_t bytes, int is_managed)
     return memory;
 }
 
-int cuPointerGetAttribute(void *value, int attribute, unsigned long long address)
+static int query(void *value, int attribute, const char *at, unsigned on_device)
 {
-    const char *at = (const char *) (size_t) address;
-
     for (int k = 0; k < count; k++) {
         if (at < known[k].begin || at >= known[k].end)
             continue;
         if (attribute != MEMORY_TYPE && attribute != IS_MANAGED)
             return INVALID;
-        *(unsigned *) value = attribute == MEMORY_TYPE ? ON_DEVICE : (unsigned) known[k].is_managed;
+        *(unsigned *) value = attribute == MEMORY_TYPE ? on_device : (unsigned) known[k].is_managed;
         return 0;
     }
     return INVALID;     /* as the driver: memory of the host that it has not registered */
 }
+
+#ifdef STANDIN_HIP              /* the version of HIP: the number of the device's memory depends on it */
+int hipRuntimeGetVersion(int *version)
+{
+    *version = STANDIN_HIP * 10000000;
+    return 0;
+}
+
+int hipPointerGetAttribute(void *value, int attribute, void *address)
+{
+    return query(value, attribute, address, STANDIN_HIP < 6 ? ON_HOST : ON_DEVICE);
+}
+#else
+int cuPointerGetAttribute(void *value, int attribute, unsigned long long address)
+{
+    return query(value, attribute, (const char *) (size_t) address, ON_DEVICE);
+}
+#endif
