@@ -26,7 +26,8 @@ ROUTES = [
 ]  # fmt: skip
 FIELDS = ["command", "directory", "environment", "script", "name", "min", "max", "preferred", "size", "sizes", "kind", "nodes", "exclusive",
           "time_limit_ms", "priority", "begin_ms", "after", "after_ok", "held", "requeue", "expect_ms", "speedup", "limits", "limit_signal",
-          "signal", "reason", "port", "job", "with_caller", "key", "places", "cores_per_process", "mpiexec", "umask", "output"]  # fmt: skip
+          "signal", "reason", "port", "job", "with_caller", "key", "places", "cores_per_process", "mpiexec", "umask", "output",
+          "array", "singleton", "memory_per_core_mib"]  # fmt: skip
 QUERY = ["state", "user", "name", "ids", "limit", "after", "before", "order", "all", "skip", "since", "wait_ms", "job", "node", "first", "last",
          "from_ms", "to_ms", "groups", "columns", "by", "until", "max_age_ms"]  # fmt: skip
 VALUES: list[Any] = [

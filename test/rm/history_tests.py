@@ -50,7 +50,7 @@ def make_history(daemon: Daemon, count: int) -> None:
         for each in range(first + 1, first + count + 1):
             job["id"] = each
             database.execute("INSERT INTO ended VALUES (?, ?, ?, ?, ?)", (each, uid, submitted, ended, json.dumps(job)))
-            database.execute("INSERT INTO launch VALUES (?, ?, ?, ?, ?)", (seq + 1000000 + each, each, uid, *launch))
+            database.execute("INSERT INTO launch VALUES (?, ?, ?, ?, ?, NULL)", (seq + 1000000 + each, each, uid, *launch))
             for time_ms, event, data in records:
                 number += 1
                 database.execute("INSERT INTO record VALUES (?, ?, ?, ?, NULL, ?, ?)", (number, time_ms, event, each, data, uid))

@@ -99,6 +99,8 @@ def arrays_are_jobs_that_have_one_name(bench: Bench) -> None:
     lines = (daemon.folder / f"out-{first}_0-{first}").read_text().splitlines()
     wanted = {"JOB_ID": first, "TASK_ID": 0, "TASK_COUNT": 4, "TASK_MIN": 0, "TASK_MAX": 8, "TASK_STEP": 1}
     expect(lines == sorted(f"{who}_ARRAY_{name}={value}" for who in ("ELASTIC", "SLURM") for name, value in wanted.items()), f"{lines}")
+    listed = [[job["id"] for job in daemon.get("/v1/jobs", ids=ids).body["jobs"]] for ids in (first, f"{first}_6")]
+    expect(listed == [[first, first + 1, first + 2, first + 3], [first + 2]], f"an array by its number: {listed}")
     after = daemon.submit("true", after_any=[first])
     well = daemon.submit("true", after_ok=[first])
     one = daemon.submit("true", after_ok=[f"{first}_0"])

@@ -360,23 +360,46 @@ bool Api::may_change(const Caller &caller, uint32_t uid) const
 
 Job Api::job_of(const Call &call, bool to_change)
 {
-    return job_of(call.caller, find_id(call), call.argument, to_change);
+    return job_of(call.caller, find_id(call.caller, call.argument), call.argument, to_change);
 }
 
 /* Of "3", or of "3_7": the task with the index 7 of array 3.  0: there is none. */
-JobId Api::find_id(const Call &call)
+JobId Api::find_id(const Caller &caller, const std::string &name)
 {
-    auto [array, tasks] = parse_tasks(call.argument);
+    auto [array, tasks] = parse_tasks(name);
     if (tasks.empty())
-        return parse_id(call.argument);
+        return parse_id(name);
     auto index = parse_number(tasks, 0, ARRAY_INDEX_MAX);
     if (!array || !index)
         return 0;
-    Job first = job_of(call.caller, array, call.argument, false);
+    Job first = job_of(caller, array, name, false);
     auto indices = parse_array(first.spec.array);
     auto position =
         indices ? indices.value().position(static_cast<int>(*index)) : std::optional<size_t>();
     return position && first.task && first.task->array == array ? array + *position : 0;
+}
+
+/* For lists: of an array all its tasks, if one of them is in memory. */
+std::vector<JobId> Api::find_ids(const Caller &caller, const std::vector<std::string> &names)
+{
+    constexpr size_t IDS_MAX = 10000, TASKS_READ_MAX = 100;     /* the latter may need the store */
+    std::vector<JobId> ids;
+    size_t tasks_read = 0;
+    for (const std::string &name : names) {
+        tasks_read += name.find('_') != name.npos;
+        JobId id = tasks_read <= TASKS_READ_MAX ? find_id(caller, name) : 0;
+        if (id == 0)
+            throw ApiError{400, "field",
+                           "'ids' must be at most 10000 job numbers such as 3,5,8, or names of "
+                           "tasks such as 3_7, at most 100",
+                           "ids"};
+        const JobArray *array = daemon_.state().array(parse_id(name));
+        for (int i = 0; i < (array ? array->tasks : 1) && ids.size() <= IDS_MAX; i++)
+            ids.push_back(id + static_cast<JobId>(i));
+    }
+    if (ids.size() > IDS_MAX)
+        throw ApiError{400, "field", "'ids' must be at most 10000 jobs", "ids"};
+    return ids;
 }
 
 /* A change of one job, or of tasks of an array: "3" is the whole array 3, "3_[1-5]" are some. */

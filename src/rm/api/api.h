@@ -122,7 +122,8 @@ class Api {
     bool may_change(const Caller &caller, uint32_t uid) const;
     /* Of one that the caller may see, or an error; ended ones are taken from the store. */
     Job job_of(const Call &call, bool to_change);
-    JobId find_id(const Call &call);
+    JobId find_id(const Caller &caller, const std::string &name);
+    std::vector<JobId> find_ids(const Caller &caller, const std::vector<std::string> &names);
     JobRequest request_of_jobs(Call &call);
     std::vector<const Job *> jobs_of(const JobRequest &request) const;
     Job job_of(const Caller &caller, JobId id, const std::string &name, bool to_change);

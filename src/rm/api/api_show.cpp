@@ -62,6 +62,18 @@ Json adaptation_of(const Job &job)
             {"since_ms", a.asked_ms}, {"overdue", a.overdue}};
 }
 
+/* With `array` only where all tasks of one are meant. */
+Json dependencies_of(const std::vector<Dependency> &dependencies)
+{
+    Json json = Json::array();
+    for (const Dependency &each : dependencies) {
+        json.push_back({{"kind", to_string(each.kind)}, {"job", each.job}});
+        if (each.array)
+            json.back()["array"] = true;
+    }
+    return json;
+}
+
 /* Of a task; how many of its array's have started, ended and so on, while that is known. */
 Json array_of(const Job &job, const State &state)
 {
@@ -170,7 +182,7 @@ void add_wish(Json &json, const JobSpec &spec)
             {"law", "amdahl"},
             {"serial", static_cast<double>(spec.serial_ppm) / static_cast<double>(PPM)}};
     json["priority"] = spec.priority;
-    json["dependencies"] = write(spec.dependencies);
+    json["dependencies"] = dependencies_of(spec.dependencies);
     json["time_limit_ms"] = number_or_null(spec.time_limit_ms);
 }
 
@@ -259,7 +271,7 @@ Json Api::job_json(const Job &job, const Json *ran)
         {"nodes", nodes_of(job.blocks)},
         {"held", job.held},
         {"begin_ms", job.spec.begin_ms ? Json(daemon_.shown_ms(job.spec.begin_ms)) : Json()},
-        {"waits_for", write(job.waits_for)},
+        {"waits_for", dependencies_of(job.waits_for)},
         {"array", array_of(job, daemon_.state())},
         {"limit_signal", nullptr},
         {"submit_ms", time_or_null(daemon_.shown_ms(job.submitted_ms))},
@@ -411,7 +423,7 @@ void Api::get_jobs(Call &call)
     list->user = query.text("user");
     list->name = query.text("name");
     std::string order = query.text("order");
-    auto ids = query.numbers("ids");
+    auto ids = find_ids(call.caller, query.list("ids"));
     list->ids = {ids.begin(), ids.end()};
     list->limit = static_cast<size_t>(query.number("limit", 1, LIMIT_MAX, LIMIT_DEFAULT));
     list->skip = static_cast<size_t>(query.number("skip", 0, INT32_MAX, 0));
@@ -1054,7 +1066,7 @@ void Api::get_report(Call &call)
     query->private_jobs = daemon_.settings().private_jobs;
     query->from_ms = daemon_.core_ms(reader.number("from_ms", 0, INT64_MAX / 2, 0));
     query->to_ms = daemon_.core_ms(reader.number("to_ms", 0, INT64_MAX / 2, INT64_MAX / 2));
-    auto numbers = reader.numbers("ids");
+    auto numbers = find_ids(call.caller, reader.list("ids"));
     query->ids = {numbers.begin(), numbers.end()};
     std::string by = reader.text("by");
     reader.finish();

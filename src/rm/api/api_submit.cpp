@@ -296,6 +296,7 @@ JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, st
     add_dependencies(call, body, spec);
     read_limit_signal(body, spec, launch);
     spec.array = body.text("array", ARRAY_TEXT_MAX);
+    spec.singleton = body.flag("singleton", false);
     spec.held = body.flag("held", false);
     spec.requeue = body.flag("requeue", false);
     spec.expect_ms = body.number("expect_ms", 1000, TIME_LIMIT_MAX_MS, 0);

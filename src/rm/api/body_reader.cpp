@@ -156,11 +156,11 @@ std::vector<std::string> BodyReader::job_names(const char *name, size_t count_ma
         fail(name, "must be a list of at most " + std::to_string(count_max) + " numbers of jobs");
     for (const Json &item : *value) {
         bool is_number = item.is_number_unsigned() && item.get<uint64_t>() > 0;
-        bool is_text = item.is_string() && item.get_ref<const std::string &>().size() <=
-            NAME_MAX_BYTES && !item.get_ref<const std::string &>().empty();
-        if (!is_number && !is_text)
+        std::string text = item.is_string() ? item.get<std::string>() : "";
+        bool is_task = text.find('_') != text.npos && text.size() <= NAME_MAX_BYTES;
+        if (!is_number && !is_task)
             fail(name, "must hold numbers of jobs only, such as 3, or tasks such as \"3_7\"");
-        list.push_back(is_text ? item.get<std::string>() : item.dump());
+        list.push_back(is_task ? text : item.dump());
     }
     return list;
 }
@@ -243,21 +243,6 @@ std::vector<std::string> QueryReader::list(const char *name)
         if (!item.empty())
             items.push_back(item);
     return items;
-}
-
-std::vector<uint64_t> QueryReader::numbers(const char *name)
-{
-    std::vector<uint64_t> numbers;
-    for (const std::string &item : list(name)) {
-        uint64_t number = parse_id(item);
-        if (number == 0 || numbers.size() >= 10000)
-            throw ApiError{
-                400, "field",
-                std::string("'") + name + "' must be at most 10000 job numbers such as 3,5,8",
-                name};
-        numbers.push_back(number);
-    }
-    return numbers;
 }
 
 void QueryReader::finish() const

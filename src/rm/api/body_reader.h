@@ -62,7 +62,6 @@ class QueryReader {
     int64_t number(const char *name, int64_t lowest, int64_t highest, int64_t otherwise);
     bool flag(const char *name);
     std::vector<std::string> list(const char *name);
-    std::vector<uint64_t> numbers(const char *name);
     void finish() const;
 
   private:

@@ -257,6 +257,8 @@ void add_job_options(CLI::App &command, JobOptions &options)
     last(command.add_option(
         "--signal", options.limit_signal,
         "SIGNAL[@TIME]: send it so long before the time limit (default: 60 seconds)"));
+    command.add_flag("--singleton", options.singleton,
+                     "only when all your jobs of its name that are there have ended");
     command.add_flag("-H,--hold", options.held, "wait for 'elastic release'");
     command.add_flag("--requeue", options.requeue,
                      "wait again, instead of failing, when a node or the step is lost");
@@ -305,6 +307,8 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
         request["priority"] = *options.priority;
     if (options.held)
         request["held"] = true;
+    if (options.singleton)
+        request["singleton"] = true;
     if (options.requeue)
         request["requeue"] = true;
     const std::pair<const char *, const std::string &> texts[] = {{"name", options.name},

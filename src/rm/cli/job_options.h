@@ -30,7 +30,7 @@ struct JobOptions {
     std::string kind;           /* "rigid", "moldable", "malleable"; empty: by the size */
     /* 0: not given */
     int preferred = 0, places = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;
-    bool exclusive = false, held = false, requeue = false, label = false;
+    bool exclusive = false, held = false, singleton = false, requeue = false, label = false;
     std::string array, memory_per_core, memory_per_node;
     std::string time_limit, name, directory, output, error, input;
     std::string speedup, expect;        /* "amdahl:0.02", "linear"; a time; empty: not given */

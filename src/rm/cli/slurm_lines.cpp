@@ -209,9 +209,6 @@ std::optional<Error> take(const Given &given, SlurmOptions &found)
         found.notes.push_back(given.text + " is not honoured: " + why);
     };
     if (given.name == "dependency" || given.name == "d") {
-        if (given.value == "singleton")
-            return Error{given.text + ": the job would start too early; elasticd has after, "
-                                      "afterany, afterok and afternotok"};
         auto words = slurm_dependencies(*given.value);
         if (!words)
             return Error{given.text + ": " + words.error()};
@@ -258,17 +255,21 @@ Result<std::vector<std::string>> slurm_dependencies(const std::string &text)
     std::map<std::string, std::string> lists;
     std::istringstream parts(text);
     for (std::string part; std::getline(parts, part, ',');) {
+        if (part == "singleton") {
+            lists["--singleton"] = "";
+            continue;
+        }
         size_t colon = part.find(':');
         auto kind = KINDS.find(part.substr(0, colon));
         if (kind == KINDS.end() || colon == part.npos)
             return Error{"'" + part + "' is none of after:JOB, afterany:JOB, afterok:JOB, "
-                         "afternotok:JOB"};
+                         "afternotok:JOB, singleton"};
         std::string &list = lists[kind->second];
         list += (list.empty() ? "" : ",") + part.substr(colon + 1);
     }
     std::vector<std::string> words;
     for (const auto &[option, jobs] : lists)
-        words.push_back(option + "=" + jobs);
+        words.push_back(jobs.empty() ? option : option + "=" + jobs);
     return words;
 }
 

@@ -189,6 +189,7 @@ TEST(ArrayTest, older_logs_and_snapshots_are_read)
     EXPECT_EQ(snapshot.erase("arrays"), 1u);
     for (Json &job : snapshot["jobs"]) {
         EXPECT_EQ(job.erase("task") + job["spec"].erase("array"), 2u);
+        EXPECT_EQ(job["spec"].erase("singleton"), 1u);
         for (Json &each : job["waits_for"])
             EXPECT_EQ(each.erase("array"), 1u);
     }

@@ -18,10 +18,10 @@ void Core::Impl::add_tasks(const std::string &request, JobSpec spec,
     JobArray &counts = state.arrays[first];
     counts.job = first;
     counts.tasks = static_cast<int>(array.indices.size());
-    counts.limit = array.limit;
+    counts.limit = spec.singleton ? 1 : array.limit;
     for (int index : array.indices)
         add(index == array.indices.front() ? request : "", spec, open,
-            ArrayTask{first, index, array.limit > 0, false});
+            ArrayTask{first, index, counts.limit > 0, false});
 }
 
 /* The jobs that a request is about and to which it can be done; it is answered.  Of one job that

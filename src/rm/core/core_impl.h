@@ -119,6 +119,7 @@ class Core::Impl {
     static constexpr int SETTLED_MAX = 1000;    /* in one event */
     std::string open_dependencies(const JobSpec &spec, std::vector<Dependency> &open,
                                   AnswerCode &code) const;
+    bool add_namesakes(const JobSpec &spec, std::vector<Dependency> &open) const;
     void begin_if_due(Job &job);
     void look_at_dependents();
     void settle(Job &waiting, const Turn &turn);

@@ -33,7 +33,34 @@ std::string Core::Impl::open_dependencies(const JobSpec &spec, std::vector<Depen
                     " could never start";
         }
     }
+    if (spec.singleton && !add_namesakes(spec, open)) {
+        code = AnswerCode::LIMIT;
+        return "more than " + std::to_string(DEPENDENCIES_MAX) + " jobs with the name " +
+            spec.name + " are there: submit it again when some have ended";
+    }
     return "";
+}
+
+/* The jobs and arrays of the same user and name that have not ended.  False: they are too many. */
+bool Core::Impl::add_namesakes(const JobSpec &spec, std::vector<Dependency> &open) const
+{
+    std::set<Awaited> known;
+    for (const Dependency &each : open) {
+        if (each.kind == DependencyKind::AFTER_ANY || each.kind == DependencyKind::AFTER_OK)
+            known.insert({each.job, each.array});
+    }
+    size_t count = 0;
+    for (const auto &[id, job] : state.jobs) {
+        if (job.spec.uid != spec.uid || is_end(job.state) || job.spec.name != spec.name)
+            continue;
+        Awaited awaited{job.task ? job.task->array : id, job.task.has_value()};
+        if (!known.insert(awaited).second)
+            continue;
+        if (++count > DEPENDENCIES_MAX)
+            return false;
+        open.push_back({DependencyKind::AFTER_ANY, awaited.job, awaited.array});
+    }
+    return true;
 }
 
 void Core::Impl::begin_if_due(Job &job)

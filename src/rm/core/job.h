@@ -92,6 +92,8 @@ struct JobSpec {
     bool requeue = false;       /* wait again when a node or the step is lost, instead of failing */
     int64_t begin_ms = 0;       /* not to be started before; 0: at any time */
     std::vector<Dependency> dependencies;       /* all of them */
+    /* Not beside another job of its user and name: it waits for those that are there. */
+    bool singleton = false;
     std::string array;          /* the indices of its array (job_array.h); empty: it is no task */
     /* What the running program has said that it can use (MPIX_Adapt_sizes), a rule of
      * program_sizes.h; empty: nothing. `usable` follows from it, null with it: the sizes that fit
@@ -102,7 +104,8 @@ struct JobSpec {
     ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
                    size_multiple, cores_per_process, processes_per_node, whole_nodes, time_limit_ms,
                    expect_ms, serial_ppm, program, priority, held, requeue, begin_ms,
-                   dependencies, program_sizes, places, array)
+                   dependencies, program_sizes, places, array,
+                   singleton)
 };
 
 /* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur

@@ -58,6 +58,38 @@ TEST(WaitingTest, a_job_waits_for_the_failure_of_another)
               "it could never start: job 2 has ended as DONE (after_not_ok:2)");
 }
 
+TEST(WaitingTest, a_singleton_waits_for_all_of_its_user_and_name)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 8);
+    auto named = [&](const char *name, uint32_t uid, const char *array = "") {
+        JobSpec spec = rigid(1);
+        spec.name = name;
+        spec.uid = uid;
+        spec.singleton = true;
+        spec.array = array;
+        return driver.submit(spec);
+    };
+    JobId first = named("a", 1), second = named("a", 1), third = named("a", 1);
+    EXPECT_EQ(driver.job(named("a", 2)).state, JobState::STARTING) << "another user's";
+    EXPECT_EQ(driver.job(named("b", 1)).state, JobState::STARTING) << "another name";
+    driver.send(Cancel{{"c", second}});
+    EXPECT_EQ(driver.job(third).state, JobState::PENDING) << "the first one runs";
+    JobId tasks = named("a", 1, "1-2"), last = named("a", 1);
+    driver.run(first);
+    driver.end(first);
+    EXPECT_EQ(driver.job(third).state, JobState::STARTING);
+    driver.run(third);
+    driver.end(third);
+    EXPECT_EQ(driver.job(tasks).state, JobState::STARTING);
+    EXPECT_EQ(driver.job(tasks + 1).state, JobState::PENDING) << "one task after the other";
+    driver.run(tasks);
+    driver.end(tasks);
+    EXPECT_EQ(driver.job(last).state, JobState::PENDING);
+    driver.run(tasks + 1);
+    driver.end(tasks + 1);
+    EXPECT_EQ(driver.job(last).state, JobState::STARTING);
+}
+
 TEST(WaitingTest, a_job_is_requeued_by_request)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 1);

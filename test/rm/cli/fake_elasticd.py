@@ -30,7 +30,7 @@ SUBMIT_FIELDS = {
     "command", "script", "directory", "environment", "min", "max", "preferred", "kind", "sizes", "nodes",
     "cores_per_process", "processes_per_node", "exclusive", "requeue", "name", "time_limit_ms", "priority", "held",
     "output", "error", "input", "mpiexec", "umask", "limits", "key", "begin_ms", "after", "after_any", "after_ok",
-    "after_not_ok", "array", "memory_per_core_mib", "memory_per_node_mib",
+    "after_not_ok", "array", "singleton", "memory_per_core_mib", "memory_per_node_mib",
     "limit_signal", "slurm_environment",
 }  # fmt: skip
 USER = pwd.getpwuid(os.getuid()).pw_name
