@@ -31,22 +31,23 @@ static inline MPIR_Context_id_t end_rest(unsigned limit)
     return id;
 }
 
-/* One more rests.  The result is one that can be used again at once, since no communicator was freed by a call for so
- * long; usually 0. */
-static inline MPIR_Context_id_t begin_rest(MPIR_Context_id_t id)
-{
-    MPIR_Context_id_t other = end_rest(MPIR_CONTEXT_RESTS_MAX - 1);
-
-    resting.ids[(resting.first + resting.n++) % MPIR_CONTEXT_RESTS_MAX] = id;
-    return other;
-}
-
 static inline void make_free(uint32_t mask[], MPIR_Context_id_t id)
 {
     unsigned prefix = MPIR_CONTEXT_READ_FIELD(PREFIX, id);
 
     if (id)
         mask[prefix / MPIR_CONTEXT_INT_BITS] |= 1U << prefix % MPIR_CONTEXT_INT_BITS;
+}
+
+/* One more rests.  Nothing rests where ids are scarce: the last word of the mask is used when the others are. */
+static inline void begin_rest(uint32_t mask[], MPIR_Context_id_t id)
+{
+    const bool is_scarce = mask[MPIR_MAX_CONTEXT_MASK - 1] != UINT32_MAX;
+
+    make_free(mask, end_rest(MPIR_CONTEXT_RESTS_MAX - 1));
+    resting.ids[(resting.first + resting.n++) % MPIR_CONTEXT_RESTS_MAX] = id;
+    while (is_scarce && resting.n)
+        make_free(mask, end_rest(0));
 }
 
 #endif /* MPIR_CONTEXT_REST_H_INCLUDED */

@@ -1,6 +1,6 @@
 /*
  * Small promises of MPI objects, one case each: --case handlers, aborts, cartesian, info, partitioned,
- * freed_comm, freed_early, accumulate, pcontrol, attributes, replaced, callback_errors, exchange, cancelled,
+ * freed_comm, freed_early, all_comms, accumulate, pcontrol, attributes, replaced, callback_errors, exchange, cancelled,
  * rma_requests.
  */
 
@@ -271,6 +271,25 @@ static void freed_early(void)
             ET_MPI(MPI_Send(&round, 1, MPI_INT, 0, 0, MPI_COMM_WORLD));
     }
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* As many communicators as there can be: each that is freed makes one possible. */
+static void all_comms(void)
+{
+    static MPI_Comm comms[10000];
+    int n = 0;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    while (n < 10000 && MPI_Comm_dup(MPI_COMM_WORLD, &comms[n]) == MPI_SUCCESS)
+        n++;
+    ET_CHECK(n > 1000 && n < 10000, "%d communicators", n);
+    for (int i = 0; i < 3; i++) {
+        ET_MPI(MPI_Comm_free(&comms[i]));
+        ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
+    }
+    while (n > 0)
+        ET_MPI(MPI_Comm_free(&comms[--n]));
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
 /* ---- accumulate ---------------------------------------------------------------- */
@@ -622,6 +641,7 @@ static const struct {
     {"partitioned", partitioned},
     {"freed_comm", freed_comm},
     {"freed_early", freed_early},
+    {"all_comms", all_comms},
     {"accumulate", accumulate},
     {"attributes", attributes},
     {"replaced", replaced},
