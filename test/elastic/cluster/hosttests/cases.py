@@ -307,6 +307,12 @@ def one_sided_over_hosts(run: HostRun) -> None:
     launch(run, 2, "h1,h2", "3,2", "window_rma")
 
 
+@case("C4 C5")
+def topologies_over_hosts(run: HostRun) -> None:
+    """Cartesian and graph communicators, windows, files and requests of a former world, after a commit over hosts."""
+    launch(run, 2, "h1,h2,h3", "3,2/leave=0", "handles_use", "-ppn", "1")
+
+
 @case("P3 W5", full=True, deadline_s=600)
 def early_messages_over_hosts(run: HostRun) -> None:
     """Four processes of one host speak at once to the one that joins on another; again and again."""

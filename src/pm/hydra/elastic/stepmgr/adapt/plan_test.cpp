@@ -95,6 +95,41 @@ bool holds(const std::string &plan)
     return pmi_adapt_plan_holds(reinterpret_cast<const pmi_adapt_plan *>(plan.data()), plan.size()) != 0;
 }
 
+/* Each process on a host of its own. */
+TEST(PlanHostsTest, more_than_4096_hosts)
+{
+    constexpr int HOSTS = 5000;
+    std::vector<std::string> names;
+    std::vector<step_process> launch;
+    for (int i = 0; i <= HOSTS; i++)
+        names.push_back("n" + std::to_string(i));
+    for (int i = 0; i < HOSTS; i++)
+        launch.push_back({i, names[static_cast<size_t>(i)].c_str()});
+    const step_process joining[] = {{0, names[HOSTS].c_str()}};
+    World world;
+    world.add_group(0, 0, launch);
+    for (Process *process : world.members())
+        process->bc = "card" + std::to_string(process->uid);
+    world.add_group(1, HOSTS, joining);
+    world.processes(1)[0].bc = "joining";
+    world.processes(1)[0].segment = {100, 7, 4096, 0, 0, 0};
+    const Change change{{0, HOSTS - 1}, 1, HOSTS - 1};
+    const std::string plan = build_plan({1, 0, ""}, change, world.members(), world.processes(1));
+    ASSERT_TRUE(holds(plan));
+    expect_within(plan);
+    const auto *header = reinterpret_cast<const pmi_adapt_plan *>(plan.data());
+    EXPECT_EQ(header->n_hosts, static_cast<uint32_t>(HOSTS + 1));
+    for (size_t i = 0; i <= HOSTS; i++) {
+        const pmi_adapt_member &m = member(plan, i);
+        EXPECT_EQ(m.host, i);
+        EXPECT_EQ(plan.substr(m.card_offset, m.card_bytes), i < HOSTS ? "card" + std::to_string(i) : "joining");
+    }
+    world.commit(change, 1);
+    EXPECT_EQ(world.size(), HOSTS - 1);
+    EXPECT_EQ(world.processes(1)[0].world_rank, HOSTS - 2);
+    EXPECT_EQ(world.members()[0]->uid, 1u);
+}
+
 TEST_F(PlanTest, a_plan_that_is_not_one_is_refused)
 {
     const std::string plan = build_plan({9, 1234, "because"}, {{0, 3}, 3, 5}, world.members(), join());
