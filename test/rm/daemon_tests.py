@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from daemon_under_test import Bench, Daemon, Failure, Skip, UnixConnection, expect, read_reply, wait_for
+from daemon_under_test import Bench, Daemon, Skip, UnixConnection, expect, read_reply, wait_for
 
 
 def starts_with_nothing_configured(bench: Bench) -> None:
