@@ -210,7 +210,7 @@ void Core::Impl::on(const NodesRefused &event)
     if (!job)
         return;
     if (event.request == 0 && job->state == JobState::STARTING && job->acquiring)
-        over(*job, JobState::PENDING, event.reason);
+        over(*job, event.never ? JobState::FAILED : JobState::PENDING, event.reason);
     else if (job->adaptation && job->adaptation->request == event.request &&
              job->adaptation->phase == AdaptPhase::ACQUIRING)
         come_to_nothing(*job, false, event.reason);

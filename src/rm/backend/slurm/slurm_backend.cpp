@@ -39,7 +39,7 @@ Result<std::string> read_cluster_id(const std::string &folder)
 }  // namespace
 
 SlurmBackend::SlurmBackend(const Settings &settings, Loop &loop)
-    : settings_(settings), loop_(loop), client_(loop),
+    : settings_(settings), loop_(loop), client_(loop), users_(loop),
       demand_(settings.slurm_yield_priority, settings.slurm_yield_patience_ms),
       options_{settings.slurm_partition, settings.slurm_account, settings.slurm_qos,
                settings.slurm_options}
@@ -64,6 +64,7 @@ std::string SlurmBackend::start(const State &known, Tell tell)
     if (!id)
         return id.error();
     cluster_ = id.value();
+    users_.start();
     ask_configuration();
     return "";
 }

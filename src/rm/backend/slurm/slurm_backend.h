@@ -32,6 +32,7 @@
 #include "backend/slurm/slurm_client.h"
 #include "backend/slurm/slurm_nodes.h"
 #include "backend/slurm/slurm_plan.h"
+#include "base/user_directory.h"
 
 namespace elastic::rm {
 
@@ -71,6 +72,8 @@ class SlurmBackend : public Backend {
         std::optional<uint64_t> answered;
         bool explained = false;                 /* the loss of its nodes has been told */
         int64_t shrink_after_ms = 0;            /* Slurm has refused to take nodes back */
+        std::string pending;                    /* why its present allocation waits in Slurm */
+        bool looks_up = false;                  /* the user of the present order */
     };
 
     /* how Slurm is (slurm_backend.cpp) */
@@ -96,9 +99,13 @@ class SlurmBackend : public Backend {
     bool must_wait(const Set &set, const std::vector<SlurmOrder> &orders);
     void begin(JobId id, std::vector<SlurmOrder> orders);
     void next_order(JobId id);
+    void run_order(JobId id);
+    void note_pending(JobId id, Set &set, const std::vector<const SlurmJob *> &jobs);
+    bool needs_user(const Job *job, const SlurmOrder &order) const;
     Words words_of(JobId id, const Set &set, const SlurmOrder &order) const;
     void order_done(JobId id, const SlurmAnswer &answer);
     void allocate_refused(JobId id, Set &set, const SlurmAnswer &answer);
+    void refuse(JobId id, Set &set, const std::string &reason, bool never);
     void stop_orders(Set &set);
     void explain(JobId id, const NodeNames &lost);
     std::string reason_of_loss(JobId id, const Set &set, const SlurmLook &look,
@@ -109,6 +116,7 @@ class SlurmBackend : public Backend {
     const Settings settings_;
     Loop &loop_;
     SlurmClient client_;
+    UserDirectory users_;
     SlurmDemand demand_;
     SlurmOptions options_;
     const State *state_ = nullptr;

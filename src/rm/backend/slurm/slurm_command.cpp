@@ -12,15 +12,30 @@ constexpr int64_t MINUTE_MS = 60000;
 
 /* Texts of Slurm 22.05 (slurm_errno.c and its clients) for "could not be asked". */
 constexpr const char *NO_ANSWER[] = {
-    "Unable to contact",       "onnection refused",      "connect failure",   "Socket timed out",
-    "Zero Bytes",              "authentication",         "unge",              "onnection reset",
-    "communication connection failure", "Transport endpoint", "Insane message length",
-    "No controllers",          "in standby mode",        "Name or service not known",
+    "Unable to contact",
+    "onnection refused",
+    "connect failure",
+    "Socket timed out",
+    "Zero Bytes",
+    "authentication",
+    "unge",
+    "onnection reset",
+    "communication connection failure",
+    "Transport endpoint",
+    "Insane message length",
+    "No controllers",
+    "in standby mode",
+    "Name or service not known",
 };
 constexpr const char *BUSY[] = {
-    "nodes are busy",       "insufficient priority", "fragmentation",
-    "Connection timed out", "not available",         "NOT_AVAIL",
-    "DOWN, DRAINED",        "partition is down",
+    "nodes are busy",
+    "insufficient priority",
+    "fragmentation",
+    "Connection timed out",
+    "not available",
+    "NOT_AVAIL",
+    "DOWN, DRAINED",
+    "partition is down",
 };
 
 bool contains_any(const std::string &text, const char *const *begin, const char *const *end)
@@ -29,13 +44,29 @@ bool contains_any(const std::string &text, const char *const *begin, const char 
                        [&](const char *part) { return text.find(part) != std::string::npos; });
 }
 
+/* What is wrong with what was asked for; limits on what a user has at once are not among them. */
+constexpr const char *NEVER_GIVEN[] = {
+    "nvalid partition name",
+    "nvalid account",
+    "nvalid qos",
+    "nvalid feature",
+    "equested time limit is invalid",
+    "equested reservation is invalid",
+    "group not permitted to use",
+    "nvalid generic resource",
+    "nvalid license",
+    "nvalid user id",
+    "unrecognized option",
+    "nvalid option",
+};
+
 void add(Words &words, const char *option, const std::string &value)
 {
     if (!value.empty())
         words.push_back(option + value);
 }
 
-}  // namespace
+} // namespace
 
 Words allocate_command(const SlurmAllocation &a, const SlurmOptions &options)
 {
@@ -116,26 +147,36 @@ SlurmAnswer answer_of(const CommandEnd &end)
         if (said.starts_with(prefix))
             said.erase(0, strlen(prefix));
     answer.problem = end.truncated ? "the answer is too long"
-        : said.empty() || end.timed_out
-        ? end.problem
-        : said;
+                     : said.empty() || end.timed_out
+                         ? end.problem
+                         : said;
     bool refused = end.started && !end.timed_out && !end.truncated && end.exit_code < 128 &&
                    !contains_any(end.errors, std::begin(NO_ANSWER), std::end(NO_ANSWER));
     answer.kind = refused ? SlurmAnswer::Kind::REFUSED : SlurmAnswer::Kind::NONE;
     return answer;
 }
 
+/* Of a partition's limits, too, Slurm says only that something is not available now: what it shows
+ * of a job that waits says which. */
 bool may_be_had_by_waiting(const SlurmAnswer &answer)
 {
+    constexpr const char *UNCLEAR[] = {"insufficient priority", "fragmentation",
+                                       "partition configuration not available",
+                                       "QOS policy", "policy limit"};
     return answer.kind == SlurmAnswer::Kind::REFUSED &&
-           (answer.problem.find("insufficient priority") != std::string::npos ||
-            answer.problem.find("fragmentation") != std::string::npos);
+           contains_any(answer.problem, std::begin(UNCLEAR), std::end(UNCLEAR));
+}
+
+bool is_never(const SlurmAnswer &answer)
+{
+    return answer.kind == SlurmAnswer::Kind::REFUSED &&
+           contains_any(answer.problem, std::begin(NEVER_GIVEN), std::end(NEVER_GIVEN));
 }
 
 bool is_busy(const SlurmAnswer &answer)
 {
     return answer.kind == SlurmAnswer::Kind::REFUSED &&
-        contains_any(answer.problem, std::begin(BUSY), std::end(BUSY));
+           contains_any(answer.problem, std::begin(BUSY), std::end(BUSY));
 }
 
-}  // namespace elastic::rm
+} // namespace elastic::rm

@@ -68,6 +68,23 @@ TEST(SlurmCommandTest, what_an_end_means)
         answer_of(ended(1, "salloc: error: Job submit/allocate failed: Invalid account\n"));
     EXPECT_EQ(wrong.kind, SlurmAnswer::Kind::REFUSED);
     EXPECT_FALSE(is_busy(wrong));
+    EXPECT_TRUE(is_never(wrong));
+    EXPECT_FALSE(is_never(busy));
+    for (const char *unclear :
+         {"salloc: error: Job submit/allocate failed: Requested partition configuration not "
+          "available now",
+          "salloc: error: Job submit/allocate failed: Job violates accounting/QOS policy (job "
+          "submit limit, user's size and/or time limits)"}) {
+        EXPECT_TRUE(may_be_had_by_waiting(answer_of(ended(1, unclear)))) << unclear;
+        EXPECT_FALSE(is_never(answer_of(ended(1, unclear)))) << unclear;
+    }
+    for (const char *never :
+         {"salloc: error: Job submit/allocate failed: Requested time limit is invalid (missing or "
+          "exceeds some limit)",
+          "salloc: error: Job submit/allocate failed: Invalid qos specification",
+          "salloc: error: Job submit/allocate failed: User's group not permitted to use this "
+          "partition"})
+        EXPECT_TRUE(is_never(answer_of(ended(1, never)))) << never;
     for (const char *silent :
          {"slurm_load_jobs error: Unable to contact slurm controller (connect failure)",
           "salloc: error: Munge encode failed: Failed to access \"/run/munge/munge.socket.2\"",

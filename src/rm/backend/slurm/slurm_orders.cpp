@@ -1,6 +1,5 @@
 /* See slurm_backend.h: what is done about the Slurm jobs of each of our jobs. */
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include "backend/slurm/slurm_backend.h"
@@ -43,6 +42,8 @@ void SlurmBackend::reconcile(JobId id, const std::vector<const SlurmJob *> &jobs
 {
     const Job *job = state_->job(id);
     Set &set = sets_[id];
+    if (set.busy && set.waited)
+        note_pending(id, set, jobs);
     if (set.busy || set.changed > look_began_)
         return;
     if (job && set.step != job->step && is_placed(job->state)) {
@@ -82,6 +83,20 @@ void SlurmBackend::reconcile(JobId id, const std::vector<const SlurmJob *> &jobs
     }
     if (present.empty() && jobs.empty() && !(job && is_placed(job->state)))
         sets_.erase(id);
+}
+
+/* Why an allocation waits is seen only while it does.  One that can never be is given up at once:
+ * the end of its salloc is the answer. */
+void SlurmBackend::note_pending(JobId id, Set &set, const std::vector<const SlurmJob *> &jobs)
+{
+    for (const SlurmJob *each : jobs) {
+        bool waits = each->state == SlurmJobState::PENDING && is_step_of(*each, state_->job(id));
+        if (!waits || each->reason.empty() || each->reason == set.pending)
+            continue;
+        set.pending = each->reason;
+        if (pending_kind(each->reason) == PendingKind::NEVER)
+            client_.run(cancel_command(each->id), 0, [](const SlurmAnswer &) {});
+    }
 }
 
 /* Before mpiexec hears of nodes, its launcher can find them. */
@@ -141,6 +156,7 @@ void SlurmBackend::begin(JobId id, std::vector<SlurmOrder> orders)
     Set &set = sets_[id];
     set.busy = true;
     set.waited = false;
+    set.pending.clear();
     set.orders.assign(std::make_move_iterator(orders.begin()),
                       std::make_move_iterator(orders.end()));
     next_order(id);
@@ -159,6 +175,30 @@ void SlurmBackend::next_order(JobId id)
     Set &set = sets_[id];
     if (set.orders.empty())
         return stop_orders(set);
+    if (!needs_user(state_->job(id), set.orders.front()))
+        return run_order(id);
+    set.looks_up = true;        /* a directory service may take its time */
+    uint32_t uid = state_->job(id)->spec.uid;
+    users_.find(uid, UserDirectory::KNOWN_MS, [this, id, uid](const User &user) {
+        auto found = sets_.find(id);
+        if (found == sets_.end() || !std::exchange(found->second.looks_up, false))
+            return;
+        if (user.exists)
+            return run_order(id);
+        refuse(id, found->second, "user " + std::to_string(uid) + " is not known on this host",
+               true);
+        stop_orders(found->second);
+    });
+}
+
+bool SlurmBackend::needs_user(const Job *job, const SlurmOrder &order) const
+{
+    return order.act == SlurmAct::ALLOCATE && job && geteuid() == 0 && job->spec.uid != 0;
+}
+
+void SlurmBackend::run_order(JobId id)
+{
+    Set &set = sets_[id];
     const SlurmOrder &order = set.orders.front();
     if (order.act == SlurmAct::CANCEL || order.act == SlurmAct::MERGE)
         set.ended_by_us.insert(order.id);
@@ -186,10 +226,10 @@ Words SlurmBackend::words_of(JobId id, const Set &set, const SlurmOrder &order) 
     if (job && job->limit_at_ms != NEVER)
         allocation.limit_ms = std::max<int64_t>(job->limit_at_ms - state_->now_ms, 0) +
             state_->config.kill_grace_ms;
-    allocation.for_user = job && geteuid() == 0 && job->spec.uid != 0;
+    allocation.for_user = needs_user(job, order);
     allocation.uid = job ? job->spec.uid : 0;
-    const passwd *user = allocation.for_user ? getpwuid(allocation.uid) : nullptr;
-    allocation.gid = user ? user->pw_gid : 0;
+    const User *user = allocation.for_user ? users_.known(allocation.uid) : nullptr;
+    allocation.gid = user ? user->gid : allocation.uid;         /* it was found just now */
     return allocate_command(allocation, options_);
 }
 
@@ -233,6 +273,10 @@ void SlurmBackend::allocate_refused(JobId id, Set &set, const SlurmAnswer &answe
     const Job *job = state_->job(id);
     SlurmWish wish = job ? wish_of(*job) : SlurmWish();
     bool still_wanted = wish.acquires && wish.request == order.request && wish.step == set.step;
+    if (still_wanted && is_never(answer)) {
+        refuse(id, set, answer.problem, true);
+        return stop_orders(set);
+    }
     if (still_wanted && !set.waited && settings_.slurm_wait_ms > 0 &&
         may_be_had_by_waiting(answer)) {
         set.waited = true;
@@ -242,11 +286,20 @@ void SlurmBackend::allocate_refused(JobId id, Set &set, const SlurmAnswer &answe
         use(Resize::SET, "Slurm refused an expansion: " + answer.problem);
         return stop_orders(set);
     }
-    if (still_wanted) {
-        set.answered = order.request;
-        tell_(NodesRefused{id, set.step, order.request, "Slurm: " + answer.problem});
-    }
+    PendingKind kind = pending_kind(set.pending);
+    bool is_smallest = job && job->size() <= size_at_least(job->spec, 1);
+    bool never = kind == PendingKind::NEVER || (kind == PendingKind::NEVER_SO_LARGE && is_smallest);
+    if (still_wanted)
+        refuse(id, set, set.pending.empty() ? answer.problem : pending_text(set.pending), never);
     stop_orders(set);
+}
+
+/* `never`: a start that Slurm will never allow ends the job. */
+void SlurmBackend::refuse(JobId id, Set &set, const std::string &reason, bool never)
+{
+    uint64_t request = set.orders.front().request;
+    set.answered = request;
+    tell_(NodesRefused{id, set.step, request, "Slurm: " + reason, never && request == 0});
 }
 
 /* ---- losses ---------------------------------------------------------------------------------- */

@@ -265,6 +265,86 @@ std::string how_it_ended(const SlurmJob &job)
     return name + " ended in Slurm as " + job.word;
 }
 
+/* ---- why a job waits ------------------------------------------------------------------------- */
+
+namespace {
+
+struct PendingReason {
+    std::string_view word;
+    PendingKind kind;
+    const char *text;
+};
+/* Of Slurm 22.05 to 24.11; what is not here waits. */
+constexpr PendingReason PENDING_REASONS[] = {
+    {"PartitionTimeLimit", PendingKind::NEVER,
+     "its time limit is above that of the partition: ask for less time"},
+    {"PartitionNodeLimit", PendingKind::NEVER_SO_LARGE,
+     "it wants more nodes, or fewer, than the partition allows"},
+    {"PartitionConfig", PendingKind::NEVER, "the partition does not allow it"},
+    {"AssociationTimeLimit", PendingKind::NEVER,
+     "its time limit is above that of the user's association"},
+    {"QOSTimeLimit", PendingKind::NEVER, "its time limit is above that of the QOS"},
+    {"BadConstraints", PendingKind::NEVER,
+     "no node has what slurm.options asks for (--constraint and others)"},
+    {"InvalidAccount", PendingKind::NEVER, "the account is invalid"},
+    {"AccountNotAllowed", PendingKind::NEVER, "the partition does not allow the account"},
+    {"InvalidQOS", PendingKind::NEVER, "the QOS is invalid"},
+    {"QOSNotAllowed", PendingKind::NEVER, "the partition or the account does not allow the QOS"},
+    {"ReservationDeleted", PendingKind::NEVER, "the reservation of slurm.options was deleted"},
+    {"ReservationInvalid", PendingKind::NEVER, "the reservation of slurm.options is invalid"},
+    {"Reservation", PendingKind::WAITS, "the reservation has not begun"},
+    {"AccountingPolicy", PendingKind::WAITS, "a limit of accounting is reached"},
+    {"AssociationJobLimit", PendingKind::WAITS, "the user's association runs its most jobs"},
+    {"AssociationResourceLimit", PendingKind::WAITS, "the user's association uses its most"},
+    {"QOSJobLimit", PendingKind::WAITS, "the QOS runs its most jobs"},
+    {"QOSResourceLimit", PendingKind::WAITS, "the QOS uses its most"},
+    {"QOSUsageThreshold", PendingKind::WAITS, "the usage threshold of the QOS is reached"},
+    {"JobHeldAdmin", PendingKind::WAITS, "an administrator of Slurm holds it"},
+    {"JobHeldUser", PendingKind::WAITS, "it is held in Slurm"},
+    {"PartitionDown", PendingKind::WAITS, "the partition is down"},
+    {"PartitionInactive", PendingKind::WAITS, "the partition is inactive"},
+    {"Licenses", PendingKind::WAITS, "licences are missing"},
+    {"Priority", PendingKind::WAITS, "others come first"},
+    {"Resources", PendingKind::WAITS, "the nodes are in use"},
+};
+
+const PendingReason *find_reason(std::string_view reason)
+{
+    reason = reason.substr(0, reason.find(','));        /* "ReqNodeNotAvail, Reserved for ..." */
+    for (const PendingReason &each : PENDING_REASONS)
+        if (each.word == reason)
+            return &each;
+    return nullptr;
+}
+
+}  // namespace
+
+/* The limits of one job have long names: AssocMaxWallDurationPerJobLimit, QOSMaxNodePerJobLimit,
+ * QOSMinCpuNotSatisfied, ... */
+PendingKind pending_kind(std::string_view reason)
+{
+    if (const PendingReason *known = find_reason(reason))
+        return known->kind;
+    bool of_limits = reason.starts_with("Assoc") || reason.starts_with("QOS");
+    if (!of_limits)
+        return PendingKind::WAITS;
+    if (reason.ends_with("PerNode") || reason.find("MaxWall") != reason.npos)
+        return PendingKind::NEVER;
+    bool of_one_job = reason.ends_with("PerJobLimit") || reason.ends_with("PerJob") ||
+        reason.ends_with("NotSatisfied");
+    return of_one_job ? PendingKind::NEVER_SO_LARGE : PendingKind::WAITS;
+}
+
+std::string pending_text(std::string_view reason)
+{
+    const PendingReason *known = find_reason(reason);
+    std::string word(reason.substr(0, 80));
+    if (known)
+        return std::string(known->text) + " (" + word + ")";
+    return (reason.starts_with("Assoc") ? "a limit of the user's association (" :
+            reason.starts_with("QOS")   ? "a limit of the QOS (" : "(") + word + ")";
+}
+
 /* ---- configuration --------------------------------------------------------------------------- */
 
 std::map<std::string, std::string> parse_config(std::string_view text)

@@ -82,6 +82,16 @@ Result<std::vector<SlurmJob>> parse_jobs(std::string_view text, const std::strin
 /* For users; of a job that is COMPLETING or has ended. */
 std::string how_it_ended(const SlurmJob &job);
 
+/* What Slurm's reason for a job that waits means (squeue's %r). */
+enum class PendingKind {
+    WAITS,              /* for nodes, its turn or others' ends: it can start */
+    NEVER,              /* as it is, whatever its size */
+    NEVER_SO_LARGE      /* a smaller one might */
+};
+PendingKind pending_kind(std::string_view reason);
+/* "a time limit above the partition's (PartitionTimeLimit)": for users. */
+std::string pending_text(std::string_view reason);
+
 /* The lines "Name = value" of `scontrol show config`. */
 std::map<std::string, std::string> parse_config(std::string_view text);
 /* Whether one of the words of a list with commas, such as SchedulerParameters. */

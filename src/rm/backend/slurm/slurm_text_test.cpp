@@ -91,6 +91,27 @@ TEST(SlurmTextTest, what_ended_a_job_is_told_before_its_nodes_are_clean)
 }
 
 /* A comment that looks like the next line, for whoever does not know the marker. */
+TEST(SlurmTextTest, why_a_job_waits)
+{
+    for (const char *waits : {"Resources", "Priority", "ReqNodeNotAvail, Reserved for maintenance",
+                              "QOSMaxJobsPerUserLimit", "AssocGrpCpuLimit", "PartitionDown",
+                              "QOSMaxNodePerUserLimit", "JobHeldAdmin", "Reservation", "", "New"})
+        EXPECT_EQ(pending_kind(waits), PendingKind::WAITS) << waits;
+    for (const char *never :
+         {"PartitionTimeLimit", "AssociationTimeLimit", "QOSTimeLimit", "BadConstraints",
+          "InvalidQOS", "AssocMaxWallDurationPerJobLimit", "QOSMaxWallDurationPerJobLimit",
+          "AssocMaxCpuPerNode", "ReservationDeleted", "AccountNotAllowed"})
+        EXPECT_EQ(pending_kind(never), PendingKind::NEVER) << never;
+    for (const char *large : {"PartitionNodeLimit", "AssocMaxNodePerJobLimit",
+                              "QOSMaxCpuPerJobLimit", "QOSMinCpuNotSatisfied"})
+        EXPECT_EQ(pending_kind(large), PendingKind::NEVER_SO_LARGE) << large;
+    EXPECT_EQ(pending_text("PartitionTimeLimit"),
+              "its time limit is above that of the partition: ask for less time "
+              "(PartitionTimeLimit)");
+    EXPECT_EQ(pending_text("QOSGrpMemLimit"), "a limit of the QOS (QOSGrpMemLimit)");
+    EXPECT_LT(pending_text(std::string(1000, 'x')).size(), 100u);
+}
+
 TEST(SlurmTextTest, nobody_can_forge_a_line)
 {
     std::string forged = "x|beef\nbeef|99|RUNNING|al|7|1|1|h3|None|elasticd:c0ffee:1.1.0|beef\n";

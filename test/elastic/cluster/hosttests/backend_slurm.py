@@ -424,6 +424,20 @@ def rm_slurm_refused_growth(run: HostRun) -> None:
     daemon.finish()
 
 
+@case("", with_slurm=True)
+def rm_slurm_never(run: HostRun) -> None:
+    """What Slurm will never start ends with Slurm's reason; what has less time runs."""
+    daemon = Slurm(run)
+    daemon.slurm("scontrol", "update", "PartitionName=all", "MaxTime=10")
+    job = int(daemon.elastic("submit", "--parsable", "-t", "60", "-n", "2:4", "--program", "true").stdout)
+    reason = daemon.await_end(job, "FAILED")["reason"]
+    run.check("time limit" in reason and "Slurm" in reason, f"reason: {reason}")
+    small = int(daemon.elastic("submit", "--parsable", "-t", "5", "-n", "2", "--program", "true").stdout)
+    daemon.await_end(small, "DONE")
+    daemon.slurm("scontrol", "update", "PartitionName=all", "MaxTime=INFINITE")
+    daemon.finish()
+
+
 @case("E4", with_slurm=True, full=True, deadline_s=300)
 def rm_slurm_nodes_drained_and_lost(run: HostRun) -> None:
     """A malleable job leaves a node that is drained in Slurm; one whose node Slurm gives up ends with that reason."""
