@@ -14,6 +14,9 @@ COLOURS = {
     "oracle": "#228833",
     "pref": "#66ccee",
     "keep-pref": "#ee6677",
+    "min-common-pool": "#44aa99",
+    "pref-common-pool": "#999933",
+    "average-steal-agreement": "#332288",
 }
 
 

@@ -92,7 +92,7 @@ std::string choose_policy(Options &options)
     if (const Policy *policy = study_policy(options.policy)) {
         options.replay.policy = policy;
         options.replay.sample_ms = 0;
-        options.workload.prefer_trace_size = true;
+        options.workload.prefer_trace_size = has_preferred_sizes(options.policy);
         return "";
     }
     if (options.policy != ORACLE) {

@@ -2,33 +2,82 @@
 
 #include "sim/traces/study_policies.h"
 
+#include <algorithm>
+
 #include "core/policy/policy_fill.h"
 
 namespace elastic::rm {
 
 namespace {
 
-class PreferredSizes : public SizeRules {
+int preferred_size(const JobSpec &spec)
+{
+    return size_at_most(spec, spec.preferred > 0 ? spec.preferred : spec.maximum);
+}
+
+/* ---- how large they start and grow ----------------------------------------------------------- */
+
+class StudySizes : public SizeRules {
   public:
-    explicit PreferredSizes(bool grows_beyond) : grows_beyond_(grows_beyond) {}
-    int first_size(const State &, const Job &job) const override { return preferred(job.spec); }
     int most(const State &, const Job &job) const override
     {
-        int most = grows_beyond_ ? job.spec.maximum : preferred(job.spec);
-        return std::max(most, job.size());
+        return std::max(job.spec.maximum, job.size());
     }
     bool may_give(const State &, const Job &) const override { return true; }
     int reduced(const State &, const Job &) const override { return 0; }
     Json why(const State &, const Job &, int, const char *) const override { return nullptr; }
     std::string words(const State &, const Job &, int) const override { return "idle cores"; }
+};
 
-  private:
-    static int preferred(const JobSpec &spec)
+class PreferredSizes : public StudySizes {
+  public:
+    explicit PreferredSizes(bool grows_beyond) : grows_beyond_(grows_beyond) {}
+    int first_size(const State &, const Job &job) const override
     {
-        return size_at_most(spec, spec.preferred > 0 ? spec.preferred : spec.maximum);
+        return preferred_size(job.spec);
+    }
+    int most(const State &state, const Job &job) const override
+    {
+        return grows_beyond_ ? StudySizes::most(state, job)
+                             : std::max(preferred_size(job.spec), job.size());
     }
 
+  private:
     bool grows_beyond_;
+};
+
+/* ---- who gets and who gives ------------------------------------------------------------------ */
+
+/* The farther the core is above the size, the less it is worth; 1 is the size's own last core. */
+double worth_above(int size, int core)
+{
+    int above = core - size;
+    return above >= 0 ? 1.0 / (1 + above) : 1.0 - above;
+}
+
+class AboveLeast : public Gain {
+  public:
+    double gain(const State &, const Job &job, int from, int to) const override
+    {
+        return worth_above(size_at_least(job.spec, 1), std::max(from, to));
+    }
+};
+
+class AbovePreferred : public Gain {
+  public:
+    double gain(const State &, const Job &job, int from, int to) const override
+    {
+        return worth_above(preferred_size(job.spec), std::max(from, to));
+    }
+};
+
+class PartOfRange : public Gain {
+  public:
+    double gain(const State &, const Job &job, int from, int to) const override
+    {
+        int least = size_at_least(job.spec, 1), range = std::max(job.spec.maximum - least, 1);
+        return 2 - static_cast<double>(std::max(from, to) - least) / range;
+    }
 };
 
 }  // namespace
@@ -36,10 +85,30 @@ class PreferredSizes : public SizeRules {
 const Policy *study_policy(const std::string &name)
 {
     static const PreferredSizes kept(false), exceeded(true);
-    static const Fill keep_pref(equal_gain(), kept), pref(equal_gain(), exceeded);
-    if (name == "keep-pref")
-        return &keep_pref;
-    return name == "pref" ? &pref : nullptr;
+    static const StudySizes least;
+    static const AboveLeast above_least;
+    static const AbovePreferred above_preferred;
+    static const PartOfRange part_of_range;
+    static const Fill keep_pref(equal_gain(), kept), pref(equal_gain(), exceeded),
+        min_common_pool(above_least, least), pref_common_pool(above_preferred, exceeded),
+        average_steal_agreement(part_of_range, least);
+    const std::pair<const char *, const Policy *> all[] = {
+        {"keep-pref", &keep_pref},
+        {"pref", &pref},
+        {"min-common-pool", &min_common_pool},
+        {"pref-common-pool", &pref_common_pool},
+        {"average-steal-agreement", &average_steal_agreement},
+    };
+    for (const auto &[known, policy] : all) {
+        if (name == known)
+            return policy;
+    }
+    return nullptr;
+}
+
+bool has_preferred_sizes(const std::string &name)
+{
+    return name == "keep-pref" || name == "pref" || name == "pref-common-pool";
 }
 
 }  // namespace elastic::rm
