@@ -352,7 +352,7 @@ def metrics_summary_timeline_and_report(bench: Bench) -> None:
         expect(re.fullmatch(r'#.*|[a-z_]+(\{[a-z]+="[^"]*"\})? -?[0-9.e+-]+|[a-z_]+_bucket\{le="[^"]+"\} \d+', line), f"metrics: {line!r}")
     doc = (Path(__file__).resolve().parents[2] / "doc/admin/elasticd-api.md").read_text()
     told = set(zip(re.findall(r"^# TYPE (\w+ \w+)$", text, re.M), re.findall(r"^# HELP \w+ (.*)$", text, re.M)))
-    known = {(f"{name} {kind}", what) for name, kind, what in re.findall(r"^\| `(elasticd_\w+)` \| (\w+) \| [^|]* \| (.*) \|$", doc, re.M)}
+    known = {(f"{name} {kind}", what) for name, kind, what in re.findall(r"^\| `((?:elasticd|process)_\w+)` \| (\w+) \| [^|]* \| (.*) \|$", doc, re.M)}
     expect(told == known, f"/metrics and doc/admin/elasticd-api.md differ: {told ^ known}")
     expect('elasticd_jobs{state="DONE"} 3' in text and "elasticd_cores 16" in text, "metrics do not tell the state")
     report = daemon.get("/v1/report").body
@@ -365,6 +365,36 @@ def metrics_summary_timeline_and_report(bench: Bench) -> None:
     expect(sum(s["cores"] for s in segments) == 6 and all(s["to_ms"] for s in segments), f"timeline: {segments}")
     summary = daemon.get("/v1/summary").body
     expect(summary["jobs"]["DONE"] == 3 and summary["cores"] == 16, f"summary: {summary}")
+
+
+def metrics_follow_conventions(bench: Bench) -> None:
+    """Base units, _total for counters and for them alone; Grafana's dashboard shows metrics that exist."""
+    daemon = bench.start()
+    kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", daemon.get("/metrics").body, re.M))
+    units = ("seconds", "bytes", "ratio")
+    for name, kind in kinds.items():
+        words = name.removesuffix("_total").split("_")
+        expect((kind == "counter") == name.endswith("_total"), f"{name} is a {kind}")
+        expect(kind != "histogram" or words[-1] in units, f"{name} names no unit")
+        other = {"ms", "us", "milliseconds", "minutes", "hours", "kb", "mb", "percent", "ppm", "share"} & set(words)
+        expect(not other, f"{name}: {other} is no base unit")
+        expect(not any(word in units for word in words[:-1]), f"{name}: the unit comes last")
+    series = {f"{name}_{part}" for name, kind in kinds.items() if kind == "histogram" for part in ("bucket", "sum", "count")} | set(kinds)
+    board = json.loads((Path(__file__).resolve().parents[2] / "src/rm/daemon/grafana-elasticd.json").read_text())
+    variables = {entry["name"] for entry in board["templating"]["list"]}
+    panels = board["panels"]
+    expect(len({panel["id"] for panel in panels}) == len(panels) > 10 and board["uid"] and board["schemaVersion"] >= 36, "the dashboard's head")
+    cells: set[tuple[int, int]] = set()
+    for panel in panels:
+        at = panel["gridPos"]
+        own = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        expect(not own & cells and at["x"] + at["w"] <= 24, f"{panel['title']} overlaps")
+        cells |= own
+        for target in panel["targets"]:
+            used = set(re.findall(r"\b(?:elasticd|process)_\w+", target["expr"]))
+            expect(used and used <= series, f"{panel['title']} shows {used - series or 'nothing'}")
+            named = set(re.findall(r"\$\{?(\w+)", target["expr"] + panel["datasource"]["uid"])) - {"__rate_interval"}
+            expect(named <= variables, f"{panel['title']}: {named - variables} is no variable")
 
 
 def submissions_are_fast(bench: Bench) -> None:

@@ -44,8 +44,8 @@ inline constexpr MetricInfo SAMPLES{"elasticd_samples_total", "counter", "result
                                     "Samples of what programs do with their time."};
 inline constexpr MetricInfo CORES_MEASURED{"elasticd_cores_measured", "gauge", nullptr,
                                            "Cores of jobs whose time in MPI is known."};
-inline constexpr MetricInfo MPI_SHARE{
-    "elasticd_mpi_share", "gauge", nullptr,
+inline constexpr MetricInfo MPI_RATIO{
+    "elasticd_mpi_ratio", "gauge", nullptr,
     "Part of these cores' time that is spent in MPI; 0 if there are none."};
 inline constexpr MetricInfo STORAGE_WORKS{"elasticd_storage_works", "gauge", nullptr,
                                           "1: the last commit was written."};
@@ -53,6 +53,12 @@ inline constexpr MetricInfo CONNECTIONS{
     "elasticd_connections", "gauge", nullptr, "Open connections."};
 inline constexpr MetricInfo START_TIME{
     "elasticd_start_time_seconds", "gauge", nullptr, "When this process started."};
+inline constexpr MetricInfo BUILD{
+    "elasticd_build_info", "gauge", "version", "1 for the version of this process."};
+inline constexpr MetricInfo MEMORY{
+    "process_resident_memory_bytes", "gauge", nullptr, "Memory of this process."};
+inline constexpr MetricInfo CPU{
+    "process_cpu_seconds_total", "counter", nullptr, "Processor time of this process."};
 inline constexpr MetricInfo COMMIT{
     "elasticd_commit_seconds", "histogram", nullptr, "Time of one commit of the store."};
 inline constexpr MetricInfo TURN{

@@ -2,7 +2,11 @@
 
 #include "api/metrics.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 #include <sstream>
 
 #include "core/mpi_share.h"
@@ -63,7 +67,22 @@ void time_in_mpi(std::ostringstream &out, const State &state)
         in_mpi += static_cast<double>(own) * mpi_share_of_mtct(*mtct);
     }
     single(out, metric::CORES_MEASURED, cores);
-    single(out, metric::MPI_SHARE, cores > 0 ? in_mpi / static_cast<double>(cores) : 0);
+    single(out, metric::MPI_RATIO, cores > 0 ? in_mpi / static_cast<double>(cores) : 0);
+}
+
+/* The names are those of Prometheus' client libraries. */
+void this_process(std::ostringstream &out)
+{
+    labelled(out, metric::BUILD, std::map<std::string, int>{{ELASTIC_VERSION, 1}});
+    int64_t total = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> total >> resident;
+    single(out, metric::MEMORY, resident * sysconf(_SC_PAGESIZE));
+    rusage use = {};
+    getrusage(RUSAGE_SELF, &use);
+    auto seconds = [](const timeval &time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    };
+    single(out, metric::CPU, seconds(use.ru_utime) + seconds(use.ru_stime));
 }
 
 }  // namespace
@@ -122,6 +141,7 @@ std::string Metrics::text(const State &state, const Now &now) const
     single(out, metric::CONNECTIONS, now.connections);
     single(out, metric::START_TIME, now.started_ms / 1000);
     single(out, metric::TURN_LONGEST, turn_longest_s_);
+    this_process(out);
     out << commit_.text(metric::COMMIT) << submit_.text(metric::SUBMIT) << turn_.text(metric::TURN);
     return out.str();
 }
