@@ -37,6 +37,7 @@ void add_attach(CLI::App &app, int &code);
 void add_top(CLI::App &app, int &code);
 void add_report(CLI::App &app, int &code);
 void add_loops(CLI::App &app, int &code);
+void add_why(CLI::App &app, int &code);
 
 }  // namespace elastic
 

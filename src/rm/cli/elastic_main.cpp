@@ -60,6 +60,7 @@ int run(int argc, char **argv)
     add_top(app, code);
     add_report(app, code);
     add_loops(app, code);
+    add_why(app, code);
     std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     for (const CLI::App *command : starting) {
         if (!words.empty() && words.front() == command->get_name()) {

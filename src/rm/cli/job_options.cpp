@@ -179,7 +179,7 @@ bool has_unknown_pattern(const std::string &path)
         at++;
         if (at < path.size() && path[at] >= '1' && path[at] <= '9')
             at++;
-        if (at >= path.size() || !strchr("jAaxu%", path[at]))
+        if (at >= path.size() || !strchr("jAaxuN%", path[at]))
             return true;
     }
     return false;
@@ -267,7 +267,7 @@ void add_job_options(CLI::App &command, JobOptions &options)
     last(command.add_option(
         "-o,--output", options.output,
         "file for standard output: %j is the job's number, %A_%a its array and index, %x its name, "
-        "%u its user"));
+        "%u its user, %N its first node"));
     last(command.add_option("-e,--error", options.error,
                             "file for standard error (default: as --output)"));
     last(command.add_option("-i,--input", options.input, "file for standard input"));
@@ -321,7 +321,8 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
         if (is_path && has_unknown_pattern(value))
             return Error{"--" + std::string(name) + ": '" + value + "': names of files may have " +
                          "%j (number of the job), %A and %a (of a task: its array and index), %5j "
-                         "(with zeros before it), %x (name), %u (user) and %%"};
+                         "(with zeros before it), %x (name), %u (user), %N (its first node) and "
+                         "%%"};
         if (!value.empty())
             request[name] = value;
     }

@@ -82,9 +82,9 @@ TEST(JobOptionsTest, environment)
 TEST(JobOptionsTest, names_of_files)
 {
     JobOptions options;
-    options.output = "%x/%5j-%A.%u%%";
+    options.output = "%x/%5j-%A.%u%%.%N";
     EXPECT_EQ(request_of(options)["output"], options.output);
-    for (const char *wrong : {"%", "x%N", "%0j", "%5", "%12j", "a%%%t"}) {
+    for (const char *wrong : {"%", "x%n", "%0j", "%5", "%12j", "a%%%t"}) {
         options.output = wrong;
         EXPECT_FALSE(job_request(options, "/", {})) << wrong;
     }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cli/array_tasks.h"
+#include "cli/job_fields.h"
 #include "cli/phase_text.h"
 
 namespace elastic {
@@ -215,7 +216,8 @@ std::string overdue_text(const Json &job)
            "), but its program has not come to a probe: nobody counts on that until it does";
 }
 
-/* What made its size, and what holds it there; or what it waits for. */
+}  // namespace
+
 std::string why_text(const Json &job)
 {
     if (std::string text = shortage_text(job); !text.empty()) {
@@ -232,6 +234,8 @@ std::string why_text(const Json &job)
     std::string text = now.empty() ? "" : now + (last.empty() ? "" : ". ");
     return text.empty() && last.empty() ? "-" : text + last;
 }
+
+namespace {
 
 /* "n0: sh 2; n1: sh 1, ./sweep 1": what runs on its places, and how often. */
 std::string tasks_text(const Json &job)
@@ -408,9 +412,10 @@ std::vector<std::string> queue_row(const Json &job, int64_t now_ms)
     int64_t run_time = run_time_ms(job, now_ms), size = integer_or(job, "size", 0);
     const Json &nodes = list_of(job, "nodes");
     std::string reason = shown(job, "reason");
-    std::string where = !nodes.empty()  ? node_list(nodes)
-                        : reason == "-" ? reason
-                                        : "(" + reason + ")";
+    bool has_failed = has_ended(job) && reason != "-";
+    std::string where = !nodes.empty() && !has_failed ? node_list(nodes)
+                        : reason == "-"               ? reason
+                                                      : "(" + reason + ")";
     const Json &adaptation = object_of(job, "adaptation");
     std::string size_text = size > 0 ? std::to_string(size) : "-";
     if (adaptation.contains("size"))
@@ -472,6 +477,15 @@ std::vector<std::string> node_row(const Json &node)
 
 /* ---- one job --------------------------------------------------------------------------------- */
 
+namespace {
+
+std::string field(const Json &job, const char *name, int64_t now_ms)
+{
+    return find_field(std::string(name))->value(job, now_ms).text;
+}
+
+}  // namespace
+
 std::vector<std::string> job_description(const Json &job, int64_t now_ms)
 {
     const std::pair<const char *, std::string> fields[] = {
@@ -510,6 +524,10 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"Adaptations", adaptations_text(job)},
         {"SetChanges", set_changes_text(job)},
         {"StandstillMs", shown(job, "standstill_ms")},
+        {"CoreTime", field(job, "cputime", now_ms)},
+        {"CoreSecondsBySize", field(job, "coresecondsbysize", now_ms)},
+        {"CpuTime", field(job, "totalcpu", now_ms)},
+        {"MaxRss", field(job, "maxrss", now_ms)},
         {"Wish", wish_text(job)},
         {"Places", places_text(job)},
         {"Tasks", tasks_text(job)},
@@ -550,6 +568,12 @@ std::string number_after(const char *words, const Json &data, const char *name,
                          const char *unit = "")
 {
     return data.contains(name) && data[name].is_number() ? words + shown(data, name) + unit : "";
+}
+
+std::string non_empty_or(const Json &data, const char *name, const char *otherwise)
+{
+    std::string value = string_or(data, name, "");
+    return value.empty() ? otherwise : value;
 }
 
 /* Of places beside the world; empty: of something else. */
@@ -600,7 +624,9 @@ std::string record_detail(const std::string &event, const Json &data)
             shown(data, "size") + " processes" + after(": ", data, "reason");
     if (event == "requested")
         return "request " + shown(data, "request") + ": " + resize_text(data) +
-               (bool_or(data, "by_user", false) ? " (by a user)" : "") +
+               (bool_or(data, "by_user", false)
+                    ? " (by " + non_empty_or(data, "by", "a user") + ")"
+                    : "") +
                after(": ", data, "reason");
     if (event == "committed")
         return "epoch " + shown(data, "epoch") + ": " + resize_text(data) + " on " +

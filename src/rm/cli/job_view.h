@@ -25,6 +25,12 @@ std::vector<std::string> node_row(const Json &node);
 /* "Name=value" lines about one job, as scontrol shows it. */
 std::vector<std::string> job_description(const Json &job, int64_t now_ms);
 
+/* What made its size, and what holds it there; or what it waits for; "-" if nobody knows. */
+std::string why_text(const Json &job);
+/* Of its estimated speed-up: a heading, and a line for each size, with what was measured there; no
+ * line if nothing is known. */
+std::vector<std::string> speedup_lines(const Json &job);
+
 /* "2026-11-21T14:03:07.123  job 3  committed  epoch 2: 2 -> 4 processes on n0:2,n1:2, stood
  * still 3 ms". */
 std::string record_line(const Json &record);

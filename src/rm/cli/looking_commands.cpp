@@ -2,13 +2,16 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <ctime>
 #include <iostream>
+#include <optional>
 
 #include "cli/array_tasks.h"
 #include "cli/commands.h"
 #include "cli/job_list.h"
 #include "cli/job_view.h"
+#include "cli/list_format.h"
 #include "cli/step_commands.h"
 #include "cli/step_connection.h"
 #include "cli/target.h"
@@ -22,8 +25,13 @@ namespace elastic {
 namespace {
 
 constexpr int LIST_MAX = 10000;         /* what the interface gives at once */
+constexpr const char *USED_FIELDS =
+    "jobid,jobname,user,state,elapsed,cputime,totalcpu,maxrss,coresecondsbysize,exitcode";
+
 struct Looking {
     bool json = false, no_header = false, follow = false, each_task = false;
+    bool parsable = false, parsable2 = false, is_long = false;
+    std::string format, names_format, sort;
     std::string id;
     std::vector<std::string> names;
     int64_t since = 0;
@@ -38,33 +46,104 @@ int64_t present_ms()
     return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- queue ----------------------------------------------------------------------------------- */
+/* ---- lists of jobs --------------------------------------------------------------------------- */
 
-int run_queue(Looking &options)
+void add_parsable(CLI::App &command, Looking &options)
 {
-    std::vector<Json> jobs;
-    bool has_ends = options.filter.all || names_an_end(options.filter.states);
-    if (int code = get_jobs(options.elasticd, options.filter, has_ends ? "id" : "queue", jobs))
-        return code;
-    Table table = queue_table();
-    int64_t now_ms = present_ms();
-    bool merges = !options.json && !options.each_task;
-    for (const Json &job : merges ? merge_waiting_tasks(jobs) : jobs) {
-        if (options.json)
-            print_line(job.dump());
-        else
-            table.add(queue_row(job, now_ms));
+    command.add_flag("--noheader", options.no_header, "no headings");
+    command.add_flag("--parsable", options.parsable, "fields end with |, for programs");
+    command.add_flag("-P,--parsable2", options.parsable2, "| stands between fields, for programs");
+}
+
+Parsable parsable_of(const Looking &options)
+{
+    return options.parsable2  ? Parsable::BARS_BETWEEN
+           : options.parsable ? Parsable::BARS
+                              : Parsable::NO;
+}
+
+/* The format and the order that are wanted; DONE, or it has complained. */
+int read_format(const Looking &options, std::optional<ListFormat> &format,
+                std::vector<SortKey> &keys)
+{
+    if (!options.sort.empty()) {
+        auto sort = parse_sort(options.sort);
+        if (!sort)
+            return complain(USAGE, "--sort: " + sort.error());
+        keys = std::move(sort.value());
     }
-    if (!options.json)
-        table.print(!options.no_header);
+    if (options.format.empty() && options.names_format.empty())
+        return DONE;
+    auto found = options.format.empty() ? ListFormat::of_names(options.names_format)
+                                        : ListFormat::of(options.format);
+    if (!found)
+        return complain(USAGE, (options.format.empty() ? "--Format: " : "--format: ") +
+                                   found.error());
+    format = std::move(found.value());
     return DONE;
+}
+
+void print_formatted(const Looking &options, const ListFormat &format,
+                     const std::vector<Json> &jobs)
+{
+    int64_t now_ms = present_ms();
+    Parsable parsable = parsable_of(options);
+    if (parsable == Parsable::NO) {
+        for (const std::string &line : format.lines(jobs, now_ms, !options.no_header))
+            print_line(line);
+        return;
+    }
+    if (!options.no_header)
+        print_line(parsable_line(format.titles(), parsable));
+    for (const Json &job : jobs)
+        print_line(parsable_line(format.row(job, now_ms), parsable));
+}
+
+/* As JSON, in a format, or in columns of which `row` makes a line. */
+template <class Row>
+void print_jobs(const Looking &options, const std::optional<ListFormat> &format,
+                const std::vector<Json> &jobs, Table table, Row row)
+{
+    if (options.json) {
+        for (const Json &job : jobs)
+            print_line(job.dump());
+    } else if (format) {
+        print_formatted(options, *format, jobs);
+    } else {
+        for (const Json &job : jobs)
+            table.add(row(job));
+        table.print(!options.no_header, parsable_of(options));
+    }
 }
 
 void add_filters(CLI::App *command, Looking &options)
 {
     add_owner_filters(*command, options.filter);
     command->add_option("-j,--jobs", options.filter.ids, "only these, such as 3,5,8");
-    command->add_flag("--noheader", options.no_header, "no headings");
+    add_parsable(*command, options);
+    command->add_option("-S,--sort", options.sort,
+                        "by these fields, such as -Q,jobid: letters or names, '-' for falling");
+}
+
+/* ---- queue ----------------------------------------------------------------------------------- */
+
+int run_queue(Looking &options)
+{
+    std::optional<ListFormat> format;
+    std::vector<SortKey> keys;
+    if (int code = read_format(options, format, keys))
+        return code;
+    std::vector<Json> jobs;
+    bool has_ends = options.filter.all || names_an_end(options.filter.states);
+    if (int code = get_jobs(options.elasticd, options.filter, has_ends ? "id" : "queue", jobs))
+        return code;
+    if (!options.json && !options.each_task)
+        jobs = merge_waiting_tasks(jobs);
+    sort_jobs(jobs, keys, present_ms());
+    print_jobs(options, format, jobs, queue_table(), [now_ms = present_ms()](const Json &job) {
+        return queue_row(job, now_ms);
+    });
+    return DONE;
 }
 
 void add_queue(CLI::App &app, int &code)
@@ -77,6 +156,12 @@ void add_queue(CLI::App &app, int &code)
     command->add_flag("-a,--all", options->filter.all, "jobs that have ended, too");
     command->add_flag("-r,--array", options->each_task,
                       "each task of an array in a row of its own, also if it waits");
+    auto letters = command->add_option("-o,--format", options->format,
+                                       "fields as squeue's, such as '%.8i %j %T'");
+    command
+        ->add_option("-O,--Format", options->names_format,
+                     "fields by name, such as jobid:8,name:20,state")
+        ->excludes(letters);
     command->callback([options, &code] { code = run_queue(*options); });
 }
 
@@ -172,20 +257,20 @@ int run_history(Looking &options)
 {
     if (!options.id.empty())
         return job_history(options, options.id);
+    if (options.is_long && options.format.empty())
+        options.format = USED_FIELDS;
+    std::optional<ListFormat> format;
+    std::vector<SortKey> keys;
+    if (int code = read_format(options, format, keys))
+        return code;
     std::vector<Json> jobs;
     if (options.filter.states.empty())
         options.filter.states = "DONE,FAILED,CANCELLED";
     if (int code = get_jobs(options.elasticd, options.filter, "-id", jobs))
         return code;
-    Table table = history_table();
-    for (auto job = jobs.rbegin(); job != jobs.rend(); ++job) {
-        if (options.json)
-            print_line(job->dump());
-        else
-            table.add(history_row(*job));
-    }
-    if (!options.json)
-        table.print(!options.no_header);
+    std::ranges::reverse(jobs);
+    sort_jobs(jobs, keys, present_ms());
+    print_jobs(options, format, jobs, history_table(), history_row);
     return DONE;
 }
 
@@ -199,6 +284,9 @@ void add_history(CLI::App &app, int &code)
     add_filters(command, *options);
     command->add_option("-t,--states,--state", options->filter.states,
                         "only in these states, such as F,CA");
+    command->add_option("-o,--format", options->format,
+                        "fields as sacct's, such as JobID,JobName%20,Elapsed,MaxRSS");
+    command->add_flag("-l,--long", options->is_long, "what each has used");
     command->add_option("--limit", options->filter.limit, "only the last N (default 100)")
         ->check(CLI::Range(1, 10000000));
     command->callback([options, &code] { code = run_history(*options); });
@@ -250,10 +338,11 @@ int run_nodes(Looking &options)
     }
     if (options.json)
         return DONE;
-    table.print(!options.no_header);
+    table.print(!options.no_header, parsable_of(options));
     const Json backend = answer.value("backend", Json::object());
     for (const char *said : {"about", "trouble"})
-        if (options.names.empty() && !options.no_header && backend.contains(said) &&
+        if (options.names.empty() && !options.no_header &&
+            parsable_of(options) == Parsable::NO && backend.contains(said) &&
             backend[said].is_string())
             print_line("# " + text_of(backend, "kind") + ": " + text_of(backend, said));
     return DONE;
@@ -265,7 +354,7 @@ void add_nodes(CLI::App &app, int &code)
     CLI::App *command =
         add_command(app, "nodes", "list nodes and who is on them (JOB:CORES)", options->json);
     command->add_option("NODE", options->names, "only these");
-    command->add_flag("--noheader", options->no_header, "no headings");
+    add_parsable(*command, *options);
     command->callback([options, &code] { code = run_nodes(*options); });
 }
 

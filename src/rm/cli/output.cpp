@@ -166,10 +166,31 @@ std::vector<std::string> Table::lines(bool with_header) const
     return result;
 }
 
-void Table::print(bool with_header) const
+std::string parsable_line(const std::vector<std::string> &cells, Parsable parsable)
 {
-    for (const std::string &line : lines(with_header))
-        std::cout << line << "\n";
+    std::string line;
+    for (size_t i = 0; i < cells.size(); i++) {
+        std::string cell = printable(cells[i]);
+        std::ranges::replace(cell, '|', '?');
+        line += (i > 0 ? "|" : "") + cell;
+    }
+    return line + (parsable == Parsable::BARS ? "|" : "");
+}
+
+void Table::print(bool with_header, Parsable parsable) const
+{
+    if (parsable == Parsable::NO) {
+        for (const std::string &line : lines(with_header))
+            std::cout << line << "\n";
+    } else {
+        std::vector<std::string> titles;
+        for (const Column &column : columns_)
+            titles.push_back(column.title);
+        if (with_header)
+            std::cout << parsable_line(titles, parsable) << "\n";
+        for (const auto &row : rows_)
+            std::cout << parsable_line(row, parsable) << "\n";
+    }
     std::cout << std::flush;
 }
 

@@ -35,6 +35,11 @@ bool bool_or(const Json &object, const char *name, bool otherwise);
 const Json &list_of(const Json &object, const char *name);
 const Json &object_of(const Json &object, const char *name);
 
+/* "a|b" for programs: a bar or a control character within a cell becomes '?'.  sacct's --parsable
+ * has a bar at the end, too. */
+enum class Parsable { NO, BARS, BARS_BETWEEN };
+std::string parsable_line(const std::vector<std::string> &cells, Parsable parsable);
+
 /* Columns as wide as their widest cell, the last one open. */
 class Table {
   public:
@@ -47,7 +52,7 @@ class Table {
     void add(std::vector<std::string> cells);
     /* The lines, without newlines; cells lose control characters, and are cut at CELL_MAX. */
     std::vector<std::string> lines(bool with_header = true) const;
-    void print(bool with_header = true) const;
+    void print(bool with_header = true, Parsable parsable = Parsable::NO) const;
 
     static constexpr size_t CELL_MAX = 400;
 

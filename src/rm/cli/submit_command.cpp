@@ -25,7 +25,7 @@ namespace {
 constexpr size_t SCRIPT_MAX_BYTES = size_t{4} << 20;
 
 struct Submit {
-    bool json = false, wait = false, parsable = false, program = false;
+    bool json = false, wait = false, parsable = false, program = false, test_only = false;
     bool slurm_names = false;   /* the script was written for Slurm */
     std::string wrapped;
     JobOptions job;
@@ -37,6 +37,8 @@ void add_submit_options(CLI::App &command, Submit &options)
     add_job_options(command, options.job);
     command.add_flag("-W,--wait", options.wait, "wait for the job's end and return its exit code");
     command.add_flag("--parsable", options.parsable, "print the job's number alone");
+    command.add_flag("--test-only", options.test_only,
+                     "submit nothing: print whether it would be accepted, and when it would start");
     command.add_option("--wrap", options.wrapped, "a shell command instead of a script");
     command.add_flag("--program", options.program, "a program for mpiexec, even if it is a script");
 }
@@ -153,6 +155,39 @@ bool is_there(const std::string &word, const Json &request)
     return false;
 }
 
+/* "would start at 2026-11-28T14:03:07 at the latest, when job 3 ends, with 2 to 8 processes" */
+int print_test(const Submit &options, const Json &test)
+{
+    int64_t start_ms = integer_or(test, "expected_start_ms", -1),
+            other = integer_or(test, "expected_after", 0),
+            minimum = integer_or(test, "min", 0), maximum = integer_or(test, "max", 0);
+    std::string size = std::to_string(minimum) +
+                       (maximum > minimum ? " to " + std::to_string(maximum) : "") + " processes";
+    if (options.json)
+        print_line(test.dump());
+    else if (options.parsable)
+        print_line(start_ms > 0 ? format_time(start_ms) : "unknown");
+    else if (start_ms <= 0)
+        print_line("the job would be accepted, with " + size + "; its start cannot be predicted");
+    else
+        print_line("the job would start at " + format_time(start_ms) + " at the latest" +
+                   (other > 0 ? ", when job " + std::to_string(other) + " ends" : "") + ", with " +
+                   size);
+    return DONE;
+}
+
+int test_submission(const Submit &options, Json request)
+{
+    Elasticd elasticd;
+    Json answer;
+    request["test_only"] = true;
+    if (int code = elasticd.post("/v1/jobs", request, answer))
+        return code;
+    if (!answer.contains("test"))
+        return complain(REFUSED, "this elasticd is older and does not know --test-only");
+    return print_test(options, object_of(answer, "test"));
+}
+
 int submit(const Submit &options, const std::vector<std::string> &program,
            const std::string &script)
 {
@@ -174,6 +209,8 @@ int submit(const Submit &options, const std::vector<std::string> &program,
                                    "what only the nodes have)");
     if (!script.empty())
         request.value()["script"] = script;
+    if (options.test_only)
+        return test_submission(options, request.value());
     if (int code = start_in_allocation(options.parsable))
         return code;
     Elasticd elasticd;

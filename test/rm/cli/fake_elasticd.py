@@ -31,7 +31,7 @@ SUBMIT_FIELDS = {
     "cores_per_process", "processes_per_node", "exclusive", "requeue", "name", "time_limit_ms", "priority", "held",
     "output", "error", "input", "mpiexec", "umask", "limits", "key", "begin_ms", "after", "after_any", "after_ok",
     "after_not_ok", "array", "singleton", "memory_per_core_mib", "memory_per_node_mib",
-    "limit_signal", "slurm_environment",
+    "limit_signal", "slurm_environment", "test_only",
 }  # fmt: skip
 USER = pwd.getpwuid(os.getuid()).pw_name
 ENDED = ("DONE", "FAILED", "CANCELLED")
@@ -57,6 +57,9 @@ def measured_loops(history: list[tuple[int, int, float, float | None]]) -> Json:
         "progress": {"probes": 20, "ms": 4000, "per_second": 5.0, "recent_per_second": 4.5}, "loops": [probe, inner],
         "history": [{"until_ms": until, "ms": 30_000, "size": size, "per_second": rate, "mpi_share": share}
                     for until, size, rate, share in history],
+        "scaling": {"size": 2, "end": 8, "error": 0.1, "hinted": False,
+                    "curve": [{"size": size, "speedup": float(size)} for size in (2, 4, 8)],
+                    "points": [{"size": 2, "intervals": 3, "per_second": 5.0, "speedup": 2.0}]},
     }  # fmt: skip
 
 
@@ -243,6 +246,8 @@ class FakeElasticd:
         high = body.get("max", low)
         if low > high or low > 16:
             raise Refused(400, "range", f"{low} processes are more than the 16 cores of this machine")
+        if body.get("test_only"):
+            return {"test": {"expected_start_ms": 1700000000000, "expected_after": None, "min": low, "max": high}}
         number = len(self.jobs) + 1
         default_output = f"elastic-{number}.out"
         output = self.path(body, body.get("output", default_output), number)

@@ -26,7 +26,7 @@ from support.checks import Failure, expect  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 LIMIT_S = 60.0  # for anything that is waited for; machines are slow
-COMMANDS = ("run submit attach queue show history nodes ps psets loops events version resize update cancel requeue hold release drain resume "
+COMMANDS = ("run submit attach queue show history nodes ps psets loops why events version resize update cancel requeue hold release drain resume "
             "top report").split()  # fmt: skip
 
 
@@ -526,6 +526,31 @@ def test_events(here: Place) -> None:
     lines = here.call("events")[0].splitlines()
     expect(len(lines) == 9 and "job 2" in lines[-1] and "ended" in lines[-1], lines)
     expect(len(here.call("events", "--since", "7")[0].splitlines()) == 3, "since")
+
+
+SCALING = {
+    "size": 2, "end": 4, "error": 0.02, "hinted": False,
+    "curve": [{"size": size, "speedup": min(size, 4) * 0.95 + 0.05} for size in (1, 2, 4, 8)],
+    "points": [{"size": 2, "intervals": 5, "per_second": 10.0, "speedup": 1.97}, {"size": 3, "intervals": 1, "per_second": 14.0, "speedup": 2.8}],
+}  # fmt: skip
+
+
+def test_why(here: Place) -> None:
+    """why: the sentence of show, and the estimated speed-up with its points"""
+    here.call("submit", "-n", "1:8", "sleep", "1000")
+    expect("SPEEDUP" not in here.call("why", "1")[0], "nothing is known of it")
+    here.fake.jobs[1].update(why="8 processes: it uses all", scaling=SCALING)
+    lines = here.call("why", "1")[0].splitlines()
+    expect(lines[0].startswith("job 1: RUNNING, 8 processes of 1:8") and lines[1].startswith("8 processes: it uses all"), lines)
+    expect("measured at 2 sizes" in lines[2] and "more than 4 processes bring nothing" in lines[2], lines)
+    cells = [line.split() for line in lines[4:]]
+    expect([row[:4] for row in cells[:4]] == [["1", "1.00", "-", "-"], ["2", "1.95", "1.97", "5"], ["3", "-", "2.80", "1"], ["4", "3.85", "-", "-"]],
+           cells)  # fmt: skip
+    expect(len(cells[3][4]) == 40 and 5 < len(cells[0][4]) < len(cells[1][4]) < 40, "bars")
+    (answer,) = here.objects("why", "1")
+    expect(answer["scaling"] == SCALING and answer["text"].startswith("8 processes: it uses all"), answer)
+    here.call("why", "7", code=3)
+    here.call("cancel", "1")
 
 
 def test_loops(here: Place) -> None:

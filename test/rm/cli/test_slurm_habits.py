@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -75,8 +76,8 @@ def test_environment_and_time(here: Place) -> None:
     expect(body["time_limit_ms"] == 0, body.get("time_limit_ms"))
     here.call("submit", "--hold", "--export=NONE,FOO=1", "true")
     expect(set(only(here.posted())["environment"]) == {"PATH", "FOO"}, only(here.posted())["environment"])
-    expect("--output" in here.call("submit", "-o", "x%N", "true", code=2)[1], "an unknown pattern")
-    here.call("submit", "--hold", "-o", "%x-%5j-%u-%A%%", "true")
+    expect("--output" in here.call("submit", "-o", "x%t", "true", code=2)[1], "an unknown pattern")
+    here.call("submit", "--hold", "-o", "%x-%5j-%u-%A-%N%%", "true")
 
 
 def test_misspelt_script(here: Place) -> None:
@@ -107,6 +108,38 @@ def test_cancel_by_filters(here: Place) -> None:
     out, _ = here.call("cancel", "-u", USER, "--state", "PENDING", "--reason", "too many")
     expect(len(out.splitlines()) == 3 and here.fake.jobs[7]["reason"] == "too many", out)
     expect(here.fake.jobs[8]["state"] == "PENDING", "another user's job")
+
+
+def test_formats_of_lists(here: Place) -> None:
+    """queue and history: squeue's letters and long names, sacct's names, bars for programs, an order"""
+    for name in ("b", "a", "c"):
+        here.call("submit", "--hold", "-J", name, "-n", "2:4", "-t", "10", "true")
+    out, _ = here.call("queue", "--sort=-j", "-o", "%.4i|%3j|%t %l %C %r")
+    expect(out.splitlines() == ["JOBI|NAM|ST TIME_LIMIT CPUS REASON", *(f"{i:4}|{j}  |PD 10:00 2 Held" for i, j in ((3, "c"), (1, "b"), (2, "a")))], out)
+    out, _ = here.call("queue", "--noheader", "-O", "name:.3,jobid:2,userid")
+    expect(out.splitlines()[0].split() == ["b", "1", str(os.getuid())], out)
+    out, _ = here.call("queue", "--parsable", "--noheader", "-S", "name")
+    expect([line.split("|")[:4] for line in out.splitlines()][0] == ["2", "a", USER, "PD"] and out.splitlines()[0].endswith("|"), out)
+    out, _ = here.call("nodes", "-P")
+    expect(out.splitlines()[0] == "NODE|STATE|CORES|USED|JOBS|REASON" and len(out.splitlines()[1].split("|")) == 6, out)
+    expect([job["id"] for job in here.objects("queue", "--sort=-i")] == [3, 2, 1], "JSON in that order")
+    for words, name in ((("-o", "%P"), "%i"), (("-O", "nothing"), "jobid"), (("-S", "nothing"), "jobid")):
+        _, err = here.call("queue", *words, code=2)
+        expect("there is no field" in err and name in err, err)
+    here.call("submit", "--wait", "-J", "over", "true")
+    here.fake.jobs[4]["accounting"] = {"core_ms": 61_000, "cpu_ms": 30_000, "max_rss_bytes": 1 << 20, "core_ms_by_size": [{"size": 1, "core_ms": 61_000}]}
+    out, _ = here.call("history", "-P", "--format", "JobID,JobName,State,CPUTime,TotalCPU,MaxRSS,ExitCode")
+    expect(out.splitlines() == ["JOBID|NAME|STATE|CPU_TIME|TOTAL_CPU|MAX_RSS|EXIT", "4|over|DONE|1:01|0:30|1024K|0"], out)
+    expect("1:61" in here.call("history", "--long")[0], "core seconds by size")
+
+
+def test_test_only(here: Place) -> None:
+    """submit --test-only: says when it would start, and submits nothing"""
+    out, _ = here.call("submit", "--test-only", "-n", "2:4", "true")
+    expect(out.startswith("the job would start at 20") and "with 2 to 4 processes" in out, out)
+    expect(out.split()[5] == here.call("submit", "--test-only", "--parsable", "true")[0].strip(), out)
+    expect(not here.fake.jobs, here.fake.jobs)
+    here.call("submit", "--test-only", "-n", "17", "true", code=1)
 
 
 def test_empty_pages(here: Place) -> None:

@@ -1,0 +1,139 @@
+/* `elastic why`: why a job has its size or waits, and how its speed follows its size. */
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/commands.h"
+#include "cli/job_view.h"
+#include "cli/target.h"
+
+namespace elastic {
+
+namespace {
+
+struct Why {
+    bool json = false;
+    std::vector<std::string> names;
+    Elasticd elasticd;
+};
+
+std::string headline(const Json &job)
+{
+    int64_t size = integer_or(job, "size", 0);
+    std::string text = "job " + text_of(job, "id") + ": " + string_or(job, "state", "?");
+    bool runs = size > 0 && !has_ended(job);
+    if (runs)
+        text += ", " + std::to_string(size) + " processes of " + size_range(job);
+    std::string reason = string_or(job, "reason", "");
+    return text + (reason.empty() ? "" : ": " + reason);
+}
+
+void print_why(const Json &job)
+{
+    print_line(printable(headline(job)));
+    if (std::string why = why_text(job); why != "-")
+        print_line(printable(why));
+    for (const std::string &line : speedup_lines(job))
+        print_line(line);
+}
+
+/* The members of the job that explain it. */
+Json explanation(const Json &job)
+{
+    Json found = Json::object();
+    for (const char *name : {"id", "state", "size", "min", "max", "reason", "why", "last_change",
+                             "shortage", "helpers", "expected_start_ms", "expected_after",
+                             "scaling"})
+        found[name] = job.contains(name) ? job[name] : Json();
+    found["text"] = why_text(job);
+    return found;
+}
+
+int explain(Why &options, const std::string &name)
+{
+    int wrong = DONE;
+    auto id = job_number(name, wrong);
+    if (!id)
+        return wrong;
+    Json answer;
+    if (int code = options.elasticd.get("/v1/jobs/" + *id, answer))
+        return code;
+    const Json &job = object_of(answer, "job");
+    if (options.json)
+        print_line(explanation(job).dump());
+    else
+        print_why(job);
+    return DONE;
+}
+
+}  // namespace
+
+std::vector<std::string> speedup_lines(const Json &job)
+{
+    constexpr int BAR_MAX = 40;
+    const Json &scaling = object_of(job, "scaling"), &curve = list_of(scaling, "curve");
+    if (curve.empty())
+        return {};
+    std::map<int64_t, const Json *> points;
+    for (const Json &point : list_of(scaling, "points"))
+        points[integer_or(point, "size", 0)] = &point;
+    std::map<int64_t, double> speeds;
+    double fastest = 0;
+    for (const Json &each : curve) {
+        double speedup = number_or(each, "speedup", 0);
+        speeds[integer_or(each, "size", 0)] = speedup;
+        fastest = std::max(fastest, speedup);
+    }
+    for (const auto &[size, point] : points)
+        speeds.emplace(size, -1);
+    char text[160];
+    int64_t end = integer_or(scaling, "end", 0), present = integer_or(scaling, "size", 0);
+    std::string head = "estimated speed-up over one process";
+    head += bool_or(scaling, "hinted", false)
+        ? ", by the user's hint"
+        : ", measured at " + std::to_string(points.size()) +
+              (points.size() == 1 ? " size" : " sizes");
+    if (end > 0)
+        head += "; more than " + std::to_string(end) + " processes bring nothing";
+    Table table({{"SIZE", Table::RIGHT}, {"SPEEDUP", Table::RIGHT}, {"MEASURED", Table::RIGHT},
+                 {"INTERVALS", Table::RIGHT}, {""}});
+    for (const auto &[size, speedup] : speeds) {
+        std::string measured = "-", intervals = "-", estimated = "-";
+        if (auto found = points.find(size); found != points.end()) {
+            snprintf(text, sizeof text, "%.2f", number_or(*found->second, "speedup", 0));
+            measured = text;
+            intervals = std::to_string(integer_or(*found->second, "intervals", 0));
+        }
+        if (speedup >= 0) {
+            snprintf(text, sizeof text, "%.2f", speedup);
+            estimated = text;
+        }
+        auto bar = static_cast<int>(fastest > 0 ? speedup / fastest * BAR_MAX + 0.5 : 0);
+        table.add({std::to_string(size), estimated, measured, intervals,
+                   std::string(static_cast<size_t>(std::clamp(bar, 0, BAR_MAX)), '#') +
+                       (size == present ? " (now)" : "")});
+    }
+    std::vector<std::string> lines = {head};
+    for (std::string &line : table.lines())
+        lines.push_back(std::move(line));
+    return lines;
+}
+
+void add_why(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Why>();
+    CLI::App *command = add_command(
+        app, "why", "show why jobs have their sizes or wait, and how their speed follows the size",
+        options->json);
+    command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
+    command->callback([options, &code] {
+        for (const std::string &name : options->names) {
+            int result = explain(*options, name);
+            code = code == DONE ? result : code;
+        }
+    });
+}
+
+}  // namespace elastic
