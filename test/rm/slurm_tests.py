@@ -61,12 +61,37 @@ def signals_have_several_names(bench: Bench) -> None:
     daemon.wait_end(number)
 
 
+def the_signal_leads_by_what_was_wanted(bench: Bench) -> None:
+    """A lead above the limit is the start; with more time the signal comes again, as long before the new limit."""
+    daemon = bench.start(config='[job]\nkill_grace = "1s"\n')
+    got, ready = daemon.folder / "got", daemon.folder / "ready"
+    program = f"import signal, time; signal.signal(signal.SIGUSR1, lambda *_: open('{got}', 'a').write(f'{{time.time()}}\\n'))"
+    script = f"#!/usr/bin/python3\n{program}\nopen('{ready}', 'w')\nwhile True: time.sleep(0.05)\n"
+    number = daemon.submit("waits", script=script, time_limit_ms=600_000, limit_signal={"signal": "USR1", "before_ms": 3000})
+    wait_for("the program", ready.exists)
+
+    def signals() -> list[float]:
+        return [float(line) for line in got.read_text().split()] if got.exists() else []
+
+    for count in (1, 2):
+        limit_ms = int(time.time() * 1000) - daemon.job(number)["start_ms"] + 4000
+        end = time.time() + 4
+        expect(daemon.post(f"/v1/jobs/{number}/update", time_limit_ms=limit_ms).status == 200, "another limit")
+        wait_for(f"signal {count}", lambda count=count: len(signals()) == count)
+        lead = end - signals()[-1]
+        expect(1.5 < lead < 3.5, f"signal {count} came {lead} s before the limit")
+    daemon.post(f"/v1/jobs/{number}/cancel")
+    daemon.wait_end(number)
+    short = daemon.submit("s", script="#!/bin/sh\nsleep 1000\n", time_limit_ms=30_000, limit_signal={"signal": "USR1"})
+    expect(daemon.wait_end(short)["exit_code"] == 128 + 10, f"at the start: {daemon.job(short)}")
+
+
 def files_and_variables_have_slurms_names(bench: Bench) -> None:
     daemon = bench.start()
     script = "#!/bin/sh\nenv | grep ^SLURM_ | sort\nmpiexec sh -c 'echo rank'\n"
-    number = daemon.submit("my-script", script=script, min=6, slurm_environment=True, output="out-%A-%5j-%u-%x", name="a/b")
+    number = daemon.submit("my-script", script=script, min=6, slurm_environment=True, output="out-%A-%5j-%u-%x-%N", name="a/b")
     job = daemon.wait_end(number)
-    path = daemon.folder / f"out-{number}-{number:05}-{job['user']}-a_b"
+    path = daemon.folder / f"out-{number}-{number:05}-{job['user']}-a_b-{job['nodes'][0]['name']}"
     expect(job["output"] == str(path), f"output is {job['output']}, wanted {path}")
     text = path.read_text()
     variables = dict(re.findall(r"^(SLURM_\w+)=(.*)$", text, re.M))
@@ -154,6 +179,54 @@ def refusals_name_limit_and_end(bench: Bench) -> None:
     reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true"))
     message = reply.body["error"]["message"]
     expect(reply.status == 503 and "limits.jobs_per_user = 2" in message and f"user {os.getuid()}" in message, f"{reply.body}")
+
+
+def reasons_name_who_and_why(bench: Bench) -> None:
+    """Who cancelled a job, and why, is in the answer, in the record, in the history and in the next refusal."""
+    daemon = bench.start()
+    running, waiting = daemon.submit("sleep", "1000"), daemon.submit("true", held=True)
+    daemon.wait_state(running, "RUNNING")
+    user = daemon.job(running)["user"]
+    daemon.post(f"/v1/jobs/{running}/cancel", reason="wrong input")
+    wanted = f"cancelled by {user}: wrong input"
+    expect(daemon.wait_end(running)["reason"] == wanted, f"the job: {daemon.job(running)['reason']}")
+    ends = [record["data"]["reason"] for record in daemon.records(job=running) if record["event"] == "ended"]
+    expect(ends == [wanted], f"the record: {ends}")
+    listed = daemon.get("/v1/jobs", ids=running).body["jobs"][0]
+    expect(listed["reason"] == wanted, f"the history: {listed['reason']}")
+    message = daemon.post(f"/v1/jobs/{running}/cancel").body["error"]["message"]
+    expect(re.search(rf"CANCELLED at \d{{4}}-\d\d-\d\dT\S+, {wanted}$", message), f"the refusal: {message}")
+    job = daemon.post(f"/v1/jobs/{waiting}/cancel").body["job"]
+    expect(job["reason"] == f"cancelled by {user} while it waited", f"a waiting job: {job['reason']}")
+
+
+def what_a_job_used_is_counted(bench: Bench) -> None:
+    daemon = bench.start(nodes=1, cores=4)
+    busy = "#!/bin/sh\nexec /usr/bin/python3 -c 'x = bytearray(1 << 26)\nimport time\nwhile time.process_time() < 0.5: pass'\n"
+    job = daemon.wait_end(daemon.submit("busy", script=busy, min=2, cores_per_process=2))
+    used, elapsed = job["accounting"], job["end_ms"] - job["start_ms"]
+    expect(job["state"] == "DONE", f"job: {job}")
+    expect(used["core_ms_by_size"] == [{"size": 2, "core_ms": used["core_ms"]}], f"core time: {used}")
+    expect(abs(used["core_ms"] - 4 * elapsed) <= 4 * 50, f"{used['core_ms']} of 4 cores for {elapsed} ms")
+    expect(used["cpu_ms"] >= 500, f"processor time: {used}")
+    expect(1 << 26 <= used["max_rss_bytes"] < 1 << 30, f"memory: {used}")
+
+
+def a_submission_can_be_tested(bench: Bench) -> None:
+    daemon = bench.start(nodes=1, cores=2)
+    running = daemon.submit("sleep", "1000", min=2, time_limit_ms=3600_000)
+    daemon.wait_state(running, "RUNNING")
+    before = daemon.get("/v1/summary").body["seq"]
+    test = daemon.ask("POST", "/v1/jobs", daemon.spec("true", test_only=True)).body["test"]
+    limit = daemon.job(running)["start_ms"] + 3600_000
+    expect(test["expected_after"] == running and abs(test["expected_start_ms"] - limit) < 5000, f"test: {test}, limit {limit}")
+    reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", min=3, test_only=True))
+    expect(reply.error() == "range", f"more than there is: {reply.body}")
+    held = daemon.ask("POST", "/v1/jobs", daemon.spec("true", held=True, test_only=True)).body["test"]
+    expect(held["expected_start_ms"] is None, f"a held one: {held}")
+    expect(daemon.get("/v1/summary").body["seq"] == before and len(daemon.get("/v1/jobs").body["jobs"]) == 1, "nothing was submitted")
+    daemon.post(f"/v1/jobs/{running}/cancel")
+    daemon.wait_end(running)
 
 
 def metrics_have_all_digits(bench: Bench) -> None:

@@ -67,22 +67,6 @@ std::pair<JobId, std::string> parse_tasks(const std::string &text)
     return {parse_id(text.substr(0, mark)), text.substr(mark + 1)};
 }
 
-/* How the core's refusals look from outside. */
-ApiError error_of(const Answer &answer)
-{
-    switch (answer.code) {
-        case AnswerCode::OK: break;
-        case AnswerCode::FIELD: return {400, "field", answer.message};
-        case AnswerCode::CAPACITY: return {400, "range", answer.message};
-        case AnswerCode::LIMIT: return {503, "full", answer.message, "", {{"Retry-After", "60"}}};
-        case AnswerCode::UNKNOWN: return {404, "not_found", answer.message};
-        case AnswerCode::STATE: return {409, "state", answer.message};
-        case AnswerCode::RIGID: return {409, "rigid", answer.message};
-        case AnswerCode::BUSY: return {409, "busy", answer.message};
-    }
-    return {500, "internal", "the core gave no reason"};
-}
-
 ApiError storage_error()
 {
     return {503,
@@ -101,6 +85,21 @@ ApiError not_found(const std::string &path)
 }
 
 }  // namespace
+
+ApiError error_of(const Answer &answer)
+{
+    switch (answer.code) {
+        case AnswerCode::OK: break;
+        case AnswerCode::FIELD: return {400, "field", answer.message};
+        case AnswerCode::CAPACITY: return {400, "range", answer.message};
+        case AnswerCode::LIMIT: return {503, "full", answer.message, "", {{"Retry-After", "60"}}};
+        case AnswerCode::UNKNOWN: return {404, "not_found", answer.message};
+        case AnswerCode::STATE: return {409, "state", answer.message};
+        case AnswerCode::RIGID: return {409, "rigid", answer.message};
+        case AnswerCode::BUSY: return {409, "busy", answer.message};
+    }
+    return {500, "internal", "the core gave no reason"};
+}
 
 Api::Api(Daemon &daemon) : daemon_(daemon), rate_(daemon.settings().rate_per_s) {}
 
@@ -524,7 +523,7 @@ void Api::cancel(Call &call)
     JobRequest jobs = request_of_jobs(call);
     log_line(LogLevel::INFO, "cancel",
              {{"job", call.argument}, {"by", call.caller.name}, {"reason", reason}});
-    change_job(call, Cancel{jobs}, jobs.job, !jobs.tasks.empty());
+    change_job(call, Cancel{jobs, call.caller.name, reason}, jobs.job, !jobs.tasks.empty());
 }
 
 void Api::requeue(Call &call)
@@ -554,10 +553,11 @@ void Api::resize(Call &call)
     if (!body.has("size"))
         body.fail("size", "is missing: give the number of processes wanted");
     int size = static_cast<int>(body.number("size", 1, 1048576, 0));
-    body.text("reason", RESIZE_REASON_MAX);
+    std::string reason = body.text("reason", RESIZE_REASON_MAX);
     body.finish();
     JobId id = job_of(call, true).id;
-    change_job(call, Resize{daemon_.next_request_id(), id, size}, id);
+    Resize event{daemon_.next_request_id(), id, size, call.caller.name, reason};
+    change_job(call, std::move(event), id);
 }
 
 void Api::update(Call &call)

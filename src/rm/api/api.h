@@ -38,6 +38,9 @@ constexpr size_t JOB_NAME_BYTES_MAX = 128;
 /* Of one page of a list; then its reader goes on with the next one. */
 constexpr size_t ANSWER_BYTES_MAX = 4 << 20;
 
+/* How the core's refusals look from outside. */
+ApiError error_of(const Answer &answer);
+
 class Api {
   public:
     explicit Api(Daemon &daemon);
@@ -146,6 +149,7 @@ class Api {
     Json performance_json(const Job &job) const;
     Json phase_json(const Job &job) const;
     Json history_json(const Job &job) const;
+    Json scaling_json(const Job &job) const;
     std::string reason_without_sample(const Job &job) const;
     Json loops_json(const Job &job);
     Json backend_json() const;
@@ -181,8 +185,9 @@ class Api {
     void ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
     void change_job(Call &call, EventContent content, JobId job, bool is_array = false);
     void change_name(Call &call, EventContent content, JobId job);
-    JobSpec read_spec(const Call &call, Launch &launch, std::string &script, std::string &key,
-                      std::vector<std::string> &notes);
+    struct Submission;
+    Submission read_submission(const Call &call);
+    void test_submission(Call &call, const JobSpec &spec);
     int64_t read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_none) const;
     int read_priority(BodyReader &body, const Caller &caller) const;
     void check_room(uint32_t uid, size_t bytes, int64_t tasks) const;

@@ -1,6 +1,8 @@
 /* See api.h: what jobs do with their time.  What lasts is the core's (core/performance.h), the
  * loops are those of the step's newest answer (step/sampler.h). */
 
+#include <algorithm>
+
 #include "api/api.h"
 #include "core/mpi_share.h"
 #include "core/policy/policy.h"
@@ -92,6 +94,44 @@ Json Api::history_json(const Job &job) const
     return history;
 }
 
+/* Its estimated speed-up over one process, at sizes that it can have, and what it was measured at;
+ * null: nothing is known of it. */
+Json Api::scaling_json(const Job &job) const
+{
+    constexpr int SHOWN = 40;           /* of more sizes some */
+    if (is_end(job.state) && !job.performance)
+        return nullptr;
+    Scaling scaling = scaling_of(job);
+    if (scaling.sizes == 0 && !scaling.hinted)
+        return nullptr;
+    double one = relative_speed(scaling, 1);
+    Json curve = Json::array(), points = Json::array();
+    int step = std::max((job.spec.maximum - job.spec.minimum) / SHOWN, 1);
+    for (int size = size_at_least(job.spec, 1); size > 0;
+         size = size_at_least(job.spec, size + step))
+        curve.push_back({{"size", size}, {"speedup", relative_speed(scaling, size) / one}});
+    auto speeds = job.performance && scaling.sizes > 0 ? measured_speeds(*job.performance)
+                                                       : std::vector<MeasuredSpeed>();
+    /* The size that is nearest to the present one shows what a speed is worth. */
+    auto nearest = std::ranges::min_element(speeds, {}, [&](const MeasuredSpeed &each) {
+        return std::abs(each.size - scaling.size);
+    });
+    for (const MeasuredSpeed &each : speeds) {
+        double speedup = relative_speed(scaling, nearest->size) / one * each.per_second /
+            nearest->per_second;
+        points.push_back({{"size", each.size},
+                          {"intervals", each.intervals},
+                          {"per_second", each.per_second},
+                          {"speedup", speedup}});
+    }
+    return {{"size", scaling.size},
+            {"end", scaling.end > 0 ? Json(scaling.end) : Json()},
+            {"error", ratio(scaling.error_ppm)},
+            {"hinted", scaling.hinted},
+            {"curve", std::move(curve)},
+            {"points", std::move(points)}};
+}
+
 std::string Api::reason_without_sample(const Job &job) const
 {
     if (is_end(job.state))
@@ -119,6 +159,7 @@ Json Api::loops_json(const Job &job)
     json["sampled_ms"] = newest ? Json(unix_ms() - age_ms) : Json();
     json["performance"] = performance_json(job);
     json["history"] = history_json(job);
+    json["scaling"] = scaling_json(job);
     return json;
 }
 

@@ -89,6 +89,26 @@ Json array_of(const Job &job, const State &state)
     return json;
 }
 
+/* What it has used up to now, in all its steps. */
+Json accounting_of(const Job &job, int64_t now_ms)
+{
+    std::vector<TimeAtSize> times = job.times;
+    if (job.state == JobState::RUNNING || job.state == JobState::ADAPTING ||
+        (job.state == JobState::COMPLETING && !job.releasing && job.sized_ms >= job.started_ms))
+        add_time_at_size(times, job.size(), now_ms - job.sized_ms);
+    Json by_size = Json::array();
+    int64_t all_ms = 0;
+    for (const TimeAtSize &each : times) {
+        int64_t core_ms = each.ms * std::max(each.size, 1) * job.spec.cores_per_process;
+        by_size.push_back({{"size", each.size ? Json(each.size) : Json()}, {"core_ms", core_ms}});
+        all_ms += core_ms;
+    }
+    return {{"core_ms", all_ms},
+            {"core_ms_by_size", std::move(by_size)},
+            {"cpu_ms", time_or_null(job.cpu_ms)},
+            {"max_rss_bytes", time_or_null(job.rss_bytes)}};
+}
+
 Json last_change_of(const Job &job)
 {
     if (!job.last_change)
@@ -289,6 +309,7 @@ Json Api::job_json(const Job &job, const Json *ran)
         {"counts",
          {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
         {"standstill_ms", job.standstill_ms},
+        {"accounting", accounting_of(job, daemon_.now_ms())},
         {"phase", phase_json(job)},
         {"performance", performance_json(job)},
         {"why", nullptr},
@@ -577,6 +598,7 @@ void Api::get_job(Call &call)
             return false;
         Json json = job_json(shown);
         add_forecast(json, shown);
+        json["scaling"] = scaling_json(shown);
         respond_json(responder, {{"job", std::move(json)}});
         return true;
     });

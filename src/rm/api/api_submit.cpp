@@ -8,6 +8,7 @@
 
 #include "api/api.h"
 #include "base/signal_names.h"
+#include "core/forecast.h"
 
 namespace elastic::rm {
 
@@ -195,7 +196,7 @@ void read_launch(BodyReader &body, Launch &launch, std::string &script)
     read_limits(body, launch.limits);
 }
 
-/* A signal some time before the time limit. */
+/* A signal some time before the time limit; at the start, if that is longer than the limit. */
 void read_limit_signal(BodyReader &body, const JobSpec &spec, Launch &launch)
 {
     if (!body.has("limit_signal"))
@@ -208,9 +209,6 @@ void read_limit_signal(BodyReader &body, const JobSpec &spec, Launch &launch)
     given.finish();
     if (spec.time_limit_ms == 0)
         body.fail("limit_signal", "needs a time limit");
-    if (launch.warn_before_ms >= spec.time_limit_ms)
-        body.fail("limit_signal", "is to come before the job starts: the time limit is " +
-                                      std::to_string(spec.time_limit_ms / 1000) + " s");
 }
 
 /* Of the largest node: what a whole node is where they differ. */
@@ -271,18 +269,29 @@ void Api::add_dependencies(const Call &call, BodyReader &body, JobSpec &spec)
     }
 }
 
-JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, std::string &key,
-                       std::vector<std::string> &notes)
+/* What a submission says. */
+struct Api::Submission {
+    JobSpec spec;
+    Launch launch;
+    std::string script, key;
+    std::vector<std::string> notes;     /* for the user */
+    bool test_only = false;
+};
+
+Api::Submission Api::read_submission(const Call &call)
 {
     BodyReader body(call.request.body);
-    JobSpec spec;
+    Submission submission;
+    JobSpec &spec = submission.spec;
+    Launch &launch = submission.launch;
     spec.uid = call.caller.uid;
     spec.user = call.caller.name;
-    read_launch(body, launch, script);
+    read_launch(body, launch, submission.script);
     MemoryRequest memory = read_memory(body, daemon_.settings());
     if ((memory.per_core_mib || memory.per_node_mib) && memory.core_mib == 0)
-        notes.push_back("the memory that is asked for has no effect: memory is not counted here "
-                        "(job.counted_memory_per_core in the configuration)");
+        submission.notes.push_back(
+            "the memory that is asked for has no effect: memory is not counted here "
+            "(job.counted_memory_per_core in the configuration)");
     read_sizes(body, spec, largest_node(daemon_.state()), memory);
     spec.name = body.text("name", JOB_NAME_BYTES_MAX,
                           last_part(launch.command[0]).substr(0, JOB_NAME_BYTES_MAX));
@@ -308,10 +317,11 @@ JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, st
         speedup.finish();
     }
     spec.program = launch.is_script ? "" : program_of(launch.command);
-    key = body.text("key", KEY_BYTES_MAX);
+    submission.key = body.text("key", KEY_BYTES_MAX);
+    submission.test_only = body.flag("test_only", false);
     body.finish();
     check_range(spec);
-    return spec;
+    return submission;
 }
 
 void Api::check_room(uint32_t uid, size_t bytes, int64_t tasks) const
@@ -370,6 +380,24 @@ void Api::check_bytes(uint32_t uid, size_t bytes) const
                    {{"Retry-After", "5"}}};
 }
 
+/* Whether it would be accepted, and when it would start. */
+void Api::test_submission(Call &call, const JobSpec &spec)
+{
+    Answer answer;
+    answer.message = daemon_.core().refusal(spec, answer.code);
+    if (!answer.message.empty())
+        throw error_of(answer);
+    Forecast found = forecast_of_new(daemon_.state(), spec);
+    const Job *other = daemon_.state().job(found.waits_for);
+    bool visible = other && may_see(call.caller, other->spec.uid);
+    int64_t start_ms = daemon_.shown_ms(found.start_ms);
+    Json test = {{"expected_start_ms", start_ms == NEVER ? Json() : Json(start_ms)},
+                 {"expected_after", visible ? Json(other->id) : Json()},
+                 {"min", spec.minimum},
+                 {"max", spec.maximum}};
+    respond_json(call.responder, {{"test", std::move(test)}});
+}
+
 void Api::submit(Call &call)
 {
     auto begin = std::chrono::steady_clock::now();
@@ -378,14 +406,17 @@ void Api::submit(Call &call)
                        "this elasticd runs as the user with the number " +
                            std::to_string(geteuid()) + " and can run jobs of that user only: "
                            "start your own, or ask for one that runs as root"};
-    Launch launch;
-    std::string script, key;
-    std::vector<std::string> notes;
-    JobSpec spec = read_spec(call, launch, script, key, notes);
+    Submission submission = read_submission(call);
+    JobSpec &spec = submission.spec;
+    Launch &launch = submission.launch;
+    const std::string &key = submission.key;
+    const std::vector<std::string> &notes = submission.notes;
     auto array = spec.array.empty() ? ArrayIndices() : parse_array(spec.array).value();
     check_room(spec.uid, call.request.body.size(),
                std::max<int64_t>(static_cast<int64_t>(array.indices.size()), 1));
-    LaunchRow row{0, spec.uid, write(launch), script,
+    if (submission.test_only)
+        return test_submission(call, spec);
+    LaunchRow row{0, spec.uid, write(launch), submission.script,
                   static_cast<int64_t>(call.request.body.size())};
     launch.environment.clear();
     auto kept = std::make_shared<Launch>(std::move(launch));

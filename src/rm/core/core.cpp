@@ -32,6 +32,13 @@ const State &Core::state() const
     return impl_->state;
 }
 
+std::string Core::refusal(const JobSpec &spec, AnswerCode &code) const
+{
+    JobSpec wanted = spec;
+    wanted.whole_nodes = wanted.whole_nodes || impl_->state.config.whole_nodes;
+    return impl_->refusal(wanted, code);
+}
+
 void Core::keep_no_history()
 {
     impl_->keeps_history = false;
@@ -304,11 +311,24 @@ void Core::Impl::add(const std::string &request, const JobSpec &spec,
     });
 }
 
+namespace {
+
+/* "cancelled by alice while it waited: wrong input; the step could not be started: ..." */
+std::string cancel_reason(const Job &job, const Cancel &event)
+{
+    bool waits = job.state == JobState::PENDING;
+    return "cancelled" + (event.by.empty() ? "" : " by " + event.by) +
+        (waits ? " while it waited" : "") + (event.reason.empty() ? "" : ": " + event.reason) +
+        (waits && !job.reason.empty() ? "; " + job.reason : "");
+}
+
+}  // namespace
+
 void Core::Impl::on(const Cancel &event)
 {
     for (Job *job : jobs_of_request(
              event, [](const Job &each) { return !is_end(each.state); }, "it has ended already"))
-        cancel(*job);
+        cancel(*job, event);
 }
 
 void Core::Impl::on(const Requeue &event)
@@ -320,16 +340,16 @@ void Core::Impl::on(const Requeue &event)
         stop(*job, JobState::PENDING, "requeued" + (event.by.empty() ? "" : " by " + event.by));
 }
 
-void Core::Impl::cancel(Job &job)
+void Core::Impl::cancel(Job &job, const Cancel &event)
 {
     if (job.state == JobState::PENDING) {
-        update(job, [&] { job.reason = "cancelled while it waited"; });
+        update(job, [&] { job.reason = cancel_reason(job, event); });
         end(job, JobEvent::END_CANCELLED);
     } else if (job.state != JobState::COMPLETING) {
-        stop(job, JobState::CANCELLED, "cancelled");
+        stop(job, JobState::CANCELLED, cancel_reason(job, event));
     } else if (job.verdict == JobState::PENDING) {
         job.verdict = JobState::CANCELLED;
-        job.reason = "cancelled";
+        job.reason = cancel_reason(job, event);
     }
 }
 
@@ -403,7 +423,9 @@ void Core::Impl::on(const Resize &event)
                       name + " has " + std::to_string(held) +
                           " places for processes that its program starts: with them it has at "
                           "most " + std::to_string(most_processes(job->spec)));
-    Change change{job->id, event.size, {}, {}, "asked for by the user"};
+    Change change{job->id, event.size, {}, {},
+                  event.reason.empty() ? "asked for by the user" : event.reason};
+    change.by = event.by;
     change.why = [size = event.size](const State &, const Job &) -> Json {
         return {{"rule", "user"}, {"size", size}};
     };

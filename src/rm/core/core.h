@@ -51,6 +51,8 @@ class Core {
     Actions pending() const;
 
     const State &state() const;
+    /* Empty, or why such a job would not be accepted. */
+    std::string refusal(const JobSpec &spec, AnswerCode &code) const;
 
     /* From now on no Record comes: for simulations whose history nobody reads.  All else is the
      * same. */

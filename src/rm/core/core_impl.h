@@ -41,6 +41,7 @@ class Core::Impl {
     State state;
     bool keeps_history = true;
     const Policy *other_policy = nullptr;       /* Core::decide_by */
+    std::string refusal(const JobSpec &spec, AnswerCode &code) const;
 
   private:
     static constexpr size_t REQUEST_MAX_BYTES = 64;
@@ -59,14 +60,13 @@ class Core::Impl {
     void on(const Drain &event);
     void on(const Resume &event);
     void on(const Timer &) {}
-    std::string refusal(const JobSpec &spec, AnswerCode &code) const;
     std::string capacity_refusal(const JobSpec &spec) const;
     void answer(const std::string &request, JobId job);
     void refuse(const std::string &request, AnswerCode code, const std::string &message);
     Job *job_of_request(const std::string &request, JobId id);
     void add(const std::string &request, const JobSpec &spec, const std::vector<Dependency> &open,
              std::optional<ArrayTask> task);
-    void cancel(Job &job);
+    void cancel(Job &job, const Cancel &event);
     void record(const char *event, JobId job, const std::string &node, Json data);
     void record(const char *event, const Job &job, Json data)
     {

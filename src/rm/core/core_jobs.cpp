@@ -52,6 +52,7 @@ void Core::Impl::start(Job &job, const Start &decided)
         move(job, JobEvent::PLACE);
         job.step++;
         job.started_name = job.spec.name;
+        job.started_host = decided.blocks.empty() ? "" : decided.blocks.front().node.str();
         job.limit_changed = false;
         job.blocks = decided.blocks;
         job.reason.clear();
@@ -136,6 +137,8 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
          was_starting = job.state == JobState::STARTING;
     update(job, [&] {
         move(job, JobEvent::OVER);
+        if (job.sized_ms != NEVER && job.sized_ms >= job.started_ms)    /* it has run */
+            add_time_at_size(job.times, job.size(), state.now_ms - job.sized_ms);
         job.verdict = was_stopped ? job.verdict : verdict;
         job.reason = was_stopped ? job.reason : reason;
         job.limit_at_ms = NEVER;
@@ -256,6 +259,7 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
         return {{"step", job.step},
                 {"request", job.requests},
                 {"by_user", by_user},
+                {"by", change.by},
                 {"old_size", job.size()},
                 {"size", change.size},
                 {"leave", change.leave},
@@ -294,6 +298,7 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
             add_to_mean(job.mean_standstill_ms, standstill_ms);
         add_to_mean(job.mean_duration_ms, state.now_ms - adaptation.asked_ms);
         job.process_ms += adaptation.old_size * (state.now_ms - job.sized_ms);
+        add_time_at_size(job.times, adaptation.old_size, state.now_ms - job.sized_ms);
         job.sized_ms = state.now_ms;
         job.refusals = 0;
         job.last_change = {adaptation.request, adaptation.old_size, job.size(),
@@ -450,6 +455,7 @@ void Core::Impl::left(Job &job, const StepLeft &event)
             forget_epoch(*job.performance, job.epoch);
         job.departures.push_back(departure);
         job.process_ms += old_size * (state.now_ms - job.sized_ms);
+        add_time_at_size(job.times, old_size, state.now_ms - job.sized_ms);
         job.sized_ms = state.now_ms;
         wait_for_departures(job);
     });

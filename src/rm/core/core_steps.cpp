@@ -11,6 +11,8 @@ namespace elastic::rm {
 
 namespace {
 
+constexpr int64_t CPU_MAX_MS = int64_t{1} << 50;        /* a step may report anything */
+
 /* Rising, and not all. */
 bool are_some_ranks(const std::vector<int> &ranks, int size)
 {
@@ -265,6 +267,10 @@ void Core::Impl::on(const StepEnded &event)
     if (!job)
         return;
     job->exit_code = event.exit_code;
+    if (event.cpu_ms != NEVER)
+        job->cpu_ms = std::max<int64_t>(job->cpu_ms, 0) +
+            std::clamp<int64_t>(event.cpu_ms, 0, CPU_MAX_MS);
+    job->rss_bytes = std::max(job->rss_bytes, event.rss_bytes);
     /* It has come to its end before it could be stopped (perhaps while nobody looked: elasticd
      * was down).  After a signal code 0 says nothing: mpiexec may end with it. */
     if (job->state == JobState::COMPLETING && event.exit_code == 0 && !event.signalled &&

@@ -18,6 +18,66 @@ TEST(CoreTest, a_job_is_not_resized_to_nothing)
     EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::FIELD);
 }
 
+/* Who did it and why is in the record, in the action for the program, and in what is shown. */
+TEST(CoreTest, who_resized_or_cancelled_a_job_and_why_is_recorded)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId job = driver.submit(malleable(1, 4));
+    driver.run(job);
+    driver.send(Resize{"r", job, 2, "alice", "the fine grid begins"});
+    const Record *record = driver.recorded(record::REQUESTED);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->data.at("by"), "alice");
+    EXPECT_EQ(record->data.at("reason"), "the fine grid begins");
+    ASSERT_TRUE(driver.last<ResizeStep>());
+    EXPECT_EQ(driver.last<ResizeStep>()->reason, "the fine grid begins");
+    driver.commit(job);
+    ASSERT_TRUE(driver.job(job).last_change);
+    EXPECT_EQ(driver.job(job).last_change->reason, "the fine grid begins");
+    driver.send(Cancel{{"c", job}, "bob", "wrong input"});
+    EXPECT_EQ(driver.job(job).reason, "cancelled by bob: wrong input");
+    driver.end(job);
+    EXPECT_EQ(driver.recorded(record::ENDED)->data.at("reason"), "cancelled by bob: wrong input");
+}
+
+TEST(CoreTest, what_a_job_has_used_is_known_by_size)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId job = driver.submit(malleable(1, 4));
+    driver.run(job);
+    int size = driver.job(job).size();
+    driver.wait(3000);
+    driver.send(Resize{"r", job, 2});
+    driver.commit(job);
+    driver.wait(2000);
+    driver.send(StepEnded{job, 1, 0, "", false, 4500, 1 << 20});
+    const Job &ended = driver.job(job);
+    ASSERT_EQ(ended.state, JobState::DONE);
+    ASSERT_EQ(ended.times.size(), 2u);
+    EXPECT_EQ(ended.times[0].size, size);
+    EXPECT_GE(ended.times[0].ms, 3000);
+    EXPECT_EQ(ended.times[1].size, 2);
+    EXPECT_GE(ended.times[1].ms, 2000);
+    EXPECT_EQ(ended.cpu_ms, 4500);
+    EXPECT_EQ(ended.rss_bytes, 1 << 20);
+    std::vector<TimeAtSize> times;
+    for (int each = 1; each <= static_cast<int>(TIMES_MAX) + 2; each++)
+        add_time_at_size(times, each, 1);
+    ASSERT_EQ(times.size(), TIMES_MAX + 1) << "what a job leaves has a bound";
+    EXPECT_EQ(times.back(), (TimeAtSize{0, 2 * static_cast<int>(TIMES_MAX) + 3}));
+}
+
+TEST(CoreTest, the_reason_of_a_failed_start_survives_a_cancel)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId job = driver.submit(rigid(2));
+    driver.send(StepStartFailed{job, 1, "no descriptor"});
+    ASSERT_EQ(driver.job(job).state, JobState::PENDING);
+    driver.send(Cancel{{"c", job}, "bob"});
+    EXPECT_EQ(driver.job(job).reason,
+              "cancelled by bob while it waited; the step could not be started: no descriptor");
+}
+
 TEST(CoreTest, without_a_history_all_but_the_records_is_the_same)
 {
     CoreDriver driver(PolicyKind::FILL, 2, 4);
@@ -802,6 +862,17 @@ TEST_F(AsynchronousTest, nodes_that_cannot_be_used_are_given_back)
     driver.send(NodesReleased{id, 2, 0, true});
     EXPECT_EQ(driver.job(id).state, JobState::PENDING);
     EXPECT_EQ(driver.job(id).reason, "the partition is closed");
+}
+
+TEST_F(AsynchronousTest, a_start_that_is_never_possible_ends_the_job)
+{
+    JobSpec spec = rigid(4);
+    spec.requeue = true;
+    JobId id = driver.submit(spec);
+    driver.send(NodesRefused{id, 1, 0, "its time limit is too long", true});
+    driver.send(NodesReleased{id, 1, 0, true});
+    EXPECT_EQ(driver.job(id).state, JobState::FAILED);
+    EXPECT_EQ(driver.job(id).reason, "its time limit is too long");
 }
 
 /* ---- restarts ------------------------------------------------------------ */

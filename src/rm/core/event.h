@@ -48,8 +48,11 @@ struct JobRequest {
     ELASTIC_FIELDS(request, job, tasks)
 };
 constexpr const char *ALL_TASKS = "*";
+/* `by` and `reason` are for people, and become part of the job's reason. */
 struct Cancel : JobRequest {
     static constexpr const char *NAME = "cancel";
+    std::string by = "", reason = "";
+    ELASTIC_FIELDS(request, job, tasks, by, reason)
 };
 /* One that starts or runs is ended, and waits again.  `by` is for people. */
 struct Requeue : JobRequest {
@@ -70,13 +73,14 @@ struct Release : JobRequest {
 };
 
 /* Accepted or refused by the Answer; an accepted one ends in one Record committed, withdrawn or
- * failed. */
+ * failed.  `by` and `reason` are for people; the program receives the reason, too. */
 struct Resize {
     static constexpr const char *NAME = "resize";
     std::string request;
     JobId job = 0;
     int size = 0;
-    ELASTIC_FIELDS(request, job, size)
+    std::string by = "", reason = "";
+    ELASTIC_FIELDS(request, job, size, by, reason)
 };
 
 /* Another wish of a job that waits or runs; what is empty stays as it is.  Of a running job: the
@@ -182,7 +186,8 @@ struct NodesRefused {
     uint32_t step = 0;
     uint64_t request = 0;
     std::string reason;
-    ELASTIC_FIELDS(job, step, request, reason)
+    bool never = false;         /* of a start: the back end will never give them */
+    ELASTIC_FIELDS(job, step, request, reason, never)
 };
 
 /* Answer to ReleaseNodes: what left with `request` is free; `all`: everything that the step held.
@@ -404,7 +409,9 @@ struct StepEnded {                      /* mpiexec and all its processes have en
     int exit_code = 0;                  /* 128 + signal if a signal ended it */
     std::string reason;                 /* may be empty */
     bool signalled = false;             /* it had been sent a signal: its end may not be its own */
-    ELASTIC_FIELDS(job, step, exit_code, reason, signalled)
+    /* Of its processes on the host of mpiexec: processor time, and the largest resident set. */
+    int64_t cpu_ms = NEVER, rss_bytes = NEVER;
+    ELASTIC_FIELDS(job, step, exit_code, reason, signalled, cpu_ms, rss_bytes)
 };
 
 /* It is certain that nothing of it runs, and nobody knows how it ended. */

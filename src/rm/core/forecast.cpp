@@ -82,27 +82,54 @@ class Course {
 
 }  // namespace
 
-Forecast forecast(const State &state, JobId id)
+namespace {
+
+/* Of a job of the queue, or of one that would be in it. */
+Forecast forecast_of(const State &state, const Job &wanted)
 {
-    const Job *wanted = state.job(id);
-    if (!wanted || !is_queued(*wanted))
-        return {};
     Course course(state);
+    QueueKey own = state.queue_key(wanted);
     int looked_at = 0;
-    for (const QueueKey &key : state.indices().queue) {
-        if (++looked_at > QUEUE_MAX)
-            return {};
-        const Job &job = state.jobs.at(key.job);
+    auto start = [&](const Job &job, bool &can_run) {
         PolicyKind kind = state.config.policy;
         bool fixed = kind == PolicyKind::FCFS || kind == PolicyKind::EASY;
         int size = !fixed ? size_at_least(job.spec, 1) : fixed_size(state, job.spec);
-        bool can_run = size > 0 && runnable(state, job.spec, size);
-        if (can_run && !course.start(job, size))
+        can_run = size > 0 && runnable(state, job.spec, size);
+        return !can_run || course.start(job, size);
+    };
+    bool can_run = false;
+    for (const QueueKey &key : state.indices().queue) {
+        if (++looked_at > QUEUE_MAX)
             return {};
-        if (job.id == id)
-            return can_run ? course.present() : Forecast();
+        if (own <= key)
+            break;
+        if (!start(state.jobs.at(key.job), can_run))
+            return {};
     }
-    return {};
+    return start(wanted, can_run) && can_run ? course.present() : Forecast();
+}
+
+}  // namespace
+
+Forecast forecast(const State &state, JobId id)
+{
+    const Job *wanted = state.job(id);
+    return wanted && is_queued(*wanted) ? forecast_of(state, *wanted) : Forecast();
+}
+
+Forecast forecast_of_new(const State &state, const JobSpec &spec)
+{
+    Job job;
+    job.id = state.last_job + 1;
+    job.spec = spec;
+    job.spec.whole_nodes = spec.whole_nodes || state.config.whole_nodes;
+    job.submitted_ms = state.now_ms;
+    if (spec.held || !spec.dependencies.empty())
+        return {};
+    Forecast found = forecast_of(state, job);
+    if (found.start_ms != NEVER && found.start_ms < spec.begin_ms)
+        found = {spec.begin_ms, 0};
+    return found;
 }
 
 }  // namespace elastic::rm

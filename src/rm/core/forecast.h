@@ -19,6 +19,8 @@ struct Forecast {
 };
 
 Forecast forecast(const State &state, JobId id);
+/* Of a job that is not there, if it were submitted now. */
+Forecast forecast_of_new(const State &state, const JobSpec &spec);
 
 }  // namespace elastic::rm
 

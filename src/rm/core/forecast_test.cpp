@@ -28,6 +28,32 @@ TEST(ForecastTest, a_job_starts_when_enough_has_ended)
     EXPECT_EQ(forecast(driver.core.state(), 99).start_ms, NEVER);
 }
 
+TEST(ForecastTest, of_a_job_that_is_not_submitted)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 2);
+    JobId one = driver.submit(rigid(2, 10000)), two = driver.submit(rigid(2, 30000));
+    driver.run(one);
+    driver.run(two);
+    driver.submit(rigid(4, 5000));
+    JobSpec spec = rigid(1, 1000);
+    Json before = driver.core.snapshot();
+    const State &state = driver.core.state();
+    EXPECT_EQ(forecast_of_new(state, spec).start_ms, driver.now_ms + 35000);
+    spec.priority = 1000;
+    Forecast first = forecast_of_new(state, spec);
+    EXPECT_EQ(first.start_ms, driver.now_ms + 10000) << "it would be the first of the queue";
+    EXPECT_EQ(first.waits_for, one);
+    spec.begin_ms = driver.now_ms + 20000;
+    EXPECT_EQ(forecast_of_new(state, spec).start_ms, driver.now_ms + 20000);
+    spec.held = true;
+    EXPECT_EQ(forecast_of_new(state, spec).start_ms, NEVER);
+    EXPECT_EQ(driver.core.snapshot(), before);
+    AnswerCode code;
+    EXPECT_EQ(driver.core.refusal(rigid(4), code), "");
+    EXPECT_NE(driver.core.refusal(rigid(5), code), "");
+    EXPECT_EQ(code, AnswerCode::CAPACITY);
+}
+
 TEST(ForecastTest, a_job_waits_for_one_that_waits_itself)
 {
     CoreDriver driver(PolicyKind::EASY, 1, 2);

@@ -316,6 +316,25 @@ int largest_beside_slots(const Job &job)
 
 }  // namespace
 
+void add_time_at_size(std::vector<TimeAtSize> &times, int size, int64_t ms)
+{
+    auto of_size = [&](int wanted) {
+        return std::ranges::find(times, wanted, &TimeAtSize::size);
+    };
+    if (size <= 0 || ms <= 0)
+        return;
+    bool has_own = of_size(size) != times.end() || times.size() < TIMES_MAX;
+    if (!has_own) {
+        ms *= size;
+        size = 0;
+    }
+    auto entry = of_size(size);
+    if (entry == times.end())
+        times.push_back({size, ms});
+    else
+        entry->ms += ms;
+}
+
 int largest_wanted(const Job &job)
 {
     int wanted = job.wished_size > 0 ? job.wished_size

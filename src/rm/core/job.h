@@ -209,6 +209,16 @@ struct LastChange {
     ELASTIC_FIELDS(request, old_size, size, at_ms, standstill_ms, reason, whom)
 };
 
+/* How long a job had so many processes.  The first TIMES_MAX sizes have an entry each; all others
+ * share one of size 0, whose time is that of their processes added up. */
+struct TimeAtSize {
+    int size = 0;
+    int64_t ms = 0;
+    bool operator==(const TimeAtSize &) const = default;
+    ELASTIC_FIELDS(size, ms)
+};
+constexpr size_t TIMES_MAX = 64;
+
 /* Of a change through process sets: one process is told of it, and answers for all. */
 enum class SetStage { TOLD, ACCEPTED, DECLINED };
 template <> struct NamesOf<SetStage> {
@@ -357,6 +367,7 @@ struct Job {
     bool releasing = false;     /* COMPLETING, the step is over, its nodes are given back */
     uint32_t step = 0;          /* 1, 2, 3, ... each start has its own; 0: never started */
     std::string started_name;   /* its name when that step was started */
+    std::string started_host;   /* and its first node */
     bool limit_changed = false; /* since that step was started */
     StepMode mode = StepMode::UNKNOWN;
     std::string broken;         /* not empty: how the step has broken the step protocol */
@@ -381,6 +392,10 @@ struct Job {
     int first_size = 0;         /* of the step */
     int64_t process_ms = 0;     /* processes times time, of the step up to sized_ms */
     int64_t sized_ms = NEVER;   /* since when it has its present size */
+    /* What it has used, in all its steps; the present size counts from sized_ms on. */
+    std::vector<TimeAtSize> times;
+    int64_t cpu_ms = NEVER;     /* NEVER: nobody has measured it */
+    int64_t rss_bytes = NEVER;  /* the largest of its processes */
     /* resending and patience; see core.cpp */
     int64_t deadline_ms = NEVER;        /* what the job waits for is looked at again at this time */
     int64_t limit_at_ms = NEVER;        /* the step's time limit; while it starts, expected */
@@ -407,15 +422,21 @@ struct Job {
 
     int size() const { return blocks.processes(); }
     ELASTIC_FIELDS(id, request, spec, state, held, held_by_administrator, deferred, waits_for,
-                   task, eligible_ms, acquiring,
-                   reason, verdict, releasing, step, started_name, limit_changed, mode, broken,
+                   task,
+                   eligible_ms, acquiring,
+                   reason, verdict, releasing, step, started_name, started_host, limit_changed,
+                   mode, broken,
                    epoch, performance, blocks, adaptation, departures, last_change, set_changes,
                    submitted_ms, started_ms, ended_ms, exit_code, requests, committed, withdrawn,
                    failed, standstill_ms, last_adapted_ms, mean_standstill_ms, mean_duration_ms,
-                   first_size, process_ms, sized_ms, deadline_ms, limit_at_ms, tries,
+                   first_size, process_ms, sized_ms, times, cpu_ms, rss_bytes, deadline_ms,
+                   limit_at_ms, tries,
                    start_failures, refusals, offer_after_ms, grow_after_ms, lent, kept_loan,
                    wished_size, wish, granted, wishing, last_wish, wish_refusal, slots, names)
 };
+
+/* Adds to the entry of that size. */
+void add_time_at_size(std::vector<TimeAtSize> &times, int size, int64_t ms);
 
 /* Nobody grows it beyond: what its user or its program, whoever spoke last, wants it to be, else
  * its maximum; less what its places beside the world leave of that. */

@@ -32,8 +32,8 @@ constexpr const char *SLOTS_RELEASED = "slots_released";    /* step, places (lef
 /* step, name: a name of its processes, which others of its user look up, and its end */
 constexpr const char *NAME_PUBLISHED = "name_published";
 constexpr const char *NAME_WITHDRAWN = "name_withdrawn";
-/* step, request, by_user, old_size, size, leave, joining, reason, why (rule, and what size_rules.h
- * makes of it) */
+/* step, request, by_user, by (the user's name), old_size, size, leave, joining, reason, why (rule,
+ * and what size_rules.h makes of it) */
 constexpr const char *REQUESTED = "requested";
 /* step, request, epoch, old_size, size, blocks, duration_ms, standstill_ms */
 constexpr const char *COMMITTED = "committed";

@@ -255,6 +255,16 @@ const std::string &phase_key(const Performance &known)
     return none;
 }
 
+std::vector<MeasuredSpeed> measured_speeds(const Performance &known)
+{
+    std::vector<MeasuredSpeed> speeds;
+    for (const Point &point : points_of(known, 1)) {
+        if (point.ms > 0)
+            speeds.push_back({point.size, point.intervals, point.rounds * 1000 / point.ms});
+    }
+    return speeds;
+}
+
 Scaling scaling_of(const Performance &known, int size)
 {
     Scaling scaling;

@@ -41,6 +41,15 @@ Scaling scaling_of(const Performance &known, int size);
 /* The loop that the job's time goes into, or went before its last change of size; empty: none. */
 const std::string &phase_key(const Performance &known);
 
+/* What was measured of the program at one size, in its present phase. */
+struct MeasuredSpeed {
+    int size = 0;
+    int intervals = 0;
+    double per_second = 0;      /* rounds */
+};
+/* Rising by size. */
+std::vector<MeasuredSpeed> measured_speeds(const Performance &known);
+
 /* Speed with so many processes, >= 1, over the present one. */
 double relative_speed(const Scaling &scaling, int size);
 /* The greatest size, in reals rounded down, at which the next processes still bring

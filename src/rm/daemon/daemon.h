@@ -64,6 +64,7 @@ class Daemon {
     void wait(int64_t for_ms, Waiter waiter) { waiting_.add(for_ms, std::move(waiter)); }
     std::string next_request_id();
     const State &state() const { return core_.state(); }
+    const Core &core() const { return core_; }
     const Settings &settings() const { return settings_; }
     const Timeline &timeline() const { return timeline_; }
     const EndedJobs &ended_jobs() const { return ended_jobs_; }

@@ -55,6 +55,8 @@ TEST(LaunchTest, PathsAreExpanded)
 {
     EXPECT_EQ(expand_path("out-%j-%x-%%", "/d", {7, "a/b", "u/1"}), "/d/out-7-a_b-%");
     EXPECT_EQ(expand_path("%A.%5j.%u.%2x", "/d", {123, "x", "u/1"}), "/d/123.00123.u_1.x");
+    EXPECT_EQ(expand_path("%j.%N", "/d", {7, "x", "", std::nullopt, "n/3"}), "/d/7.n_3");
+    EXPECT_EQ(expand_path("%j.%N", "/d", {7, "x", ""}), "/d/7.%N") << "it has not started";
     EXPECT_EQ(expand_path("/%5", "/d", {7, "", ""}), "/%5");
     EXPECT_EQ(expand_path("/abs/%q%", "/d", {7, "", ""}), "/abs/%q%");
     Launch launch;
@@ -71,6 +73,7 @@ TEST(LaunchTest, AProgramIsStartedByMpiexec)
     launch.mpiexec = {"-l"};
     launch.environment = {"A=1", "ELASTIC_JOB_ID=99"};
     launch.directory = "/d";
+    launch.error = "%N.err";
     Job job;
     job.id = 5;
     StartStep start{5, 1, 3, {{"n0", 2}, {"n1", 1}}};

@@ -142,6 +142,7 @@ std::optional<std::string> replacement(char pattern, size_t digits, const PathNa
                               : std::nullopt;
         case 'x': return file_name(names.name);
         case 'u': return file_name(names.user);
+        case 'N': return names.host.empty() ? std::nullopt : std::optional(file_name(names.host));
         case '%': return "%";
         default: return std::nullopt;
     }
@@ -167,7 +168,7 @@ std::string expand_path(const std::string &pattern, const std::string &directory
 
 PathNames names_of_paths(const Job &job, const std::string &name)
 {
-    return {job.id, name, job.spec.user, job.task};
+    return {job.id, name, job.spec.user, job.task, job.started_host};
 }
 
 LaunchPaths paths_of(const Launch &launch, const PathNames &names)
@@ -230,7 +231,9 @@ StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
     } else {
         spec.arguments = mpiexec_arguments(launch, start, place);
     }
-    LaunchPaths paths = paths_of(launch, names_of_paths(job, job.spec.name));
+    PathNames names = names_of_paths(job, job.spec.name);
+    names.host = start.blocks.empty() ? "" : start.blocks.front().node.str();
+    LaunchPaths paths = paths_of(launch, names);
     spec.output = paths.output;
     spec.error = paths.error;
     spec.input = paths.input;

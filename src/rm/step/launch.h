@@ -37,6 +37,7 @@ struct PathNames {
     JobId job = 0;              /* %j; %5j: with at least five digits */
     std::string name, user;     /* %x, %u */
     std::optional<ArrayTask> task = std::nullopt;       /* %A (else as %j), %a */
+    std::string host = "";      /* %N: its first node; empty: it has not started */
 };
 PathNames names_of_paths(const Job &job, const std::string &name);
 /* Absolute, with these and %% replaced. */

@@ -84,7 +84,9 @@ struct StepExitFile {
     bool signalled = false;     /* elastic-stepd had sent it a signal before */
     bool node_fault = false;    /* not started, and whatever was to be run would not have been */
     bool node_leaves = false;   /* elastic-stepd was told to end: the node is shut down in order */
-    ELASTIC_FIELDS(started, exit_code, reason, signalled, node_fault, node_leaves)
+    int64_t cpu_ms = -1, rss_bytes = -1;        /* as in StepEnded; -1: unknown */
+    ELASTIC_FIELDS(started, exit_code, reason, signalled, node_fault, node_leaves, cpu_ms,
+                   rss_bytes)
 };
 
 /* elastic-stepd's lines, on each connection and when something changes. */

@@ -270,13 +270,21 @@ void Stepd::arm_limit()
 void Stepd::change_limit(int64_t limit_ms)
 {
     spec_.time_limit_ms = std::clamp<int64_t>(limit_ms, 0, TIME_LIMIT_MAX_MS);
+    /* With more time than the signal leads by, it is sent again. */
+    int64_t left_ms = launched_ms_ + spec_.time_limit_ms - monotonic_ms();
+    warned_ = warned_ && left_ms <= spec_.warn_before_ms;
     arm_limit();
 }
 
 /* What the program makes of it, and its exit code, are its own. */
 void Stepd::limit_is_near()
 {
+    constexpr int64_t START_LOOK_MS = 50;
     warn_timer_ = 0;
+    if (!started_ && !ended_) { /* a program that does not run yet cannot take it */
+        warn_timer_ = loop_.after(START_LOOK_MS, [this] { limit_is_near(); });
+        return;
+    }
     warned_ = true;
     log_line(LogLevel::INFO, "the time limit is near", {{"signal", spec_.warn_signal}});
     if (program_ > 0 && !ended_)
@@ -501,6 +509,22 @@ void Stepd::node_leaves()
     kill_after(spec_.kill_grace_ms);
 }
 
+namespace {
+
+/* All processes of the step on this host were children of this process or of its children. */
+StepExitFile with_use(StepExitFile exit)
+{
+    rusage use = {};
+    if (getrusage(RUSAGE_CHILDREN, &use) != 0)
+        return exit;
+    auto ms = [](const timeval &time) { return int64_t{time.tv_sec} * 1000 + time.tv_usec / 1000; };
+    exit.cpu_ms = ms(use.ru_utime) + ms(use.ru_stime);
+    exit.rss_bytes = int64_t{use.ru_maxrss} * 1024;
+    return exit;
+}
+
+}  // namespace
+
 void Stepd::reap()
 {
     int status = 0;
@@ -517,8 +541,8 @@ void Stepd::reap()
         remove_control_group(spec_.control_group);
     bool of_its_own = reason_.empty() || exit_code_ != 0;
     if (launch_error_.empty())
-        finish({true, of_its_own ? exit_code_ : 128 + SIGTERM, reason_, signalled_, false,
-                node_leaves_});
+        finish(with_use({true, of_its_own ? exit_code_ : 128 + SIGTERM, reason_, signalled_, false,
+                         node_leaves_}));
     else
         finish({false, 127, launch_error_});
 }

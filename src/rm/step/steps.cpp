@@ -458,7 +458,8 @@ void Steps::stepd_gone(Step &step)
     else if (exit->node_leaves)
         end(step, StepLost{job, number, "its node was shut down in order"});
     else if (exit->started)
-        end(step, StepEnded{job, number, exit->exit_code, exit->reason, exit->signalled});
+        end(step, StepEnded{job, number, exit->exit_code, exit->reason, exit->signalled,
+                            exit->cpu_ms, exit->rss_bytes});
     else
         end(step, StepStartFailed{job, number, exit->reason, exit->node_fault});
 }

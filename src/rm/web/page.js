@@ -42,7 +42,7 @@ function recordText(record) {
     case "placed": return `${data.size} processes on ${places(data.blocks || [])} after ${duration(data.waited_ms)}`;
     case "started": return `${data.size} processes`;
     case "mode": return shown(data.mode);
-    case "requested": return sizes + (data.by_user ? " (by a user)" : "") + reason;
+    case "requested": return sizes + (data.by_user ? ` (by ${data.by || "a user"})` : "") + reason;
     case "committed": return `epoch ${data.epoch}: ${sizes} on ${places(data.blocks || [])}, stood still ${shown(data.standstill_ms)} ms`;
     case "withdrawn": case "failed": case "overdue": return sizes + reason;
     case "left": return `epoch ${data.epoch}: ${sizes} by themselves, on ${places(data.blocks || [])}`;
@@ -103,7 +103,7 @@ function mergeTasks(jobs) {
 
 function drawQueue(jobs, now) {
   fill(byId("queue"), mergeTasks(jobs).map((job) => {
-    const where = job.nodes.length ? places(job.nodes) : job.reason ? `(${job.reason})` : "–";
+    const where = job.nodes.length && !(job.end_ms && job.reason) ? places(job.nodes) : job.reason ? `(${job.reason})` : "–";
     const size = job.adaptation ? `${job.size} → ${job.adaptation.size}` : job.size || "–";
     const made = row({ "data-job": job.id, tabindex: 0 }, [element("span", {}, swatch(job.id), jobName(job)), job.name, job.user, job.state,
       duration(runTime(job, now)), size, range(job), job.counts ? job.counts.committed : 0, where]);
@@ -184,9 +184,10 @@ async function change(what, body, question) {
 
 /* Of jobs of which something is known: rigid ones are not measured. */
 function drawMeasured(measured) {
-  byId("measured").hidden = !measured.available && !measured.history.length;
+  byId("measured").hidden = !measured.available && !measured.history.length && !measured.scaling;
   byId("measured-now").textContent = measuredText(measured);
   byId("share").replaceChildren(drawShare(measured.history));
+  byId("speedup").replaceChildren(drawSpeedup(measured.scaling));
   fill(byId("loops"), (measured.loops || []).map((loop) => row({}, loopCells(loop))), "No loop is known now.");
 }
 

@@ -42,6 +42,34 @@ function drawShare(history) {
   return picture;
 }
 
+/* The estimated speed-up over one process as a line, and what was measured as dots. */
+function drawSpeedup(scaling) {
+  if (!scaling || !scaling.curve.length) return element("p", { class: "empty" }, "No speed-up has been estimated yet.");
+  const floor = SHARE_TOP + SHARE_HEIGHT, all = [...scaling.curve, ...scaling.points];
+  const most = Math.max(...all.map((one) => one.size)), fastest = Math.max(...all.map((one) => one.speedup), 1e-9);
+  const x = (size) => LEFT + (size / most) * (WIDTH - LEFT - RIGHT), y = (speedup) => floor - (speedup / fastest) * SHARE_HEIGHT;
+  const line = scaling.curve.map((one, i) => `${i ? "L" : "M"}${x(one.size).toFixed(1)},${y(one.speedup).toFixed(1)}`).join("");
+  const words = scaling.hinted ? "Estimated speed-up, by the user's hint" : "Estimated speed-up, and what was measured";
+  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${floor + 18}`, role: "img", "aria-label": words },
+    svg("rect", { class: "idle", x: LEFT, y: SHARE_TOP, width: WIDTH - LEFT - RIGHT, height: SHARE_HEIGHT }, svg("title", {}, words)),
+    svg("path", { class: "progress", d: line }));
+  for (const one of scaling.points) {
+    picture.append(svg("circle", { class: "point", cx: x(one.size).toFixed(1), cy: y(one.speedup).toFixed(1), r: 3 },
+      svg("title", {}, `${one.size} processes: ${one.speedup.toFixed(2)}, ${rate(one.per_second)} in ${one.intervals} intervals`)));
+  }
+  if (scaling.end !== null) {
+    picture.append(svg("line", { class: "grid", x1: x(scaling.end), x2: x(scaling.end), y1: SHARE_TOP, y2: floor },
+      svg("title", {}, `More than ${scaling.end} processes bring nothing`)));
+  }
+  for (const value of [0, fastest]) {
+    picture.append(svg("text", { class: "axis", x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, String(Number(value.toPrecision(3)))));
+  }
+  for (const [size, anchor] of [[0, "start"], [most, "end"]]) {
+    picture.append(svg("text", { class: "axis", x: x(size), y: floor + 14, "text-anchor": anchor }, `${size} processes`));
+  }
+  return picture;
+}
+
 /* Where a program of phases is: "solve: 412 of 1000 iterations". */
 function phaseText(phase) {
   if (!phase) return "";

@@ -42,6 +42,7 @@ struct Change {
     int lent = 0;       /* of the joining processes, so many are to be given back on demand */
     std::vector<JobId> whom = {};       /* waiting jobs for whose sake it is made */
     bool by_program = false;            /* which waits for it */
+    std::string by = "";                /* the user who requested it, for people */
 };
 
 /* The jobs that come first into question for an exchange, on one side of it: those of least rank,
