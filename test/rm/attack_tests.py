@@ -163,35 +163,42 @@ def an_unprivileged_user_attacks_with_all_there_is(bench: Bench) -> None:
             connection.close()
 
     expect(honest("GET", "/v1/version", over_tcp=True).status == 200, "the honest user's token")
+    served = 0
+    slowest = 0.0
+
+    def serve(over_tcp: bool) -> float:
+        """An honest job; how long after its submission it has started."""
+        nonlocal served, slowest
+        begin, sent_ms = time.monotonic(), time.time() * 1000
+        spec = daemon.spec("true", name="good") | {"directory": str(work)}
+        job = run_as(GOOD, lambda: vars(honest("POST", "/v1/jobs", spec, over_tcp)))
+        expect(job["status"] == 201, f"an honest submission (tcp: {over_tcp}): {job}")
+        slowest = max(slowest, time.monotonic() - begin)
+        path = f"/v1/jobs/{job['body']['job']['id']}?until=ended&wait_ms=60000"
+        ended = run_as(GOOD, lambda: vars(honest("GET", path, None, over_tcp)))
+        expect(ended["status"] == 200 and ended["body"]["job"]["state"] == "DONE", f"an honest job: {ended}")
+        served += 1
+        return (ended["body"]["job"]["start_ms"] - sent_ms) / 1000
+
+    alone = max(serve(number % 2 == 0) for number in range(8))  # on a machine that others may use, too
     end = time.monotonic() + seconds
     attack = Attack(daemon, port, "a-long-secret-of-nobody", bench.seed, end)
     told: dict[str, Any] = {}
     attacker = threading.Thread(target=lambda: told.update(counts=run_as(BAD, attack.run)))
     attacker.start()
-    largest = served = 0
-    slowest = 0.0
-    starts: list[float] = []  # from the request to the job's start
+    largest = 0
+    starts: list[float] = []
     try:
         while time.monotonic() < end:
-            spec = daemon.spec("true", name="good") | {"directory": str(work)}
-            for over_tcp in (False, True):
-                begin, sent_ms = time.monotonic(), time.time() * 1000
-                job = run_as(GOOD, lambda spec=spec, over_tcp=over_tcp: vars(honest("POST", "/v1/jobs", spec, over_tcp)))
-                expect(job["status"] == 201, f"an honest submission (tcp: {over_tcp}): {job}")
-                slowest = max(slowest, time.monotonic() - begin)
-                path = f"/v1/jobs/{job['body']['job']['id']}?until=ended&wait_ms=60000"
-                ended = run_as(GOOD, lambda path=path, over_tcp=over_tcp: vars(honest("GET", path, None, over_tcp)))
-                expect(ended["status"] == 200 and ended["body"]["job"]["state"] == "DONE", f"an honest job: {ended}")
-                starts.append((ended["body"]["job"]["start_ms"] - sent_ms) / 1000)
-                served += 1
+            starts += [serve(False), serve(True)]
             largest = max(largest, resident_kb(daemon))
     finally:
         attacker.join()
     counts = told["counts"]
     p99 = sorted(starts)[int(0.99 * (len(starts) - 1))]
     print(f"# {seconds} s of attack: {counts}; {served} honest jobs, a submission took {slowest:.2f} s at most, from submission to start "
-          f"p99 {p99:.2f} s, memory {begun} -> {largest} kB, longest turn {longest_turn(daemon) * 1000:.1f} ms")
-    expect(not bench.full or p99 <= 1, f"an honest job starts {p99:.2f} s after its submission")
+          f"p99 {p99:.2f} s (without attack {alone:.2f} s at most), memory {begun} -> {largest} kB, longest turn {longest_turn(daemon) * 1000:.1f} ms")
+    expect(not bench.full or p99 <= max(1, 4 * alone), f"an honest job starts {p99:.2f} s after its submission, without attack {alone:.2f} s")
     expect(not any(status.startswith("500") for status in counts), f"a hostile request has found a bug: {counts}")
     expect(largest < MEMORY_MAX_KB, f"memory grew from {begun} to {largest} kB")
     stored = sum(path.stat().st_size for path in daemon.state.glob("store.sqlite*"))
