@@ -280,7 +280,8 @@ constexpr PendingReason PENDING_REASONS[] = {
      "its time limit is above that of the partition: ask for less time"},
     {"PartitionNodeLimit", PendingKind::NEVER_SO_LARGE,
      "it wants more nodes, or fewer, than the partition allows"},
-    {"PartitionConfig", PendingKind::NEVER, "the partition does not allow it"},
+    /* Slurm's first word for many reasons: a better one follows when it schedules. */
+    {"PartitionConfig", PendingKind::WAITS, "the partition does not allow it now"},
     {"AssociationTimeLimit", PendingKind::NEVER,
      "its time limit is above that of the user's association"},
     {"QOSTimeLimit", PendingKind::NEVER, "its time limit is above that of the QOS"},
