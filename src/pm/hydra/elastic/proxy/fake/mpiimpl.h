@@ -50,6 +50,9 @@ typedef struct timespec MPL_time_t;
 #define MPIR_ERR_CHKANDJUMP2(wrong, error, class, name, ...) MPIR_ERR_CHKANDJUMP(wrong, error, class, name)
 #define MPID_THREAD_CS_ENTER(kind, mutex)
 #define MPID_THREAD_CS_EXIT(kind, mutex)
+/* no host is split into nodes */
+#define MPIR_CVAR_NUM_CLIQUES 1
+#define MPIR_CVAR_ODD_EVEN_CLIQUES 0
 
 int MPIR_Info_alloc(MPIR_Info ** info);
 int MPIR_Info_set_impl(MPIR_Info * info, const char *key, const char *value);
