@@ -125,8 +125,12 @@ int MPIR_Adapt_board_is_ours(void)
 {
     char name[PMI_ADAPT_GROUP_MAX];
 
-    return MPIR_Adapt.control && PMI_KVS_Get_my_name(name, sizeof(name)) == PMI_SUCCESS &&
-        strncmp(name, MPIR_Adapt.control->group, sizeof(name)) == 0;
+    if (!MPIR_Adapt.control)
+        return 0;
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    int failed = PMI_KVS_Get_my_name(name, sizeof(name));
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    return failed == PMI_SUCCESS && strncmp(name, MPIR_Adapt.control->group, sizeof(name)) == 0;
 }
 
 int MPIR_Adapt_notify_proxy(const char *format, ...)
