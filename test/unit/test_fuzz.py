@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from unit_programs import build, fuzzers  # noqa: E402
+from unit_programs import Fuzzer, build, fuzzers  # noqa: E402
 
 FUZZERS = fuzzers()
 SLACK_S = 120
@@ -21,24 +21,23 @@ SLACK_S = 120
 @pytest.fixture(scope="module")
 def built() -> str:
     if not shutil.which("clang++"):
-        pytest.skip("clang++ is missing (Debian: clang libclang-rt-dev)")
+        return "clang++ is missing (Debian: clang libclang-rt-dev)"
     return build("fuzz")
 
 
 @pytest.mark.fuzz
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", FUZZERS)
 def test_fuzz(name: str, built: str, pytestconfig: pytest.Config) -> None:
     assert not built, built
     seconds = int(os.environ.get("FUZZ_SECONDS") or (30 if pytestconfig.option.full else 10))
-    program = FUZZERS[name]
+    fuzzer: Fuzzer = FUZZERS[name]
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         words = [f"-max_total_time={seconds}", "-print_final_stats=1", f"-artifact_prefix={folder}/"]
-        if (seed := program.with_name(program.name + ".seed")).exists():
-            words.append(f"-seed_inputs={seed}")
+        if fuzzer.seed:
+            words.append(f"-seed_inputs={fuzzer.seed}")
         done = subprocess.run(
-            [str(program), *words], cwd=folder, capture_output=True, text=True, errors="replace",
+            [str(fuzzer.program), *words], cwd=folder, capture_output=True, text=True, errors="replace",
             timeout=seconds + SLACK_S, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-6000:]

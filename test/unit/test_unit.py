@@ -1,4 +1,7 @@
-"""The C++ unit tests, one test for each GoogleTest case; with --full also under the sanitizers.
+"""The C++ unit tests, one test for each GoogleTest case: each program once, the cores under ASan with UBSan; with --full
+all programs plain, under ASan with UBSan, and under TSan.
+
+ELASTIC_UNIT_BUILT=plain runs all as plain programs, which are compiled sooner (`test/unit/build plain`).
 
 The cases of one GoogleTest suite run in one process, for the ones that are selected.
 """
@@ -13,24 +16,28 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from unit_programs import PROGRAMS, Program, build  # noqa: E402
+from unit_programs import PROGRAMS, QUICK, Program, build, built_already  # noqa: E402
 
 selected: dict[tuple[Program, str], list[str]] = defaultdict(list)
 
 
-def variants(config: pytest.Config) -> list[str]:
-    return ["plain", "asan", "tsan"] if config.option.full else ["plain"]
+def wanted(config: pytest.Config) -> tuple[list[str], list[Program]]:
+    """Variants of test/unit/build, and the programs that run."""
+    if not config.option.full and built_already() != {"plain"}:
+        return ["quick"], list(QUICK)
+    variants = ["plain", "asan", "tsan"] if config.option.full else ["plain"]
+    return variants, [Program(variant, title) for variant in variants for title in PROGRAMS]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "case" not in metafunc.fixturenames:
         return
-    wanted = variants(metafunc.config)
-    if failure := build(*wanted):
+    variants, programs = wanted(metafunc.config)
+    if failure := build(*variants):
         metafunc.parametrize("program, case", [pytest.param(None, failure, id="compiles")])
         return
     cases = []
-    for program in [Program(variant, title) for variant in wanted for title in PROGRAMS]:
+    for program in programs:
         for name in program.cases():
             group = pytest.mark.xdist_group(f"{program.variant}-{program.title}-{name.split('.')[0]}")
             cases.append(pytest.param(program, name, id=f"{program.variant}-{program.title}-{name}", marks=group))

@@ -14,13 +14,13 @@ from typing import Any
 from support.folders import BUILD, ROOT
 
 UNIT = BUILD / "unit"
+SOURCES = ROOT / "src"
 LIMIT_S = 600
-FUZZERS_IN = ("src/rm", "src/pm/hydra/elastic", "src/mpi/dynproc")
 
 
 @dataclass(frozen=True)
 class Program:
-    """One GoogleTest program of a variant (plain, asan, tsan)."""
+    """One GoogleTest program of a variant: plain, asan, tsan, or clang (a core that clang's sanitizers check)."""
 
     variant: str
     title: str
@@ -28,20 +28,23 @@ class Program:
     @property
     def path(self) -> Path:
         suffix = {"step": "", "measure": "", "data": "-data", "epop": "-epop"}
-        if self.title == "rm":
-            return self._rm / "rm_tests"
+        if self.variant == "clang":
+            return SANITIZED[self.title]
+        if self.title in ("rm", "rm-core"):
+            return self._rm / f"{self.title.replace('-', '_')}_tests"
         name = {"step": "core_tests", "measure": "perf_tests"}.get(self.title, f"{self.title}_tests")
         return UNIT / f"{self.variant}{suffix[self.title]}" / name
 
     @property
     def _rm(self) -> Path:
-        return BUILD / "rm" if self.variant == "plain" else UNIT / f"{self.variant}-rm"
+        return BUILD / "rm" if self.variant in ("plain", "clang") else UNIT / f"{self.variant}-rm"
 
     def environment(self) -> dict[str, str]:
-        seeds = os.environ.get("SEEDS", "100")
+        # elasticd's simulation takes a second for each seed under sanitizers.
+        seeds = os.environ.get("SEEDS") or ("30" if (self.variant, self.title) == ("clang", "rm-core") else "100")
         found = {**os.environ, "ELASTIC_SIMULATION_SEEDS": seeds, "GTEST_COLOR": "no"}
         found |= {"ELASTIC_COMMAND": str(self._rm / "elastic"), "ELASTIC_RM_BUILD": str(self._rm)}
-        if self.variant != "plain":
+        if self.variant in ("asan", "tsan"):
             found.setdefault("ELASTIC_LITMUS_EPOCHS", "1500")
         return found
 
@@ -97,15 +100,25 @@ def _result(test: dict[str, Any], printed: str) -> tuple[str, str]:
     return ("passed", "") if test["result"] == "COMPLETED" else ("not finished", test["result"])
 
 
-PROGRAMS = ("step", "measure", "data", "epop", "rm")
+PROGRAMS = ("step", "measure", "data", "epop", "rm-core", "rm")
+# What test/unit/build makes as `quick`: each program once, the cores and the parsers under sanitizers.
+SANITIZED = {"step": UNIT / "plain" / "fuzz" / "core_tests", "rm-core": BUILD / "rm" / "fuzz" / "rm_core_tests"}
+QUICK = (
+    Program("clang", "step"), Program("asan", "measure"), Program("asan", "data"), Program("asan", "epop"),
+    Program("clang", "rm-core"), Program("plain", "rm"),
+)  # fmt: skip
+
+
+def built_already() -> set[str]:
+    """What `./run test` has brought up to date; ELASTIC_UNIT_BUILT lists it."""
+    variants = set(os.environ.get("ELASTIC_UNIT_BUILT", "").split())
+    return variants | {"fuzz"} if "quick" in variants else variants
 
 
 @functools.cache
 def build(*variants: str) -> str:
-    """Brings the programs up to date; the compiler's last lines if they cannot be compiled.
-
-    `./run test` has done so already, and says that by ELASTIC_UNIT_BUILT."""
-    missing = set(variants) - set(os.environ.get("ELASTIC_UNIT_BUILT", "").split())
+    """Brings the programs up to date; the compiler's last lines if they cannot be compiled."""
+    missing = set(variants) - built_already()
     if not missing:
         return ""
     command = [str(ROOT / "test" / "unit" / "build"), *sorted(missing)]
@@ -113,16 +126,27 @@ def build(*variants: str) -> str:
     return "" if done.returncode == 0 else "\n".join((done.stdout + done.stderr).splitlines()[-40:])
 
 
-def fuzzers() -> dict[str, Path]:
-    """Name of each fuzzer -> its program."""
-    found = {}
-    for folder in FUZZERS_IN:
-        for source in sorted((ROOT / folder).rglob("*_fuzz.cpp")):
-            if folder == "src/rm":
-                base, below = UNIT / "fuzz-rm", source.relative_to(ROOT / folder)
-            elif folder == "src/mpi/dynproc":
-                base, below = UNIT / "fuzz", Path("dynproc") / source.name
-            else:
-                base, below = UNIT / "fuzz", source.relative_to(ROOT / folder)
-            found[source.stem] = base / "fuzz" / below.with_suffix("")
-    return found
+@dataclass(frozen=True)
+class Fuzzer:
+    source: Path
+    program: Path
+
+    @property
+    def seed(self) -> Path | None:
+        """The input to begin with, if one is committed beside the source."""
+        committed = any(self.source.with_suffix(suffix).exists() for suffix in (".seed", ".hex"))
+        return self.program.with_name(f"{self.program.name}.seed") if committed else None
+
+
+def fuzzers() -> dict[str, Fuzzer]:
+    """Each fuzzer by its name."""
+    return {source.stem: Fuzzer(source, _fuzzer_program(source)) for source in sorted(SOURCES.rglob("*_fuzz.cpp"))}
+
+
+def _fuzzer_program(source: Path) -> Path:
+    """Where the makefiles make it; those of other folders are rules of the step manager's makefile."""
+    rm, stepmgr = SOURCES / "rm", SOURCES / "pm" / "hydra" / "elastic"
+    if source.is_relative_to(rm):
+        return BUILD / "rm" / "fuzz" / source.relative_to(rm).with_suffix("")
+    below = source.relative_to(stepmgr if source.is_relative_to(stepmgr) else source.parent.parent)
+    return UNIT / "plain" / "fuzz" / below.with_suffix("")

@@ -143,10 +143,10 @@ Law fit_law(std::span<const Point> points, int size, int end)
     };
     Fit fit;
     each([&](double weight, double x, double y, double z) { fit.add(weight, x, y, z); });
-    auto [stays, becomes_shorter] = fit.solve();
-    Law law{stays, becomes_shorter};
+    std::pair<double, double> solution = fit.solve();
+    Law law{solution.first, solution.second};
     each([&](double weight, double x, double y, double z) {
-        double error = (stays * x + becomes_shorter * y - z) / SPEED_ERROR;
+        double error = (law.stays * x + law.becomes_shorter * y - z) / SPEED_ERROR;
         law.misfit += weight * error * error;
     });
     return law;

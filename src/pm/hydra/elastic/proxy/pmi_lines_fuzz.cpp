@@ -30,6 +30,7 @@ extern "C" {
 #include "pmi_rest.h"
 #include "reports.h"
 #include "sets.h"
+#include "spawned.h"
 #include "upward.h"
 #include "demux.h"
 #include "pmi_adapt_set.h"
@@ -293,6 +294,8 @@ void HYD_exits_report_earlier(void) {}
 HYD_status HYD_committed_look(void) { return HYD_SUCCESS; }
 void HYD_loop_outdate(void) {}
 void HYD_silence_watch(int) {}
+void HYD_spawned_began(int) {}
+void HYD_spawned_closed(int) {}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

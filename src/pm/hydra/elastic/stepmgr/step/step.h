@@ -53,7 +53,7 @@
 
 namespace elastic {
 
-class Step : private AdaptationControl {
+class Step final : private AdaptationControl {
   public:
     static Result<std::unique_ptr<Step>> create(const step_config &config,
                                                 const step_effects &effects);
