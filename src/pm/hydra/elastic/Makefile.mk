@@ -36,12 +36,14 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/proto/protocol.cpp \
     elastic/stepmgr/proto/pset_call.cpp \
     elastic/stepmgr/proto/task_call.cpp \
+    elastic/stepmgr/psets/process_sets.cpp \
     elastic/stepmgr/psets/pset_bc_table.cpp \
     elastic/stepmgr/psets/pset_bcasts.cpp \
     elastic/stepmgr/psets/pset_change_table.cpp \
     elastic/stepmgr/psets/pset_invalidation.cpp \
     elastic/stepmgr/psets/pset_meshes.cpp \
     elastic/stepmgr/psets/pset_rendezvous.cpp \
+    elastic/stepmgr/psets/pset_replies.cpp \
     elastic/stepmgr/psets/pset_sync.cpp \
     elastic/stepmgr/psets/psets.cpp \
     elastic/stepmgr/requests/comm_modify.cpp \
@@ -59,7 +61,6 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/step/step.cpp \
     elastic/stepmgr/step/step_adapt.cpp \
     elastic/stepmgr/step/step_client.cpp \
-    elastic/stepmgr/step/step_psets.cpp \
     elastic/stepmgr/stepmgr.cpp \
     elastic/stepmgr/tasks/relay_proxies.cpp \
     elastic/stepmgr/tasks/slots.cpp \
@@ -89,6 +90,7 @@ noinst_HEADERS += \
     elastic/stepmgr/proto/protocol.h \
     elastic/stepmgr/proto/pset_call.h \
     elastic/stepmgr/proto/task_call.h \
+    elastic/stepmgr/psets/process_sets.h \
     elastic/stepmgr/psets/pset_bc_table.h \
     elastic/stepmgr/psets/pset_bcasts.h \
     elastic/stepmgr/psets/pset_invalidation.h \

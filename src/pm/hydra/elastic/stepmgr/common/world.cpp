@@ -48,6 +48,12 @@ std::span<Process> World::processes(int group)
     return found->second.processes;
 }
 
+const Process *World::find_member(uint32_t uid) const
+{
+    auto member = std::ranges::find(members_, uid, &Process::uid);
+    return member == members_.end() || (*member)->ended ? nullptr : *member;
+}
+
 int World::members_on(const std::string &host) const
 {
     auto found = members_on_.find(host);

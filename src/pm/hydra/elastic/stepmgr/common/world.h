@@ -71,6 +71,8 @@ class World {
     std::span<Process> processes(int group);
 
     const std::vector<Process *> &members() const { return members_; }
+    /* nullptr: no member that lives has this uid. */
+    const Process *find_member(uint32_t uid) const;
     int size() const { return static_cast<int>(members_.size()); }
     int members_on(const std::string &host) const;
     /* Members that have not ended. */

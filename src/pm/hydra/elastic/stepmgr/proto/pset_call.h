@@ -94,7 +94,7 @@ using SetCall = std::variant<MakeSets, MakeFromList, LookupSet, ListSets, MoveSe
                              GiveText, TakeTurn, RendezvousMembers, MadeSet, CountEnded, NotifyState>;
 
 /* Calls that are not of the table of sets, but of the step: on changes through sets (pset_change.cpp), and the last
- * (step_psets.cpp). */
+ * (process_sets.cpp). */
 struct BecomeDynamic {};
 struct EnterJob {
     std::string bc;

@@ -4,7 +4,7 @@
  * replies that are made after that wait for all confirmations.  So no process reads an old reply from its cache after
  * another process has sent it a message about the new state.
  *
- * Owned by Step; no effects.  A disconnected proxy has no processes that cache anything.
+ * Owned by ProcessSets (process_sets.h); no effects.  A disconnected proxy has no processes that cache anything.
  */
 
 #ifndef ELASTIC_PSET_INVALIDATION_H_INCLUDED

@@ -4,7 +4,7 @@
  * waits until the proxies in question have passed on all messages that they had when they were queried.  Queries that
  * come meanwhile wait for the next round.
  *
- * Owned by Step (step_psets.cpp); no effects.
+ * Owned by ProcessSets (process_sets.h); no effects.
  */
 
 #ifndef ELASTIC_PSET_SYNC_H_INCLUDED

@@ -3,7 +3,7 @@
  * to them has one order.  Calls of processes in, answers out; no time, no other effects.  The reply to a process is
  * what all sets are at that moment.  SN3-SN7, SI7, SI8, SO1-SO9, SD1-SD3, SA1-SA3.
  *
- * Owned by Step (step_psets.cpp).  All is bounded by Limits.
+ * Owned by ProcessSets (process_sets.h).  All is bounded by Limits.
  */
 
 #ifndef ELASTIC_PSETS_H_INCLUDED

@@ -51,6 +51,8 @@ struct StepState {
     int64_t epoch_began_ms = 0; /* time of that commit, or of the last initialisation */
     std::optional<Adaptation> adaptation;
     LastEnd last_end;
+    /* The last change through process sets that was announced to a process, until it accepts or declines. */
+    std::optional<NotifiedChange> notified;
     AdaptationStatistics statistics;
     uint32_t next_uid = 0;      /* of the next process that joins: uids are used once */
     uint64_t requests = 0;      /* number of size and slot requests so far */

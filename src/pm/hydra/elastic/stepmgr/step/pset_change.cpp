@@ -38,9 +38,9 @@ std::string tag_is_wrong(uint32_t tag)
 void Step::on_change_call(Process &process, const SetCaller &caller, const ChangeCall &call)
 {
     auto answer = std::visit([&](const auto &known) { return answer_change(process, caller, known); }, call);
-    log_sets();
+    psets_.log_changes();
     if (answer)
-        send_set_replies({{caller, std::move(*answer)}});
+        psets_.send_replies({{caller, std::move(*answer)}});
 }
 
 /* ---- a job that changes through sets ------------------------------------------------------------------------ */
@@ -65,11 +65,16 @@ std::optional<std::string> Step::answer_change(Process &, const SetCaller &, con
     return SetAnswer().bytes();
 }
 
+std::optional<std::string> Step::answer_change(Process &, const SetCaller &caller, const QueryArrival &call)
+{
+    return psets_.query_arrival(caller, call);
+}
+
 void Step::become_dynamic()
 {
     state_.mode = InitMode::SETS;
     state_.epoch_began_ms = state_.now_ms;
-    use_sets();
+    psets_.track_ends();
     post_by_sets();
     state_.log("adaptive", {{"size", state_.world.size()}, {"mode", "sets"}});
     requests_.adaptive();
@@ -90,7 +95,7 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
 void Step::post_by_sets()
 {
     std::set<Agent> agents = World::agents_of(state_.world.members());
-    uint64_t number = invalidation_.begin(agents);
+    uint64_t number = psets_.begin_invalidation(agents);
     state_.post(agents, STEP_BY_SETS, 0, {reinterpret_cast<const char *>(&number), sizeof number});
 }
 
@@ -114,7 +119,7 @@ void Step::announce_removal()
 {
     if (std::exchange(stay_notified_, false))
         sets_.outdate_all();
-    send_set_replies({});
+    psets_.send_replies({});
 }
 
 /* Whom joining processes may get to know before anybody is notified of them: all that run, if they know each other. */
@@ -270,13 +275,13 @@ bool Step::notify_change(const Process &process, const SetMembers &delta)
                 a.awaited.insert(member->uid);
         }
     }
-    if (notified_ && (notified_->complete || notified_->lost))
-        late_.insert_or_assign(notified_->uid, *notified_);
+    if (state_.notified && (state_.notified->complete || state_.notified->lost))
+        late_.insert_or_assign(state_.notified->uid, *state_.notified);
     late_.erase(process.uid);
-    notified_ = NotifiedChange{a.tag, process.uid};
+    state_.notified = NotifiedChange{a.tag, process.uid};
     sets_.notify(process.uid);
-    log_sets();
-    state_.log("told", {{"uid", process.uid}, {"tag", notified_->tag}, {"name", a.delta_name}});
+    psets_.log_changes();
+    state_.log("told", {{"uid", process.uid}, {"tag", state_.notified->tag}, {"name", a.delta_name}});
     raise(AdaptEvent::ASKED);
     return true;
 }
@@ -289,7 +294,7 @@ std::string Step::answer_notified(const SetCaller &caller)
     SetAnswer answer;
     answer.number(a.change.joining > 0 ? PMI_SET_CHANGE_ADD : PMI_SET_CHANGE_SUB)
         .text(a.delta_name)
-        .number(notified_->tag)
+        .number(state_.notified->tag)
         .data({{"mpix_reason", a.reason},
                {"mpix_deadline", std::to_string(a.deadline_unix_ms / 1000)},
                {"mpix_old_size", std::to_string(a.old_size + a.added)},
@@ -325,14 +330,14 @@ void Step::notify_stays(const SetCaller &caller)
 NotifiedChange Step::take_notified()
 {
     sets_.end_grant();
-    return *std::exchange(notified_, std::nullopt);
+    return *std::exchange(state_.notified, std::nullopt);
 }
 
 /* What this process was notified last, under this tag, and has not answered.  SR9: another one may be notified the
  * next change before. */
 std::optional<NotifiedChange> Step::take_notified_of(uint32_t uid, uint32_t tag)
 {
-    if (notified_ && notified_->uid == uid && notified_->tag == tag)
+    if (state_.notified && state_.notified->uid == uid && state_.notified->tag == tag)
         return take_notified();
     auto late = late_.find(uid);
     if (late == late_.end() || late->second.tag != tag)
@@ -388,7 +393,7 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
     if (notified->lost)
         return SetAnswer().bytes();
     state_.log("declined", {{"uid", process.uid}, {"tag", notified->tag}});
-    send_set_replies(sets_.free_delta());
+    psets_.send_replies(sets_.free_delta());
     raise(AdaptEvent::DECLINE, "declined");
     return SetAnswer().bytes();
 }
@@ -409,7 +414,7 @@ void Step::release_joining()
         notify_stays(caller);
         replies.push_back({caller, answer.number(1).members(known).bytes()});
     }
-    send_set_replies(replies);
+    psets_.send_replies(replies);
 }
 
 /* Whom the joining processes, and those of each other, need not meet; whoever waits for them to is answered.  Nobody,
@@ -422,7 +427,7 @@ SetMembers Step::introduce_joining(std::vector<Sets::Reply> &replies)
         return {};
     for (const SetMembers::Run &run : a.known->runs()) {
         for (uint32_t uid = run.first; uid < run.first + run.count; uid++) {
-            const Process *member = find_member(uid);
+            const Process *member = state_.world.find_member(uid);
             if (member && !member->ended)
                 uids.push_back(uid);
         }
@@ -465,8 +470,8 @@ void Step::is_there(uint32_t uid)
     state_.adaptation->awaited.erase(uid);
     if (!state_.adaptation->awaited.empty())
         return;
-    bool others_leave =
-        std::ranges::any_of(state_.adaptation->chosen, [&](uint32_t chosen) { return find_member(chosen); });
+    bool others_leave = std::ranges::any_of(state_.adaptation->chosen,
+                                            [&](uint32_t chosen) { return state_.world.find_member(chosen); });
     bool adds = state_.adaptation->change.joining > 0;
     raise(adds && others_leave ? AdaptEvent::ADDED : AdaptEvent::ALL_THERE);
 }
@@ -478,9 +483,9 @@ void Step::offer_removal()
     state_.world.commit({{}, a.change.joining, 0}, a.group);
     a.added = std::exchange(a.change.joining, 0);
     state_.log("added", {{"size", state_.world.size()}});
-    send_set_replies(sets_.delta_over());
+    psets_.send_replies(sets_.delta_over());
     sets_.notify(UINT32_MAX);
-    std::erase_if(a.chosen, [&](uint32_t uid) { return !find_member(uid); });
+    std::erase_if(a.chosen, [&](uint32_t uid) { return !state_.world.find_member(uid); });
     a.tag = ++last_tag_;
     a.group = -1;
     a.first_uid = 0;
@@ -537,15 +542,15 @@ void Step::keep_addition()
 void Step::end_set_change()
 {
     const Adaptation &a = *state_.adaptation;
-    if (notified_ && notified_->tag == a.tag) {
-        notified_->complete = a.state == AdaptState::COMMITTED;
-        notified_->lost = !notified_->complete;
+    if (state_.notified && state_.notified->tag == a.tag) {
+        state_.notified->complete = a.state == AdaptState::COMMITTED;
+        state_.notified->lost = !state_.notified->complete;
     }
-    send_set_replies(sets_.delta_over());
+    psets_.send_replies(sets_.delta_over());
     sets_.notify(UINT32_MAX);
     bool removed = a.state != AdaptState::COMMITTED && a.first_uid != 0;
     for (int i = 0; removed && i < a.change.joining; i++)
-        send_set_replies(sets_.ended(a.first_uid + static_cast<uint32_t>(i)));
+        psets_.send_replies(sets_.ended(a.first_uid + static_cast<uint32_t>(i)));
 }
 
 /* ---- ends of processes -------------------------------------------------------------------------------------- */
@@ -622,7 +627,7 @@ void Step::set_member_over(const Process &process, bool by_itself, const std::st
     if (state_.adaptation && state_.adaptation->change.joining == 0)
         leaving_over(process, cause);
     late_.erase(process.uid);
-    if (!notified_ || notified_->uid != process.uid)
+    if (!state_.notified || state_.notified->uid != process.uid)
         return;
     take_notified();
     sets_.notify(UINT32_MAX);

@@ -77,7 +77,7 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
         return error;
     if (state_.mode != InitMode::SETS)
         become_dynamic();
-    send_set_replies(sets_.gather(caller, call, [&] { return open_op(process, call.name); }));
+    psets_.send_replies(sets_.gather(caller, call, [&] { return open_op(process, call.name); }));
     return std::nullopt;
 }
 
@@ -166,8 +166,8 @@ std::string Step::why_out_of_range(const std::vector<int> &sizes)
 void Step::end_pset_request(const Sets::OpenOp &op, const std::string &why_not)
 {
     PsetRequest ended = *std::exchange(pset_request_, std::nullopt);
-    log_sets();
-    send_set_replies({{ended.caller, answer_of(op, why_not)}});
+    psets_.log_changes();
+    psets_.send_replies({{ended.caller, answer_of(op, why_not)}});
     drop_pset_request(ended, "the program has got another answer");
 }
 
@@ -290,7 +290,7 @@ void Step::take_for_pset_request()
                                            own->allows(state_.adaptation->change.new_size)
                                      : request.request == state_.adaptation->request;
     bool fits = op == PMI_SET_OP_REPLACE ? is_its_own : adds(op) == offer_adds;
-    const Process *asker = find_member(request.caller.uid);
+    const Process *asker = state_.world.find_member(request.caller.uid);
     std::string delta = fits && asker ? take_offer(*asker, request.call.bound) : "";
     if (delta.empty())
         return give_up_pset_request(fits ? "the change that is offered is not of this set"
@@ -317,12 +317,6 @@ std::vector<std::string> Step::replaced(uint32_t uid, const PsetRequest &request
     if (!added.empty())
         whole = result_of(uid, PMI_SET_OP_GROW, whole, added);
     return {removed, added, removed.empty() ? whole : result_of(uid, PMI_SET_OP_SHRINK, whole, removed)};
-}
-
-const Process *Step::find_member(uint32_t uid) const
-{
-    auto member = std::ranges::find(state_.world.members(), uid, &Process::uid);
-    return member == state_.world.members().end() || (*member)->ended ? nullptr : *member;
 }
 
 /* Its requester has ended: nobody wants what is made for it. */

@@ -20,6 +20,11 @@ Result<std::unique_ptr<Step>> Step::create(const step_config &config, const step
 Step::Step(const step_config &config, const step_effects &effects, SizeSource source)
     : state_(config, effects), program_(config.program ? config.program : ""), user_(config.user ? config.user : ""),
       margin_(config.margin), prepare_ms_(config.prepare_ms),
+      psets_(state_, {[this](const SetCaller &caller, const TaskCall &call) { tasks_.on_task_call(caller, call); },
+                      [this](Process &process, const SetCaller &caller, const ChangeCall &call) {
+                          on_change_call(process, caller, call);
+                      }}),
+      sets_(psets_.table()),
       requests_(state_, std::move(source), *this,
                 {[this](int size) { return tasks_.why_no_capacity(size); },
                  [this] { return tasks_.held(); },
@@ -28,10 +33,13 @@ Step::Step(const step_config &config, const step_effects &effects, SizeSource so
                  [this](SizeRequestEnd end, const std::string &reason) { size_request_ended(end, reason); }}),
       resizes_(state_, requests_, *this), unreceived_(state_), state_output_(state_, config), sampler_(state_),
       stragglers_(state_, config.straggler_ms,
-                  {[this] { return PsetChangeWait{invalidation_.owing(), notified_ ? notified_->uid : 0}; },
+                  {[this] {
+                       return PsetChangeWait{psets_.pending_invalidation(), state_.notified ? state_.notified->uid : 0};
+                   },
                    [this](AdaptEvent event) { raise(event); }}),
       tasks_(state_, config,
-             {[this](const std::vector<SetReply> &replies) { send_set_replies(replies); }, [this] { use_sets(); }})
+             {[this](const std::vector<SetReply> &replies) { psets_.send_replies(replies); },
+              [this] { psets_.track_ends(); }})
 {
 }
 
@@ -65,11 +73,11 @@ void Step::launch_started(std::span<const step_process> processes)
     launch_unreported_ = processes.size();
     std::vector<uint32_t> uids(processes.size());
     std::iota(uids.begin(), uids.end(), 0u);
-    add_world(0, uids);
+    psets_.add_world(0, uids);
     state_.statistics.add_size(state_.world.size());
     requests_.launched();
     state_.log("started", {{"program", program_}, {"size", state_.world.size()}});
-    log_sets();
+    psets_.log_changes();
 }
 
 void Step::joining_started(int group, std::span<const step_process> processes)
@@ -158,31 +166,31 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             break;
         case REPORT_SET_CALL:
             if (auto call = parse_set_report(payload); call && process_of(call->rank))
-                understood = true, on_set_call(*process_of(call->rank), *call);
+                understood = true, psets_.on_call(*process_of(call->rank), *call);
             break;
         case REPORT_BCAST:
             if (auto count = parse_bcast(payload))
-                understood = true, on_bcast(agent, *count);
+                understood = true, psets_.on_bcast(agent, *count);
             break;
         case REPORT_FORGOTTEN:
             if (auto number = parse_invalidated(payload); number && state_.world.known(agent))
-                understood = true, on_invalidated(agent, *number);
+                understood = true, psets_.on_invalidated(agent, *number);
             break;
         case REPORT_SYNCED:
             if (auto number = parse_invalidated(payload); number && state_.world.known(agent))
-                understood = true, on_synced(agent, *number);
+                understood = true, psets_.on_synced(agent, *number);
             break;
         case REPORT_STARTED:
             if (auto started = parse_started(payload); started && state_.world.known(agent))
-                understood = on_started(agent, *started);
+                understood = psets_.on_started(agent, *started);
             break;
         case REPORT_SET_SHARED:
             if (auto shared = parse_shared(payload); shared && state_.world.known(agent))
-                understood = on_set_shared(agent, *shared);
+                understood = psets_.on_shared(agent, *shared);
             break;
         case REPORT_COMES:
             if (auto comes = parse_comes(payload); comes && state_.world.known(agent))
-                understood = on_comes(agent, *comes);
+                understood = psets_.on_comes(agent, *comes);
             break;
         case REPORT_TASK:
             if (auto task = parse_task_report(payload))
@@ -215,18 +223,12 @@ void Step::proxy_disconnected(int64_t now_ms, const Agent &agent)
         state_.unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
                    std::to_string(agent.group));
     freezes_unanswered_.erase(agent);
-    invalidation_.disconnected(agent);
-    SetSync::Calls synced = set_sync_.disconnected(agent), started = set_starts_.disconnected(agent);
+    ProcessSets::FreeCalls free_calls = psets_.proxy_disconnected(agent);
     for (Process *process : state_.world.mark_disconnected(agent)) {
         state_.world.mark_ended(*process);
         process_over(*process, false, "was lost with its node daemon");
     }
-    send_set_answers();
-    comes_without(agent);
-    go_on(synced, &Step::answer_as_of_starts);
-    go_on(started, &Step::carry_out_set_call);
-    sync_sets();
-    query_starts();
+    psets_.continue_calls(agent, free_calls);
     tasks_.tasks_without(agent);
     stragglers_.proxy_disconnected(agent);
     sampler_.proxy_disconnected(agent);
@@ -297,7 +299,7 @@ void Step::on_init(Process &process, const InitReport &report)
 void Step::on_first_init(Process &process, const InitReport &report)
 {
     process.init = report.adaptive ? InitMode::ADAPTIVE : InitMode::RIGID;
-    has_begun(process.uid);
+    psets_.has_begun(process.uid);
     process.takes_part = report.adaptive;
     process.bc = report.bc;
     process.pid_namespace = report.pid_namespace;
@@ -499,7 +501,11 @@ void Step::process_over(Process &process, bool by_itself, const std::string &cau
                           {"host", process.host},
                           {"cause", cause}});
     requests_.process_left(process, "the process that has made it has ended");
-    sets_without(process);
+    state_.callers.erase(process.uid);
+    psets_.has_begun(process.uid);
+    tasks_.tasks_without(process.uid);
+    pset_request_without(process);
+    psets_.process_ended(process.uid);
     if (state_.killed_groups.contains(process.group))
         return;
     if (state_.mode == InitMode::SETS)
@@ -564,7 +570,7 @@ void Step::job_over()
     if (state_.over)
         return;
     state_.over = true;
-    log_skipped_sets();
+    psets_.log_skipped();
     state_.log("ended", {{"size", state_.world.size()}, {"adaptations", state_.statistics.committed()}});
     requests_.job_over(rigid_because_);
 }

@@ -4,6 +4,7 @@
  *
  * Step passes events to components, which share the state of the step (state/step_state.h) and do not know each other:
  *   requests/size_requests.h        sizes that the program, a schedule or policy request (resize_requests.h: clients)
+ *   psets/process_sets.h            calls on process sets
  *   monitor/performance_sampler.h   time of the processes in computation and in MPI
  *   monitor/straggler_reporter.h    processes and proxies that an adaptation waits for (P8)
  *   monitor/unreceived_messages.h   messages that were not received in an adaptation window
@@ -13,7 +14,6 @@
  * Methods of Step itself, by file:
  *   step.cpp                groups, proxies, processes and time
  *   step_adapt.cpp          actions of the rows of adaptation_table.h
- *   step_psets.cpp          calls on process sets
  *   pset_change.cpp         changes through process sets: actions of the rows of pset_change_table.cpp
  *   pset_request.cpp        changes that the program requests
  *   step_client.cpp         the step protocol
@@ -42,9 +42,7 @@
 #include "stepmgr/monitor/straggler_reporter.h"
 #include "stepmgr/monitor/unreceived_messages.h"
 #include "stepmgr/proto/protocol.h"
-#include "stepmgr/psets/pset_invalidation.h"
-#include "stepmgr/psets/pset_sync.h"
-#include "stepmgr/psets/psets.h"
+#include "stepmgr/psets/process_sets.h"
 #include "stepmgr/requests/resize_requests.h"
 #include "stepmgr/requests/size_requests.h"
 #include "stepmgr/state/adaptation_control.h"
@@ -71,7 +69,7 @@ class Step final : private AdaptationControl {
     void client_disconnected(int client);
 
     /* A set of the launch.  False: its name is in use, or there is no capacity. */
-    bool add_set(const std::string &name, const SetMembers &members);
+    bool add_set(const std::string &name, const SetMembers &members) { return sets_.add(name, members); }
 
     bool has_sets() const { return sets_.serial() > 0; }
 
@@ -82,8 +80,6 @@ class Step final : private AdaptationControl {
 
   private:
     static constexpr int64_t LEFT_MS = 500;     /* for more processes that end by themselves */
-    static constexpr size_t PSETS_MAX = 1000;   /* of an answer */
-    static constexpr size_t PSET_RUNS_MAX = 64; /* of a set in it */
 
     /* Processes that left and have not ended yet, by epoch (C7). */
     struct Departure {
@@ -141,33 +137,6 @@ class Step final : private AdaptationControl {
     void finish();
     void depart(const std::vector<Process *> &left);
     void send(const std::set<Agent> &agents, step_command command, std::string_view payload);
-
-    /* step_psets.cpp */
-    void add_world(uint32_t epoch, const std::vector<uint32_t> &uids);
-    void add_coming_world();
-    void use_sets();
-    void on_set_call(Process &process, SetReport &report);
-    bool on_set_shared(const Agent &agent, const SharedReport &report);
-    void answer_as_of_starts(Process &process, const SetReport &report);
-    void carry_out_set_call(Process &process, const SetReport &report);
-    void go_on(const SetSync::Calls &calls, void (Step::*with)(Process &, const SetReport &));
-    void sync_sets();
-    void on_synced(const Agent &agent, uint64_t number);
-    void count_starts();
-    void has_begun(uint32_t uid);
-    void query_starts();
-    bool on_started(const Agent &agent, const StartedReport &report);
-    bool on_comes(const Agent &agent, const ComesReport &report);
-    void comes_without(const Agent &agent);
-    void on_bcast(const Agent &agent, const bcast_frozen &count);
-    void log_sets();
-    void log_skipped_sets();
-    void sets_without(const Process &process);
-    std::string answer_psets(const Json &id, const PsetsRequest &request) const;
-    void send_set_replies(const std::vector<Sets::Reply> &replies);
-    void invalidate_sets();
-    void on_invalidated(const Agent &agent, uint64_t number);
-    void send_set_answers();
 
     /* pset_change.cpp */
     void on_change_call(Process &process, const SetCaller &caller, const ChangeCall &call);
@@ -232,7 +201,6 @@ class Step final : private AdaptationControl {
     void request_size_for_pset();
     void take_for_pset_request();
     std::vector<std::string> replaced(uint32_t uid, const PsetRequest &request, const std::string &removed);
-    const Process *find_member(uint32_t uid) const;
 
     void pset_request_without(const Process &process);
 
@@ -254,23 +222,10 @@ class Step final : private AdaptationControl {
     std::string termination_;   /* by which signal, for a reason */
     uint32_t planned_epoch_ = 0;        /* whose plan the world got last */
     uint64_t next_request_ = 1;
-    Sets sets_;
-    bool sets_used_ = false;
-    RequestRate set_event_rate_;
-    uint64_t set_events_skipped_ = 0;
-    PsetInvalidation invalidation_;
-    SetSync set_sync_;          /* of sets that processes make by themselves */
-    SetSync set_starts_;        /* of who has begun to use MPI */
-    std::optional<std::set<uint32_t>> unbegun_; /* uids of the launch that are not known to have begun; nothing: nobody
-                                                 * has needed to know */
+    ProcessSets psets_;
+    Sets &sets_;                /* its table */
     bool stay_notified_ = false;        /* to somebody that no change removes it */
     uint32_t offer_ = 0;        /* what boards say of it */
-    struct PendingArrival {
-        SetCaller caller;
-        Agent agent;            /* that is queried */
-    };
-    std::map<uint64_t, PendingArrival> pending_arrivals_;       /* by number */
-    uint64_t last_arrival_query_ = 0;
     std::optional<PsetRequest> pset_request_;   /* that waits for its answer */
     SizeRequests requests_;
     ResizeRequests resizes_;
@@ -280,14 +235,12 @@ class Step final : private AdaptationControl {
     StragglerReporter stragglers_;
     TaskManager tasks_;
     int64_t left_at_ms_ = -1;   /* when who has ended is to be out of the world; -1: nobody has */
-    std::optional<NotifiedChange> notified_;    /* the last one that was announced, until it is accepted or declined */
     bool range_missed_ = false; /* the user knows that --adapt-range is missing */
     /* By uid: over before its answer, if another change was announced since. */
     std::map<uint32_t, NotifiedChange> late_;
     uint32_t last_tag_ = 0;     /* of a change through process sets */
     std::map<Agent, int> freezes_unanswered_;   /* a proxy answers each, withdrawn or not */
     std::map<uint32_t, Departure> departures_;
-    uint64_t lookups_ = 0;      /* that processes have requested: a proxy does so for all of its own */
     unsigned unauthenticated_ = 0;
 };
 

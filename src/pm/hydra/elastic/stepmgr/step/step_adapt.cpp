@@ -219,7 +219,7 @@ void Step::send_target()
     a.agreed_ms = state_.now_ms;
     stragglers_.schedule_straggler_report();
     state_.log("target", {{"target", a.target}});
-    add_coming_world();
+    psets_.add_coming_world();
     send(a.agents, STEP_TARGET, write_number(a.target));
 }
 

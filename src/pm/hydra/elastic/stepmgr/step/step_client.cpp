@@ -49,7 +49,7 @@ std::string Step::answer(int client, const ClientRequest &request)
     if (const auto *slots = std::get_if<SlotsRequest>(&request.what))
         return tasks_.answer_slots(id, *slots);
     if (const auto *psets = std::get_if<PsetsRequest>(&request.what))
-        return answer_psets(id, *psets);
+        return psets_.answer_psets(id, *psets);
     if (std::holds_alternative<TasksRequest>(request.what))
         return tasks_.answer_tasks(id);
     return resizes_.answer_cancel(id, std::get<CancelRequest>(request.what));

@@ -1,0 +1,282 @@
+/* See process_sets.h: calls, processes that have not begun to use MPI, processes that are awaited. */
+
+#include "stepmgr/psets/process_sets.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "stepmgr/proto/call_bytes.h"
+
+namespace elastic {
+
+/* A world of more processes than a set can have is none. */
+void ProcessSets::add_world(uint32_t epoch, const std::vector<uint32_t> &uids)
+{
+    if (auto members = SetMembers::of_list(uids))
+        sets_.add_world(epoch, std::move(*members));
+}
+
+/* W2: those that stay, and then those that join. */
+void ProcessSets::add_coming_world()
+{
+    std::vector<uint32_t> uids;
+    for (const Process *member : state_.world.members()) {
+        if (!state_.is_leaving(*member))
+            uids.push_back(member->uid);
+    }
+    if (state_.adaptation->group >= 0) {
+        for (const Process &process : state_.world.processes(state_.adaptation->group))
+            uids.push_back(process.uid);
+    }
+    add_world(state_.adaptation->epoch, uids);
+}
+
+/* Sets need to know of every begin and end, also in a job that does not adapt: proxies report them from now on. */
+void ProcessSets::track_ends()
+{
+    if (!std::exchange(tracks_ends_, true))
+        state_.post(World::agents_of(state_.world.members()), STEP_SETS, 0, "");
+}
+
+static SetSync::Held held(const Process &process, const SetReport &report)
+{
+    const char *bytes = reinterpret_cast<const char *>(report.call.data());
+    return {process.agent(), report.rank, report.id, std::string(bytes, report.call.size())};
+}
+
+static bool is_lookup(Bytes call)
+{
+    return CallBytes(call).number() == PMI_SET_LOOK;
+}
+
+/* Calls that processes make without a reply (MPIR_Session_call_post).  Other calls would wait here without a bound. */
+static bool may_go_unanswered(Bytes call)
+{
+    uint32_t what = CallBytes(call).number();
+    return what == PMI_SET_MADE || what == PMI_SET_ENTERED || what == PMI_SET_ACCEPT;
+}
+
+void ProcessSets::on_call(Process &process, SetReport &report)
+{
+    if (process.ended)
+        return state_.unexpected("call on a set of " + state_.describe(process) + ", which has ended");
+    if (report.id == 0 && !may_go_unanswered(report.call))
+        return state_.unexpected("call of " + state_.describe(process) +
+                                 " that has an answer, and nobody waits for it");
+    lookups_ += is_lookup(report.call);
+    count_starts();
+    has_begun(process.uid);
+    bool may_be_accepted = state_.notified && state_.notified->uid != process.uid && sets_.may_tell_accept(report.call);
+    if (may_be_accepted || sets_.may_be_about_granted({process.uid, report.id, 0}, report.call)) {
+        sync_.hold(held(process, report));
+        return sync();
+    }
+    answer_as_of_starts(process, report);
+}
+
+/* Messages of a process that may make sets by itself, and accept an addition without a reply, are passed on before
+ * others get a reply (SA1). */
+void ProcessSets::sync()
+{
+    while (sync_.is_due()) {
+        const Process *teller = state_.notified ? state_.world.find_member(state_.notified->uid) : nullptr;
+        if (!teller || teller->ended || state_.world.disconnected(teller->agent())) {
+            continue_with(sync_.take_next(), &ProcessSets::answer_as_of_starts);
+            continue;
+        }
+        uint64_t number = sync_.begin({teller->agent()});
+        std::string payload(reinterpret_cast<const char *>(&number), sizeof number);
+        payload.append(reinterpret_cast<const char *>(&teller->uid), sizeof teller->uid);
+        state_.post({teller->agent()}, STEP_SYNC, 0, payload);
+    }
+}
+
+void ProcessSets::on_synced(const Agent &agent, uint64_t number)
+{
+    auto held = sync_.answered(agent, number);
+    if (!held && !state_.world.disconnected(agent))
+        return state_.unexpected("answer that nobody waits for");
+    continue_with(held.value_or(SetSync::Calls()), &ProcessSets::answer_as_of_starts);
+    sync();
+}
+
+void ProcessSets::continue_with(const SetSync::Calls &calls, void (ProcessSets::*with)(Process &, const SetReport &))
+{
+    for (const SetSync::Held &held : calls) {
+        Process *process = state_.world.find(held.agent.group, static_cast<int>(held.rank));
+        if (!process || process->ended)
+            continue;
+        SetReport report = {held.rank, held.id,
+                            {reinterpret_cast<const unsigned char *>(held.call.data()), held.call.size()}};
+        (this->*with)(*process, report);
+    }
+}
+
+/* ---- processes of the launch that have not begun to use MPI (SR1) ----------------------------------------- */
+
+/* The caller has begun; the proxies of all others are queried. */
+void ProcessSets::count_starts()
+{
+    if (unbegun_)
+        return;
+    unbegun_.emplace();
+    for (const Process &process : state_.world.processes(0)) {
+        if (process.init != InitMode::UNKNOWN || process.ended)
+            continue;
+        unbegun_->insert(process.uid);
+        sets_.start(process.uid);
+    }
+}
+
+/* Or has ended. */
+void ProcessSets::has_begun(uint32_t uid)
+{
+    if (unbegun_ && unbegun_->erase(uid) > 0)
+        sets_.run(uid);
+}
+
+/* A process that has begun may have notified the caller so: it is not starting to anybody from then on (SA1). */
+void ProcessSets::answer_as_of_starts(Process &process, const SetReport &report)
+{
+    if (unbegun_->empty() || !sets_.tells_of_starts(report.call))
+        return carry_out(process, report);
+    starts_.hold(held(process, report));
+    query_starts();
+}
+
+void ProcessSets::query_starts()
+{
+    while (starts_.is_due()) {
+        std::set<Agent> agents;
+        for (uint32_t uid : *unbegun_) {
+            const Process *process = state_.world.find(0, static_cast<int>(uid));
+            if (process && !state_.world.disconnected(process->agent()))
+                agents.insert(process->agent());
+        }
+        if (agents.empty()) {
+            continue_with(starts_.take_next(), &ProcessSets::carry_out);
+            continue;
+        }
+        uint64_t number = starts_.begin(agents);
+        state_.post(agents, STEP_STARTS, 0, {reinterpret_cast<const char *>(&number), sizeof number});
+    }
+}
+
+bool ProcessSets::on_started(const Agent &agent, const StartedReport &report)
+{
+    for (uint32_t rank : report.ranks) {
+        const Process *process = state_.world.find(agent.group, static_cast<int>(rank));
+        if (!process || process->agent() != agent)
+            return false;
+        has_begun(process->uid);
+    }
+    if (report.number == 0)
+        return true;
+    auto held = starts_.answered(agent, report.number);
+    continue_with(held.value_or(SetSync::Calls()), &ProcessSets::carry_out);
+    query_starts();
+    return held.has_value();
+}
+
+void ProcessSets::carry_out(Process &process, const SetReport &report)
+{
+    state_.callers[process.uid] = process.agent();
+    sets_.grow(state_.next_uid);
+    SetCaller caller = {process.uid, report.id, number_of(process.agent())};
+    if (auto task = parse_task_call(report.call))
+        return hooks_.task_call(caller, *task);
+    if (auto change = parse_change_call(report.call))
+        return hooks_.change_call(process, caller, *change);
+    auto neighbours = is_lookup(report.call) ? state_.world.living_of(process.agent()) : std::vector<uint32_t>();
+    std::erase(neighbours, process.uid);
+    std::vector<Sets::Reply> replies = sets_.call(caller, report.call, neighbours);
+    if (sets_.used())
+        track_ends();
+    log_changes();
+    send_replies(replies);
+}
+
+/* A proxy has given others an answer in which these business cards are sent. */
+bool ProcessSets::on_shared(const Agent &agent, const SharedReport &report)
+{
+    if (!report.bcs.empty() && report.bcs.greatest() >= state_.next_uid)
+        return false;
+    for (uint32_t rank : report.ranks) {
+        const Process *process = state_.world.find(agent.group, static_cast<int>(rank));
+        if (!process || process->agent() != agent)
+            return false;
+        if (!process->ended)
+            sets_.mark_bcs_known(process->uid, report.bcs);
+    }
+    return true;
+}
+
+/* ---- ends of proxies -------------------------------------------------------------------------------------- */
+
+ProcessSets::FreeCalls ProcessSets::proxy_disconnected(const Agent &agent)
+{
+    invalidation_.disconnected(agent);
+    SetSync::Calls synced = sync_.disconnected(agent);
+    return {std::move(synced), starts_.disconnected(agent)};
+}
+
+void ProcessSets::continue_calls(const Agent &agent, const FreeCalls &calls)
+{
+    send_answers();
+    arrivals_without(agent);
+    continue_with(calls.synced, &ProcessSets::answer_as_of_starts);
+    continue_with(calls.started, &ProcessSets::carry_out);
+    sync();
+    query_starts();
+}
+
+/* ---- whether an awaited process will come (SI8) ------------------------------------------------------------- */
+
+/* Its proxy replies.  A process that has ended, or is not there, does not come. */
+std::optional<std::string> ProcessSets::query_arrival(const SetCaller &caller, const QueryArrival &call)
+{
+    const Process *member = state_.world.find_member(call.uid);
+    auto other = state_.callers.find(call.uid); /* one that has joined, and whose change is not complete */
+    bool there = member && !member->ended;
+    if ((!there && other == state_.callers.end()) || state_.world.disconnected(there ? member->agent() : other->second))
+        return SetAnswer().number(0).bytes();
+    Agent agent = there ? member->agent() : other->second;
+    uint64_t number = ++last_arrival_query_;
+    pending_arrivals_[number] = {caller, agent};
+    std::string payload(reinterpret_cast<const char *>(&number), sizeof number);
+    payload.append(reinterpret_cast<const char *>(&call.creation), sizeof call.creation);
+    payload.append(reinterpret_cast<const char *>(&call.uid), sizeof call.uid);
+    state_.post({agent}, STEP_COMES, 0, payload);
+    return std::nullopt;
+}
+
+bool ProcessSets::on_comes(const Agent &agent, const ComesReport &report)
+{
+    auto requested = pending_arrivals_.find(report.number);
+    if (requested == pending_arrivals_.end() || requested->second.agent != agent)
+        return state_.world.disconnected(agent);
+    SetCaller caller = requested->second.caller;
+    pending_arrivals_.erase(requested);
+    send_replies({{caller, SetAnswer().number(report.comes ? 1 : 0).bytes()}});
+    return true;
+}
+
+void ProcessSets::arrivals_without(const Agent &agent)
+{
+    std::vector<Sets::Reply> replies;
+    for (const auto &[number, requested] : pending_arrivals_) {
+        if (requested.agent == agent)
+            replies.push_back({requested.caller, SetAnswer().number(0).bytes()});
+    }
+    std::erase_if(pending_arrivals_, [&](const auto &entry) { return entry.second.agent == agent; });
+    if (!replies.empty())
+        send_replies(replies);
+}
+
+void ProcessSets::on_bcast(const Agent &agent, const bcast_frozen &count)
+{
+    send_replies(sets_.frozen(number_of(agent), count));
+}
+
+}  // namespace elastic
