@@ -11,6 +11,7 @@ import re
 import socket
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from daemon_tests import free_port
@@ -24,7 +25,7 @@ SOURCES = "".join(path.read_text() for path in sorted(API.glob("api*.cpp")))
 ROUTES = [
     (method, path.replace("nodes/*", "nodes/n0").replace("**", "ID").replace("*", "ID"))
     for method, path in re.findall(r'\{"(GET|POST|PUT|DELETE)", "([^"]+)", &Api::', SOURCES)
-]
+] + [("GET", "/v1/jobs/ID_2"), ("POST", "/v1/jobs/ID_1/hold"), ("POST", "/v1/jobs/ID_[1-5]/cancel")]
 FIELDS = sorted({"after_any", "after_ok", "environment", "error", "input", "kind", "output"} | set(re.findall(r'\b(?:body|given|speedup|sizes|limits|\w+)\.(?:text|required_text|texts|number|flag|has|object|ids|ratio)'
                                r'\(\s*"(\w+)"', SOURCES)))  # fmt: skip
 QUERY = sorted(set(re.findall(r'\b(?:query|reader)\.(?:text|number|flag|list|numbers)\("(\w+)"', SOURCES)))
