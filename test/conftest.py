@@ -155,7 +155,7 @@ def no_process_left() -> Iterator[None]:
     os.environ[processes.MARKER] = marker
     yield
     del os.environ[processes.MARKER]
-    left = processes.await_gone(marker, GRACE_S)
+    left = processes.await_end_of_processes(marker, GRACE_S)
     processes.kill(left)
     processes.collect_orphans()
     if left:

@@ -17,8 +17,8 @@ from .result import Case
 from .windows import host_cases
 
 CLUSTER = Path(__file__).resolve().parent.parent.parent / "test" / "elastic" / "cluster"
-sys.path.insert(0, str(CLUSTER))
-from playground import command, hosts, state  # noqa: E402
+sys.path[:0] = [str(CLUSTER), str(CLUSTER.parents[1])]
+from testbed import command, hosts, state  # noqa: E402
 
 
 @contextlib.contextmanager
@@ -32,7 +32,7 @@ def two_hosts() -> Iterator[state.Cluster]:
         try:
             try:
                 yield command.up(place, 2)
-            except state.PlaygroundError as error:
+            except state.TestbedError as error:
                 raise Skipped(str(error)) from error
         finally:
             command.down(place)

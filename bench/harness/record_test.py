@@ -39,7 +39,7 @@ CASES = (
 
 
 class RecordTest(unittest.TestCase):
-    def test_a_result_is_what_the_report_says(self) -> None:
+    def test_a_result_equals_the_report(self) -> None:
         results = record.results_of(report(*CASES), "abc")
         words = {"holds": "holds", "does not hold": "DOES NOT HOLD", "undecided": "UNDECIDED"}
         for key in ("stock", "adapted", "probe"):

@@ -42,7 +42,7 @@ class StatsTest(unittest.TestCase):
         self.assertEqual(found[1], 0)
         self.assertAlmostEqual(found[0], 8)
 
-    def test_a_model_that_is_not_determined_is_told(self) -> None:
+    def test_a_model_that_is_not_determined_is_reported(self) -> None:
         with self.assertRaises(ValueError):
             stats.least_squares([[1.0, 2.0], [2.0, 4.0]], [1.0, 2.0], [1.0, 1.0])
 

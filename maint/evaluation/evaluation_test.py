@@ -73,7 +73,7 @@ class RunsTest(unittest.TestCase):
         self.assertEqual([draw["seed"] for draw in draws], [1, 2])
         self.assertEqual(len(self.runs().known[self.workload.name, self.setting]), 2)
 
-    def test_a_failure_is_told(self) -> None:
+    def test_a_failure_is_reported(self) -> None:
         with self.assertRaises(Failed):
             self.runs().draws(self.workload, self.setting._replace(share=0.9), range(1, 2))
 

@@ -112,9 +112,9 @@ int adapt_python_error_length(void)
 /* ---- files ------------------------------------------------------------------------------------ */
 
 /* *owner: the old rank of the process that has it and leaves; -1: there is none. */
-int adapt_python_file_owner(const epop_window_t *window, int has_it, int heir, int *owner)
+int adapt_python_file_owner(const epop_window_t *window, int has_it, int successor, int *owner)
 {
-    return adapt_file_owner(window, has_it, heir, NULL, "elastic_mpi.Window.file", owner);
+    return adapt_file_owner(window, has_it, successor, NULL, "elastic_mpi.Window.file", owner);
 }
 
 int adapt_python_file_end(const epop_window_t *window, int failed)

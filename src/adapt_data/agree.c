@@ -64,17 +64,17 @@ static bool are_facts(const struct adapt_agree_call *call)
 }
 
 /* Memory for them, by array: a number of each process. */
-static const char *make_room_for_facts(struct adapt_agree_call *call)
+static const char *make_space_for_facts(struct adapt_agree_call *call)
 {
     if (!are_facts(call))
         return NULL;
-    call->facts = adapt_room(call->data->count, sizeof(*call->facts));
+    call->facts = adapt_reserve(call->data->count, sizeof(*call->facts));
     if (!call->facts)
         return ADAPT_NO_MEMORY;
     for (int k = call->first; k < call->end; k++) {
         if (!adapt_is_concerned(call, k) || !has_facts(call->data->arrays[k]))
             continue;
-        call->facts[k] = adapt_room(processes(call), sizeof(int64_t));
+        call->facts[k] = adapt_reserve(processes(call), sizeof(int64_t));
         if (!call->facts[k])
             return ADAPT_NO_MEMORY;
     }
@@ -82,7 +82,7 @@ static const char *make_room_for_facts(struct adapt_agree_call *call)
 }
 
 /* Of an array: the lengths of the old parts, or the ranks of the old places. */
-static int tell_facts(const struct adapt_agree_call *call, int k)
+static int report_facts(const struct adapt_agree_call *call, int k)
 {
     const struct adapt_array *array = call->data->arrays[k];
     const int64_t mine = array->layout.mine;
@@ -109,7 +109,7 @@ static const char *make_old(const struct adapt_agree_call *call, int k)
     if (!is_joining(call) && array->now.size > 0 && array->now.size != size)
         return "it was not moved in an earlier window";
     if (has_places(array)) {
-        places = adapt_room(size, sizeof(int));
+        places = adapt_reserve(size, sizeof(int));
         if (!places)
             return ADAPT_NO_MEMORY;
         for (int place = 0; place < size; place++)
@@ -137,9 +137,9 @@ static const char *make_coming(const struct adapt_agree_call *call, int k)
 {
     struct adapt_array *array = call->data->arrays[k];
     const int size = call->roles.new_size;
-    int *places = has_places(array) ? adapt_room(size, sizeof(int)) : NULL;
+    int *places = has_places(array) ? adapt_reserve(size, sizeof(int)) : NULL;
     int64_t *lengths = array->layout.kind == ADAPT_LAYOUT_IRREGULAR ?
-        adapt_room(size, sizeof(int64_t)) : NULL;
+        adapt_reserve(size, sizeof(int64_t)) : NULL;
     const char *error = NULL;
 
     if ((has_places(array) && !places) ||
@@ -162,7 +162,7 @@ static const char *make_coming(const struct adapt_agree_call *call, int k)
 static bool stays_as_it_is(const struct adapt_schedule *schedule)
 {
     return schedule->stay == schedule->old_part && schedule->stay == schedule->new_part &&
-        schedule->kept_from_runs == 1 && schedule->kept_to_runs == 1;
+        schedule->retained_from_runs == 1 && schedule->retained_to_runs == 1;
 }
 
 static const char *make_part(struct adapt_array *array)
@@ -179,7 +179,7 @@ static const char *make_part(struct adapt_array *array)
     return NULL;
 }
 
-static const char *prepare(const struct adapt_agree_call *call, int k, bool room)
+static const char *prepare(const struct adapt_agree_call *call, int k, bool capacity)
 {
     struct adapt_array *array = call->data->arrays[k];
     const char *error = make_old(call, k);
@@ -192,9 +192,9 @@ static const char *prepare(const struct adapt_agree_call *call, int k, bool room
         error = adapt_misfit("this process owns elements of it, but *base is NULL");
     if (!error)
         error = adapt_device_memory(*array->base);
-    if (!error && room)
+    if (!error && capacity)
         error = make_part(array);
-    if (!error && room)
+    if (!error && capacity)
         error = adapt_device_memory(array->new_part);
     array->new_rank = call->roles.new_rank;
     return error;
@@ -237,7 +237,7 @@ const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *role
         .old_rank = window->old_rank,.new_rank = window->new_rank,.new_rank_of =
             window->new_rank_of
     };
-    *process_of_new = adapt_room(window->new_size, sizeof(int));
+    *process_of_new = adapt_reserve(window->new_size, sizeof(int));
     if (!*process_of_new)
         return ADAPT_NO_MEMORY;
     roles->process_of_new = *process_of_new;
@@ -253,35 +253,35 @@ const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *role
 }
 
 /* Those with or without facts, as long as nothing is wrong. */
-static void prepare_all(const struct adapt_agree_call *call, bool with_facts, bool room, struct verdict *verdict)
+static void prepare_all(const struct adapt_agree_call *call, bool with_facts, bool capacity, struct verdict *verdict)
 {
     for (int k = call->first; call->data && !verdict->text && k < call->end; k++)
         if (adapt_is_concerned(call, k) && has_facts(call->data->arrays[k]) == with_facts)
-            *verdict = verdict_of(prepare(call, k, room), k);
+            *verdict = verdict_of(prepare(call, k, capacity), k);
 }
 
 /* error: what is wrong with the call itself. */
 static int agree_on_all(struct adapt_agree_call *call, const char *error)
 {
-    const bool room = call->kind == ADAPT_CALL_ARRAYS;
+    const bool capacity = call->kind == ADAPT_CALL_ARRAYS;
     struct verdict verdict = verdict_of(error, -1);
 
     if (!verdict.text)
         verdict = verdict_of(adapt_roles_of(call->window, &call->roles, &call->process_of_new),
                              call->first);
     if (!verdict.text)
-        verdict = verdict_of(make_room_for_facts(call), call->first);
-    prepare_all(call, false, room, &verdict);
+        verdict = verdict_of(make_space_for_facts(call), call->first);
+    prepare_all(call, false, capacity, &verdict);
     int code = agree(call, &verdict);
     if (code || !call->facts)
         return code;
     for (int k = call->first; !code && k < call->end; k++)
         if (call->facts[k])
-            code = tell_facts(call, k);
+            code = report_facts(call, k);
     if (code)
         return code;
-    call->has_told = true;
-    prepare_all(call, true, room, &verdict);
+    call->has_reported = true;
+    prepare_all(call, true, capacity, &verdict);
     return agree(call, &verdict);
 }
 

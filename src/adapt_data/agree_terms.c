@@ -49,15 +49,15 @@ static void describe(const struct adapt_array *array, bool is_moved, char text[A
 static bool is_listed(const struct adapt_agree_call *call, const struct adapt_array *array)
 {
     return array->layout.kind == ADAPT_LAYOUT_USER ||
-        (array->layout.kind == ADAPT_LAYOUT_IRREGULAR && call->has_told);
+        (array->layout.kind == ADAPT_LAYOUT_IRREGULAR && call->has_reported);
 }
 
 #define PIECE_NUMBERS 3
 
-/* In adapt_room, *count numbers; NULL: no memory. */
+/* In adapt_reserve, *count numbers; NULL: no memory. */
 static int64_t *list_pieces(const struct adapt_distribution *distribution, int64_t *count)
 {
-    int64_t *list = adapt_room(PIECE_NUMBERS * distribution->count, sizeof(int64_t));
+    int64_t *list = adapt_reserve(PIECE_NUMBERS * distribution->count, sizeof(int64_t));
 
     *count = list ? PIECE_NUMBERS * distribution->count : 0;
     for (int64_t k = 0; list && k < distribution->count; k++) {

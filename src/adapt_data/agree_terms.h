@@ -19,7 +19,7 @@ struct adapt_agree_call {
     struct adapt_roles roles;
     int *process_of_new;
     int64_t **facts;            /* by array; NULL: none has any; of an array NULL: it has none */
-    bool has_told;              /* the facts */
+    bool has_reported;              /* the facts */
     int64_t chunk_bytes;        /* at first this process', then the smallest */
 };
 

@@ -44,18 +44,18 @@ static const char *role_of(const struct adapt_channel *channel, int process, int
     return is_old ? "old rank" : "joining process";
 }
 
-static void append(char *message, size_t room, const char *text, int more, const char *role, int number)
+static void append(char *message, size_t capacity, const char *text, int more, const char *role, int number)
 {
     const size_t length = strlen(message);
 
     if (more > 0)
-        snprintf(message + length, room - length, "%s on %s %d and %d more", text, role, number, more);
+        snprintf(message + length, capacity - length, "%s on %s %d and %d more", text, role, number, more);
     else
-        snprintf(message + length, room - length, "%s on %s %d", text, role, number);
+        snprintf(message + length, capacity - length, "%s on %s %d", text, role, number);
 }
 
 /* The text of process 0 and of the first one with another text, and who else has which. */
-static int list_texts(struct adapt_channel *channel, const char *text, char *message, size_t room)
+static int list_texts(struct adapt_channel *channel, const char *text, char *message, size_t capacity)
 {
     char first[AGREEMENT_TEXT], second[AGREEMENT_TEXT];
     int rank, processes, other, counts[2], number;
@@ -77,12 +77,12 @@ static int list_texts(struct adapt_channel *channel, const char *text, char *mes
     if (!code)
         code = MPI_Allreduce(MPI_IN_PLACE, counts, 2, MPI_INT, MPI_SUM, channel->all);
     const char *role = role_of(channel, 0, &number);
-    append(message, room, first, counts[0] - 1, role, number);
+    append(message, capacity, first, counts[0] - 1, role, number);
     role = role_of(channel, other, &number);
-    strncat(message, ", ", room - strlen(message) - 1);
-    append(message, room, second, counts[1] - 1, role, number);
+    strncat(message, ", ", capacity - strlen(message) - 1);
+    append(message, capacity, second, counts[1] - 1, role, number);
     if (counts[0] + counts[1] < processes)
-        strncat(message, ", others elsewhere", room - strlen(message) - 1);
+        strncat(message, ", others elsewhere", capacity - strlen(message) - 1);
     return code;
 }
 

@@ -56,7 +56,7 @@ int MPIX_Adapt_data_boxes(MPIX_Adapt_data data, int axes, MPIX_Boxes *boxes, voi
 
 const char *adapt_list_boxes(struct adapt_boxes *asked, int size, MPIX_Boxes *boxes, void *state)
 {
-    *asked = (struct adapt_boxes) {.size = size,.first = adapt_room((int64_t) size + 1,
+    *asked = (struct adapt_boxes) {.size = size,.first = adapt_reserve((int64_t) size + 1,
                                                                    sizeof(int64_t))
     };
     if (!asked->first)
@@ -67,7 +67,7 @@ const char *adapt_list_boxes(struct adapt_boxes *asked, int size, MPIX_Boxes *bo
             return "the function of boxes says that it cannot tell them";
         asked->first[rank + 1] = asked->first[rank] + count;
     }
-    asked->boxes = adapt_room(asked->first[size], sizeof(*asked->boxes));
+    asked->boxes = adapt_reserve(asked->first[size], sizeof(*asked->boxes));
     if (!asked->boxes)
         return ADAPT_NO_MEMORY;
     for (int rank = 0; rank < size; rank++) {

@@ -114,13 +114,13 @@ struct adapt_box adapt_box_even(const struct adapt_box *domain, int size, int ra
 
 static const char *add(struct adapt_box_list *list, const struct adapt_box_piece *piece)
 {
-    if (list->count == list->room_for) {
-        int64_t room_for = list->room_for ? 2 * list->room_for : 8;
-        void *more = realloc(list->pieces, (size_t) room_for * sizeof(*list->pieces));
+    if (list->count == list->capacity_for) {
+        int64_t capacity_for = list->capacity_for ? 2 * list->capacity_for : 8;
+        void *more = realloc(list->pieces, (size_t) capacity_for * sizeof(*list->pieces));
         if (!more)
             return ADAPT_NO_MEMORY;
         list->pieces = more;
-        list->room_for = room_for;
+        list->capacity_for = capacity_for;
     }
     list->pieces[list->count++] = *piece;
     return NULL;
@@ -285,8 +285,8 @@ static int by_distance(const void *a, const void *b)
 
 static const char *sort(struct adapt_box_list *list, int process, bool sends, int processes)
 {
-    struct sorted *order = adapt_room(list->count, sizeof(*order));
-    struct adapt_box_piece *pieces = adapt_room(list->count, sizeof(*pieces));
+    struct sorted *order = adapt_reserve(list->count, sizeof(*order));
+    struct adapt_box_piece *pieces = adapt_reserve(list->count, sizeof(*pieces));
 
     if (!order || !pieces) {
         free(order);
@@ -304,7 +304,7 @@ static const char *sort(struct adapt_box_list *list, int process, bool sends, in
     free(order);
     free(list->pieces);
     list->pieces = pieces;
-    list->room_for = list->count;
+    list->capacity_for = list->count;
     return NULL;
 }
 

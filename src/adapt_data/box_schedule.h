@@ -33,7 +33,7 @@ struct adapt_box_piece {
 
 struct adapt_box_list {
     struct adapt_box_piece *pieces;
-    int64_t count, room_for;
+    int64_t count, capacity_for;
 };
 
 struct adapt_box_schedule {

@@ -8,12 +8,12 @@
 #include "agreement.h"
 #include "failure.h"
 
-void adapt_write_box(const struct adapt_box *box, int axes, char *text, size_t room)
+void adapt_write_box(const struct adapt_box *box, int axes, char *text, size_t capacity)
 {
     *text = '\0';
     for (int axis = 0; axis < axes; axis++) {
         const size_t length = strlen(text);
-        snprintf(text + length, room - length, "%s[%" PRId64 ", %" PRId64 ")", axis ? " x " : "",
+        snprintf(text + length, capacity - length, "%s[%" PRId64 ", %" PRId64 ")", axis ? " x " : "",
                  box->low[axis], box->high[axis]);
     }
 }

@@ -22,6 +22,6 @@ int64_t adapt_box_terms_hash(const struct adapt_box_terms *terms);
 /* The error of processes whose hashes differ.  Collective over the channel. */
 int adapt_box_terms_refuse(const struct adapt_box_terms *terms);
 /* A box of so many axes: [0, 5) x [2, 3) */
-void adapt_write_box(const struct adapt_box *box, int axes, char *text, size_t room);
+void adapt_write_box(const struct adapt_box *box, int axes, char *text, size_t capacity);
 
 #endif /* BOX_TERMS_H_INCLUDED */

@@ -116,7 +116,7 @@ static const char *make_parts(struct call *call, int f)
     const int count = own_count(&call->coming, call->window->new_rank);
     int64_t extents[BOX_AXES];
 
-    call->fresh[f] = adapt_room(count, sizeof(void *));
+    call->fresh[f] = adapt_reserve(count, sizeof(void *));
     if (!call->fresh[f])
         return ADAPT_NO_MEMORY;
     for (int k = 0; k < count && call->fields[f].new_parts; k++) {
@@ -143,7 +143,7 @@ static const char *make_parts(struct call *call, int f)
 /* The program's own may be gone when they are waited for. */
 static const char *copy_fields(struct call *call)
 {
-    call->copies = adapt_room(call->count, sizeof(*call->copies));
+    call->copies = adapt_reserve(call->count, sizeof(*call->copies));
     if (!call->copies)
         return ADAPT_NO_MEMORY;
     if (call->count > 0)
@@ -175,8 +175,8 @@ static const char *prepare(struct call *call)
     if (error)
         return error;
     call->is_unchanged = is_unchanged(call);
-    call->schedules = adapt_room(call->count, sizeof(*call->schedules));
-    call->fresh = adapt_room(call->count, sizeof(*call->fresh));
+    call->schedules = adapt_reserve(call->count, sizeof(*call->schedules));
+    call->fresh = adapt_reserve(call->count, sizeof(*call->fresh));
     if (!call->schedules || !call->fresh)
         return ADAPT_NO_MEMORY;
     for (int f = 0; !error && f < call->count; f++) {

@@ -95,7 +95,7 @@ static const char *copy_items(struct registered *it, int new_size, int **destina
 
     if (error)
         return error;
-    *destination = adapt_room(it->count, sizeof(int));
+    *destination = adapt_reserve(it->count, sizeof(int));
     if (!*destination)
         return ADAPT_NO_MEMORY;
     for (int cell = 0; cell < *it->cells.cells; cell++)
@@ -117,7 +117,7 @@ static int move_cells(struct adapt_part *part, const epop_window_t *window)
     int *destination = NULL;
     const char *error = NULL;
 
-    MPIX_Column *columns = adapt_room(it->columns, sizeof(*columns));
+    MPIX_Column *columns = adapt_reserve(it->columns, sizeof(*columns));
     for (int c = 0; columns && c < it->columns; c++)
         columns[c] = (MPIX_Column) {&it->copies[c], it->column[c].element};
     if (!columns)

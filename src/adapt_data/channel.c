@@ -46,7 +46,7 @@ int adapt_channel_note(const epop_window_t *window)
     return code;
 }
 
-void adapt_channel_forget(const epop_window_t *window)
+void adapt_channel_discard(const epop_window_t *window)
 {
     if (the_window.new_rank_of == window->new_rank_of)
         the_window.new_rank_of = NULL;
@@ -89,7 +89,7 @@ int adapt_channel_tag(struct adapt_channel *channel)
 /* ---- debts ------------------------------------------------------------------------------------ */
 
 /* The communicator's name says what has been owed for longest. */
-static int tell_debt(struct adapt_channel *channel)
+static int send_debt(struct adapt_channel *channel)
 {
     const struct adapt_debt *debt = channel->owed;
     char text[MPI_MAX_OBJECT_NAME + 100];
@@ -114,12 +114,12 @@ int adapt_channel_owe(struct adapt_channel *channel, struct adapt_debt *debt, co
     if (channel->owed != debt)
         return MPI_SUCCESS;
     MPI_Comm_rank(channel->all, &rank);
-    int code = tell_debt(channel);
+    int code = send_debt(channel);
     return code ? code : MPI_Irecv(NULL, 0, MPI_BYTE, rank, TAG_REMINDER, channel->all,
                                    &channel->reminder);
 }
 
-int adapt_channel_settle(struct adapt_channel *channel, struct adapt_debt *debt)
+int adapt_channel_finish(struct adapt_channel *channel, struct adapt_debt *debt)
 {
     struct adapt_debt **link = &channel->owed;
 
@@ -129,7 +129,7 @@ int adapt_channel_settle(struct adapt_channel *channel, struct adapt_debt *debt)
         return MPI_SUCCESS;
     *link = debt->next;
     if (channel->owed)
-        return tell_debt(channel);
+        return send_debt(channel);
     int code = MPI_Cancel(&channel->reminder);
     return code ? code : MPI_Wait(&channel->reminder, MPI_STATUS_IGNORE);
 }

@@ -35,7 +35,7 @@ struct adapt_channel {
 
 /* The window that is open in this process, to be found where a call does not give it; until clear or commit. */
 int adapt_channel_note(const epop_window_t *window);
-void adapt_channel_forget(const epop_window_t *window);
+void adapt_channel_discard(const epop_window_t *window);
 
 /* Collective over the processes of the window.  *channel is valid until commit.  An MPI error, also below.
  * A window that is NULL or not filled is the one that is open; MPI_ERR_ARG (no error handler is called): there
@@ -52,6 +52,6 @@ int adapt_channel_tag(struct adapt_channel *channel);
 int adapt_channel_owe(struct adapt_channel *channel, struct adapt_debt *debt, const char *kind,
                       const char *name);
 /* No effect if it is not owed. */
-int adapt_channel_settle(struct adapt_channel *channel, struct adapt_debt *debt);
+int adapt_channel_finish(struct adapt_channel *channel, struct adapt_debt *debt);
 
 #endif /* CHANNEL_H_INCLUDED */

@@ -51,7 +51,7 @@ static void give_up(MPIX_Adapt_data data, struct adapt_array *array, int k)
     array->is_started = false;
     data->started--;
     adapt_undo_agree(data, k, k + 1);
-    (void) adapt_channel_settle(data->channel, &array->debt);
+    (void) adapt_channel_finish(data->channel, &array->debt);
 }
 
 static int begin(MPIX_Adapt_data data, int k, bool owe)
@@ -111,7 +111,7 @@ static int finish(MPIX_Adapt_data data, struct adapt_array *array)
     adapt_schedule_clear(&array->schedule);
     array->is_started = false;
     data->started--;
-    return adapt_channel_settle(data->channel, &array->debt);
+    return adapt_channel_finish(data->channel, &array->debt);
 }
 
 int MPIX_Adapt_data_test(MPIX_Adapt_data data, int array, int *done)
@@ -215,7 +215,7 @@ int MPIX_Adapt_data_set_count(MPIX_Adapt_data data, int array, int64_t count)
     return MPI_SUCCESS;
 }
 
-static int ask_place(const char *function, MPIX_Adapt_data data, int array, int asked,
+static int query_place(const char *function, MPIX_Adapt_data data, int array, int asked,
                      bool of_rank, int *answer)
 {
     struct adapt_array *found = find(data, array);
@@ -234,10 +234,10 @@ static int ask_place(const char *function, MPIX_Adapt_data data, int array, int 
 
 int MPIX_Adapt_data_place(MPIX_Adapt_data data, int array, int rank, int *place)
 {
-    return ask_place("MPIX_Adapt_data_place", data, array, rank, true, place);
+    return query_place("MPIX_Adapt_data_place", data, array, rank, true, place);
 }
 
 int MPIX_Adapt_data_rank(MPIX_Adapt_data data, int array, int place, int *rank)
 {
-    return ask_place("MPIX_Adapt_data_rank", data, array, place, false, rank);
+    return query_place("MPIX_Adapt_data_rank", data, array, place, false, rank);
 }

@@ -36,7 +36,7 @@ int adapt_grid_side(int size)
     return (int64_t) side *side == size ? side : 0;
 }
 
-void *adapt_room(int64_t count, size_t size)
+void *adapt_reserve(int64_t count, size_t size)
 {
     return calloc(count > 0 ? (size_t) count : 1, size);
 }
@@ -45,8 +45,8 @@ void *adapt_room(int64_t count, size_t size)
 
 static const char *set_places(struct adapt_distribution *made, const int *rank_of_place)
 {
-    made->rank_of_place = adapt_room(made->size, sizeof(int));
-    made->place_of_rank = adapt_room(made->size, sizeof(int));
+    made->rank_of_place = adapt_reserve(made->size, sizeof(int));
+    made->place_of_rank = adapt_reserve(made->size, sizeof(int));
     if (!made->rank_of_place || !made->place_of_rank)
         return ADAPT_NO_MEMORY;
     for (int rank = 0; rank < made->size; rank++)
@@ -75,8 +75,8 @@ static int place_of(const struct adapt_distribution *distribution, int rank)
 
 static const char *list_irregular(struct adapt_distribution *made, const int64_t *lengths)
 {
-    made->lengths = adapt_room(made->size, sizeof(int64_t));
-    made->pieces = adapt_room(made->size, sizeof(struct adapt_piece));
+    made->lengths = adapt_reserve(made->size, sizeof(int64_t));
+    made->pieces = adapt_reserve(made->size, sizeof(struct adapt_piece));
     if (!made->lengths || !made->pieces)
         return ADAPT_NO_MEMORY;
     made->n = 0;
@@ -101,20 +101,20 @@ static int by_low(const void *a, const void *b)
 }
 
 /* Asks for the pieces of one rank and adds them to the list. */
-static const char *ask_pieces(struct adapt_distribution *made, const MPIX_Adapt_layout *layout,
-                              int rank, int64_t *room_for)
+static const char *query_pieces(struct adapt_distribution *made, const MPIX_Adapt_layout *layout,
+                              int rank, int64_t *capacity_for)
 {
     int64_t count = layout->pieces(rank, made->size, 0, NULL, NULL, layout->state);
     if (count < 0 || count > INT64_MAX / (int64_t) sizeof(struct adapt_piece) - made->count)
         return "its function of pieces says that it cannot tell them";
-    if (made->count + count > *room_for) {
-        *room_for = 2 * (made->count + count);
-        void *more = realloc(made->pieces, (size_t) *room_for * sizeof(struct adapt_piece));
+    if (made->count + count > *capacity_for) {
+        *capacity_for = 2 * (made->count + count);
+        void *more = realloc(made->pieces, (size_t) *capacity_for * sizeof(struct adapt_piece));
         if (!more)
             return ADAPT_NO_MEMORY;
         made->pieces = more;
     }
-    int64_t *low = adapt_room(count, sizeof(int64_t)), *high = adapt_room(count, sizeof(int64_t));
+    int64_t *low = adapt_reserve(count, sizeof(int64_t)), *high = adapt_reserve(count, sizeof(int64_t));
     const char *error = low && high ? NULL : ADAPT_NO_MEMORY;
     if (!error && layout->pieces(rank, made->size, count, low, high, layout->state) != count)
         error = "its function of pieces does not say the same twice";
@@ -161,13 +161,13 @@ static const char *find_misfits(const struct adapt_piece *pieces, int64_t count,
 static const char *list_user(struct adapt_distribution *made, const MPIX_Adapt_layout *layout)
 {
     const char *error = NULL;
-    int64_t room_for = 0;
+    int64_t capacity_for = 0;
 
-    made->first_own = adapt_room((int64_t) made->size + 1, sizeof(int64_t));
+    made->first_own = adapt_reserve((int64_t) made->size + 1, sizeof(int64_t));
     if (!made->first_own)
         return ADAPT_NO_MEMORY;
     for (int rank = 0; rank < made->size && !error; rank++) {
-        error = ask_pieces(made, layout, rank, &room_for);
+        error = query_pieces(made, layout, rank, &capacity_for);
         made->first_own[rank + 1] = made->count;
     }
     if (error)
@@ -177,8 +177,8 @@ static const char *list_user(struct adapt_distribution *made, const MPIX_Adapt_l
     error = find_misfits(made->pieces, made->count, &made->n);
     if (error)
         return error;
-    made->own = adapt_room(made->count, sizeof(int64_t));
-    int64_t *next = adapt_room(made->size, sizeof(int64_t));
+    made->own = adapt_reserve(made->count, sizeof(int64_t));
+    int64_t *next = adapt_reserve(made->size, sizeof(int64_t));
     if (!made->own || !next) {
         free(next);
         return ADAPT_NO_MEMORY;

@@ -68,6 +68,6 @@ int64_t adapt_block_begin(int64_t n, int size, int place);
 /* The side of a grid of `size` places; 0: it is not a square. */
 int adapt_grid_side(int size);
 /* Memory for `count` items of so many bytes, zeroed; NULL only if there is none. */
-void *adapt_room(int64_t count, size_t size);
+void *adapt_reserve(int64_t count, size_t size);
 
 #endif /* DISTRIBUTION_H_INCLUDED */

@@ -926,9 +926,9 @@ template <class... T> struct item_columns {
     }
     template <class V> void take_one(std::vector<V> &values, std::int64_t more, const void *from)
     {
-        const auto at = static_cast<std::size_t>(count + come), room = at + std::size_t(more);
-        if (values.size() < room)
-            values.resize(room);
+        const auto at = static_cast<std::size_t>(count + come), capacity = at + std::size_t(more);
+        if (values.size() < capacity)
+            values.resize(capacity);
         std::memcpy(values.data() + at, from, std::size_t(more) * sizeof(V));
     }
     static int append(std::int64_t more, const MPIX_Column *from, void *state) noexcept

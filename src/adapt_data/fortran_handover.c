@@ -41,11 +41,11 @@ int adapt_fortran_sums(const epop_window_t *window, int count, double values[])
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
-int adapt_fortran_file_owner(const epop_window_t *window, int has_it, int heir, int *owner, int *rank)
+int adapt_fortran_file_owner(const epop_window_t *window, int has_it, int successor, int *owner, int *rank)
 {
     struct adapt_channel *channel;
 
-    int code = adapt_file_owner(window, has_it, heir, NULL, "adapt_file", owner);
+    int code = adapt_file_owner(window, has_it, successor, NULL, "adapt_file", owner);
     if (!code)
         code = adapt_channel_open(window, &channel);
     return code ? code : MPI_Comm_rank(channel->all, rank);

@@ -54,7 +54,7 @@ static int compare(const void *a, const void *b)
 /* order[k], from 1: which number is the k-th smallest.  MPI_ERR_NO_MEM. */
 int adapt_fortran_order(int64_t count, const int64_t numbers[], int64_t order[])
 {
-    struct numbered *list = adapt_room(count, sizeof(*list));
+    struct numbered *list = adapt_reserve(count, sizeof(*list));
 
     if (!list)
         return adapt_fail(MPI_ERR_NO_MEM, "adapt_move_rows: there is no memory; rows are not in order");
@@ -254,7 +254,7 @@ static const char *pack(struct cells *it, int64_t cells, const int count[], int6
             return "a cell has a negative number of items, or more than slots";
         all += count[cell];
     }
-    *to = adapt_room(all, sizeof(int));
+    *to = adapt_reserve(all, sizeof(int));
     for (int c = 0; c < it->columns; c++) {
         it->items[c] = *to ? malloc((size_t) (all * it->bytes[c]) + 1) : NULL;
         if (!it->items[c])

@@ -92,8 +92,8 @@ static int post_mail(MPI_Comm comm, const struct known list[], int64_t count, st
 
     MPI_Comm_size(comm, &size);
     *mail = (struct mail) {.size = size,.outs = count };
-    mail->sent = adapt_room(4 * (int64_t) size, sizeof(int));
-    mail->out = adapt_room(count, sizeof(*mail->out));
+    mail->sent = adapt_reserve(4 * (int64_t) size, sizeof(int));
+    mail->out = adapt_reserve(count, sizeof(*mail->out));
     if (!mail->sent || !mail->out)
         return MPI_ERR_NO_MEM;
     mail->sent_at = mail->sent + size;
@@ -116,7 +116,7 @@ static int post_mail(MPI_Comm comm, const struct known list[], int64_t count, st
     if (code)
         return code;
     mail->ins = numbers / NUMBERS;
-    mail->in = adapt_room(mail->ins, sizeof(*mail->in));
+    mail->in = adapt_reserve(mail->ins, sizeof(*mail->in));
     if (!mail->in)
         return MPI_ERR_NO_MEM;
     return MPI_Alltoallv(mail->out, mail->sent, mail->sent_at, MPI_INT64_T, mail->in, mail->received,
@@ -148,7 +148,7 @@ static int64_t global_of(const struct call *call, int64_t k)
 
 static int list_own(struct call *call)
 {
-    call->own = adapt_room(call->rows, sizeof(*call->own));
+    call->own = adapt_reserve(call->rows, sizeof(*call->own));
     if (!call->own)
         return MPI_ERR_NO_MEM;
     for (int64_t i = 0; i < call->rows; i++)
@@ -164,7 +164,7 @@ static int list_named(struct call *call)
 
     for (int64_t k = 0; k < call->entries; k++)
         count += !find(call->own, call->rows, adapt_get_index(call->entry, call->bytes, k));
-    call->named = adapt_room(count, sizeof(*call->named));
+    call->named = adapt_reserve(count, sizeof(*call->named));
     if (!call->named)
         return MPI_ERR_NO_MEM;
     count = 0;
@@ -237,9 +237,9 @@ static int list_neighbours(MPIX_Ghosts ghosts, int size, const int coming[], con
 
     for (int rank = 0; rank < size; rank++)
         count += coming[rank] > 0 || going[rank] > 0;
-    ghosts->neighbour = adapt_room(count, sizeof(int));
-    ghosts->receive_first = adapt_room((int64_t) count + 1, sizeof(int64_t));
-    ghosts->send_first = adapt_room((int64_t) count + 1, sizeof(int64_t));
+    ghosts->neighbour = adapt_reserve(count, sizeof(int));
+    ghosts->receive_first = adapt_reserve((int64_t) count + 1, sizeof(int64_t));
+    ghosts->send_first = adapt_reserve((int64_t) count + 1, sizeof(int64_t));
     if (!ghosts->neighbour || !ghosts->receive_first || !ghosts->send_first)
         return MPI_ERR_NO_MEM;
     for (int rank = 0; rank < size; rank++) {
@@ -256,11 +256,11 @@ static int list_neighbours(MPIX_Ghosts ghosts, int size, const int coming[], con
 /* Owners learn which of their rows others need.  call->named is by owner. */
 static int exchange_needs(const struct call *call, MPIX_Ghosts ghosts)
 {
-    int64_t comes, goes, *wanted = adapt_room(call->ghosts, sizeof(int64_t));
+    int64_t comes, goes, *wanted = adapt_reserve(call->ghosts, sizeof(int64_t));
     int size;
 
     MPI_Comm_size(call->comm, &size);
-    int *coming = adapt_room(4 * (int64_t) size, sizeof(int)), *going = coming ? coming + size : NULL;
+    int *coming = adapt_reserve(4 * (int64_t) size, sizeof(int)), *going = coming ? coming + size : NULL;
     int code = coming && wanted ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     for (int64_t k = 0; !code && k < call->ghosts; k++) {
         coming[call->named[k].owner]++;
@@ -273,7 +273,7 @@ static int exchange_needs(const struct call *call, MPIX_Ghosts ghosts)
     if (!code)
         code = add_up(going, coming + 3 * size, size, &goes);
     if (!code) {
-        ghosts->send_row = adapt_room(goes, sizeof(int64_t));
+        ghosts->send_row = adapt_reserve(goes, sizeof(int64_t));
         code = ghosts->send_row ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
     if (!code)
@@ -291,9 +291,9 @@ static int number(struct call *call, MPIX_Ghosts ghosts)
 {
     ghosts->rows = call->rows;
     ghosts->count = call->ghosts;
-    ghosts->row_global = adapt_room(call->rows, sizeof(int64_t));
-    ghosts->global = adapt_room(call->ghosts, sizeof(int64_t));
-    ghosts->owner = adapt_room(call->ghosts, sizeof(int));
+    ghosts->row_global = adapt_reserve(call->rows, sizeof(int64_t));
+    ghosts->global = adapt_reserve(call->ghosts, sizeof(int64_t));
+    ghosts->owner = adapt_reserve(call->ghosts, sizeof(int));
     if (!ghosts->row_global || !ghosts->global || !ghosts->owner)
         return MPI_ERR_NO_MEM;
     for (int64_t i = 0; i < call->rows; i++)
@@ -446,8 +446,8 @@ int MPIX_Ghosts_update(MPIX_Ghosts ghosts, void *values, MPI_Datatype element)
     if (!ghosts || element == MPI_DATATYPE_NULL || (!values && ghosts->rows + ghosts->count > 0))
         return adapt_fail(MPI_ERR_ARG, "%s: ghosts, values or element is NULL", function);
     MPI_Type_get_extent(element, &lb, &extent);
-    char *packed = adapt_room(ghosts->send_first[ghosts->neighbours], (size_t) extent);
-    MPI_Request *requests = adapt_room(2 * (int64_t) ghosts->neighbours, sizeof(MPI_Request));
+    char *packed = adapt_reserve(ghosts->send_first[ghosts->neighbours], (size_t) extent);
+    MPI_Request *requests = adapt_reserve(2 * (int64_t) ghosts->neighbours, sizeof(MPI_Request));
     int code = packed && requests ? exchange(ghosts, values, element, extent, packed, requests) :
         adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory", function);
     free(packed);

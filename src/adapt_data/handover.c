@@ -72,15 +72,15 @@ int MPIX_Adapt_sums(const epop_window_t *window, int count, double values[])
     struct adapt_channel *channel;
     char text[40];
 
-    double *room = error ? NULL : adapt_room(2 * (int64_t) count, sizeof(double));
-    if (!error && !room)
+    double *capacity = error ? NULL : adapt_reserve(2 * (int64_t) count, sizeof(double));
+    if (!error && !capacity)
         error = ADAPT_NO_MEMORY;
     snprintf(text, sizeof(text), "%d", count);
     int code = agree(window, ADAPT_CALL_SUMS, "MPIX_Adapt_sums", error, count, "the number of sums", text,
                      &channel);
     if (!code)
-        code = add_up(window, channel->all, count, values, room);
-    free(room);
+        code = add_up(window, channel->all, count, values, capacity);
+    free(capacity);
     return code;
 }
 
@@ -157,7 +157,7 @@ static FILE *open_file(const char *path, int64_t position)
 }
 
 /* From `owner` among all to the heir. */
-static int hand_over(const epop_window_t *window, MPI_Comm all, int owner, int heir,
+static int hand_over(const epop_window_t *window, MPI_Comm all, int owner, int successor,
                      const char *path, FILE **file)
 {
     struct handed handed = {.position = -1 };
@@ -169,7 +169,7 @@ static int hand_over(const epop_window_t *window, MPI_Comm all, int owner, int h
         handed.position = close_file(file);
     }
     int code = MPI_Bcast(&handed, (int) sizeof(handed), MPI_BYTE, owner, all);
-    if (!code && window->new_rank == heir && handed.position >= 0) {
+    if (!code && window->new_rank == successor && handed.position >= 0) {
         *file = open_file(handed.path, handed.position);
         failed = *file ? 0 : errno ? errno : EIO;
     }
@@ -182,7 +182,7 @@ static int hand_over(const epop_window_t *window, MPI_Comm all, int owner, int h
     return code;
 }
 
-int adapt_file_owner(const epop_window_t *window, bool has_it, int heir, const char *error,
+int adapt_file_owner(const epop_window_t *window, bool has_it, int successor, const char *error,
                      const char *function, int *owner)
 {
     struct adapt_channel *channel;
@@ -192,13 +192,13 @@ int adapt_file_owner(const epop_window_t *window, bool has_it, int heir, const c
     *owner = -1;
     if (!is_filled(window)) {
         error = NOT_OPEN;
-    } else if (!error && (heir < 0 || heir >= window->new_size)) {
-        snprintf(text, sizeof(text), "heir is %d, no rank of the new world of %d", heir, window->new_size);
+    } else if (!error && (successor < 0 || successor >= window->new_size)) {
+        snprintf(text, sizeof(text), "heir is %d, no rank of the new world of %d", successor, window->new_size);
         error = text;
     }
     char name[40];
-    snprintf(name, sizeof(name), "new rank %d", heir);
-    int code = agree(window, ADAPT_CALL_FILE, function, error, heir, "the heir of a file", name, &channel);
+    snprintf(name, sizeof(name), "new rank %d", successor);
+    int code = agree(window, ADAPT_CALL_FILE, function, error, successor, "the heir of a file", name, &channel);
     if (code)
         return code;
     MPI_Comm_rank(channel->all, &rank);
@@ -225,7 +225,7 @@ int adapt_file_end(const epop_window_t *window, bool failed, const char *functio
                                               " leaves, or not opened by its heir", function);
 }
 
-int MPIX_Adapt_file(const epop_window_t *window, int heir, const char *path, FILE **file)
+int MPIX_Adapt_file(const epop_window_t *window, int successor, const char *path, FILE **file)
 {
     static const char function[] = "MPIX_Adapt_file";
     struct adapt_channel *channel;
@@ -233,8 +233,8 @@ int MPIX_Adapt_file(const epop_window_t *window, int heir, const char *path, FIL
 
     const char *error = !file ? "file is NULL" : *file && !path ? "path is NULL" :
         *file && strlen(path) >= PATH_LENGTH ? "path is longer than 4095 characters" : NULL;
-    int code = adapt_file_owner(window, file && *file, heir, error, function, &owner);
+    int code = adapt_file_owner(window, file && *file, successor, error, function, &owner);
     if (!code && owner >= 0)
         code = adapt_channel_open(window, &channel);
-    return code || owner < 0 ? code : hand_over(window, channel->all, owner, heir, path, file);
+    return code || owner < 0 ? code : hand_over(window, channel->all, owner, successor, path, file);
 }

@@ -27,8 +27,8 @@ static const char *pack_all(const MPIX_Item_functions *functions, int new_size, 
     }
     if (functions->bytes < 1 || packed->count > INT64_MAX / functions->bytes - 1)
         return "an item has less than 1 byte, or there are too many";
-    packed->items = adapt_room(packed->count, (size_t) functions->bytes);
-    packed->destination = adapt_room(packed->count, sizeof(int));
+    packed->items = adapt_reserve(packed->count, (size_t) functions->bytes);
+    packed->destination = adapt_reserve(packed->count, sizeof(int));
     if (!packed->items || !packed->destination)
         return ADAPT_NO_MEMORY;
     for (int64_t i = 0; i < packed->count; i++) {
@@ -108,7 +108,7 @@ static int move_registered(struct adapt_part *part, const epop_window_t *window)
     const struct registered *it = (struct registered *) part;
     const int64_t count = window->old_rank < 0 ? 0 : *it->count;
 
-    int *destination = adapt_room(count, sizeof(int));
+    int *destination = adapt_reserve(count, sizeof(int));
     for (int64_t i = 0; destination && i < count; i++)
         destination[i] = it->owner(i, window->new_size, it->state);
     int code = adapt_items_move(window, "MPIX_Adapt_window", destination ? NULL : ADAPT_NO_MEMORY, it->count,

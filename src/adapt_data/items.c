@@ -140,18 +140,18 @@ static void take_arrays(struct call *call)
 
 /* ---- packing ---------------------------------------------------------------------------------- */
 
-static const char *make_room(struct call *call, int64_t count, const int destination[])
+static const char *make_space(struct call *call, int64_t count, const int destination[])
 {
     int64_t leaving = 0;
 
-    call->sent = adapt_room(call->processes, sizeof(int64_t));
-    call->received = adapt_room(call->processes, sizeof(int64_t));
-    call->extent = adapt_room(call->columns, sizeof(MPI_Aint));
-    call->true_lb = adapt_room(call->columns, sizeof(MPI_Aint));
-    call->true_extent = adapt_room(call->columns, sizeof(MPI_Aint));
-    call->leaving = adapt_room(call->columns, sizeof(char *));
-    call->copies = adapt_room(call->columns, sizeof(*call->copies));
-    call->arrays = adapt_room(call->columns, sizeof(*call->arrays));
+    call->sent = adapt_reserve(call->processes, sizeof(int64_t));
+    call->received = adapt_reserve(call->processes, sizeof(int64_t));
+    call->extent = adapt_reserve(call->columns, sizeof(MPI_Aint));
+    call->true_lb = adapt_reserve(call->columns, sizeof(MPI_Aint));
+    call->true_extent = adapt_reserve(call->columns, sizeof(MPI_Aint));
+    call->leaving = adapt_reserve(call->columns, sizeof(char *));
+    call->copies = adapt_reserve(call->columns, sizeof(*call->copies));
+    call->arrays = adapt_reserve(call->columns, sizeof(*call->arrays));
     if (!call->sent || !call->received || !call->extent || !call->true_lb || !call->true_extent || !call->leaving ||
         !call->copies)
         return ADAPT_NO_MEMORY;
@@ -170,7 +170,7 @@ static const char *make_room(struct call *call, int64_t count, const int destina
         MPI_Type_get_true_extent(call->column[c].element, &call->true_lb[c], &call->true_extent[c]);
         if (call->extent[c] > 0 && leaving > INT64_MAX / call->extent[c])
             return ADAPT_NO_MEMORY;
-        call->leaving[c] = adapt_room(leaving * call->extent[c], 1);
+        call->leaving[c] = adapt_reserve(leaving * call->extent[c], 1);
         if (!call->leaving[c])
             return ADAPT_NO_MEMORY;
     }
@@ -180,7 +180,7 @@ static const char *make_room(struct call *call, int64_t count, const int destina
 /* The places of what leaves, by process; [processes]. */
 static int64_t *begin_of(const struct call *call)
 {
-    int64_t *begin = adapt_room(call->processes, sizeof(int64_t)), sum = 0;
+    int64_t *begin = adapt_reserve(call->processes, sizeof(int64_t)), sum = 0;
 
     for (int process = 0; begin && process < call->processes; process++) {
         begin[process] = sum;
@@ -225,7 +225,7 @@ static const char *list(const struct call *call, bool sends, const int64_t *begi
 
     for (int process = 0; process < call->processes; process++)
         messages += (counts[process] + call->chunk - 1) / call->chunk;
-    made->messages = adapt_room(messages, sizeof(*made->messages));
+    made->messages = adapt_reserve(messages, sizeof(*made->messages));
     if (!made->messages)
         return ADAPT_NO_MEMORY;
     for (int distance = 1; distance < call->processes; distance++) {
@@ -274,7 +274,7 @@ static int post(void *state, bool sends, int64_t k, MPI_Request * request)
     MPI_Datatype type;
 
     for (int c = 0; !sends && c < call->columns; c++) {
-        parts[c] = adapt_room(message->count * call->extent[c], 1);
+        parts[c] = adapt_reserve(message->count * call->extent[c], 1);
         if (!parts[c])
             return MPI_ERR_NO_MEM;
     }
@@ -321,7 +321,7 @@ static int prepare(struct call *call, const char *error, int64_t count, const in
     if (!error)
         error = adapt_roles_of(call->window, &call->roles, &call->process_of_new);
     if (!error)
-        error = make_room(call, count, destination);
+        error = make_space(call, count, destination);
     return agree(call, error);
 }
 
@@ -337,7 +337,7 @@ static int begin(struct call *call, int64_t *count, const int destination[])
     if (!code && !error)
         error = list(call, false, NULL, &call->receive);
     if (!code && !error) {
-        call->arriving = adapt_room(call->receive.count * call->columns, sizeof(char *));
+        call->arriving = adapt_reserve(call->receive.count * call->columns, sizeof(char *));
         error = call->arriving ? NULL : ADAPT_NO_MEMORY;
     }
     if (!code)

@@ -25,7 +25,7 @@ int MPIX_Adapt_motion_wait(MPIX_Adapt_motion *motion)
     *motion = NULL;
     int code = adapt_exchange_wait(&waited->exchange);
     code = waited->finish(waited, code);
-    const int settle_code = adapt_channel_settle(waited->channel, &waited->debt);
+    const int final_code = adapt_channel_finish(waited->channel, &waited->debt);
     free(waited);
-    return code ? code : settle_code;
+    return code ? code : final_code;
 }

@@ -84,7 +84,7 @@ static void choose_pairs(struct pair *pairs, int count)
 static const char *free_places(const struct adapt_distribution *old, const int *new_rank_of,
                                int new_size, int *rank_of_place, char *has_place)
 {
-    struct pair *pairs = adapt_room((int64_t) old->size + new_size, sizeof(*pairs));
+    struct pair *pairs = adapt_reserve((int64_t) old->size + new_size, sizeof(*pairs));
 
     if (!pairs)
         return ADAPT_NO_MEMORY;
@@ -125,7 +125,7 @@ const char *adapt_distribution_places(const struct adapt_distribution *old, cons
                                       int new_size, int *rank_of_place)
 {
     const char *error = NULL;
-    char *has_place = adapt_room(new_size, 1), *is_staying = adapt_room(new_size, 1);
+    char *has_place = adapt_reserve(new_size, 1), *is_staying = adapt_reserve(new_size, 1);
 
     if (has_place && is_staying) {
         for (int place = 0; place < new_size; place++)

@@ -51,7 +51,7 @@ static const char *check_lists(struct call *call, const void *first, const int d
         if (adapt_get_index(first, call->bytes, i + 1) < adapt_get_index(first, call->bytes, i))
             return "first of the rows decreases";
     call->entries = adapt_get_index(first, call->bytes, call->count);
-    call->to = adapt_room(call->entries, sizeof(int));
+    call->to = adapt_reserve(call->entries, sizeof(int));
     if (!call->to)
         return ADAPT_NO_MEMORY;
     for (int64_t i = 0; i < call->count; i++) {
@@ -114,7 +114,7 @@ static const char *check_call(struct call *call, const epop_window_t *window, co
     for (int64_t i = 0; i < call->count; i++)
         if (destination[i] < 0 || destination[i] >= window->new_size)
             return "the destination of a row is no rank of the new world";
-    call->length = adapt_room(call->count, sizeof(int64_t));
+    call->length = adapt_reserve(call->count, sizeof(int64_t));
     if (!call->length)
         return ADAPT_NO_MEMORY;
     const char *error = rows->lists > 0 && call->count > 0 ?
@@ -202,8 +202,8 @@ static int permute(const MPIX_Column *column, const struct call *call, const str
 static int put_in_order(struct call *call, int columns, const MPIX_Column column[])
 {
     const MPIX_Rows *rows = call->rows;
-    struct place *order = adapt_room(call->count, sizeof(*order));
-    int64_t *begin = adapt_room(call->count + 1, sizeof(int64_t));
+    struct place *order = adapt_reserve(call->count, sizeof(*order));
+    int64_t *begin = adapt_reserve(call->count + 1, sizeof(int64_t));
     int code = order && begin ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 
     for (int64_t i = 0; !code && i < call->count; i++) {
@@ -299,7 +299,7 @@ static int move_registered(struct adapt_part *part, const epop_window_t *window)
     int bytes = 8;
 
     (void) adapt_index_bytes(it->rows.index, &bytes);
-    int *destination = adapt_room(count, sizeof(int));
+    int *destination = adapt_reserve(count, sizeof(int));
     for (int64_t i = 0; destination && i < count && *(void **) it->rows.global; i++)
         destination[i] = it->owner(adapt_get_index(*(void **) it->rows.global, bytes, i), window->new_size, it->state);
     int code = MPIX_Adapt_rows_move(window, &it->rows, destination);

@@ -16,27 +16,27 @@ struct found {
 
 struct found_list {
     struct found *items;        /* few, or more */
-    int64_t count, room_for;
+    int64_t count, capacity_for;
     struct found few[FEW];
 };
 
 /* The memory that the parts of a schedule are taken from. */
-struct room {
+struct capacity {
     struct adapt_run *runs;
     struct adapt_peer *peers;
 };
 
-static const char *make_room_for_more(struct found_list *list)
+static const char *make_space_for_more(struct found_list *list)
 {
     const bool are_few = list->items == list->few;
-    void *more = realloc(are_few ? NULL : list->items, 2 * (size_t) list->room_for * sizeof(*list->items));
+    void *more = realloc(are_few ? NULL : list->items, 2 * (size_t) list->capacity_for * sizeof(*list->items));
 
     if (!more)
         return ADAPT_NO_MEMORY;
     if (are_few)
         memcpy(more, list->few, sizeof(list->few));
     list->items = more;
-    list->room_for *= 2;
+    list->capacity_for *= 2;
     return NULL;
 }
 
@@ -44,7 +44,7 @@ static void set_empty(struct found_list *list)
 {
     list->items = list->few;
     list->count = 0;
-    list->room_for = FEW;
+    list->capacity_for = FEW;
 }
 
 static void let_go(struct found_list *list)
@@ -61,7 +61,7 @@ static const char *add(struct found_list *list, int process, int64_t first, int6
         last->run.count += count;
         return NULL;
     }
-    const char *error = list->count == list->room_for ? make_room_for_more(list) : NULL;
+    const char *error = list->count == list->capacity_for ? make_space_for_more(list) : NULL;
     if (error)
         return error;
     list->items[list->count++] = (struct found) {process, 0, {first, count}};
@@ -102,13 +102,13 @@ static int by_distance(const void *a, const void *b)
 }
 
 /* Takes what is this process' own out of the list. */
-static void take_kept(struct found_list *list, int process, struct room *room,
+static void take_retained(struct found_list *list, int process, struct capacity *capacity,
                       struct adapt_run **kept, int64_t *runs, int64_t *elements)
 {
     int64_t left = 0;
 
     *runs = *elements = 0;
-    *kept = room->runs;
+    *kept = capacity->runs;
     for (int64_t k = 0; k < list->count; k++) {
         if (list->items[k].process == process) {
             (*kept)[(*runs)++] = list->items[k].run;
@@ -118,11 +118,11 @@ static void take_kept(struct found_list *list, int process, struct room *room,
         }
     }
     list->count = left;
-    room->runs += *runs;
+    capacity->runs += *runs;
 }
 
 static void fill_side(struct adapt_side *side, struct found_list *list, int process, bool sends,
-                      int processes, struct room *room, int64_t *elements)
+                      int processes, struct capacity *capacity, int64_t *elements)
 {
     for (int64_t k = 0; k < list->count; k++) {
         struct found *item = &list->items[k];
@@ -131,8 +131,8 @@ static void fill_side(struct adapt_side *side, struct found_list *list, int proc
     }
     if (list->count > 1)
         qsort(list->items, (size_t) list->count, sizeof(*list->items), by_distance);
-    side->runs = room->runs;
-    side->peers = room->peers;
+    side->runs = capacity->runs;
+    side->peers = capacity->peers;
     *elements = 0;
     for (int64_t k = 0; k < list->count; k++) {
         const struct found *item = &list->items[k];
@@ -144,21 +144,22 @@ static void fill_side(struct adapt_side *side, struct found_list *list, int proc
         peer->elements += item->run.count;
         *elements += item->run.count;
     }
-    room->runs += list->count;
-    room->peers += side->peer_count;
+    capacity->runs += list->count;
+    capacity->peers += side->peer_count;
 }
 
 /* For all runs that were found, and their peers. */
-static const char *make_room(struct adapt_schedule *made, int64_t out, int64_t in, int processes,
-                             struct room *room)
+static const char *make_space(struct adapt_schedule *made, int64_t out, int64_t in, int processes,
+                             struct capacity *capacity)
 {
     const int64_t peers = (out < processes ? out : processes) + (in < processes ? in : processes);
 
-    made->memory = malloc((size_t) peers * sizeof(*room->peers) + (size_t) (out + in) * sizeof(*room->runs) + 1);
+    made->memory =
+        malloc((size_t) peers * sizeof(*capacity->peers) + (size_t) (out + in) * sizeof(*capacity->runs) + 1);
     if (!made->memory)
         return ADAPT_NO_MEMORY;
-    room->peers = made->memory;
-    room->runs = (struct adapt_run *) (room->peers + peers);
+    capacity->peers = made->memory;
+    capacity->runs = (struct adapt_run *) (capacity->peers + peers);
     return NULL;
 }
 
@@ -193,9 +194,9 @@ const char *adapt_schedule_make(struct adapt_schedule *made, const struct adapt_
 {
     const char *error = NULL;
     struct found_list out, in;
-    struct room room;
+    struct capacity capacity;
     int staying = 0, process = roles->old_rank;
-    int64_t kept_to;
+    int64_t retained_to;
 
     *made = (struct adapt_schedule) {.stay = 0 };
     set_empty(&out);
@@ -219,12 +220,12 @@ const char *adapt_schedule_make(struct adapt_schedule *made, const struct adapt_
             error = find_runs(coming, roles->new_rank, old, NULL, &in, &made->new_part);
     }
     if (!error)
-        error = make_room(made, out.count, in.count, processes, &room);
+        error = make_space(made, out.count, in.count, processes, &capacity);
     if (!error) {
-        take_kept(&out, process, &room, &made->kept_from, &made->kept_from_runs, &made->stay);
-        take_kept(&in, process, &room, &made->kept_to, &made->kept_to_runs, &kept_to);
-        fill_side(&made->send, &out, process, true, processes, &room, &made->sent);
-        fill_side(&made->receive, &in, process, false, processes, &room, &made->received);
+        take_retained(&out, process, &capacity, &made->retained_from, &made->retained_from_runs, &made->stay);
+        take_retained(&in, process, &capacity, &made->retained_to, &made->retained_to_runs, &retained_to);
+        fill_side(&made->send, &out, process, true, processes, &capacity, &made->sent);
+        fill_side(&made->receive, &in, process, false, processes, &capacity, &made->received);
     }
     let_go(&out);
     let_go(&in);

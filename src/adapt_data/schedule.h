@@ -31,8 +31,8 @@ struct adapt_side {
 
 struct adapt_schedule {
     struct adapt_side send, receive;
-    struct adapt_run *kept_from, *kept_to;      /* in the old and in the new part; equal sums */
-    int64_t kept_from_runs, kept_to_runs;
+    struct adapt_run *retained_from, *retained_to;      /* in the old and in the new part; equal sums */
+    int64_t retained_from_runs, retained_to_runs;
     int64_t stay, sent, received;       /* elements */
     int64_t old_part, new_part; /* elements */
     void *memory;               /* of all of them */

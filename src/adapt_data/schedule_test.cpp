@@ -155,14 +155,14 @@ int64_t move(const adapt_distribution &old, const adapt_distribution &coming, co
         auto &part = fresh[static_cast<size_t>(process)];
         part.assign(static_cast<size_t>(schedule.new_part), -1);
         std::vector<int64_t> kept;
-        for (int64_t r = 0; r < schedule.kept_from_runs; r++)
-            for (int64_t i = 0; i < schedule.kept_from[r].count; i++)
+        for (int64_t r = 0; r < schedule.retained_from_runs; r++)
+            for (int64_t i = 0; i < schedule.retained_from[r].count; i++)
                 kept.push_back(parts[static_cast<size_t>(process)]
-                                    [static_cast<size_t>(schedule.kept_from[r].first + i)]);
+                                    [static_cast<size_t>(schedule.retained_from[r].first + i)]);
         size_t next = 0;
-        for (int64_t r = 0; r < schedule.kept_to_runs; r++)
-            for (int64_t i = 0; i < schedule.kept_to[r].count; i++)
-                part[static_cast<size_t>(schedule.kept_to[r].first + i)] = kept.at(next++);
+        for (int64_t r = 0; r < schedule.retained_to_runs; r++)
+            for (int64_t i = 0; i < schedule.retained_to[r].count; i++)
+                part[static_cast<size_t>(schedule.retained_to[r].first + i)] = kept.at(next++);
         EXPECT_EQ(next, kept.size());
         for (int k = 0; k < schedule.receive.peer_count; k++) {
             const adapt_peer &peer = schedule.receive.peers[k];

@@ -39,15 +39,15 @@ static int copy_run(const struct adapt_element *element, char *to, const char *f
     return MPI_SUCCESS;
 }
 
-static int copy_kept(const struct adapt_element *element, const struct adapt_schedule *schedule,
+static int copy_retained(const struct adapt_element *element, const struct adapt_schedule *schedule,
                      const char *old_part, char *new_part)
 {
     int64_t from = 0, to = 0, in_from = 0, in_to = 0;
     int code = MPI_SUCCESS;
 
-    while (!code && from < schedule->kept_from_runs) {
-        const struct adapt_run *source = &schedule->kept_from[from];
-        const struct adapt_run *target = &schedule->kept_to[to];
+    while (!code && from < schedule->retained_from_runs) {
+        const struct adapt_run *source = &schedule->retained_from[from];
+        const struct adapt_run *target = &schedule->retained_to[to];
         int64_t count = source->count - in_from;
         count = count < target->count - in_to ? count : target->count - in_to;
         code = copy_run(element, new_part + (target->first + in_to) * element->extent,
@@ -176,7 +176,7 @@ int adapt_transfer_begin(struct adapt_transfer *transfer, struct adapt_channel *
     };
     int code = adapt_exchange_begin(&transfer->exchange);
     if (!code && new_part != old_part)
-        code = copy_kept(&transfer->element, schedule, old_part, new_part);
+        code = copy_retained(&transfer->element, schedule, old_part, new_part);
     if (code)
         adapt_exchange_abandon(&transfer->exchange, code);
     return code;

@@ -46,7 +46,7 @@ static const char *name_of_status(int status)
 
 /* The new ranks of the old processes: each knows its own.  Joining processes see them in the group
  * of the new world. */
-static int ask_ranks(const epop_window_t *window, bool is_wrong, int *new_rank_of)
+static int query_ranks(const epop_window_t *window, bool is_wrong, int *new_rank_of)
 {
     const int mine = is_wrong ? WRONG_STATUS : window->new_rank;
     MPI_Group old_group, new_group;
@@ -72,7 +72,7 @@ static int ask_ranks(const epop_window_t *window, bool is_wrong, int *new_rank_o
     return code;
 }
 
-static int ask_sizes(epop_window_t *window)
+static int query_sizes(epop_window_t *window)
 {
     const int joins = window->status == MPI_ADAPT_STATUS_JOINING;
     int own_size, rank, remote_size = 0;
@@ -116,11 +116,11 @@ static int fill(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh, int status, const 
                           function);
     const int found = find_status(old, inter, fresh);
     window->status = found;
-    if (!ask_sizes(window))
+    if (!query_sizes(window))
         return adapt_fail(MPI_ERR_ARG, "%s: these are not the communicators of an adaptation window",
                           function);
     int *new_rank_of = malloc((size_t) window->old_size * sizeof(int));
-    int code = new_rank_of ? ask_ranks(window, found != status, new_rank_of) : MPI_ERR_NO_MEM;
+    int code = new_rank_of ? query_ranks(window, found != status, new_rank_of) : MPI_ERR_NO_MEM;
     if (!code)
         code = check_status(window, status, function, new_rank_of);
     if (code != MPI_SUCCESS) {
@@ -146,7 +146,7 @@ int MPIX_Adapt_window_fill(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh, int sta
 
 void MPIX_Adapt_window_clear(epop_window_t *window)
 {
-    adapt_channel_forget(window);
+    adapt_channel_discard(window);
     free((void *) window->new_rank_of);
     window->new_rank_of = NULL;
 }

@@ -51,7 +51,7 @@ Elements two_phases()
 }
 
 /* A world in which adaptations come at given probes. */
-struct Played {
+struct Simulated {
     Diary diary;
     Elements elements;
     program_t program;
@@ -63,21 +63,21 @@ struct Played {
     std::vector<std::pair<std::string, int64_t>> agreed;
     size_t disagrees_at = SIZE_MAX;
 
-    explicit Played(Elements given = two_phases()) : elements(std::move(given))
+    explicit Simulated(Elements given = two_phases()) : elements(std::move(given))
     {
         program = epop_test::program_of(elements, &diary);
         around.probe = [](void *state) {
-            Played &self = *static_cast<Played *>(state);
+            Simulated &self = *static_cast<Simulated *>(state);
             return self.windows.count(self.probes++) == 1;
         };
         around.window = [](void *state, epop_place_t where, epop_fault_t *) {
-            Played &self = *static_cast<Played *>(state);
+            Simulated &self = *static_cast<Simulated *>(state);
             self.diary.text += '|';
             self.opened.emplace_back(where.pc, where.iteration);
             return self.windows[self.probes - 1];
         };
         around.mark = [](void *state, epop_place_t where) {
-            static_cast<Played *>(state)->marked.emplace_back(where.pc, where.iteration);
+            static_cast<Simulated *>(state)->marked.emplace_back(where.pc, where.iteration);
         };
         loop.program = &program;
         loop.around = &around;
@@ -88,7 +88,7 @@ struct Played {
     void compare_values()
     {
         around.agree = [](void *state, epop_place_t, const char *function, int64_t value, epop_fault_t *) {
-            Played &self = *static_cast<Played *>(state);
+            Simulated &self = *static_cast<Simulated *>(state);
             self.agreed.emplace_back(function, value);
             return self.agreed.size() - 1 != self.disagrees_at;
         };
@@ -99,7 +99,7 @@ struct Played {
 
 TEST(EpopLoop, E2WithoutAdaptations)
 {
-    Played world;
+    Simulated world;
     EXPECT_EQ(world.run(), EPOP_ENDED);
     EXPECT_EQ(world.diary.text, "aaabaaabaaabz");
     EXPECT_EQ(world.probes, 12); /* one for each iteration of an EP, none for the RP */
@@ -110,7 +110,7 @@ TEST(EpopLoop, E2WithoutAdaptations)
 
 TEST(EpopLoop, E2WindowsComeBeforeTheIteration)
 {
-    Played world;
+    Simulated world;
     world.windows = {{0, EPOP_GOES_ON}, {3, EPOP_GOES_ON}, {6, EPOP_GOES_ON}};
     EXPECT_EQ(world.run(), EPOP_ENDED);
     EXPECT_EQ(world.diary.text, "|aaa|baa|abaaabz");
@@ -121,7 +121,7 @@ TEST(EpopLoop, E2WindowsComeBeforeTheIteration)
 
 TEST(EpopLoop, W5LeavingEnds)
 {
-    Played world;
+    Simulated world;
     world.windows = {{4, EPOP_LEFT}};
     EXPECT_EQ(world.run(), EPOP_LEFT);
     EXPECT_EQ(world.diary.text, "aaab|");
@@ -133,13 +133,13 @@ TEST(EpopLoop, E3JoiningProcessesDoTheSame)
     std::mt19937 random(1);
     for (int round = 0; round < 200; round++) {
         const int at = static_cast<int>(random() % 12);
-        Played old, joining;
+        Simulated old, joining;
         old.windows = {{at, EPOP_GOES_ON}};
         for (int k = 1; k < 4; k++)
             old.windows.emplace(at + 1 + static_cast<int>(random() % 12), EPOP_GOES_ON);
         EXPECT_EQ(old.run(), EPOP_ENDED);
         /* the joining one: its state is that of the others at the window */
-        Played reference;
+        Simulated reference;
         reference.windows = {{at, EPOP_LEFT}};
         EXPECT_EQ(reference.run(), EPOP_LEFT);
         joining.diary = reference.diary;
@@ -158,7 +158,7 @@ TEST(EpopLoop, P3RigidLoop)
     Elements elements{epop_test::initial(), epop_test::rigid()};
     elements[1].phase_exec = first_phase;
     elements[1].loop_condition = three_times;
-    Played world(elements);
+    Simulated world(elements);
     world.windows = {{0, EPOP_GOES_ON}};
     EXPECT_EQ(world.run(), EPOP_ENDED);
     EXPECT_EQ(world.diary.text, "aaa");
@@ -167,7 +167,7 @@ TEST(EpopLoop, P3RigidLoop)
 
 TEST(EpopLoop, P7FunctionFails)
 {
-    Played world;
+    Simulated world;
     world.diary.fails_at = 4;
     EXPECT_EQ(world.run(), EPOP_FAILED);
     EXPECT_EQ(world.diary.text, "aaabaa");
@@ -186,7 +186,7 @@ TEST(EpopLoop, P4Branches)
         target = to;
         Elements elements{epop_test::initial(), epop_test::branch(), epop_test::rigid()};
         elements[1].branch_condition = [](int, void *) { return target; };
-        Played world(elements);
+        Simulated world(elements);
         EXPECT_EQ(world.run(), EPOP_FAILED) << to;
         EXPECT_EQ(world.loop.fault.code, 2);
         EXPECT_NE(std::string(world.loop.fault.what).find("element " + std::to_string(to) + ";"), std::string::npos);
@@ -194,12 +194,12 @@ TEST(EpopLoop, P4Branches)
     Elements elements{epop_test::initial(), epop_test::branch(), epop_test::rigid()};
     elements[2].phase_exec = last_phase;
     elements[1].branch_condition = [](int, void *) { return 3; };
-    Played ends(elements);
+    Simulated ends(elements);
     EXPECT_EQ(ends.run(), EPOP_ENDED);
     EXPECT_EQ(ends.diary.text, "");
     /* to itself, five times */
     elements[1].branch_condition = [](int pc, void *data) { return of(data).rounds++ < 5 ? pc : pc + 1; };
-    Played itself(elements);
+    Simulated itself(elements);
     EXPECT_EQ(itself.run(), EPOP_ENDED);
     EXPECT_EQ(itself.diary.rounds, 6);
     EXPECT_EQ(itself.diary.text, "z");
@@ -209,7 +209,7 @@ TEST(EpopLoop, P5ComparesEverything)
 {
     Elements elements = two_phases();
     elements[2].loop_total = [](void *) { return int64_t(11); };
-    Played world(elements);
+    Simulated world(elements);
     world.compare_values();
     EXPECT_EQ(world.run(), EPOP_ENDED);
     std::vector<std::pair<std::string, int64_t>> wanted;
@@ -219,7 +219,7 @@ TEST(EpopLoop, P5ComparesEverything)
                                      {"branch_condition", round < 2 ? 1 : 4}});
     EXPECT_EQ(world.agreed, wanted);
     for (size_t at = 0; at < wanted.size(); at++) {
-        Played differs(elements);
+        Simulated differs(elements);
         differs.compare_values();
         differs.disagrees_at = at;
         EXPECT_EQ(differs.run(), EPOP_FAILED);
@@ -230,7 +230,7 @@ TEST(EpopLoop, P5ComparesEverything)
 TEST(EpopLoop, P3ChangesOfTheArrayAreFound)
 {
     for (bool check : {false, true}) {
-        Played world;
+        Simulated world;
         world.loop.check = check;
         world.diary.changed = &world.elements[4];
         EXPECT_EQ(world.run(), check ? EPOP_FAILED : EPOP_ENDED);

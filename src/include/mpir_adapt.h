@@ -27,7 +27,7 @@ int MPIR_Comm_adapt_commit_impl(void);
 int MPIR_Adapt_sizes_impl(const char *rule);
 int MPIR_Adapt_sizes_callback_impl(MPIX_Adapt_sizes_function * allowed, void *extra_state,
                                    int largest);
-/* adapt_wish.c */
+/* adapt_size_request.c */
 int MPIR_Adapt_request_impl(struct MPIR_Info *size_request, int *request_id);
 int MPIR_Adapt_request_state_impl(int request_id, int *state, MPI_Info * info);
 int MPIR_Adapt_request_withdraw_impl(int request_id);

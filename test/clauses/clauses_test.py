@@ -181,7 +181,7 @@ class Clauses(unittest.TestCase):
             without += [] if asserts else [test]
         self.assertEqual(without, [])
 
-    def test_the_names_say_what_is_asserted(self) -> None:
+    def test_names_match_assertions(self) -> None:
         """Not the number of a clause alone."""
         units = {test for path in LISTS for tests in read(path).values() for test in tests if test.startswith("unit:")}
         numbers_only = [test for test in units if not re.search(r"[a-z]{3}", re.sub(r"(?:[A-Z]+\d+_)+", "", test.partition(".")[2]))]

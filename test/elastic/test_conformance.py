@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 from harness import checks, scenarios, testlist
-from harness import dynproc as _  # noqa: F401  (adds its scenarios)
+from harness import (  # noqa: F401  (these add their scenarios)
+    dynproc,
+    scenarios_adaptation,
+    scenarios_command,
+    scenarios_data,
+    scenarios_environment,
+    scenarios_epop,
+    scenarios_psets,
+)
 from harness.build import sources
 from harness.job import Setting, TestRun
 from harness.testlist import Test

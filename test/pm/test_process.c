@@ -273,8 +273,8 @@ static void check_card(const struct pmi_adapt_plan *plan, const struct pmi_adapt
     char expected[CARD_MAX + 1];
 
     write_card(expected, m->uid);
-    if (m->card_bytes != strlen(expected) ||
-        memcmp((const char *) plan + m->card_offset, expected, m->card_bytes))
+    if (m->bc_bytes != strlen(expected) ||
+        memcmp((const char *) plan + m->bc_offset, expected, m->bc_bytes))
         die("wrong card of uid %u in the plan", m->uid);
 }
 

@@ -233,7 +233,7 @@ def answers_that_nobody_reads_are_bounded(bench: Bench) -> None:
     daemon.post(f"/v1/jobs/{number}/cancel")
 
 
-def strangers_take_no_capacity_of_users(bench: Bench) -> None:
+def unauthenticated_connections_take_no_capacity_of_users(bench: Bench) -> None:
     """Silent connections from many addresses: a user with a token gets in, and the oldest unauthenticated clients go."""
     port = free_port()
     tokens = bench.folder / "tokens"

@@ -86,7 +86,7 @@ def a_job_has_the_mask_and_limits_of_its_submission(bench: Bench) -> None:
     expect(reply.status == 400 and "memory" in reply.body["error"]["message"], f"an unknown limit: {reply}")
 
 
-def exit_codes_and_signals_are_told(bench: Bench) -> None:
+def exit_codes_and_signals_are_reported(bench: Bench) -> None:
     daemon = bench.start(config='[scheduling]\nstart_pause = "100ms"\n')
     failing = daemon.submit("sh", "-c", "exit 7")
     killed = daemon.submit("sh", "-c", "kill -KILL $$")

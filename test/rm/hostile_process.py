@@ -71,7 +71,7 @@ def wait_for_what_never_comes() -> None:
         call(n, question, "answer=0")
 
 
-def wish_for_places() -> None:
+def request_slots() -> None:
     words = text(b"tag=" + b"x" * 60000)
     for n in itertools.count(1, 64):
         call(n, number(ALLOCATE, n, 64, n % 2) + text(b"*") + (words if n % 640 == 1 else text(b"")) + number(0, 0))
@@ -81,7 +81,7 @@ def wish_for_places() -> None:
             ask(f"cmd=adapt_set_fetch id={i} at=0\n".encode())
 
 
-def look_for_names() -> None:
+def query_names() -> None:
     for n in itertools.count():
         say(f"cmd=lookup_name service=nobody-{n}-{'x' * 200}\n".encode())
         hear()
@@ -92,7 +92,7 @@ def be_deaf() -> None:
         say(b"cmd=get_maxes\n" * 100)
 
 
-def say_one_line() -> None:
+def send_one_line() -> None:
     for _ in range(64):
         say(b"x" * (1 << 20))
 
@@ -138,8 +138,8 @@ def attack_the_ports() -> None:
 
 
 DOES = {
-    "waits": wait_for_what_never_comes, "wishes": wish_for_places, "names": look_for_names, "deaf": be_deaf,
-    "endless": say_one_line, "step": attack_the_step, "ports": attack_the_ports,
+    "waits": wait_for_what_never_comes, "wishes": request_slots, "names": query_names, "deaf": be_deaf,
+    "endless": send_one_line, "step": attack_the_step, "ports": attack_the_ports,
 }  # fmt: skip
 
 

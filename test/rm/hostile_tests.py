@@ -72,7 +72,7 @@ def a_step_that_breaks_the_protocol_is_cut_off_and_its_job_marked(bench: Bench) 
     daemon.wait_end(good)
 
 
-def what_a_step_says_last_is_heard(bench: Bench) -> None:
+def the_last_report_of_a_step_arrives(bench: Bench) -> None:
     """A busy elasticd finds a whole change, and the end of the job behind it."""
     daemon = bench.start(nodes=4, cores=4)
     number = hostile(daemon, "hasty", str(bench.folder))

@@ -117,7 +117,7 @@ def a_running_job_gets_another_range_and_keeps_its_users_limit(bench: Bench) -> 
     expect((job["min"], job["max"], job["size"]) == (2, 8, 6), f"job: {job}")
 
 
-def a_program_wishes_for_sizes(bench: Bench) -> None:
+def a_program_requests_sizes(bench: Bench) -> None:
     """Granted by the policy within the job's range, refused beyond it; known to the job's user, over a kill of elasticd."""
     program = work_program(bench)
     daemon = bench.start(config=CONFIG, nodes=2, cores=2)

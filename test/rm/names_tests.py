@@ -124,7 +124,7 @@ def a_name_goes_with_a_killed_mpiexec(bench: Bench) -> None:
     expect(done.returncode == 0 and "the same" in done.stdout, f"replay: {done}")
 
 
-def a_name_is_looked_up_while_elasticd_is_restarted(bench: Bench) -> None:
+def a_lookup_of_a_name_survives_a_restart_of_elasticd(bench: Bench) -> None:
     program = str(compiled(bench, HERE / "names.c"))
     daemon = bench.start(nodes=1, cores=2)
     client = daemon.submit(program, "call", "late", "7", output="%j.txt")

@@ -271,7 +271,7 @@ def switched_off_nothing_is_measured(bench: Bench) -> None:
     cancel(daemon, number)
 
 
-def a_rigid_job_says_why_nothing_is_known(bench: Bench) -> None:
+def a_rigid_job_reports_why_nothing_is_known(bench: Bench) -> None:
     mpi = bench.needs_mpi()
     source, program = bench.folder / "rigid.c", bench.folder / "rigid"
     source.write_text("#include <mpi.h>\n#include <unistd.h>\nint main(void) { MPI_Init(0, 0); sleep(1000); MPI_Finalize(); }\n")

@@ -62,7 +62,7 @@ def ends_well(daemon: Daemon, number: int, *says: str) -> None:
         expect(words in text, f"job {number} does not say '{words}': {text[-2000:]}")
 
 
-def places_are_given_and_given_back(bench: Bench) -> None:
+def slots_are_granted_and_released(bench: Bench) -> None:
     program = compiled(bench, HERE / "places.c")
     daemon = bench.start(nodes=1, cores=4)
     number, folder = ask(daemon, program, "holder", 2, 2)
@@ -89,7 +89,7 @@ def what_is_impossible_is_refused(bench: Bench) -> None:
     expect(refused.status == 400, f"too many: {refused}")
 
 
-def a_killed_elasticd_loses_no_wish_and_no_place(bench: Bench) -> None:
+def a_killed_elasticd_restores_requests_and_slots(bench: Bench) -> None:
     program = compiled(bench, HERE / "places.c")
     daemon = bench.start(nodes=1, cores=4)
     filler = daemon.submit("sleep", "1000", min=3)
@@ -115,7 +115,7 @@ def a_killed_elasticd_loses_no_wish_and_no_place(bench: Bench) -> None:
     expect(done.returncode == 0 and "the same" in done.stdout, f"replay: {done}")
 
 
-def places_are_on_other_nodes_too(bench: Bench) -> None:
+def slots_are_on_other_nodes_too(bench: Bench) -> None:
     program = compiled(bench, EXAMPLES / "taskfarm.c")
     daemon = bench.start(nodes=2, cores=2)
     command = (str(program), "12", "sh", "-c", f"until [ -e {daemon.folder}/go ]; do sleep 0.05; done")
@@ -128,7 +128,7 @@ def places_are_on_other_nodes_too(bench: Bench) -> None:
     expect(used(daemon) == 0, "all is given back")
 
 
-def exclusive_places_have_a_node_for_themselves(bench: Bench) -> None:
+def exclusive_slots_have_a_node_for_themselves(bench: Bench) -> None:
     program = compiled(bench, HERE / "places.c")
     daemon = bench.start(nodes=2, cores=4)
     number, folder = ask(daemon, program, "alone", 2, 4, "exclusive")
@@ -162,7 +162,7 @@ def what_a_job_holds_goes_with_it(bench: Bench) -> None:
     expect(daemon.wait_end(second)["state"] == "CANCELLED" and used(daemon) == 0, "it was killed with its places")
 
 
-def places_of_who_dies_are_given_back(bench: Bench) -> None:
+def slots_of_failed_processes_are_released(bench: Bench) -> None:
     """Of a process that is killed, and of an mpiexec that is, while the script of the job goes on."""
     program = compiled(bench, HERE / "places.c")
     daemon = bench.start(nodes=1, cores=4)

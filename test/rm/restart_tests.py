@@ -36,7 +36,7 @@ def a_killed_daemon_finds_its_steps_again(bench: Bench) -> None:
     expect(sorted(ends) == [first, second, waiting], f"each job ends once: {ends}")
 
 
-def a_step_that_ended_meanwhile_is_told(bench: Bench) -> None:
+def a_step_that_ended_meanwhile_is_reported(bench: Bench) -> None:
     daemon = bench.start()
     go = daemon.folder / "go"
     number = daemon.submit("sh", "-c", f"while [ ! -e {go} ]; do sleep 0.05; done; exit 9")

@@ -108,7 +108,7 @@ def a_job_in_the_style_of_v2a_is_resized(bench: Bench) -> None:
     resized_beside_windows(bench, "v2a_loop.c", 12, high=6)
 
 
-def a_job_in_the_style_of_v2a_asks_for_processes(bench: Bench) -> None:
+def a_job_in_the_style_of_v2a_requests_processes(bench: Bench) -> None:
     """SC6: the program wants other sizes all the time, and elasticd grants them, however seldom it changes others."""
     config = CONFIG.replace('offer_pause = "200ms"', 'offer_pause = "10m"')
     daemon, number, windows, changes = beside_windows(bench, "v2a_loop.c", 6, config, high=6)

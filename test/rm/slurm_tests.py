@@ -239,7 +239,7 @@ def metrics_have_all_digits(bench: Bench) -> None:
     expect(len(re.sub(r"e.*|\D", "", total).lstrip("0")) > 6, f"digits of {total}")
 
 
-def pages_say_where_the_next_begins(bench: Bench) -> None:
+def pages_name_the_start_of_the_next(bench: Bench) -> None:
     daemon = bench.start()
     for i in range(5):
         daemon.wait_end(daemon.submit("true", name=f"j{i % 2}"))

@@ -45,7 +45,7 @@ def whys(daemon: Daemon, number: int, event: str) -> list[dict[str, Any]]:
     return [record["data"]["why"] for record in records if record["event"] == event]
 
 
-def a_running_job_says_why_it_has_its_size(bench: Bench) -> None:
+def a_running_job_shows_the_reason_of_its_size(bench: Bench) -> None:
     """SPEC-performance X3, X1: what reduced it, and what holds it."""
     program = compile_phases(bench, "phases")
     daemon = bench.start(config=EFFICIENT, nodes=1, cores=8)
@@ -65,7 +65,7 @@ def a_running_job_says_why_it_has_its_size(bench: Bench) -> None:
     cancel(daemon, between)
 
 
-def a_waiting_job_says_who_was_balanced_for_it(bench: Bench) -> None:
+def a_waiting_job_shows_the_jobs_balanced_for_it(bench: Bench) -> None:
     """SPEC-performance X3, Q6c, G 14.9: two that end at different times are to end together, so that a third starts sooner."""
     program = compile_phases(bench, "phases")
     daemon = bench.start(config=EFFICIENT, nodes=1, cores=8)

@@ -86,7 +86,7 @@ HOSTILE_SUBMISSIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def impossible_wishes_are_refused(bench: Bench) -> None:
+def impossible_jobs_are_refused(bench: Bench) -> None:
     daemon = bench.start()
     number = daemon.submit("true", held=True)
     before = daemon.job(number)

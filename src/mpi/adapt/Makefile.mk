@@ -51,7 +51,7 @@ noinst_HEADERS += \
     src/pmi/include/pmi_adapt_plan.h \
     src/pmi/include/pmi_adapt_sizes.h \
     src/pmi/include/pmi_adapt_signal.h \
-    src/pmi/include/pmi_adapt_wish.h \
+    src/pmi/include/pmi_adapt_request.h \
     src/pmi/simple/simple_pmi_adapt.h \
     src/pmi/simple/simple_pmi_singleton.h
 
@@ -80,7 +80,7 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_unreceived.c \
     src/mpi/adapt/adapt_window.c \
     src/mpi/adapt/adapt_modify.c \
-    src/mpi/adapt/adapt_wish.c \
+    src/mpi/adapt/adapt_size_request.c \
     src/mpi/adapt/device_callbacks.c \
     src/mpi/adapt/perf_graph.c \
     src/mpi/adapt/perf_measure.c \

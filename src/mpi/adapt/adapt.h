@@ -82,7 +82,7 @@ uint32_t *MPIR_Adapt_board_answered(void);
 struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void);
 /* Of this process' slot, PMI_SET_CREATIONS_MAX; NULL: there is no board. */
 uint64_t *MPIR_Adapt_board_creations(void);
-/* Where `offer` and `forgets` are; NULL before the first call of that function. */
+/* Where `offer` and `invalidations` are; NULL before the first call of that function. */
 const struct pmi_adapt_control *MPIR_Adapt_board_words(void);
 /* The slot's entries for answers; NULL before the first call of that function. */
 struct pmi_adapt_answer *MPIR_Adapt_board_answers(void);
@@ -153,11 +153,11 @@ bool MPIR_Adapt_ends_in_commit(void);
 /* A process that MPIX_Comm_modify creates, at the end of MPI_Init: it enters the world. */
 int MPIR_Adapt_enter_world(void);
 
-/* ---- adapt_wish.c ---- */
-struct pmi_adapt_wish_end;
+/* ---- adapt_size_request.c ---- */
+struct pmi_adapt_request_end;
 /* Rank 0 requests a world of this size, for MPIX_Comm_modify; and whether that has ended. */
 int MPIR_Adapt_request_modify(int size, uint32_t * number);
-bool MPIR_Adapt_request_has_ended(uint32_t number, struct pmi_adapt_wish_end *end);
+bool MPIR_Adapt_request_has_ended(uint32_t number, struct pmi_adapt_request_end *end);
 
 /* ---- adapt_unable.c ---- */
 /* Why, in words: the last line of an error's text, which is put into `text`. */

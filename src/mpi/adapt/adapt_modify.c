@@ -2,7 +2,7 @@
  * MPIX_Comm_modify: an adaptation that the program itself requests, in rigid programs too (DM1-DM6).
  *
  * The call is the agreement: first all learn from each other whether all can; then rank 0 requests the size
- * (adapt_wish.c), and all sleep on their boards until the plan is there and agreed on, without the number of a probe;
+ * (adapt_size_request.c), and all sleep on their boards until all agree on the plan, without a probe number;
  * then each goes through begin and commit.  Rank 0 knows of a failure, and notifies the others.  Created processes do
  * the same inside MPI_Init, as far as they take part in it.  doc/developer/decisions/comm-modify.md.
  *
@@ -11,7 +11,7 @@
 
 #include "adapt.h"
 #include "pmi_adapt_sizes.h"
-#include "pmi_adapt_wish.h"
+#include "pmi_adapt_request.h"
 
 /* ---- all of the old world --------------------------------------------------------------------------- */
 
@@ -89,7 +89,7 @@ static bool is_agreed(void)
         __atomic_load_n(&MPIR_Adapt.control->agreed, __ATOMIC_ACQUIRE) == MPIR_Adapt.epoch + 1;
 }
 
-static int refusal(const struct pmi_adapt_wish_end *end)
+static int refusal(const struct pmi_adapt_request_end *end)
 {
     int errclass = end->cause == PMI_ADAPT_WISH_AGAIN ? MPIX_ERR_EAGAIN :
         end->cause == PMI_ADAPT_WISH_SETS ? MPI_ERR_UNSUPPORTED_OPERATION : MPI_ERR_SPAWN;
@@ -126,7 +126,7 @@ static bool last_is_committed(void *unused)
 struct queried {
     uint32_t number;            /* of the size request */
     bool refused;
-    struct pmi_adapt_wish_end end;      /* if it is */
+    struct pmi_adapt_request_end end;      /* if it is */
 };
 
 static bool is_decided(void *state)

@@ -411,7 +411,7 @@ TEST(PerfGraph, D11_DetectedInTwoPartsAsAtOnce)
 }
 
 /* A loop that repeats long enough is known: nothing changes any more. */
-TEST(PerfGraph, ARegularProgramSettles)
+TEST(PerfGraph, ARegularProgramBecomesStable)
 {
     for (uint32_t seed = 1; seed <= 100; seed++) {
         std::vector<uint64_t> body = Program(seed).run(40);

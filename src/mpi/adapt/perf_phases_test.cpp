@@ -78,7 +78,7 @@ TEST(PerfPhases, AnIterationLastsUntilTheNextMark)
 }
 
 /* M4: it ends the iteration before, and its own time is nobody's. */
-TEST(PerfPhases, APhaseThatIsGoneThroughOnceIsNotMeasured)
+TEST(PerfPhases, APhaseThatRunsOnceIsNotMeasured)
 {
     Measured program;
     program.mark(SOLVE);
@@ -173,7 +173,7 @@ TEST(PerfPhases, Packed)
     EXPECT_STREQ(packed->loop[OUTPUT].name, "output");
 }
 
-TEST(PerfPhases, ThePlaceIsWholeOrNotKnown)
+TEST(PerfPhases, ThePositionIsWholeOrNotKnown)
 {
     pmi_adapt_position shared = {}, position;
     EXPECT_FALSE(pmi_adapt_read_position(&shared, &position));

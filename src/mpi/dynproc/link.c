@@ -275,8 +275,8 @@ static void seal_side(const struct MPIR_Dynproc_link *link, bool of_server, cons
 
 bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, const struct MPIR_Dynproc_side *side)
 {
-    size_t card_bytes = side->bcs ? sizeof(side->bcs[0]) * (size_t) side->size : 0;
-    size_t bytes = SIDE_HEAD + 4 * (size_t) side->size + (size_t) side->bytes + card_bytes;
+    size_t bc_bytes = side->bcs ? sizeof(side->bcs[0]) * (size_t) side->size : 0;
+    size_t bytes = SIDE_HEAD + 4 * (size_t) side->size + (size_t) side->bytes + bc_bytes;
     unsigned char *message = add(link, bytes + MPIR_DYNPROC_SEAL);
 
     if (!message)
@@ -289,21 +289,21 @@ bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, cons
     for (int i = 0; i < side->size; i++)
         put(message + SIDE_HEAD + 4 * (size_t) i, (uint32_t) side->address_sizes[i], 4);
     memcpy(message + SIDE_HEAD + 4 * (size_t) side->size, side->addresses, (size_t) side->bytes);
-    if (card_bytes)
-        memcpy(message + bytes - card_bytes, side->bcs, card_bytes);
+    if (bc_bytes)
+        memcpy(message + bytes - bc_bytes, side->bcs, bc_bytes);
     seal_side(link, is_server, message, bytes, message + bytes);
     return flush(link);
 }
 
-static bool unpack_side(const struct MPIR_Dynproc_link *link, size_t card_bytes, struct MPIR_Dynproc_side *side)
+static bool unpack_side(const struct MPIR_Dynproc_link *link, size_t bc_bytes, struct MPIR_Dynproc_side *side)
 {
     const unsigned char *from = link->in + SIDE_HEAD;
     uint64_t sum = 0;
 
     side->address_sizes = MPL_malloc(sizeof(int) * (size_t) side->size, MPL_MEM_OTHER);
     side->addresses = MPL_malloc((size_t) MPL_MAX(side->bytes, 1), MPL_MEM_OTHER);
-    side->bcs = card_bytes ? MPL_malloc(card_bytes, MPL_MEM_OTHER) : NULL;
-    if (!side->address_sizes || !side->addresses || (card_bytes && !side->bcs))
+    side->bcs = bc_bytes ? MPL_malloc(bc_bytes, MPL_MEM_OTHER) : NULL;
+    if (!side->address_sizes || !side->addresses || (bc_bytes && !side->bcs))
         return false;
     for (int i = 0; i < side->size; i++, from += 4) {
         uint32_t bytes = get(from, 4);
@@ -313,8 +313,8 @@ static bool unpack_side(const struct MPIR_Dynproc_link *link, size_t card_bytes,
         sum += bytes;
     }
     memcpy(side->addresses, from, (size_t) side->bytes);
-    if (card_bytes)
-        memcpy(side->bcs, from + side->bytes, card_bytes);
+    if (bc_bytes)
+        memcpy(side->bcs, from + side->bytes, bc_bytes);
     return sum == (uint64_t) side->bytes;
 }
 
@@ -327,10 +327,10 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *li
     if (state != MPIR_DYNPROC_DONE)
         return state;
     uint32_t size = get(link->in + 4, 4), bytes = get(link->in + 12, 4), has_bcs = get(link->in + 16, 4);
-    size_t card_bytes = has_bcs ? sizeof(side->bcs[0]) * (size_t) size : 0;
-    size_t all = SIDE_HEAD + 4 * (size_t) size + bytes + card_bytes;
+    size_t bc_bytes = has_bcs ? sizeof(side->bcs[0]) * (size_t) size : 0;
+    size_t all = SIDE_HEAD + 4 * (size_t) size + bytes + bc_bytes;
     if (!begins(link, "EMDS") || size < 1 || size > SIDE_PROCESSES || bytes > SIDE_BYTES || has_bcs > 1 ||
-        card_bytes > SIDE_BYTES)
+        bc_bytes > SIDE_BYTES)
         return MPIR_DYNPROC_BROKEN;
     state = fill(link, all + MPIR_DYNPROC_SEAL);
     if (state != MPIR_DYNPROC_DONE)
@@ -342,7 +342,7 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *li
     side->context_id = get(link->in + 8, 4);
     side->bytes = (int) bytes;
     link->in_bytes = 0;
-    return unpack_side(link, card_bytes, side) ? MPIR_DYNPROC_DONE : MPIR_DYNPROC_BROKEN;
+    return unpack_side(link, bc_bytes, side) ? MPIR_DYNPROC_DONE : MPIR_DYNPROC_BROKEN;
 }
 
 /* ---- READY ----------------------------------------------------------------------------------------------------- */

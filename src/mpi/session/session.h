@@ -150,7 +150,7 @@ int MPIR_Session_check_manager(void);
 
 /* When a query was sent (session_cache.c). */
 struct MPIR_Session_stamp {
-    uint32_t forgets;
+    uint32_t invalidations;
     unsigned epoch;
 };
 

@@ -2,7 +2,7 @@
  * The cache of process sets, by name: a second lookup is local.  SA1, SI3,
  * SI6, SI7, costs of Part A.
  *
- * An answer holds as long as the board's `forgets` is what it was before the question was sent: the step manager has
+ * An answer holds as long as the board's `invalidations` is what it was before the query: the step manager has
  * the proxy change it before any process is notified otherwise (stepmgr/psets/pset_invalidation.h).  It decides which
  * replies may be cached at all.  Members are ranks, so that a new world (MPIR_Adapt_epoch) is another reason to query
  * again.
@@ -42,13 +42,13 @@ struct MPIR_Session_stamp MPIR_Session_stamp(void)
     const struct pmi_adapt_control *board = MPIR_Adapt_board_answered()? MPIR_Adapt_board_words() : NULL;
 
     return (struct MPIR_Session_stamp) {
-        board ? __atomic_load_n(&board->forgets, __ATOMIC_ACQUIRE) : 0, MPIR_Adapt_epoch()
+        board ? __atomic_load_n(&board->invalidations, __ATOMIC_ACQUIRE) : 0, MPIR_Adapt_epoch()
     };
 }
 
 static bool same(struct MPIR_Session_stamp one, struct MPIR_Session_stamp other)
 {
-    return one.forgets == other.forgets && one.epoch == other.epoch;
+    return one.invalidations == other.invalidations && one.epoch == other.epoch;
 }
 
 struct MPIR_Session_made *MPIR_Session_cache_find(const char *name, bool state_matters)

@@ -64,7 +64,7 @@ static void note_stays(bool notified, struct MPIR_Session_stamp stamp)
 
 static bool stays(void)
 {
-    return stays_since.notified && stays_since.stamp.forgets == MPIR_Session_stamp().forgets;
+    return stays_since.notified && stays_since.stamp.invalidations == MPIR_Session_stamp().invalidations;
 }
 
 int MPIR_Session_leaves(bool * leaves)

@@ -131,7 +131,7 @@ static int know_state(struct MPIR_Session_set *set, bool query)
         (!query && !MPIR_Adapt_board_words()) || !is_managed())
         return MPI_SUCCESS;
     const struct MPIR_Session_stamp now = MPIR_Session_stamp();
-    if (!it->known || it->stamp.forgets != now.forgets || it->stamp.epoch != now.epoch)
+    if (!it->known || it->stamp.invalidations != now.invalidations || it->stamp.epoch != now.epoch)
         return query_state(set, it);
     set->state = it->state;
     set->primary = it->primary;

@@ -57,7 +57,7 @@
  *   cmd=adapt_committed epoch=E        to be counted as committed by the daemon: of a process that has
  *                                      sent something that must be delivered before the commit; the others
  *                                      count themselves on the board
- *   cmd=adapt_wish ..., cmd=adapt_wish_withdraw ...                    pmi_adapt_wish.h
+ *   cmd=adapt_wish ..., cmd=adapt_wish_withdraw ...                    pmi_adapt_request.h
  *   cmd=adapt_set_call ..., cmd=adapt_set_fetch ...                    pmi_adapt_set.h: the second one is answered
  */
 
@@ -122,7 +122,7 @@ struct pmi_adapt_control {
     uint64_t slots_offset;      /* bytes from the start of the board */
     char group[PMI_ADAPT_GROUP_MAX];    /* PMI key-value space name of the process group */
     uint64_t perf_offset;       /* of the graph of slot 0 (pmi_adapt_measured.h), page aligned */
-    uint64_t wishes_offset;     /* of the ends of slot 0's size requests; the other slots' follow (pmi_adapt_wish.h) */
+    uint64_t requests_offset; /* of the ends of slot 0's size requests; the other slots' follow (pmi_adapt_request.h) */
     uint64_t bcasts_offset;     /* of the entries of slot 0 for texts of process sets (pmi_adapt_set.h) */
     uint64_t answers_offset;    /* of the entries of slot 0 for answers to its calls (pmi_adapt_set.h) */
     uint64_t creations_offset;  /* of the numbers of communicators that slot 0 makes (u64, PMI_SET_CREATIONS_MAX) */
@@ -131,7 +131,7 @@ struct pmi_adapt_control {
     /* written by the daemon */
     uint32_t perf_interval_ms;  /* how often a process writes its graph; 0: nothing is measured */
     uint32_t offer;             /* tag of a change through process sets that some process can be notified of; 0: none */
-    uint32_t forgets;           /* data of sets that a process got under another number has to be queried again
+    uint32_t invalidations;           /* data of sets that a process got under another number has to be queried again
                                  * (pmi_adapt_set.h) */
 };
 
@@ -184,8 +184,8 @@ struct pmi_adapt_member {
     uint32_t uid;
     uint32_t host;              /* index in hosts */
     uint32_t flags;             /* PMI_ADAPT_MEMBER_* */
-    uint32_t card_bytes;
-    uint64_t card_offset;       /* raw bytes, as given (in hex) by adapt_init */
+    uint32_t bc_bytes;
+    uint64_t bc_offset;       /* raw bytes, as given (in hex) by adapt_init */
 };
 
 struct pmi_adapt_host {

@@ -37,8 +37,8 @@ static inline int pmi_adapt_member_holds(const struct pmi_adapt_plan *plan, uint
     const int joins = (member->flags & PMI_ADAPT_MEMBER_JOINING) != 0;
 
     return member->host < plan->n_hosts && (member->flags & ~allowed) == 0 && joins == (index >= plan->pre) &&
-        member->card_bytes <= INT32_MAX &&
-        pmi_adapt_table_holds(member->card_offset, member->card_bytes, 1, plan->bytes);
+        member->bc_bytes <= INT32_MAX &&
+        pmi_adapt_table_holds(member->bc_offset, member->bc_bytes, 1, plan->bytes);
 }
 
 /* `bytes` are aligned as the struct is. */

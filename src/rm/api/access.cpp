@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t TOKEN_BYTES_MIN = 16, TOKEN_BYTES_MAX = 256, TOKENS_FILE_MAX = 1024 * 1024;
 
-/* In a time that does not tell how much of it was right. */
+/* In constant time: it does not depend on the number of equal bytes. */
 bool same_secret(const std::string &x, const std::string &y)
 {
     unsigned char difference = x.size() != y.size();
@@ -112,7 +112,8 @@ Access::TokenCheck Access::of_token(const std::string &authorization, const std:
     if (match->seen_from.size() < ADDRESSES_MAX)
         match->seen_from.insert(address);
     Caller caller = of_user(match->uid, match->user);
-    caller.administrator = match->administrator;        /* a token gives what it says, not more */
+    /* a token grants its own rights, not more */
+    caller.administrator = match->administrator;
     return {caller, 0};
 }
 
@@ -132,7 +133,7 @@ Result<Access::Tokens> Access::parse_tokens(const std::string &path, const std::
         if (secret.size() < TOKEN_BYTES_MIN || secret.size() > TOKEN_BYTES_MAX)
             return Error{
                 where + "a token has 16 to 256 characters: make one with `openssl rand -hex 24`"};
-        auto uid = look_up_user_number(user);
+        auto uid = lookup_user_number(user);
         if (!uid)
             return Error{where + "there is no user " + user};
         tokens[secret] = Token{user, mark == "admin", *uid};

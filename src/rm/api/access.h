@@ -1,7 +1,7 @@
 /*
- * Who asks, whether he may, and whether he asks too often.  Names come from the system's user
- * database (base/user_directory.h); tokens from a file that is read at start and at SIGHUP, and
- * belong to whoever has had the user's name then.  One thread.
+ * The user of a request, the user's rights, and the user's rate.  Names come from the system's
+ * user database (base/user_directory.h); tokens from a file that is read at start and at SIGHUP,
+ * and belong to the user who had the name then.  One thread.
  */
 
 #ifndef ELASTIC_RM_ACCESS_H_INCLUDED
@@ -27,7 +27,7 @@ struct Caller {
 class RateLimit {
   public:
     explicit RateLimit(int64_t per_second) : per_second_(static_cast<double>(per_second)) {}
-    /* False: too many; `wait_ms` says when the next one fits. */
+    /* False: too many; `wait_ms` is the time until the next one fits. */
     bool take(const std::string &who, int64_t now_ms, int64_t &wait_ms);
 
   private:
@@ -56,13 +56,13 @@ class Access {
     void set_tokens(Tokens tokens) { tokens_ = std::move(tokens); }
 
     Caller of_user(uint32_t uid, const std::string &name) const;
-    /* Wrong ones are logged.  After WRONG_AT_ONCE of them from an address, tokens that have not
-     * been right from there before are looked at every WRONG_PAUSE_MS alone. */
+    /* Wrong tokens are logged.  After WRONG_AT_ONCE of them from an address, tokens that have
+     * not been right from there before are checked only every WRONG_PAUSE_MS. */
     static constexpr int WRONG_AT_ONCE = 20;
     static constexpr int64_t WRONG_PAUSE_MS = 1000;
     struct TokenCheck {
         std::optional<Caller> caller;   /* by the user's name of when the tokens were read */
-        int64_t wait_ms = 0;            /* not 0: it was not looked at */
+        int64_t wait_ms = 0;            /* not 0: it was not checked */
     };
     TokenCheck of_token(const std::string &authorization, const std::string &address,
                         int64_t now_ms);

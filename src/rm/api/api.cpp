@@ -1,5 +1,5 @@
-/* See api.h.  What is read from a submission is in api_submit.cpp, what is shown of jobs and nodes
- * in api_show.cpp, of what jobs do with their time in api_performance.cpp. */
+/* See api.h. api_submit.cpp reads submissions; api_show.cpp shows jobs and nodes;
+ * api_performance.cpp shows the use of time of jobs. */
 
 #include "api/api.h"
 
@@ -150,7 +150,7 @@ void Api::handle(const HttpRequest &request, Responder responder)
         });
         return;
     }
-    if (uid)                    /* it is looked up again now and then */
+    if (uid)                    /* it is looked up again periodically */
         daemon_.users().find(*uid, UserDirectory::KNOWN_MS, [](const User &) {});
     Call call{request, responder, {}, false, ""};
     answer_safely(responder, request.path, [&] {
@@ -213,7 +213,7 @@ void Api::in_slices(const Responder &responder, std::function<bool()> step)
 void Api::identify(Call &call)
 {
     if (call.request.peer_uid) {
-        /* before Api::handle nobody asks for the name */
+        /* before Api::handle no code reads the name */
         const User *user = daemon_.users().known(*call.request.peer_uid);
         call.caller = daemon_.access().of_user(
             *call.request.peer_uid, user ? user->name : std::to_string(*call.request.peer_uid));
@@ -249,7 +249,7 @@ void Api::check_rate(const Call &call)
                        {{"Retry-After", std::to_string((wait_ms + 999) / 1000)}}};
 }
 
-/* A page of another site must not act in the name of who looks at it. */
+/* A page of another site must not send requests with the rights of its reader. */
 void Api::check_origin(const Call &call) const
 {
     const std::string &origin = call.request.origin;
@@ -458,7 +458,7 @@ std::string Api::how_it_ended(const Job &job) const
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-void Api::ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done)
+void Api::query_core(Call &call, EventContent content, std::function<void(const Answer &)> done)
 {
     if (!call.caller.administrator && !std::holds_alternative<Cancel>(content))
         check_bytes(call.caller.uid, 0);
@@ -487,11 +487,11 @@ void Api::submitted(const Responder &responder, const Answer *answer, bool is_ne
 
 void Api::change_job(Call &call, EventContent content, JobId id, bool is_array)
 {
-    /* It is known without the core, which would store what is asked for. */
+    /* The answer is known without the core, which would store the request. */
     const Job *known = daemon_.state().job(id);
     if (!is_array && (!known || is_end(known->state)))
         throw ApiError{409, "state", how_it_ended(known ? *known : job_of(call, true))};
-    ask_core(call, std::move(content), [this, responder = call.responder, id](const Answer &) {
+    query_core(call, std::move(content), [this, responder = call.responder, id](const Answer &) {
         const Job *job = daemon_.state().job(id);
         respond_json(responder, {{"job", job ? job_json(*job) : Json()}});
     });
@@ -595,7 +595,7 @@ void Api::signal(Call &call)
     Job job = job_of(call.caller, jobs.job, call.argument, true);
     bool runs = false;
     for (const Job *each : jobs_of(jobs))
-        runs |= is_placed(each->state) && each->step > 0 &&
+        runs |= is_allocated(each->state) && each->step > 0 &&
             daemon_.steps().signal(each->id, each->step, number);
     if (!runs)
         throw ApiError{409, "state",
@@ -610,7 +610,7 @@ void Api::get_names(Call &call)
 {
     QueryReader(call.request.query).finish();
     Json names = Json::array();
-    for (JobId id : daemon_.state().indices().placed) {
+    for (JobId id : daemon_.state().indices().allocated) {
         const Job &job = *daemon_.state().job(id);
         for (const PublishedName &each : job.names) {
             if (job.spec.uid == call.caller.uid && !has_ended(each.holder))
@@ -620,7 +620,7 @@ void Api::get_names(Call &call)
     respond_json(call.responder, {{"names", names}});
 }
 
-/* What has gone with its holder is withdrawn. */
+/* Names whose holder has ended are withdrawn. */
 const Job *Api::living_owner_of_name(const Call &call)
 {
     const Job *owner = daemon_.state().owner_of_name(call.caller.uid, call.argument);
@@ -653,7 +653,7 @@ void Api::get_name(Call &call)
 
 void Api::change_name(Call &call, EventContent content, JobId id)
 {
-    ask_core(call, std::move(content),
+    query_core(call, std::move(content),
              [this, responder = call.responder, name = call.argument, id](const Answer &) {
                  respond_json(responder, {{"name", name}, {"job", id}});
              });
@@ -688,7 +688,7 @@ void Api::drain(Call &call)
     body.finish();
     if (!call.caller.administrator)
         throw ApiError{403, "forbidden", "only administrators drain nodes"};
-    ask_core(call, Drain{daemon_.next_request_id(), call.argument, reason},
+    query_core(call, Drain{daemon_.next_request_id(), call.argument, reason},
              [this, responder = call.responder, caller = call.caller,
               name = call.argument](const Answer &) {
                  const Node *node = daemon_.state().node(name);
@@ -703,8 +703,8 @@ void Api::resume(Call &call)
         throw ApiError{403, "forbidden", "only administrators resume nodes"};
     const Node *known = daemon_.state().node(call.argument);
     if (known && !known->up)
-        daemon_.backend().look_at(call.argument);
-    ask_core(call, Resume{daemon_.next_request_id(), call.argument},
+        daemon_.backend().check_node(call.argument);
+    query_core(call, Resume{daemon_.next_request_id(), call.argument},
              [this, responder = call.responder, caller = call.caller,
               name = call.argument](const Answer &) {
                  const Node *node = daemon_.state().node(name);

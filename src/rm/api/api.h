@@ -1,7 +1,6 @@
 /*
- * The HTTP interface of elasticd (doc/admin/elasticd-api.md): who may ask what, what is asked
- * checked field by field, answers.  No decision about jobs is taken here: requests become events of
- * the core.
+ * The HTTP interface of elasticd (doc/admin/elasticd-api.md): access rights, checks of each field,
+ * answers.  No decision about jobs is made here: requests become events of the core.
  */
 
 #ifndef ELASTIC_RM_API_H_INCLUDED
@@ -20,7 +19,7 @@
 
 namespace elastic::rm {
 
-/* What was read from the store; throws if it cannot be read. */
+/* Data from the store; throws if it cannot be read. */
 template <class Value> Value stored(Result<Value> value)
 {
     if (!value)
@@ -32,7 +31,7 @@ template <class Value> Value stored(Result<Value> value)
     return std::move(value.value());
 }
 
-/* Of a job's wish, for submissions and updates. */
+/* Specification of a job, for submissions and updates. */
 constexpr int64_t PROCESSES_MAX = 1048576, CORES_MAX = 4096;
 constexpr size_t JOB_NAME_BYTES_MAX = 128;
 /* Of one page of a list; then its reader goes on with the next one. */
@@ -44,8 +43,7 @@ ApiError error_of(const Answer &answer);
 class Api {
   public:
     explicit Api(Daemon &daemon);
-    /* Whether the body is worth reading: who asks, whether he asks too often, whether there is such
-     * a thing. */
+    /* Checks before the body is read: user, rate, and whether the resource exists. */
     std::optional<HttpResponse> admit(HttpRequest &request);
     /* After admit(). */
     void handle(const HttpRequest &request, Responder responder);
@@ -56,7 +54,7 @@ class Api {
         const HttpRequest &request;
         Responder responder;
         Caller caller;
-        bool known = false;     /* somebody asks; not so without a token */
+        bool known = false;     /* the user is known; false without a token */
         std::string argument;   /* the changing part of the path */
     };
     using Method = void (Api::*)(Call &);
@@ -130,7 +128,7 @@ class Api {
     JobRequest request_of_jobs(Call &call);
     std::vector<const Job *> jobs_of(const JobRequest &request) const;
     Job job_of(const Caller &caller, JobId id, const std::string &name, bool to_change);
-    /* Of those of the caller, who has published the name that is asked for; else nullptr, */
+    /* Of the caller's jobs, the one that has published the name; else nullptr, */
     const Job *living_owner_of_name(const Call &call);
     /* or an error. */
     const Job &owner_of_name(const Call &call);
@@ -156,7 +154,7 @@ class Api {
     struct NodeUser {
         const Job *job;
         int processes;      /* those that are leaving included */
-        int places;         /* beside its world */
+        int extra_slots;         /* beside its world */
     };
     using UsersOfNode = std::vector<NodeUser>;
     using NodeUsers = std::vector<UsersOfNode>;
@@ -182,7 +180,7 @@ class Api {
     void send_records(Call &call, RecordQuery query);
     void wait_for_records(const std::shared_ptr<RecordsWanted> &wanted);
     void read_records(const std::shared_ptr<RecordsWanted> &wanted);
-    void ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
+    void query_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
     void change_job(Call &call, EventContent content, JobId job, bool is_array = false);
     void change_name(Call &call, EventContent content, JobId job);
     struct Submission;
@@ -190,7 +188,7 @@ class Api {
     void test_submission(Call &call, const JobSpec &spec);
     int64_t read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_none) const;
     int read_priority(BodyReader &body, const Caller &caller) const;
-    void check_room(uint32_t uid, size_t bytes, int64_t tasks) const;
+    void check_stored_bytes(uint32_t uid, size_t bytes, int64_t tasks) const;
     void check_bytes(uint32_t uid, size_t bytes) const;
     void submitted(const Responder &responder, const Answer *answer, bool is_new,
                    const std::vector<std::string> &notes);

@@ -1,5 +1,5 @@
-/* See api.h: what jobs do with their time.  What lasts is the core's (core/performance.h), the
- * loops are those of the step's newest answer (step/sampler.h). */
+/* See api.h: the use of time of jobs. The core has the history (core/performance.h); loops are
+ * those of the step's newest answer (step/sampler.h). */
 
 #include <algorithm>
 
@@ -45,7 +45,7 @@ Json Api::performance_json(const Job &job) const
     const State &state = daemon_.state();
     auto held = policy(state.config.policy).held_because(state, job);
     auto bounds = policy(state.config.policy).bounds(state, job);
-    int64_t left_ms = is_placed(job.state) ? remaining_ms(state, job) : NEVER;
+    int64_t left_ms = is_allocated(job.state) ? remaining_ms(state, job) : NEVER;
     return {{"epoch", known.newest.epoch},
             {"size", known.newest.size},
             {"samples", known.samples},
@@ -136,7 +136,7 @@ std::string Api::reason_without_sample(const Job &job) const
 {
     if (is_end(job.state))
         return "the job has ended";
-    if (!is_placed(job.state) || job.state == JobState::STARTING)
+    if (!is_allocated(job.state) || job.state == JobState::STARTING)
         return "the job does not run yet";
     if (!job.broken.empty())
         return "step protocol broken: " + job.broken;
@@ -163,7 +163,7 @@ Json Api::loops_json(const Job &job)
     return json;
 }
 
-/* With max_age_ms the step is asked, if what is known of it is older. */
+/* With max_age_ms the step is queried, if the known answer is older. */
 void Api::get_loops(Call &call)
 {
     QueryReader query(call.request.query);
@@ -178,7 +178,7 @@ void Api::get_loops(Call &call)
     bool can_wait = job.state == JobState::RUNNING && job.mode == StepMode::ADAPTIVE &&
         job.broken.empty() && daemon_.sampler().is_on() && max_age_ms < AGE_MAX_MS && !is_fresh();
     if (can_wait)
-        daemon_.sampler().ask_soon(job.id);
+        daemon_.sampler().query_soon(job.id);
     wait(call.responder, can_wait ? WAIT_MS : 0,
          [this, responder = call.responder, job, is_fresh](bool late) {
              if (!late && !is_fresh())

@@ -59,7 +59,7 @@ Json adaptation_of(const Job &job)
     const Adaptation &a = *job.adaptation;
     return {{"request", a.request},  {"phase", to_string(a.phase)}, {"from", a.old_size},
             {"size", a.size},        {"by_user", a.by_user},        {"reason", a.reason},
-            {"since_ms", a.asked_ms}, {"overdue", a.overdue}};
+            {"since_ms", a.requested_ms}, {"overdue", a.overdue}};
 }
 
 /* With `array` only where all tasks of one are meant. */
@@ -119,52 +119,53 @@ Json last_change_of(const Job &job)
             {"standstill_ms", last.standstill_ms}, {"reason", last.reason}};
 }
 
-/* What its program was told of changes through process sets, and has answered. */
+/* Notifications and answers of its program about changes through process sets. */
 Json set_changes_of(const Job &job, const Daemon &daemon)
 {
     if (!job.set_changes)
         return nullptr;
     const SetChanges &known = *job.set_changes;
-    return {{"told", known.told},
+    return {{"told", known.reported},
             {"accepted", known.accepted},
             {"declined", known.declined},
             {"last",
              {{"request", known.request},
               {"stage", to_string(known.stage)},
               {"uid", known.uid},
-              {"told_ms", time_or_null(daemon.shown_ms(known.told_ms))},
+              {"told_ms", time_or_null(daemon.shown_ms(known.notified_ms))},
               {"at_ms", time_or_null(daemon.shown_ms(known.at_ms))}}}};
 }
 
 /* Of the running program, that is open; else the last one that was granted, which still limits the
  * size. */
-Json wish_of(const Job &job)
+Json size_request_of(const Job &job)
 {
-    if (!job.wish && !job.granted)
+    if (!job.size_request && !job.granted)
         return nullptr;
-    const ProgramWish &wish = job.wish ? *job.wish : *job.granted;
-    return {{"wish", wish.number},   {"kind", to_string(wish.kind)}, {"size", wish.size},
-            {"min", wish.minimum},   {"max", wish.maximum},          {"target", wish.target},
-            {"granted", !job.wish}, {"reason", text_or_null(wish.reason)}};
+    const SizeRequest &size_request = job.size_request ? *job.size_request : *job.granted;
+    return {{"wish", size_request.number},  {"kind", to_string(size_request.kind)},
+            {"size", size_request.size},    {"min", size_request.minimum},
+            {"max", size_request.maximum},  {"target", size_request.target},
+            {"granted", !job.size_request}, {"reason", text_or_null(size_request.reason)}};
 }
 
-/* Places beside its world, for processes that its program starts, and how many of those that it
- * waits for are not there yet. */
-Json places_of(const Job &job)
+/* Slots beside its world, for processes that its program starts, and the number of those that it
+ * still waits for. */
+Json slots_on(const Job &job)
 {
     if (!job.slots)
         return nullptr;
     int wanted = 0;
-    for (const SlotWish &wish : job.slots->wishes)
-        wanted += open_slots(job, wish);
+    for (const SlotRequest &size_request : job.slots->slot_requests)
+        wanted += open_slots(job, size_request);
     std::map<std::string, int> on;
     for (const Block &block : slots_of(job))
         on[block.node.str()] += block.processes;
     Json nodes = Json::array();
     std::vector<NodeName> exclusive = exclusive_slots(job);
-    for (const auto &[node, places] : on) {
+    for (const auto &[node, extra_slots] : on) {
         bool is_alone = std::ranges::find(exclusive, NodeName(node)) != exclusive.end();
-        nodes.push_back({{"node", node}, {"places", places}, {"exclusive", is_alone}});
+        nodes.push_back({{"node", node}, {"places", extra_slots}, {"exclusive", is_alone}});
     }
     return {{"held", count_slots(job)}, {"wanted", wanted}, {"nodes", nodes}};
 }
@@ -180,7 +181,7 @@ Json names_of(const Job &job)
     return names;
 }
 
-void add_wish(Json &json, const JobSpec &spec)
+void add_spec(Json &json, const JobSpec &spec)
 {
     json["kind"] = to_string(spec.elasticity);
     json["min"] = spec.minimum;
@@ -190,7 +191,7 @@ void add_wish(Json &json, const JobSpec &spec)
     if (spec.size_rule == SizeRule::MULTIPLE)
         json["sizes"]["of"] = spec.size_multiple;
     json["sizes"]["program"] = text_or_null(spec.program_sizes);
-    json["places_max"] = spec.places;
+    json["places_max"] = spec.extra_slots;
     json["cores_per_process"] = spec.cores_per_process;
     json["processes_per_node"] = number_or_null(spec.processes_per_node);
     json["exclusive"] = spec.whole_nodes;
@@ -254,14 +255,14 @@ void check_states(const std::vector<std::string> &wanted)
 std::string Api::waiting_reason(const Job &job) const
 {
     std::string why = why_waiting(daemon_.state(), job);
-    const Job *ahead = first_in_queue(daemon_.state());
-    bool visible = ahead && (ahead->spec.uid == job.spec.uid || !daemon_.settings().private_jobs);
+    const Job *front = first_in_queue(daemon_.state());
+    bool visible = front && (front->spec.uid == job.spec.uid || !daemon_.settings().private_jobs);
     if (why == WAITS_BEHIND && visible)
-        why += ": job " + std::to_string(ahead->id) + " is first";
+        why += ": job " + std::to_string(front->id) + " is first";
     return job.reason.empty() || why == job.reason ? why : why + "; " + job.reason;
 }
 
-/* Who waits for nodes and cannot get any waits because of the back end. */
+/* The reason of a job that waits for nodes which the back end cannot get. */
 std::string Api::reason_of(const Job &job) const
 {
     bool waits = (job.state == JobState::PENDING && !job.held) || job.acquiring;
@@ -303,8 +304,8 @@ Json Api::job_json(const Job &job, const Json *ran)
         {"adaptation", adaptation_of(job)},
         {"last_change", last_change_of(job)},
         {"set_changes", set_changes_of(job, daemon_)},
-        {"wish", wish_of(job)},
-        {"places", places_of(job)},
+        {"wish", size_request_of(job)},
+        {"places", slots_on(job)},
         {"names", names_of(job)},
         {"counts",
          {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
@@ -318,10 +319,10 @@ Json Api::job_json(const Job &job, const Json *ran)
         json["why"] =
             text_or_null(policy(daemon_.state().config.policy).explain(daemon_.state(), job));
     if (job.adaptation)
-        json["adaptation"]["since_ms"] = daemon_.shown_ms(job.adaptation->asked_ms);
+        json["adaptation"]["since_ms"] = daemon_.shown_ms(job.adaptation->requested_ms);
     if (job.last_change)
         json["last_change"]["at_ms"] = daemon_.shown_ms(job.last_change->at_ms);
-    add_wish(json, job.spec);
+    add_spec(json, job.spec);
     if (auto known = ran ? parse<Launch>(*ran) : Result<Launch>(Error{""}))
         add_launch(json, known.value(), job);
     else if (auto launch = ran ? nullptr : daemon_.launch(job.id))
@@ -329,8 +330,7 @@ Json Api::job_json(const Job &job, const Json *ran)
     return json;
 }
 
-/* The part of a user in what is remembered of all use, and by how much his jobs stand back for
- * it. */
+/* The share of a user in all recorded use, and the delay of the user's jobs for it. */
 Json Api::fair_share_json(uint32_t uid) const
 {
     const State &state = daemon_.state();
@@ -346,7 +346,7 @@ Json Api::fair_share_json(uint32_t uid) const
 
 namespace {
 
-/* What it lacks, and who is about to free cores. */
+/* The resources that it lacks, and the jobs that are about to free cores. */
 Json shortage_json(const State &state, const Job &job, bool private_jobs)
 {
     auto missing = shortage(state, job);
@@ -361,7 +361,7 @@ Json shortage_json(const State &state, const Job &job, bool private_jobs)
         return all;
     };
     return {{"processes", missing->processes},
-            {"room", missing->room},
+            {"room", missing->capacity},
             {"giving", list(missing->giving)},
             {"overdue", list(missing->overdue)}};
 }
@@ -418,7 +418,7 @@ struct Api::JobList {
     size_t limit = 0, skip = 0;
     bool with_past = false;
 
-    JobRange left;                      /* not looked at yet */
+    JobRange left;                      /* not examined yet */
     std::vector<JobId> found;           /* that have not ended, in order */
     bool more_found = false;
     EndedPage page;
@@ -471,14 +471,15 @@ void Api::get_jobs(Call &call)
     });
 }
 
-/* Some more of those that have not ended.  The queue has no place at which one could go on. */
+/* The next page of jobs that have not ended.  The queue has no position from which a list could
+ * continue. */
 bool Api::find_jobs(const std::shared_ptr<JobList> &list)
 {
     constexpr size_t LOOKED_AT = 500;
-    size_t looked_at = 0;
+    size_t examined = 0;
     bool is_whole = list->order == JobOrder::QUEUE || !list->ids.empty(), is_end = true;
     each_job(daemon_.state(), {}, list->order, list->left, [&](const Job &job) {
-        if (!is_whole && looked_at++ == LOOKED_AT) {
+        if (!is_whole && examined++ == LOOKED_AT) {
             is_end = false;
             return false;
         }
@@ -507,7 +508,7 @@ bool Api::find_jobs(const std::shared_ptr<JobList> &list)
     return false;
 }
 
-/* Then puts them between those that have not ended, by their numbers; in the queue behind. */
+/* Then inserts them by number among those that have not ended; with the queue, after them. */
 void Api::read_ended_jobs(const std::shared_ptr<JobList> &list)
 {
     auto wanted = [list, private_jobs = daemon_.settings().private_jobs](const Job &job) {
@@ -544,7 +545,7 @@ void Api::read_ended_jobs(const std::shared_ptr<JobList> &list)
         });
 }
 
-/* What a list tells of a job: all but its command, which may be long. */
+/* The members of a job in a list: all but its command, which may be long. */
 bool Api::write_jobs(const std::shared_ptr<JobList> &list)
 {
     bool is_last = list->all.empty();
@@ -705,20 +706,20 @@ void Api::get_job_records(Call &call)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Who is on these nodes: one way through all blocks, for as many nodes as are shown. */
+/* The users of these nodes: one pass over all blocks, for as many nodes as are shown. */
 Api::NodeUsers Api::node_users(const std::vector<const Node *> &nodes) const
 {
     NodeUsers users(nodes.size());
-    NodeTable place;
+    NodeTable index;
     for (size_t i = 0; i < nodes.size(); i++)
-        place.set(nodes[i]->name, static_cast<uint32_t>(i));
+        index.set(nodes[i]->name, static_cast<uint32_t>(i));
     if (nodes.empty())
         return users;
-    for (JobId id : daemon_.state().indices().placed) {
+    for (JobId id : daemon_.state().indices().allocated) {
         const Job &job = daemon_.state().jobs.at(id);
         auto add = [&](const Blocks &blocks, int NodeUser::*what) {
             for (const Block &block : blocks) {
-                uint32_t number = place.of(block.node);
+                uint32_t number = index.of(block.node);
                 if (number == NodeTable::NONE)
                     continue;
                 UsersOfNode &here = users[number];
@@ -730,7 +731,7 @@ Api::NodeUsers Api::node_users(const std::vector<const Node *> &nodes) const
         add(job.blocks, &NodeUser::processes);
         for (const Departure &departure : job.departures)
             add(departure.blocks, &NodeUser::processes);
-        add(slots_of(job), &NodeUser::places);
+        add(slots_of(job), &NodeUser::extra_slots);
     }
     return users;
 }
@@ -743,11 +744,11 @@ Json Api::node_json(const Caller &caller, const Node &node) const
 Json Api::node_json(const Caller &caller, const Node &node, const UsersOfNode &users) const
 {
     Json jobs = Json::array();
-    for (const auto &[job, processes, places] : users)
+    for (const auto &[job, processes, extra_slots] : users)
         jobs.push_back({{"job", may_see(caller, job->spec.uid) ? Json(job->id) : Json()},
                         {"processes", processes},
-                        {"places", places},
-                        {"cores", (processes + places) * job->spec.cores_per_process}});
+                        {"places", extra_slots},
+                        {"cores", (processes + extra_slots) * job->spec.cores_per_process}});
     return {{"name", node.name},
             {"cores", node.cores},
             {"state", state_of(node)},
@@ -943,7 +944,7 @@ void Api::get_timeline(Call &call)
         send_segments(call, range, from_ms, to_ms, segments);
 }
 
-/* How much of each group of neighbouring nodes was in use: it tells of nobody's job. */
+/* The use of each group of neighbouring nodes: it reveals no single job. */
 void Api::send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms,
                    size_t groups, size_t columns)
 {
@@ -1045,7 +1046,7 @@ void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int
                      {"nodes", std::move(nodes)},
                      {"segments", std::move(segments)},
                      {"next", found->older ? Json(found->segments.front().number) : Json()},
-                     {"more", found->older || found->forgotten}};
+                     {"more", found->older || found->discarded}};
         return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     };
     read<std::string>(call.caller, call.responder, task,
@@ -1054,8 +1055,8 @@ void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int
                       });
 }
 
-/* A report on its way: the jobs that have not ended are looked at bit by bit, the others, and the
- * sums, on the reader's thread. */
+/* A report in progress: the jobs that have not ended are visited in slices; the reader's thread
+ * handles the others, and the sums. */
 struct Api::ReportQuery {
     UserSlots::Slot slot;
     Responder responder;
@@ -1064,7 +1065,7 @@ struct Api::ReportQuery {
     std::set<JobId> ids;
     bool by_user = false, private_jobs = true;
 
-    JobId after = 0;                    /* those up to here have been looked at */
+    JobId after = 0;                    /* those up to here have been visited */
     int64_t now_ms = 0, cores = 0;
     std::vector<JobFacts> living;
     EndedJobs::Facts ended;
@@ -1106,7 +1107,7 @@ void Api::get_report(Call &call)
     });
 }
 
-/* Who ends meanwhile is among the living, and not among those that had ended before. */
+/* A job that ends meanwhile is among the living, and not among those that had ended before. */
 void Api::send_report(const std::shared_ptr<ReportQuery> &query)
 {
     query->now_ms = daemon_.now_ms();

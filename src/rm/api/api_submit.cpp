@@ -1,4 +1,4 @@
-/* See api.h: what a submission says. */
+/* See api.h: reading of submissions. */
 
 #include <cmath>
 #include <pwd.h>
@@ -103,7 +103,7 @@ void book_memory_of_nodes(const BodyReader &body, JobSpec &spec, int cores_of_no
 
 void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const MemoryRequest &memory)
 {
-    spec.places = static_cast<int>(body.number("places", 0, SLOTS_MAX, 0));
+    spec.extra_slots = static_cast<int>(body.number("places", 0, SLOTS_MAX, 0));
     spec.cores_per_process = static_cast<int>(body.number("cores_per_process", 1, CORES_MAX, 1));
     book_memory(body, spec, "memory_per_core_mib", memory.per_core_mib * spec.cores_per_process,
                 memory);
@@ -263,7 +263,7 @@ void Api::add_dependencies(const Call &call, BodyReader &body, JobSpec &spec)
                                 "not known any more how: leave it out, or name its tasks, such "
                                 "as " + text + "_1");
             if (is_known ||
-                look_at(dependency.kind, other.state) != DependencyState::MET)
+                dependency_state(dependency.kind, other.state) != DependencyState::MET)
                 spec.dependencies.push_back(dependency);
         }
     }
@@ -324,7 +324,7 @@ Api::Submission Api::read_submission(const Call &call)
     return submission;
 }
 
-void Api::check_room(uint32_t uid, size_t bytes, int64_t tasks) const
+void Api::check_stored_bytes(uint32_t uid, size_t bytes, int64_t tasks) const
 {
     auto all = static_cast<int64_t>(daemon_.state().jobs.size() - daemon_.state().finished.size());
     int64_t own = daemon_.quota().jobs_of(uid);
@@ -363,7 +363,7 @@ void Api::check_room(uint32_t uid, size_t bytes, int64_t tasks) const
             {{"Retry-After", "60"}}};
 }
 
-/* Of all that is kept, ended jobs included; the oldest of these are being forgotten if it is too
+/* Of all that is stored, including ended jobs; the oldest of these are deleted if it is too
  * much. */
 void Api::check_bytes(uint32_t uid, size_t bytes) const
 {
@@ -412,7 +412,7 @@ void Api::submit(Call &call)
     const std::string &key = submission.key;
     const std::vector<std::string> &notes = submission.notes;
     auto array = spec.array.empty() ? ArrayIndices() : parse_array(spec.array).value();
-    check_room(spec.uid, call.request.body.size(),
+    check_stored_bytes(spec.uid, call.request.body.size(),
                std::max<int64_t>(static_cast<int64_t>(array.indices.size()), 1));
     if (submission.test_only)
         return test_submission(call, spec);

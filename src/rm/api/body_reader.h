@@ -1,6 +1,6 @@
 /*
- * Reads the fields of a request, strictly: what is unknown, missing, of the wrong type or out of
- * bounds is an ApiError that names the field and says what would be right.  Pure.
+ * Reads the fields of a request, strictly: an unknown or missing field, a wrong type or a value
+ * out of bounds is an ApiError that names the field and the valid values.  Pure.
  */
 
 #ifndef ELASTIC_RM_BODY_READER_H_INCLUDED
@@ -41,7 +41,7 @@ class BodyReader {
     std::vector<std::string> job_names(const char *name, size_t count_max);
     std::map<std::string, std::string> map_of_texts(const char *name, size_t bytes_max);
     BodyReader object(const char *name);
-    /* At the end: whatever has not been asked for is unknown. */
+    /* At the end: all fields that were not read are unknown. */
     void finish() const;
 
     [[noreturn]] void fail(const std::string &name, const std::string &message) const;

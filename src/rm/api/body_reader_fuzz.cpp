@@ -1,5 +1,5 @@
-/* Fuzzes what elasticd reads from strangers: bodies of requests, its configuration, lines of
- * elastic-stepd. */
+/* Fuzzes untrusted input of elasticd: bodies of requests, its configuration, lines of elastic-
+ * stepd. */
 
 #include <cstdint>
 #include <string>

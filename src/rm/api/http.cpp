@@ -39,7 +39,8 @@ constexpr size_t SEND_BLOCK = 32 << 10;
 }  // namespace
 
 struct Responder::Exchange {
-    HttpServer::Impl *server = nullptr; /* null: the client or the server is gone */
+    /* null: the client has disconnected or the server has ended */
+    HttpServer::Impl *server = nullptr;
     MHD_Connection *connection = nullptr;
     HttpRequest request;
     std::optional<HttpResponse> response;
@@ -54,7 +55,7 @@ struct HttpConnection {
     std::string address;                /* over TCP: its class */
     int fd = -1;
     int64_t late_at_ms = 0;             /* then it is ended; 0: it waits for us */
-    bool is_stranger = false, is_ended = false;
+    bool is_unauthenticated = false, is_ended = false;
 };
 
 struct HttpServer::Impl {
@@ -74,7 +75,7 @@ struct HttpServer::Impl {
     std::set<std::shared_ptr<Exchange>> exchanges;
     std::shared_ptr<HttpPeers> peers;
     std::set<Connection *> connections;
-    std::deque<std::pair<Descriptor, int64_t>> refused;     /* until when it is kept */
+    std::deque<std::pair<Descriptor, int64_t>> refused;     /* until when it stays open */
     Loop::TimerId sweep_timer = 0, accept_timer = 0, refused_timer = 0;
 
     Impl(Loop &loop_, Admit admit_, Handler handler_, const HttpLimits &limits_, bool is_unix_,
@@ -90,8 +91,8 @@ struct HttpServer::Impl {
     void refuse(Descriptor socket, int status, const char *message);
     void drop_refused();
     void opened(Connection *connection);
-    void add_stranger(const std::string &peer);
-    size_t strangers_max() const { return std::max(limits.connections / 4, STRANGERS_MIN); }
+    void add_unauthenticated(const std::string &peer);
+    size_t unauthenticated_max() const { return std::max(limits.connections / 4, STRANGERS_MIN); }
     std::optional<HttpResponse> make_known(Connection &connection, uint32_t uid);
     void closed(Connection *connection);
     void sweep();
@@ -112,7 +113,7 @@ struct HttpPeers {
         size_t connections = 0, body_bytes = 0, answer_bytes = 0;
     };
     std::map<std::string, Peer> peers;
-    std::list<HttpConnection *> strangers;      /* the oldest first */
+    std::list<HttpConnection *> unauthenticated;      /* the oldest first */
     size_t users = 0;                           /* connections of known ones */
     std::list<Exchange *> answers;              /* that are not sent yet, the oldest first */
     size_t answer_bytes = 0;
@@ -120,12 +121,12 @@ struct HttpPeers {
     void join(HttpConnection &connection);
     void leave(HttpConnection &connection);
     void end(HttpConnection &connection);
-    bool end_stranger(const std::string &peer);
+    bool end_unauthenticated(const std::string &peer);
     bool hold_answer(Exchange &exchange, size_t bytes);
     void drop_answer(Exchange &exchange);
     bool end_answer_of(const std::string &peer);
     std::string largest_reader() const;
-    void forget_idle(std::string peer);
+    void close_idle(std::string peer);
 };
 
 namespace {
@@ -167,7 +168,7 @@ Impl::Connection *connection_of(MHD_Connection *connection)
     return info ? static_cast<Impl::Connection *>(info->socket_context) : nullptr;
 }
 
-/* Null: its client is gone. */
+/* Null: its client has disconnected. */
 HttpConnection *exchange_connection(const Impl::Exchange &exchange)
 {
     return exchange.connection ? connection_of(exchange.connection) : nullptr;
@@ -255,10 +256,11 @@ void on_connection(void *context, MHD_Connection *connection, void **socket_cont
         entry->server = impl;
         entry->fd = fd;
         entry->peer = peer_of(fd, known);
-        entry->is_stranger = !impl->is_unix;
-        entry->address = entry->is_stranger ? entry->peer : "";
+        entry->is_unauthenticated = !impl->is_unix;
+        entry->address = entry->is_unauthenticated ? entry->peer : "";
         entry->late_at_ms =
-            monotonic_ms() + (entry->is_stranger ? std::min(max_ms, STRANGER_MAX_MS) : max_ms);
+            monotonic_ms() +
+            (entry->is_unauthenticated ? std::min(max_ms, STRANGER_MAX_MS) : max_ms);
         *socket_context = entry;
         impl->opened(entry);
     } else if (*socket_context) {
@@ -292,9 +294,9 @@ HttpServer::Impl::~Impl()
     for (Loop::TimerId each : {timer, sweep_timer, accept_timer, refused_timer})
         loop.cancel(each);
     if (listening.is_open())
-        loop.forget(listening.get());
+        loop.discard(listening.get());
     if (epoll_fd >= 0)
-        loop.forget(epoll_fd);
+        loop.discard(epoll_fd);
     if (daemon) {
         MHD_run(daemon);
         MHD_stop_daemon(daemon);
@@ -308,7 +310,7 @@ std::string HttpServer::Impl::start(Descriptor socket)
         nullptr, nullptr, on_request, this, MHD_OPTION_EXTERNAL_LOGGER, on_log, nullptr,
         MHD_OPTION_CONNECTION_LIMIT,
         static_cast<unsigned>(
-            limits.connections + strangers_max() + 2 * HTTP_ROOT_RESERVE + ENDED_MAX),
+            limits.connections + unauthenticated_max() + 2 * HTTP_ROOT_RESERVE + ENDED_MAX),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
         static_cast<unsigned>(std::max<int64_t>(limits.receive_max_ms / 1000, 1)),
         MHD_OPTION_NOTIFY_COMPLETED, on_end, this, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
@@ -361,9 +363,9 @@ void HttpServer::Impl::add(Descriptor socket, const sockaddr_storage &address, s
         peer != peers->peers.end() && peer->second.connections >= limits.connections_of_peer;
     if (!is_unix) {
         if (is_full)
-            peers->end_stranger(name);
-        else if (peers->strangers.size() >= strangers_max())
-            peers->end_stranger("");
+            peers->end_unauthenticated(name);
+        else if (peers->unauthenticated.size() >= unauthenticated_max())
+            peers->end_unauthenticated("");
     } else if (is_full) {
         return refuse(std::move(socket), 429, "you have too many open connections: close some");
     } else if (peers->users >=
@@ -375,7 +377,8 @@ void HttpServer::Impl::add(Descriptor socket, const sockaddr_storage &address, s
                        length);
 }
 
-/* Kept for a moment: a socket that is closed before its client has written loses the answer. */
+/* Stays open for a moment: a socket that is closed before its client has written drops the
+ * answer. */
 void HttpServer::Impl::refuse(Descriptor socket, int status, const char *message)
 {
     bool is_full = status == 503;
@@ -422,7 +425,7 @@ void HttpServer::Impl::closed(Connection *connection)
 /* From now on it counts for its user. */
 std::optional<HttpResponse> HttpServer::Impl::make_known(Connection &connection, uint32_t uid)
 {
-    if (!connection.is_stranger)
+    if (!connection.is_unauthenticated)
         return std::nullopt;
     auto refusal = [](int status, const char *code, const char *message) {
         Json error = {{"code", code}, {"message", message}};
@@ -438,7 +441,7 @@ std::optional<HttpResponse> HttpServer::Impl::make_known(Connection &connection,
         return refusal(
             503, "full", "elasticd has too many open connections: try again in a moment");
     peers->leave(connection);
-    connection.is_stranger = false;
+    connection.is_unauthenticated = false;
     connection.peer = user_peer(uid);
     peers->join(connection);
     return std::nullopt;
@@ -477,8 +480,8 @@ std::string address_class(const sockaddr *address)
 void HttpPeers::join(HttpConnection &connection)
 {
     peers[connection.peer].connections++;
-    if (connection.is_stranger)
-        strangers.push_back(&connection);
+    if (connection.is_unauthenticated)
+        unauthenticated.push_back(&connection);
     else
         users++;
 }
@@ -489,9 +492,9 @@ void HttpPeers::leave(HttpConnection &connection)
         return;
     auto peer = peers.find(connection.peer);
     peer->second.connections--;
-    forget_idle(connection.peer);
-    if (connection.is_stranger)
-        strangers.remove(&connection);
+    close_idle(connection.peer);
+    if (connection.is_unauthenticated)
+        unauthenticated.remove(&connection);
     else
         users--;
 }
@@ -505,9 +508,9 @@ void HttpPeers::end(HttpConnection &connection)
 }
 
 /* The oldest one of this class of addresses, of any if it is empty. */
-bool HttpPeers::end_stranger(const std::string &peer)
+bool HttpPeers::end_unauthenticated(const std::string &peer)
 {
-    for (HttpConnection *each : strangers)
+    for (HttpConnection *each : unauthenticated)
         if (peer.empty() || each->peer == peer) {
             end(*each);
             return true;
@@ -544,7 +547,7 @@ void HttpPeers::drop_answer(Exchange &exchange)
     answer_bytes -= bytes;
     auto peer = peers.find(connection->peer);
     peer->second.answer_bytes -= bytes;
-    forget_idle(connection->peer);
+    close_idle(connection->peer);
 }
 
 bool HttpPeers::end_answer_of(const std::string &peer)
@@ -563,7 +566,7 @@ bool HttpPeers::end_answer_of(const std::string &peer)
     return false;
 }
 
-void HttpPeers::forget_idle(std::string name)
+void HttpPeers::close_idle(std::string name)
 {
     auto peer = peers.find(name);
     if (peer != peers.end() && peer->second.connections + peer->second.body_bytes +
@@ -580,7 +583,7 @@ std::string HttpPeers::largest_reader() const
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* Who is too slow finds the connection ended; libmicrohttpd notices it and does the rest. */
+/* A slow client finds the connection closed; libmicrohttpd detects it and does the rest. */
 void HttpServer::Impl::sweep()
 {
     int64_t now_ms = monotonic_ms();
@@ -591,7 +594,7 @@ void HttpServer::Impl::sweep()
         std::clamp<int64_t>(limits.receive_max_ms / 4, 100, SWEEP_MAX_MS), [this] { sweep(); });
 }
 
-/* Does what can be done now, and looks when to come again. */
+/* Does all that is possible now, and sets the time of the next call. */
 void HttpServer::Impl::run()
 {
     MHD_run(daemon);
@@ -643,7 +646,7 @@ MHD_Result HttpServer::Impl::let_in(const std::shared_ptr<Exchange> &exchange)
     bool is_chunked = !header(exchange->connection, "Transfer-Encoding").empty();
     /* libmicrohttpd has refused what is no number */
     uint64_t bytes = strtoull(length.c_str(), nullptr, 10);
-    /* Somewhat too much is read and thrown away, so that the client hears why it is refused. */
+    /* A limited excess is read and dropped, so that the client gets the reason of the refusal. */
     exchange->request.too_large = bytes > 4 * HTTP_BODY_MAX;
     Connection *connection = connection_of(exchange->connection);
     exchange->response = admit(exchange->request);
@@ -664,7 +667,7 @@ MHD_Result HttpServer::Impl::let_in(const std::shared_ptr<Exchange> &exchange)
     if (!exchange->response)
         return MHD_YES;
     exchange->dispatched = true;
-    /* Who is still writing when its connection is closed does not hear the answer. */
+    /* A client that still writes when its connection is closed does not get the answer. */
     return is_chunked || bytes > REFUSED_BODY_MAX ? send(*exchange) : MHD_YES;
 }
 
@@ -674,7 +677,7 @@ void HttpServer::Impl::release(Exchange &exchange)
     auto peer = connection ? peers->peers.find(connection->peer) : peers->peers.end();
     if (peer != peers->peers.end()) {
         peer->second.body_bytes -= std::exchange(exchange.reserved, 0);
-        peers->forget_idle(peer->first);
+        peers->close_idle(peer->first);
     }
 }
 

@@ -1,26 +1,26 @@
 /*
- * An HTTP/1.1 server on one listening socket, driven by the daemon's loop (libmicrohttpd does the
- * protocol, without threads of its own).  What requests mean is the handler's business.
+ * An HTTP/1.1 server on one listening socket, driven by the daemon's loop (libmicrohttpd
+ * implements the protocol, without threads of its own).  The handler interprets requests.
  *
  * The handler gets each complete request once, and a Responder, which it calls once, at once or
- * later: while an answer waits for the store, or for something to happen, the connection sleeps.
- * An answer to a client that has gone meanwhile is dropped.
+ * later: while an answer waits for the store, or for an event, the connection sleeps.  An answer
+ * to a client that has disconnected meanwhile is dropped.
  *
- * Who asks is looked at before the body is read: `admit` gets each request when its headers are
+ * The user is checked before the body is read: `admit` gets each request when its headers are
  * complete, and may answer instead of the handler; then the rest is never read.
  *
- * Bounds: HTTP_BODY_MAX bytes of body, HTTP_PEER_BODIES_MAX of all bodies of a peer that are under
- * way, HTTP_HEADER_MAX of request line and headers; HTTP_ANSWER_MAX of an answer,
- * HTTP_PEER_ANSWERS_MAX of all answers of a peer that are not sent yet, HTTP_ANSWERS_MAX of all.
- * The connections with the oldest of these answers are ended when there are more bytes.
+ * Bounds: HTTP_BODY_MAX bytes of body, HTTP_PEER_BODIES_MAX of all unfinished bodies of a peer,
+ * HTTP_HEADER_MAX of request line and headers; HTTP_ANSWER_MAX of an answer, HTTP_PEER_ANSWERS_MAX
+ * of all unsent answers of a peer, HTTP_ANSWERS_MAX of all peers.  Beyond these bounds the
+ * connections with the oldest of these answers are closed.
  *
- * Connections count for their user, of all and of each, over all servers (HttpPeers); root has some
- * more in reserve.  Over TCP the user is known with the first request that is admitted; until then
- * a connection is a stranger's, and counts for its class of addresses.  Strangers have capacity of
- * their own, and never that of users: a new one ends the oldest.
+ * Connections count for their user, in all and each, over all servers (HttpPeers); root has some
+ * more in reserve.  Over TCP the user is known with the first admitted request; until then the
+ * connection is unauthenticated, and counts for its class of addresses.  Unauthenticated
+ * connections have a capacity of their own, and never that of users: a new one closes the oldest.
  *
- * Times (http.cpp) for a request to come in and for an answer to go out, however slow the client
- * is.  Owner of the server and its connections; the listening descriptor is its own.  One thread.
+ * Time limits (http.cpp) for a request to arrive and for an answer to be sent, for every client.
+ * Owner of the server and its connections, including the listening descriptor.  One thread.
  */
 
 #ifndef ELASTIC_RM_HTTP_H_INCLUDED
@@ -56,7 +56,7 @@ struct HttpRequest {
     std::optional<uint32_t> peer_uid;   /* who is on the other side of a Unix socket, */
     int32_t peer_pid = 0;               /* and its process, as far as it can be seen from here */
     std::string address;                /* over TCP: the class of addresses, for people */
-    std::optional<uint32_t> user;       /* who asks; `admit` says it */
+    std::optional<uint32_t> user;       /* the user, set by `admit` */
     bool too_large = false;             /* the body was longer and is not here */
 };
 
@@ -78,8 +78,8 @@ class HttpServer;
 /* Of all servers together. */
 struct HttpPeers;
 std::shared_ptr<HttpPeers> make_http_peers();
-/* What counts as one: of IPv6 the network, of IPv4 the address, also if it is written as an IPv6
- * one; of this machine all addresses. */
+/* The class of an address: of IPv6 the network, of IPv4 the address, also if it is written as an
+ * IPv6 one; of this machine all addresses. */
 std::string address_class(const sockaddr *address);
 
 class Responder {
@@ -117,8 +117,8 @@ class HttpServer {
     std::unique_ptr<Impl> impl_;
 };
 
-/* Listening sockets.  Of the Unix socket the folder is made; a socket that nobody listens on is
- * replaced, one with a living daemon behind it is an error. */
+/* Listening sockets.  The folder of the Unix socket is made; a socket without a listener is
+ * replaced, one of a running daemon is an error. */
 Result<Descriptor> listen_unix(const std::string &path, unsigned mode);
 Result<Descriptor> listen_tcp(const std::string &address_and_port);
 

@@ -13,7 +13,7 @@ using JobList = std::vector<const Job *>;
 
 int64_t group_of(const Job &job)
 {
-    if (is_placed(job.state))
+    if (is_allocated(job.state))
         return 0;
     if (job.state != JobState::PENDING)
         return 3;
@@ -65,7 +65,7 @@ void merge(const State &state, JobOrder order, Iterator job, Iterator end, const
 void each_in_queue(const State &state, const JobList &ended, const Take &take)
 {
     const State::Indices &indices = state.indices();
-    for (JobId id : indices.placed)
+    for (JobId id : indices.allocated)
         if (!take(state.jobs.at(id)))
             return;
     auto end = indices.queue.end();

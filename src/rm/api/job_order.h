@@ -1,6 +1,6 @@
 /*
- * Jobs in the order in which people want to see them, as far as somebody looks: a list of the first
- * few costs what they are, not what all are.  Pure.
+ * Jobs in a display order, computed lazily: a list of the first few costs their number, not the
+ * number of all jobs.  Pure.
  */
 
 #ifndef ELASTIC_RM_JOB_ORDER_H_INCLUDED
@@ -28,8 +28,8 @@ struct JobRange {
     std::vector<JobId> ids;             /* only these; empty: any */
 };
 
-/* Calls back for the jobs that have not ended and for `ended` (in any order) until `take` says
- * false.  With QUEUE the bounds of the range are not looked at. */
+/* Calls back for the jobs that have not ended and for `ended` (in any order) until `take`
+ * returns false.  With QUEUE the bounds of the range are ignored. */
 void each_job(const State &state, const std::vector<Job> &ended, JobOrder order,
               const JobRange &range, const std::function<bool(const Job &)> &take);
 

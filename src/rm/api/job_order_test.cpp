@@ -60,7 +60,10 @@ class JobOrderTest : public testing::Test {
     {
         std::vector<std::tuple<int, int64_t, JobId>> keys;
         for (const auto &[id, job] : state().jobs) {
-            int group = is_placed(job.state) ? 0 : is_queued(job) ? 1 : is_end(job.state) ? 3 : 2;
+            int group = is_allocated(job.state) ? 0
+                        : is_queued(job)        ? 1
+                        : is_end(job.state)     ? 3
+                                                : 2;
             keys.emplace_back(group, group == 1 ? state().queue_key(job).key : 0, id);
         }
         std::sort(keys.begin(), keys.end());
@@ -101,7 +104,7 @@ TEST_F(JobOrderTest, some_that_are_named_come_once)
     EXPECT_EQ(all(JobOrder::NEWEST, {0, 0, {40, 2, 40, 30, 999}}), (std::vector<JobId>{40, 2}));
 }
 
-TEST_F(JobOrderTest, nobody_looks_further_than_he_wants)
+TEST_F(JobOrderTest, examination_ends_at_the_limit)
 {
     for (JobOrder order : {JobOrder::ID, JobOrder::NEWEST, JobOrder::QUEUE}) {
         std::vector<JobId> first = all(order), seen;

@@ -1,6 +1,6 @@
 /*
- * What /metrics tells, once: names, types, units and what they are.  doc/admin/elasticd-api.md has
- * the same as a table, which test/rm compares with what elasticd tells.
+ * The list of metrics: names, types, units and descriptions.  doc/admin/elasticd-api.md has the
+ * same as a table, which test/rm compares with the output of elasticd.
  */
 
 #ifndef ELASTIC_RM_METRIC_LIST_H_INCLUDED

@@ -52,12 +52,12 @@ void jobs_and_nodes(std::ostringstream &out, const State &state)
     single(out, metric::UNEXPECTED, state.unexpected);
 }
 
-/* What is known of the last samples, weighted by cores. */
+/* Data of the last samples, weighted by cores. */
 void time_in_mpi(std::ostringstream &out, const State &state)
 {
     int64_t cores = 0;
     double in_mpi = 0;
-    for (JobId id : state.indices().placed) {
+    for (JobId id : state.indices().allocated) {
         const Job &job = state.jobs.at(id);
         auto mtct = job.performance ? recent_mtct_ppm(*job.performance) : std::nullopt;
         if (!mtct)

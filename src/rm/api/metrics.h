@@ -1,6 +1,6 @@
 /*
- * What Prometheus is told at /metrics: counters of this process, and the state of the core.  Names
- * no jobs and no users.  One thread.
+ * The metrics for Prometheus at /metrics: counters of this process, and the state of the core.
+ * Names no jobs and no users.  One thread.
  */
 
 #ifndef ELASTIC_RM_METRICS_H_INCLUDED

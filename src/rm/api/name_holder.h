@@ -1,8 +1,8 @@
 /*
- * Whose a published name is: the process that has asked for it, which is the mpiexec of those that
- * have published it.  A name goes with it, in whatever way it ends; that is seen when somebody asks
- * for the name.  As text in events and snapshots, by number and time of start, since a number alone
- * may be another process' later.
+ * The holder of a published name: the process that sent the request, which is the mpiexec of the
+ * publishing processes.  A name ends with its holder; a later lookup of the name detects that.  As
+ * text in events and snapshots: process number and start time, since a later process may have the
+ * number.
  */
 
 #ifndef ELASTIC_RM_NAME_HOLDER_H_INCLUDED

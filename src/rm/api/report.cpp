@@ -68,12 +68,12 @@ JobFacts facts_of(const Job &job, int64_t core_ms)
 
 /* ---- the past -------------------------------------------------------------------------------- */
 
-void EndedJobs::Facts::each(const std::function<void(const JobFacts &)> &look) const
+void EndedJobs::Facts::each(const std::function<void(const JobFacts &)> &visit) const
 {
     for (const auto &chunk : chunks_)
         for (const JobFacts &facts : *chunk)
             if (facts.ended_ms >= from_ms_)
-                look(facts);
+                visit(facts);
 }
 
 void EndedJobs::keep(JobFacts facts)
@@ -109,7 +109,7 @@ void EndedJobs::add(JobFacts facts)
 }
 
 /* A chunk goes as a whole; those of it that are to go before are no longer shown. */
-void EndedJobs::forget_before(int64_t time_ms)
+void EndedJobs::remove_before(int64_t time_ms)
 {
     from_ms_ = std::max(from_ms_, time_ms);
     std::erase_if(chunks_, [this](const Chunk &chunk) { return chunk.last_end_ms < from_ms_; });
@@ -165,7 +165,7 @@ Json Report::json(int64_t cores) const
 
 void UserReports::add(const JobFacts &job)
 {
-    /* Those of one user often follow one another. */
+    /* Jobs of one user often follow one another. */
     if (last_ == users_.end() || last_->first != job.user)
         last_ = users_.try_emplace(job.user, now_ms_).first;
     last_->second.add(job);

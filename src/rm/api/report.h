@@ -16,7 +16,7 @@
 
 namespace elastic::rm {
 
-/* What the metrics are made of. */
+/* The input of the metrics. */
 struct JobFacts {
     JobId id = 0;
     uint32_t uid = 0;
@@ -28,14 +28,14 @@ struct JobFacts {
 };
 JobFacts facts_of(const Job &job, int64_t core_ms);
 
-/* The jobs that have ended, as far as they are kept, in no order.  Those of an earlier life are
- * read in parts; those of this one may come meanwhile. */
+/* The stored jobs that have ended, in no order.  Those of an earlier daemon are read in parts;
+ * those of this one may arrive meanwhile. */
 class EndedJobs {
   public:
-    /* What does not change any more, for another thread. */
+    /* The constant part, for another thread. */
     class Facts {
       public:
-        void each(const std::function<void(const JobFacts &)> &look) const;
+        void each(const std::function<void(const JobFacts &)> &visit) const;
 
       private:
         friend class EndedJobs;
@@ -47,7 +47,7 @@ class EndedJobs {
     void loaded();
     bool is_complete() const { return is_complete_; }
     void add(JobFacts facts);
-    void forget_before(int64_t time_ms);
+    void remove_before(int64_t time_ms);
     Facts facts() const;
 
   private:
@@ -60,7 +60,7 @@ class EndedJobs {
 
     std::deque<Chunk> chunks_;
     std::vector<JobFacts> newest_;      /* not a chunk yet */
-    int64_t from_ms_ = 0;               /* who ended before is forgotten */
+    int64_t from_ms_ = 0;               /* jobs that ended before are removed */
     std::unordered_set<JobId> new_;     /* while it is not complete */
     bool is_complete_ = false;
 };
@@ -94,8 +94,8 @@ class UserReports {
     std::map<std::string, Report>::iterator last_ = users_.end();
 };
 
-/* What the metrics are called, where they are in a report, and their units, for who shows them: a
- * list of {"title", "path", "unit"}. */
+/* Names of the metrics, their position in a report, and their units, for displays: a list of
+ * {"title", "path", "unit"}. */
 Json report_metrics();
 
 }  // namespace elastic::rm

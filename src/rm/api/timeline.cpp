@@ -62,7 +62,7 @@ void Timeline::add(const Record &record)
         submitted.cores_per_process = spec->value("cores_per_process", 1);
         if (spec->contains("uid"))
             submitted.uid = (*spec)["uid"].get<uint32_t>();
-    } else if (record.event == record::PLACED || record.event == record::COMMITTED ||
+    } else if (record.event == record::ALLOCATED || record.event == record::COMMITTED ||
                record.event == record::LEFT) {
         hold(record.job, held_by(record.job), record.blocks, record.time_ms);
     } else if (record.event == record::ENDED || record.event == record::REQUEUED) {
@@ -105,7 +105,7 @@ Timeline::Found Timeline::between(const Query &query) const
     std::sort(touching.rbegin(), touching.rend(), newer);
     for (const Segment *segment : touching)
         found.segments.push_back(*segment);
-    found.forgotten = dropped_until_ms_ > query.from_ms;
+    found.discarded = dropped_until_ms_ > query.from_ms;
     return found;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Who held which cores when: made of the records, for the Gantt chart and for what jobs have used.
- * Bounded: SEGMENTS_MAX that have ended, the newest.  One thread.
+ * The cores of each job over time: made of the records, for the Gantt chart and for the use of
+ * jobs. Bounded: the newest SEGMENTS_MAX that have ended.  One thread.
  */
 
 #ifndef ELASTIC_RM_TIMELINE_H_INCLUDED
@@ -63,7 +63,7 @@ class Timeline {
     struct Found {
         std::vector<Segment> segments;          /* by their numbers */
         bool older = false;                     /* there are more, with smaller numbers */
-        bool forgotten = false;                 /* there were more, which are no longer kept */
+        bool discarded = false;                 /* there were more, which are no longer stored */
     };
     /* The newest ones that touch the time. */
     Found between(const Query &query) const;
@@ -73,7 +73,7 @@ class Timeline {
      * do not count. */
     std::vector<std::vector<double>> use(int64_t from_ms, int64_t to_ms, size_t columns,
                                          const NodeTable &group_of, size_t groups) const;
-    /* Of the oldest that is kept; NEVER: there is none. */
+    /* Of the oldest one; NEVER: there is none. */
     int64_t first_ms() const;
 
     /* Core-milliseconds of a job that has not ended, until now. */

@@ -12,7 +12,7 @@ namespace {
 
 using Made = std::unique_ptr<Backend>;
 
-/* What backend.kind may be is said in config.cpp ("nested" is only chosen by --nested); a kind
+/* config.cpp lists the values of backend.kind ("nested" is only chosen by --nested); a kind
  * without a line here is not built. */
 struct Kind {
     const char *name;

@@ -1,14 +1,13 @@
 /*
- * Where jobs run: the one interface between elasticd and a kind of machine (this computer, hosts
- * over ssh, a stock Slurm).  A back end
- *   - says which nodes there are and how they are (NodeUp, NodeDown, NodeRemoved),
- *   - gets and gives back nodes, if it must ask somebody for them (asynchronous_nodes),
- *   - says how an mpiexec reaches them.
- * The processes themselves are mpiexec's business, which elastic-stepd starts on elasticd's machine
- * in every case.
+ * The interface between elasticd and a kind of machine (this computer, hosts over ssh, a stock
+ * Slurm).  A back end
+ *   - reports which nodes exist and their state (NodeUp, NodeDown, NodeRemoved),
+ *   - acquires and releases nodes, if it has to request them elsewhere (asynchronous_nodes),
+ *   - tells how an mpiexec reaches them.
+ * mpiexec manages the processes; elastic-stepd starts it on elasticd's machine in every case.
  *
- * It tells by events of the core, at any time after start(); they are made durable like all others.
- * Nothing here waits: what takes time goes through the loop.  One thread.
+ * A back end notifies the core by events, at any time after start(); the journal stores them like
+ * all others.  No function blocks: slow operations go through the loop.  One thread.
  */
 
 #ifndef ELASTIC_RM_BACKEND_H_INCLUDED
@@ -29,30 +28,29 @@ namespace elastic::rm {
 
 class Backend {
   public:
-    using Tell = std::function<void(EventContent)>;
+    using Notify = std::function<void(EventContent)>;
 
     virtual ~Backend() = default;
 
-    /* `known` is what the core knows, from before and always later: only what has changed is told.
-     * Empty, or why it cannot work. */
-    virtual std::string start(const State &known, Tell tell) = 0;
+    /* `known` is the state of the core, from before and always later: only changes are reported.
+     * Returns an error, or empty. */
+    virtual std::string start(const State &known, Notify notify) = 0;
 
-    /* Only of those that must ask: each is answered by NodesAcquired or NodesRefused,
-     * NodesReleased. */
+    /* Only with asynchronous_nodes: NodesAcquired or NodesRefused, NodesReleased answer each. */
     virtual bool asynchronous_nodes() const { return false; }
     /* It cannot give less than a node. */
     virtual bool whole_nodes() const { return false; }
     virtual void acquire(const AcquireNodes &) {}
     virtual void release(const ReleaseNodes &) {}
 
-    /* Whether the known nodes are all that there will be, with their cores: a job that is larger is
-     * then refused.  It is asked again after each NodeUp and NodeDown. */
+    /* Whether the known nodes are final, with their cores: a larger job is then refused.
+     * Queried again after each NodeUp and NodeDown. */
     virtual bool capacity_known() const { return true; }
 
-    /* An administrator has resumed a node that was down: look at it again. */
-    virtual void look_at(const std::string &node) = 0;
-    /* A step that ran there, or was to be started or to grow there, has failed: look whether the
-     * nodes are the cause, so that they are not chosen again. */
+    /* An administrator resumed a node that was down: checks it again. */
+    virtual void check_node(const std::string &node) = 0;
+    /* A step failed there, or at its start or growth there: checks whether the nodes are the
+     * cause, so that they are not chosen again. */
     virtual void step_failed_on(const std::vector<std::string> &) {}
 
     /* Before a step starts: writes into its folder what its launcher needs.  Empty, or why it
@@ -69,7 +67,7 @@ class Backend {
     virtual std::string trouble() const { return ""; }
 };
 
-/* The one that the configuration asks for (backend.kind), or why there is none. */
+/* The configured back end (backend.kind), or an error. */
 Result<std::unique_ptr<Backend>> make_backend(const Settings &settings, Loop &loop);
 
 }  // namespace elastic::rm

@@ -72,7 +72,7 @@ class Adder {
     /* Empty, or why it cannot be. */
     std::string add(std::string_view name, int cores)
     {
-        auto [found, is_new] = places_.try_emplace(std::string(name), nodes_.size());
+        auto [found, is_new] = indices_.try_emplace(std::string(name), nodes_.size());
         if (is_new) {
             if (nodes_.size() == LISTED_NODES_MAX)
                 return "more than " + std::to_string(LISTED_NODES_MAX) + " nodes";
@@ -89,7 +89,7 @@ class Adder {
 
   private:
     ListedNodes nodes_;
-    std::unordered_map<std::string, size_t> places_;
+    std::unordered_map<std::string, size_t> indices_;
 };
 
 /* ---- Slurm ----------------------------------------------------------------------------------- */

@@ -1,11 +1,9 @@
 /*
- * Lists of nodes in the forms in which people and batch systems write them: the configuration's
- * hosts, a file, and the variables and files in which Slurm, PBS and LSF tell a job where it may
- * run.
+ * Lists of nodes in the forms of people and batch systems: the hosts of the configuration, a file,
+ * and the variables and files in which Slurm, PBS and LSF describe the nodes of a job.
  *
- * Everything is checked: names are those of hosts (so that none can be taken for an option of ssh),
- * counts are positive, sizes bounded.  An error says which text is wrong and what would be right.
- * Pure.
+ * All input is checked: names are names of hosts (so that none can be an option of ssh), counts
+ * are positive, sizes bounded.  An error names the invalid text and the valid form.  Pure.
  */
 
 #ifndef ELASTIC_RM_NODE_LIST_H_INCLUDED
@@ -25,7 +23,7 @@ constexpr size_t HOST_NAME_BYTES_MAX = 253;
 
 struct ListedNode {
     std::string name;
-    int cores = 0;              /* 0: not said */
+    int cores = 0;              /* 0: not given */
     bool operator==(const ListedNode &) const = default;
 };
 using ListedNodes = std::vector<ListedNode>;
@@ -41,7 +39,7 @@ Result<ListedNodes> parse_hosts(const std::vector<std::string> &entries);
 Result<ListedNodes> parse_hosts_file(std::string_view text, const std::string &name);
 
 /* SLURM_JOB_NODELIST, "n[1-3,07],login", and SLURM_JOB_CPUS_PER_NODE, "4(x2),8" (empty: not
- * said). */
+ * given). */
 Result<ListedNodes> parse_slurm_nodes(std::string_view nodes, std::string_view cpus_per_node);
 /* LSB_MCPU_HOSTS, "a 4 b 8". */
 Result<ListedNodes> parse_lsf_mcpu_hosts(std::string_view text);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace elastic::rm;
 
-/* What is accepted keeps the promises of node_list.h. */
+/* Accepted input has the properties of node_list.h. */
 void check(const elastic::Result<ListedNodes> &nodes)
 {
     if (!nodes) {

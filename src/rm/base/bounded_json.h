@@ -1,6 +1,6 @@
 /*
- * JSON of strangers.  A text that is nested deeper than its reader expects is refused before it is
- * parsed: what is as deep as a stranger likes exhausts the stack of whoever copies or prints it.
+ * JSON from untrusted processes.  A text that is nested deeper than its reader expects is refused
+ * before parsing: unlimited depth exhausts the stack of every function that copies or prints it.
  * Pure.
  */
 

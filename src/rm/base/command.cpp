@@ -82,7 +82,7 @@ pid_t spawn(const CommandSpec &spec, int input, int output, int errors, int &err
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    /* A session of its own: whatever it runs is in its group, and no terminal can ask for a
+    /* A session of its own: all its children are in its group, and no terminal can request a
      * password. */
     posix_spawnattr_setflags(
         &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
@@ -115,13 +115,13 @@ struct Command::Run : std::enable_shared_from_this<Run> {
     void close(Stream &stream);
     void late(int signal);
     void ended(int status);
-    void tell();
+    void notify();
     std::string problem() const;
     void cancel();
 
     Loop &loop;
     CommandSpec spec;
-    Done done;                  /* empty: told, or nobody wants to know */
+    Done done;                  /* empty: reported, or no callback */
     CommandEnd end;
     Stream output, errors;
     pid_t pid = 0;              /* 0: not started, or collected */
@@ -135,7 +135,7 @@ void Command::Run::start()
     begin();
     auto self = shared_from_this();
     if (pid == 0) {
-        timer = loop.after(0, [self] { self->tell(); });
+        timer = loop.after(0, [self] { self->notify(); });
         return;
     }
     end.started = true;
@@ -179,9 +179,9 @@ void Command::Run::read(Stream &stream)
             return;
         if (bytes <= 0)
             return close(stream);
-        size_t room = spec.output_max - stream.text.size();
-        stream.text.append(block, std::min(room, static_cast<size_t>(bytes)));
-        end.truncated = end.truncated || static_cast<size_t>(bytes) > room;
+        size_t space = spec.output_max - stream.text.size();
+        stream.text.append(block, std::min(space, static_cast<size_t>(bytes)));
+        end.truncated = end.truncated || static_cast<size_t>(bytes) > space;
         if (static_cast<size_t>(bytes) < sizeof block)
             /* the loop comes again: one that writes without end must not hold it up */
             return;
@@ -191,7 +191,7 @@ void Command::Run::read(Stream &stream)
 void Command::Run::close(Stream &stream)
 {
     if (stream.pipe.is_open())
-        loop.forget(stream.pipe.get());
+        loop.discard(stream.pipe.get());
     stream.pipe.reset();
 }
 
@@ -207,8 +207,7 @@ void Command::Run::late(int signal)
 
 void Command::Run::ended(int status)
 {
-    /* What it has written is in the pipes, at most their capacity; a child of it may go on
-     * writing. */
+    /* Its output is in the pipes, at most their capacity; a child of it may continue to write. */
     constexpr int READS_MAX = 64;
     for (Stream *stream : {&output, &errors}) {
         for (int i = 0; i < READS_MAX && stream->pipe.is_open(); i++)
@@ -223,28 +222,28 @@ void Command::Run::ended(int status)
     end.output = std::move(output.text);
     end.errors = std::move(errors.text);
     end.problem = problem();
-    tell();
+    notify();
 }
 
 std::string Command::Run::problem() const
 {
     std::string what = last_line(join_words(spec.words), 200);
-    std::string said = last_line(end.errors.empty() ? end.output : end.errors);
-    said = said.empty() ? "" : ": " + said;
+    std::string reports = last_line(end.errors.empty() ? end.output : end.errors);
+    reports = reports.empty() ? "" : ": " + reports;
     if (end.timed_out)
-        return what + " gave no answer within " + std::to_string(spec.limit_ms) + " ms" + said;
+        return what + " gave no answer within " + std::to_string(spec.limit_ms) + " ms" + reports;
     if (end.exit_code != 0)
-        return what + " ended with code " + std::to_string(end.exit_code) + said;
+        return what + " ended with code " + std::to_string(end.exit_code) + reports;
     return "";
 }
 
-void Command::Run::tell()
+void Command::Run::notify()
 {
     timer = 0;
-    Done told = std::move(done);
+    Done reported = std::move(done);
     done = nullptr;
-    if (told)
-        told(end);
+    if (reported)
+        reported(end);
 }
 
 /* The loop collects the process when it has ended. */

@@ -31,7 +31,7 @@
 namespace elastic::rm {
 
 struct CommandSpec {
-    std::vector<std::string> words;             /* [0] is looked for in PATH */
+    std::vector<std::string> words;             /* [0] is searched in PATH */
     /* NAME=VALUE, beside or instead of elasticd's own */
     std::vector<std::string> variables = {};
     /* names of elasticd's variables that it must not see */
@@ -68,7 +68,7 @@ class Command {
     std::shared_ptr<Run> run_;
 };
 
-/* The last line that says something, at most `length` bytes of it, without control characters: for
+/* The last line that is not empty, at most `length` bytes of it, without control characters: for
  * messages. */
 std::string last_line(const std::string &text, size_t length = 300);
 

@@ -50,7 +50,8 @@ class CommandTest : public testing::Test {
     CommandEnd run(CommandSpec spec)
     {
         std::optional<CommandEnd> end;
-        Command command(loop_, std::move(spec), [&](const CommandEnd &told) { end = told; });
+        Command command(loop_, std::move(spec),
+                        [&](const CommandEnd &reported) { end = reported; });
         EXPECT_FALSE(end) << "it must not tell before the loop turns";
         EXPECT_TRUE(turn_until([&] { return end.has_value(); }));
         return end.value_or(CommandEnd{});
@@ -112,7 +113,7 @@ TEST_F(CommandTest, BoundsWhatItKeeps)
     EXPECT_TRUE(end.good()) << end.problem;
 }
 
-TEST_F(CommandTest, SaysWhatCannotBeRun)
+TEST_F(CommandTest, ReportsAProgramThatCannotRun)
 {
     CommandEnd end = run({{"/nonexistent/program", "x"}});
     EXPECT_FALSE(end.started);
@@ -172,33 +173,33 @@ TEST_F(CommandTest, DoesNotWaitForChildrenThatKeepItsOutput)
     kill(static_cast<pid_t>(std::stol(end.output)), SIGKILL);
 }
 
-TEST_F(CommandTest, DestroyedItIsKilledAndTellsNothing)
+TEST_F(CommandTest, DestroyedItIsKilledAndReportsNothing)
 {
-    bool told = false;
+    bool reported = false;
     {
         Command command(loop_, shell("trap '' TERM; sleep 1000"),
-                        [&](const CommandEnd &) { told = true; });
+                        [&](const CommandEnd &) { reported = true; });
     }
     EXPECT_TRUE(turn_until([] { return is_without_children(); }));
-    EXPECT_FALSE(told);
+    EXPECT_FALSE(reported);
 }
 
 TEST_F(CommandTest, MayBeDestroyedByItsOwnEnd)
 {
     std::unique_ptr<Command> command;
-    bool told = false;
+    bool reported = false;
     command = std::make_unique<Command>(loop_, shell("true"), [&](const CommandEnd &) {
         command.reset();
-        told = true;
+        reported = true;
     });
-    EXPECT_TRUE(turn_until([&] { return told; }));
-    told = false;
+    EXPECT_TRUE(turn_until([&] { return reported; }));
+    reported = false;
     command =
         std::make_unique<Command>(loop_, CommandSpec{{"/nonexistent"}}, [&](const CommandEnd &) {
             command.reset();
-            told = true;
+            reported = true;
         });
-    EXPECT_TRUE(turn_until([&] { return told; }));
+    EXPECT_TRUE(turn_until([&] { return reported; }));
 }
 
 TEST_F(CommandTest, ManyAtOnce)

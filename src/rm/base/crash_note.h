@@ -1,7 +1,7 @@
 /*
- * Which stored event is being handled, said on standard error if this process dies of it (an abort,
- * a segmentation fault): the same event would kill it at every start, and its number is what
- * `elasticd --quarantine-event` wants.
+ * The number of the stored event that is being handled.  A process that ends by it (an abort, a
+ * segmentation fault) prints it on standard error: the same event would end it at every start, and
+ * `elasticd --quarantine-event` needs the number.
  */
 
 #ifndef ELASTIC_RM_CRASH_NOTE_H_INCLUDED
@@ -23,7 +23,7 @@ class EventInHand {
     EventInHand &operator=(const EventInHand &) = delete;
 };
 
-/* What to do about an event that cannot be borne. */
+/* Advice about an event that ends the process. */
 std::string quarantine_advice(uint64_t seq);
 
 }  // namespace elastic::rm

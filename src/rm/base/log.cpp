@@ -49,7 +49,7 @@ std::string format_log_line(LogLevel level, std::string_view message,
                                    {"message", message}};
     for (const auto &[name, value] : fields.items())
         line[name] = value;
-    /* What users wrote need not be UTF-8. */
+    /* Text of users need not be UTF-8. */
     std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     return text.size() <= LINE_BYTES_MAX
                ? text

@@ -76,7 +76,7 @@ void Loop::change(int fd, uint32_t events)
         fail("epoll_ctl");
 }
 
-void Loop::forget(int fd)
+void Loop::discard(int fd)
 {
     if (watches_.erase(fd) > 0)
         epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
@@ -148,7 +148,7 @@ void Loop::watch_child(pid_t pid, ChildEnded ended)
     children_[pid] = std::move(ended);
 }
 
-/* It is looked at, told, and only then collected. */
+/* Its end is read, reported, and only then reaped. */
 void Loop::reap_children()
 {
     for (;;) {
@@ -186,12 +186,12 @@ void Loop::deliver(int timeout_ms)
         auto found = watches_.find(static_cast<int>(events[i].data.u64 & UINT32_MAX));
         if (found == watches_.end() || found->second->generation != events[i].data.u64 >> 32)
             continue;
-        std::shared_ptr<Watch> kept = found->second;    /* it may forget itself */
-        kept->ready(events[i].events);
+        std::shared_ptr<Watch> same = found->second;    /* it may discard itself */
+        same->ready(events[i].events);
     }
 }
 
-/* Only what is due now: a task that asks for the next turn gets it after the others. */
+/* Only tasks that are due now: a task that requests the next turn gets it after the others. */
 void Loop::run_timers()
 {
     int64_t now_ms = monotonic_ms();

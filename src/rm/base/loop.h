@@ -1,13 +1,12 @@
 /*
  * The one event loop of the daemon: descriptors (epoll), timers, signals and children.
  *
- * A *turn* is: wait, call back for what is ready and for timers that are due, then call
- * end_of_turn.  The daemon makes everything that arrived within a turn durable with one commit
- * there.
+ * A *turn* is: wait, call back for ready descriptors and due timers, then call end_of_turn.  There
+ * the daemon makes all input of the turn durable with one commit.
  *
- * Owner of the epoll descriptor alone; descriptors that are watched belong to the callers, who
- * forget() them before they close them.  A callback may watch, change and forget any descriptor,
- * its own included: no callback is called after its forget().  One thread.
+ * Owner of the epoll descriptor alone; watched descriptors belong to the callers, which call
+ * discard() before they close them.  A callback may watch, change and discard any descriptor,
+ * including its own: no callback is called after its discard().  One thread.
  */
 
 #ifndef ELASTIC_RM_LOOP_H_INCLUDED
@@ -38,7 +37,7 @@ class Loop {
 
     void watch(int fd, uint32_t events, Ready ready);
     void change(int fd, uint32_t events);
-    void forget(int fd);
+    void discard(int fd);
 
     /* Calls `task` once, `delay_ms` from now; 0: in the next turn. */
     TimerId after(int64_t delay_ms, Task task);
@@ -67,15 +66,15 @@ class Loop {
     /* Another turn without waiting. */
     void turn_again() { turn_again_ = true; }
 
-    /* Until stop().  `turned`, if there is one, is told after each turn how much of the processor's
-     * time that took, in seconds. */
+    /* Until stop().  `turned`, if set, is called after each turn with its processor time, in
+     * seconds. */
     void run(const Task &end_of_turn, const std::function<void(double)> &turned = nullptr);
     void stop() { stopped_ = true; }
 
   private:
     struct Watch {
         Ready ready;
-        uint64_t generation;    /* tells a new watch of a reused descriptor from the former one */
+        uint64_t generation;    /* distinguishes a new watch of a reused descriptor */
     };
     struct Timer {
         int64_t at_ms;

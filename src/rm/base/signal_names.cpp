@@ -15,7 +15,7 @@ struct SignalName {
     const char *name;
     int number;
 };
-/* Those that stop a program are absent: they would stop its mpiexec, too. */
+/* Signals that stop a program are absent: they would stop its mpiexec, too. */
 constexpr SignalName SIGNALS[] = {
     {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},   {"ABRT", SIGABRT},
     {"KILL", SIGKILL}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2},   {"ALRM", SIGALRM},

@@ -14,25 +14,25 @@ constexpr size_t ENTRY_BYTES_MAX = 1 << 20;     /* of a user's entry */
 constexpr int GROUPS_MAX = 65536;
 
 /* With more and more space, as the functions of the system want it. */
-template <class LookUp> bool look_up_entry(passwd &entry, std::vector<char> &space, LookUp look_up)
+template <class Lookup> bool lookup_entry(passwd &entry, std::vector<char> &space, Lookup lookup)
 {
     passwd *found = nullptr;
     int code = ERANGE;
     for (size_t bytes = 4096; code == ERANGE && bytes <= ENTRY_BYTES_MAX; bytes *= 2) {
         space.resize(bytes);
-        code = look_up(&entry, space.data(), space.size(), &found);
+        code = lookup(&entry, space.data(), space.size(), &found);
     }
     return code == 0 && found;
 }
 
 }  // namespace
 
-User look_up_user(uint32_t uid)
+User lookup_user(uint32_t uid)
 {
     passwd entry = {};
     std::vector<char> space;
     User user{false, uid, 0, std::to_string(uid), {}};
-    if (!look_up_entry(entry, space, [uid](auto... rest) { return getpwuid_r(uid, rest...); }))
+    if (!lookup_entry(entry, space, [uid](auto... rest) { return getpwuid_r(uid, rest...); }))
         return user;
     user.exists = true;
     user.name = entry.pw_name;
@@ -50,16 +50,16 @@ User look_up_user(uint32_t uid)
     return user;
 }
 
-std::optional<uint32_t> look_up_user_number(const std::string &name)
+std::optional<uint32_t> lookup_user_number(const std::string &name)
 {
     passwd entry = {};
     std::vector<char> space;
-    auto look_up = [&name](auto... rest) { return getpwnam_r(name.c_str(), rest...); };
-    return look_up_entry(entry, space, look_up) ? std::optional<uint32_t>(entry.pw_uid)
+    auto lookup = [&name](auto... rest) { return getpwnam_r(name.c_str(), rest...); };
+    return lookup_entry(entry, space, lookup) ? std::optional<uint32_t>(entry.pw_uid)
                                                 : std::nullopt;
 }
 
-UserDirectory::UserDirectory(Loop &loop, LookUp look_up) : loop_(loop), look_up_(std::move(look_up))
+UserDirectory::UserDirectory(Loop &loop, Lookup lookup) : loop_(loop), lookup_(std::move(lookup))
 {
 }
 
@@ -91,20 +91,20 @@ void UserDirectory::find(uint32_t uid, int64_t age_max_ms, Found found)
     auto entry = entries_.find(uid);
     int64_t age_ms = entry == entries_.end() ? INT64_MAX : monotonic_ms() - entry->second.at_ms;
     if (age_ms > FRESH_MS)
-        ask(uid);
+        query(uid);
     if (age_ms <= age_max_ms)
         found(entry->second.user);
     else
         waiting_[uid].push_back(std::move(found));
 }
 
-void UserDirectory::ask(uint32_t uid)
+void UserDirectory::query(uint32_t uid)
 {
     if (!waiting_.try_emplace(uid).second)
         return;
     {
         std::lock_guard lock(mutex_);
-        asked_.push_back(uid);
+        queried_.push_back(uid);
     }
     woken_.notify_one();
 }
@@ -113,13 +113,13 @@ void UserDirectory::run()
 {
     std::unique_lock lock(mutex_);
     while (true) {
-        woken_.wait(lock, [this] { return ends_ || !asked_.empty(); });
+        woken_.wait(lock, [this] { return ends_ || !queried_.empty(); });
         if (ends_)
             return;
-        uint32_t uid = asked_.front();
-        asked_.pop_front();
+        uint32_t uid = queried_.front();
+        queried_.pop_front();
         lock.unlock();
-        User user = look_up_(uid);
+        User user = lookup_(uid);
         lock.lock();
         results_.push_back(std::move(user));
         posting_.post();

@@ -1,6 +1,6 @@
 /*
- * The system's users.  They may be in a directory service (LDAP), which takes its time or hangs: so
- * they are looked up on a thread, and what was found is kept for a while.
+ * The system's users.  A directory service (LDAP) may be slow or block: so a thread looks them up,
+ * and results are cached for some time.
  *
  * Owner of the thread.  All functions are for the loop's thread.
  */
@@ -30,19 +30,19 @@ struct User {
 };
 
 /* These may take long: not for the loop. */
-User look_up_user(uint32_t uid);
-std::optional<uint32_t> look_up_user_number(const std::string &name);
+User lookup_user(uint32_t uid);
+std::optional<uint32_t> lookup_user_number(const std::string &name);
 
 class UserDirectory {
   public:
-    /* Older than so much it is looked up again; meanwhile KNOWN_MS old will do for a name. */
+    /* An older entry is looked up again; meanwhile an entry of up to KNOWN_MS serves for a name. */
     static constexpr int64_t FRESH_MS = 30000, KNOWN_MS = 3600 * 1000;
     static constexpr size_t USERS_MAX = 10000;
 
     using Found = std::function<void(const User &)>;
-    using LookUp = std::function<User(uint32_t uid)>;
+    using Lookup = std::function<User(uint32_t uid)>;
 
-    explicit UserDirectory(Loop &loop, LookUp look_up = look_up_user);
+    explicit UserDirectory(Loop &loop, Lookup lookup = lookup_user);
     ~UserDirectory();
     UserDirectory(const UserDirectory &) = delete;
     UserDirectory &operator=(const UserDirectory &) = delete;
@@ -50,7 +50,7 @@ class UserDirectory {
     void start();
     /* Calls back at once if the user was looked up within `age_max_ms`, else later. */
     void find(uint32_t uid, int64_t age_max_ms, Found found);
-    /* What is known of the user without looking; nullptr: nothing. */
+    /* The cached entry of the user; nullptr: none. */
     const User *known(uint32_t uid) const;
 
   private:
@@ -58,18 +58,18 @@ class UserDirectory {
         User user;
         int64_t at_ms = 0;
     };
-    void ask(uint32_t uid);
+    void query(uint32_t uid);
     void run();
     void take_results();
 
     Loop &loop_;
-    LookUp look_up_;
+    Lookup lookup_;
     Loop::Posting posting_;
     std::map<uint32_t, Entry> entries_;
-    std::map<uint32_t, std::vector<Found>> waiting_;    /* those that are being looked up */
+    std::map<uint32_t, std::vector<Found>> waiting_;    /* lookups in progress */
     std::mutex mutex_;
     std::condition_variable woken_;
-    std::deque<uint32_t> asked_;
+    std::deque<uint32_t> queried_;
     std::deque<User> results_;
     bool ends_ = false;
     std::thread thread_;

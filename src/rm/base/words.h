@@ -12,7 +12,8 @@ namespace elastic::rm {
 /* Separated by blanks, not quoted: for messages. */
 std::string join_words(const std::vector<std::string> &words);
 
-/* What exec and posix_spawn want, with the null at its end; valid as long as `texts` is. */
+/* The argument array for exec and posix_spawn, with the null at its end; valid as long as
+ * `texts`. */
 std::vector<char *> pointers_to(const std::vector<std::string> &texts);
 
 }  // namespace elastic::rm

@@ -29,7 +29,7 @@ constexpr size_t BLOCK = 65536;
 constexpr int LOOK_MS = 1000;
 constexpr int LINES_MAX = 1000000;
 constexpr std::chrono::milliseconds RETRY_PAUSE{500};
-/* elastic run ends a little before elasticd says so */
+/* elastic run ends a little before elasticd reports it */
 constexpr std::chrono::seconds CLOSED_PAUSE{5};
 
 struct Attach {
@@ -178,7 +178,7 @@ class Follower {
         std::string wrong = run_ ? run_->drain() : "";
         return wrong.empty() ? DONE : complain(REFUSED, wrong);
     }
-    /* What elastic run has sent, after a wait for anything. */
+    /* Data from elastic run, after a wait for any event. */
     int take(std::vector<pollfd> &waits)
     {
         if (!run_ || poll(waits.data(), waits.size(), 0) < 0)
@@ -187,8 +187,8 @@ class Follower {
         std::string wrong = run_->pump(waits);
         auto now = std::chrono::steady_clock::now();
         if (!was_closed && run_->is_closed())
-            tell_closed_ = now + CLOSED_PAUSE;
-        if (run_->is_closed() && now >= tell_closed_ && !std::exchange(told_closed_, true) &&
+            report_closed_ = now + CLOSED_PAUSE;
+        if (run_->is_closed() && now >= report_closed_ && !std::exchange(reported_closed_, true) &&
             !options_.quiet)
             std::cerr
                 << "elastic: elastic run no longer sends the output: waiting for the job's end\n";
@@ -247,8 +247,8 @@ class Follower {
     Descriptor watch_;
     std::vector<Followed> files_;
     std::unique_ptr<AttachConnection> run_;     /* null: there are files only */
-    std::chrono::steady_clock::time_point tell_closed_;
-    bool told_closed_ = false;
+    std::chrono::steady_clock::time_point report_closed_;
+    bool reported_closed_ = false;
     std::unique_ptr<CURLM, CURLMcode (*)(CURLM *)> multi_;
     std::unique_ptr<Exchange> question_;
     std::chrono::steady_clock::time_point next_question_ = std::chrono::steady_clock::now();

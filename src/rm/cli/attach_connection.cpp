@@ -44,7 +44,7 @@ bool write_all(int fd, const char *data, size_t size)
 }
 
 Result<AttachConnection> AttachConnection::connect(const std::string &folder, unsigned uid,
-                                                   const Wish &wish)
+                                                   const Options &options)
 {
     std::string path = folder + "/" + ATTACH_SOCKET_FILE;
     sockaddr_un address = {};
@@ -59,9 +59,10 @@ Result<AttachConnection> AttachConnection::connect(const std::string &folder, un
                      strerror(errno) + " (it must run on this machine)"};
     if (std::string whose = other_than(socket.get(), uid); !whose.empty())
         return Error{path + ": " + whose};
-    AttachConnection connection(std::move(socket), wish);
+    AttachConnection connection(std::move(socket), options);
     connection.pending_ =
-        Json({{"version", ATTACH_VERSION}, {"lines", wish.lines}, {"input", wish.input}}).dump() +
+        Json({{"version", ATTACH_VERSION}, {"lines", options.lines}, {"input", options.input}})
+            .dump() +
         "\n";
     return connection;
 }
@@ -140,7 +141,7 @@ std::string AttachConnection::take_answer()
         return "the elastic run that has started the job is of another release: use its elastic";
     answered_ = true;
     gives_input_ = bool_or(answer, "input", false);
-    if (wish_.input && !gives_input_)
+    if (options_.input && !gives_input_)
         return "the job gets no input from here: " + printable(string_or(answer, "why_not", "?"));
     return "";
 }
@@ -154,7 +155,7 @@ std::string AttachConnection::take_frames()
         int to = is_error ? STDERR_FILENO : STDOUT_FILENO;
         bool missed =
             frame->kind == AttachFrame::OUTPUT_MISSED || frame->kind == AttachFrame::ERROR_MISSED;
-        if (missed && !wish_.quiet)
+        if (missed && !options_.quiet)
             std::cerr << "elastic: " << printable(frame->data)
                       << " bytes were missed: they came too fast\n";
         if (!missed && !write_all(to, frame->data.data(), frame->data.size()))

@@ -1,8 +1,8 @@
 /*
- * The reader's side of output_readers.h: what `elastic run` passes on of its job, written to this
- * terminal, and this terminal's input passed back where that was asked for and given.
+ * The reader's side of output_readers.h: writes the job's output that `elastic run` forwards to
+ * this terminal, and sends this terminal's input back where that was requested and granted.
  *
- * Owns the socket.  Only our own output is waited for; meanwhile `elastic run` goes on without us.
+ * Owns the socket.  Waits only for its own output; meanwhile `elastic run` continues.
  */
 
 #ifndef ELASTIC_CLI_ATTACH_CONNECTION_H_INCLUDED
@@ -22,16 +22,16 @@ bool write_all(int fd, const char *data, size_t size);
 
 class AttachConnection {
   public:
-    struct Wish {
+    struct Options {
         int lines = 0;
         bool input = false, quiet = false;
     };
     /* To the `elastic run` of that user, whose pipes are in the folder. */
     static Result<AttachConnection> connect(const std::string &folder, unsigned uid,
-                                            const Wish &wish);
+                                            const Options &options);
 
     std::vector<pollfd> waits() const;
-    /* What is there now.  Empty, or what went wrong. */
+    /* Forwards what has arrived.  Returns an error, or empty. */
     std::string pump(const std::vector<pollfd> &found);
     /* Until `elastic run` has closed it: what is on its way.  Empty, or what went wrong. */
     std::string drain();
@@ -39,7 +39,8 @@ class AttachConnection {
     bool is_closed() const { return closed_; }
 
   private:
-    AttachConnection(Descriptor socket, const Wish &wish) : socket_(std::move(socket)), wish_(wish)
+    AttachConnection(Descriptor socket, const Options &options)
+        : socket_(std::move(socket)), options_(options)
     {
     }
     std::string receive();
@@ -49,7 +50,7 @@ class AttachConnection {
     void pass_input(bool can_read);
 
     Descriptor socket_;
-    Wish wish_;
+    Options options_;
     std::string received_, pending_;    /* from it; for it */
     bool answered_ = false, gives_input_ = false, closed_ = false;
 };

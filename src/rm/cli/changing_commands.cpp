@@ -23,7 +23,7 @@ struct Changing {
     std::string id, reason, signal;
     std::vector<std::string> names;
     JobFilter filter;           /* of cancel */
-    ResizeWish resize;
+    ResizeOptions resize;
     Elasticd elasticd;
 };
 
@@ -97,20 +97,20 @@ int next_record(Changing &options, const std::string &job, int64_t &next)
 
 int resize_job(Changing &options, const std::string &job)
 {
-    const ResizeWish &wish = options.resize;
-    if (!wish.leave.empty() || !wish.hosts.empty())
+    const ResizeOptions &wanted = options.resize;
+    if (!wanted.leave.empty() || !wanted.hosts.empty())
         return complain(USAGE,
                         "--leave and --hosts are for steps without elasticd: it chooses ranks and "
                         "nodes itself");
-    if (wish.program)
+    if (wanted.program)
         return complain(USAGE,
                         "--program is for steps without elasticd: joining processes of a job run "
                         "its first program");
-    Json body = {{"size", wish.size}}, answer;
-    if (!wish.reason.empty())
-        body["reason"] = wish.reason;
+    Json body = {{"size", wanted.size}}, answer;
+    if (!wanted.reason.empty())
+        body["reason"] = wanted.reason;
     int64_t since = 1;
-    if (wish.wait) {
+    if (wanted.wait) {
         if (int code = next_record(options, job, since))
             return code;
     }
@@ -118,12 +118,12 @@ int resize_job(Changing &options, const std::string &job)
         return code;
     const Json &accepted = object_of(answer, "job");
     const Json &adaptation = object_of(accepted, "adaptation");
-    if (options.json && !wish.wait)
+    if (options.json && !wanted.wait)
         print_line(accepted.dump());
     else if (!options.json)
         print_line("job " + job + " accepts request " + text_of(adaptation, "request") + ": " +
-                   text_of(accepted, "size") + " -> " + std::to_string(wish.size) + " processes");
-    return wish.wait ? wait_for_resize(options, job, integer_or(adaptation, "request", -1), since)
+                   text_of(accepted, "size") + " -> " + std::to_string(wanted.size) + " processes");
+    return wanted.wait ? wait_for_resize(options, job, integer_or(adaptation, "request", -1), since)
                      : DONE;
 }
 
@@ -275,43 +275,43 @@ void add_cancel(CLI::App &app, int &code)
 
 /* ---- update ---------------------------------------------------------------------------------- */
 
-struct Wish {
+struct JobChanges {
     std::string size, time_limit, name;
     std::optional<int> priority, preferred;
 };
 
-/* What is to be changed, or what is wrong with the options. */
-Result<Json> update_request(const Wish &wish)
+/* The changes, or an error in the options. */
+Result<Json> update_request(const JobChanges &wanted)
 {
     Json request = Json::object();
-    if (!wish.size.empty()) {
-        auto range = parse_size_range(wish.size);
+    if (!wanted.size.empty()) {
+        auto range = parse_size_range(wanted.size);
         if (!range)
             return Error{"-n: " + range.error()};
         request["min"] = range.value().minimum;
         request["max"] = range.value().maximum;
     }
-    if (!wish.time_limit.empty()) {
-        auto seconds = parse_time_limit(wish.time_limit);
+    if (!wanted.time_limit.empty()) {
+        auto seconds = parse_time_limit(wanted.time_limit);
         if (!seconds || seconds.value() == 0)
             return Error{"-t: " + (seconds ? "a limit is needed: it cannot be taken away"
                                            : seconds.error())};
         request["time_limit_ms"] = seconds.value() * 1000;
     }
-    if (!wish.name.empty())
-        request["name"] = wish.name;
-    if (wish.priority)
-        request["priority"] = *wish.priority;
-    if (wish.preferred)
-        request["preferred"] = *wish.preferred;
+    if (!wanted.name.empty())
+        request["name"] = wanted.name;
+    if (wanted.priority)
+        request["priority"] = *wanted.priority;
+    if (wanted.preferred)
+        request["preferred"] = *wanted.preferred;
     if (request.empty())
         return Error{"say what is to be changed: elastic update 3 --time 2h"};
     return request;
 }
 
-int run_update(Changing &options, const Wish &wish)
+int run_update(Changing &options, const JobChanges &wanted)
 {
-    auto request = update_request(wish);
+    auto request = update_request(wanted);
     if (!request)
         return complain(USAGE, request.error());
     return for_each_name(options, [&](const std::string &name) {
@@ -326,21 +326,21 @@ int run_update(Changing &options, const Wish &wish)
 void add_update(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Changing>();
-    auto wish = std::make_shared<Wish>();
+    auto wanted = std::make_shared<JobChanges>();
     CLI::App *command = add_command(
         app, "update", "change what jobs that wait or run have asked for", options->json);
     command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
-    command->add_option("-n,--ntasks", wish->size,
+    command->add_option("-n,--ntasks", wanted->size,
                         "processes: N or MIN:MAX (of a running job: only if it is malleable, "
                         "around its present size)");
-    command->add_option("-t,--time", wish->time_limit,
+    command->add_option("-t,--time", wanted->time_limit,
                         "time limit (of a running job: longer for administrators only)");
-    command->add_option("-J,--job-name", wish->name, "name");
-    command->add_option("--priority", wish->priority,
+    command->add_option("-J,--job-name", wanted->name, "name");
+    command->add_option("--priority", wanted->priority,
                         "higher goes first; above 0 for administrators");
-    command->add_option("--preferred", wish->preferred, "size aimed at; 0: as many as can be had")
+    command->add_option("--preferred", wanted->preferred, "size aimed at; 0: as many as can be had")
         ->check(CLI::Range(0, SIZE_MAX_PROCESSES));
-    command->callback([=, &code] { code = run_update(*options, *wish); });
+    command->callback([=, &code] { code = run_update(*options, *wanted); });
 }
 
 /* ---- hold, release, drain, resume ------------------------------------------------------------ */

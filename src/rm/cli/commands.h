@@ -19,9 +19,8 @@ namespace elastic {
 /* A subcommand with --json. */
 CLI::App *add_command(CLI::App &app, const char *name, const char *what, bool &json);
 
-/* What follows the subcommand's name: its options, and from the first word that is none a
- * program with its arguments ("--" may stand between them).  The parser sees the options alone,
- * so that the program's stay the program's. */
+/* The arguments after the subcommand: its options, and from the first other argument on a
+ * program with its arguments ("--" may stand between them).  The parser gets the options alone. */
 struct ProgramLine {
     std::vector<std::string> options, program;
 };

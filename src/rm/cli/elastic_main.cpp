@@ -1,9 +1,9 @@
 /*
- * The `elastic` command: submits and follows jobs of elasticd, looks at running steps and changes
+ * The `elastic` command: submits and follows jobs of elasticd, queries running steps and changes
  * their size.
  *
- * It talks to elasticd (doc/admin/elasticd-api.md) and, for steps that run without it, to mpiexec
- * itself (doc/developer/step-protocol.md).  Exit codes: 0 done; 1 refused, or (--wait) not
+ * It connects to elasticd (doc/admin/elasticd-api.md) and, for steps that run without it, to
+ * mpiexec itself (doc/developer/step-protocol.md).  Exit codes: 0 done; 1 refused, or (--wait) not
  * committed; 2 wrong usage; 3 no such job, step or node, or it ended meanwhile; 4 elasticd or the
  * step cannot be reached or understood.  `elastic run`, `elastic submit --wait` and `elastic
  * attach` return their job's code.

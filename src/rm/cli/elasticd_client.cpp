@@ -65,7 +65,7 @@ std::vector<Address> elasticd_addresses(std::string &error)
     if (std::string nested = allocation_socket(); !nested.empty())
         addresses.push_back({nested, "", ""});
     char directory[STEP_SOCKET_PATH_MAX], problem[STEP_SOCKET_ERROR_MAX];
-    /* A directory that others could meddle with is not looked into. */
+    /* A directory that others could change is not used. */
     if (step_socket_directory(directory, sizeof directory, problem, sizeof problem) == 0 &&
         step_socket_check_directory(directory, problem, sizeof problem) == 0)
         addresses.push_back({std::string(directory) + "/" + USER_SOCKET_NAME, "", ""});
@@ -145,8 +145,8 @@ curl_socket_t Exchange::open_socket(void *context, curlsocktype, curl_sockaddr *
 int Exchange::check_server(void *context, char *, char *, int, int)
 {
     auto &exchange = *static_cast<Exchange *>(context);
-    exchange.stranger_ = stranger(exchange.socket_, true);
-    return exchange.stranger_.empty() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+    exchange.foreign_peer_ = foreign_peer(exchange.socket_, true);
+    return exchange.foreign_peer_.empty() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 void Exchange::abort_when(std::function<bool()> interrupted)
@@ -178,8 +178,8 @@ HttpAnswer Exchange::finish(CURLcode result)
     answer.refused_connection = result == CURLE_COULDNT_CONNECT;
     if (result != CURLE_OK) {
         std::string detail = problem_[0] ? problem_ : curl_easy_strerror(result);
-        if (!stranger_.empty())
-            detail = stranger_;
+        if (!foreign_peer_.empty())
+            detail = foreign_peer_;
         answer.problem = "elasticd at " + address_name_ + ": " + detail;
         if (result == CURLE_OPERATION_TIMEDOUT)
             answer.problem += " (is it stopped, or the machine overloaded?)";

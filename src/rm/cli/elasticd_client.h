@@ -19,7 +19,7 @@
 namespace elastic {
 
 struct HttpAnswer {
-    long status = 0;            /* 0: no answer; `problem` says why */
+    long status = 0;            /* 0: no answer; `problem` has the reason */
     Json body = Json::object();
     std::string text;           /* as it came */
     std::string problem;        /* for people: what failed and what to do */
@@ -28,7 +28,7 @@ struct HttpAnswer {
     bool ok() const { return status >= 200 && status < 300; }
     /* "range" of {"error": {"code": "range", ...}}; empty if there is none. */
     std::string error_code() const;
-    /* What is to be told of an answer that is not ok(). */
+    /* The message about an answer that is not ok(). */
     std::string complaint() const;
 };
 
@@ -69,7 +69,7 @@ class Exchange {
 
     std::function<bool()> interrupted_;
     curl_socket_t socket_ = CURL_SOCKET_BAD;
-    std::string stranger_;      /* who listens there and may not get anything */
+    std::string foreign_peer_;      /* who listens there and may not get anything */
     std::unique_ptr<CURL, void (*)(CURL *)> curl_;
     std::unique_ptr<curl_slist, void (*)(curl_slist *)> headers_;
     std::string address_name_, sent_, received_;

@@ -13,7 +13,7 @@
 
 namespace elastic {
 
-/* `report` and `timeline` as GET /v1/report and /v1/timeline tell them; `jobs`: only these
+/* `report` and `timeline` as returned by GET /v1/report and /v1/timeline; `jobs`: only these
  * (empty: all). */
 std::string html_report(const std::string &title, const Json &report, Json timeline,
                         const std::set<int64_t> &jobs);

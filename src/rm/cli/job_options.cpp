@@ -54,8 +54,8 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
         request["kind"] = options.kind;
     if (options.nodes > 0)
         request["nodes"] = options.nodes;
-    if (options.places > 0)
-        request["places"] = options.places;
+    if (options.extra_slots > 0)
+        request["places"] = options.extra_slots;
     if (options.cores_per_process > 0)
         request["cores_per_process"] = options.cores_per_process;
     if (options.processes_per_node > 0)
@@ -77,8 +77,8 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
     return std::nullopt;
 }
 
-/* What the user knows of its speed: "linear", or "amdahl:" and the part of the work that only one
- * process can do. */
+/* The speed-up as the user specifies it: "linear", or "amdahl:" and the part of the work that
+ * only one process can do. */
 Result<Json> speedup_hint(const std::string &text)
 {
     Error wrong{"--speedup: '" + text +
@@ -172,7 +172,7 @@ Json chosen_environment(const std::string &choice, const Environment &all)
     return chosen;
 }
 
-/* What elasticd would not replace. */
+/* Patterns that elasticd does not replace. */
 bool has_unknown_pattern(const std::string &path)
 {
     for (size_t at = path.find('%'); at != path.npos; at = path.find('%', at + 1)) {
@@ -208,7 +208,7 @@ void add_job_options(CLI::App &command, JobOptions &options)
     last(command.add_option("-J,--job-name", options.name, "name (default: the program's)"));
     last(command.add_option("-N,--nodes", options.nodes, "whole nodes")
              ->check(CLI::Range(1, 1 << 20)));
-    last(command.add_option("--places", options.places,
+    last(command.add_option("--places", options.extra_slots,
                             "places beyond that, for processes that the program starts one by one")
              ->check(CLI::Range(1, 4096)));
     last(command.add_option("-c,--cpus-per-task", options.cores_per_process, "cores of one process")

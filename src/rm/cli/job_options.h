@@ -1,8 +1,8 @@
 /*
- * What `elastic run` and `elastic submit` have in common: the options that describe a job, and the
- * request that they come to (POST /v1/jobs, doc/admin/elasticd-api.md).  A script may carry options
- * of its own (#ELASTIC lines).  Pure but for the look at files and environment that the caller asks
- * for.
+ * The common part of `elastic run` and `elastic submit`: the options that describe a job, and the
+ * request made of them (POST /v1/jobs, doc/admin/elasticd-api.md).  A script may carry options of
+ * its own (#ELASTIC lines).  Pure but for reading files and the environment on request of the
+ * caller.
  */
 
 #ifndef ELASTIC_CLI_JOB_OPTIONS_H_INCLUDED
@@ -29,7 +29,7 @@ struct JobOptions {
     std::string sizes;          /* "any", "multiple:4", "power_of_two", "square", "cube" */
     std::string kind;           /* "rigid", "moldable", "malleable"; empty: by the size */
     /* 0: not given */
-    int preferred = 0, places = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;
+    int preferred = 0, extra_slots = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;
     bool exclusive = false, held = false, singleton = false, requeue = false, label = false;
     std::string array, memory_per_core, memory_per_node;
     std::string time_limit, name, directory, output, error, input;

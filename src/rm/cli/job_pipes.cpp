@@ -124,7 +124,7 @@ Result<bool> JobPipes::make_input(Json &request)
     return true;
 }
 
-/* Without it the job runs all the same: `elastic attach` says what it does not find. */
+/* Without it the job runs all the same: `elastic attach` reports the missing socket. */
 void JobPipes::make_readers()
 {
     if (outputs_.empty())

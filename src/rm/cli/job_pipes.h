@@ -1,12 +1,12 @@
 /*
  * The standard streams of a job at this terminal: named pipes in a private folder, which the job's
  * step opens as its input, output and error (doc/admin/elasticd-api.md, POST /v1/jobs); and beside
- * them a socket for those who attach to the job.  Owns folder, pipes and descriptors.
+ * them a socket for readers that attach to the job.  Owns folder, pipes and descriptors.
  *
- * Nothing here blocks: bytes are taken from a pipe only when the last ones could be passed on, and
- * written only where poll says that there is room.  All pipes are open on both sides from the
- * start, so that the step's opening and closing loses nothing: the end of the job ends the output,
- * after which what it holds is passed on (drained()).
+ * Nothing blocks: bytes are read from a pipe only when the last ones could be forwarded, and
+ * written only where poll reports space.  All pipes are open on both sides from the start, so that
+ * no byte is dropped when the step opens and closes them: the end of the job ends the output,
+ * after which the rest is forwarded (drained()).
  */
 
 #ifndef ELASTIC_CLI_JOB_PIPES_H_INCLUDED
@@ -34,7 +34,7 @@ class JobPipes {
     JobPipes(JobPipes &&other) noexcept;
     JobPipes &operator=(JobPipes &&) = delete;
 
-    /* What to wait for; then pump() with what poll found. */
+    /* The descriptors to wait for; then pump() with the result of poll. */
     std::vector<pollfd> waits() const;
     void pump(const std::vector<pollfd> &found);
     /* The step has opened its side of the input: from now on that may be closed without losing
@@ -48,7 +48,7 @@ class JobPipes {
     bool is_broken() const { return broken_; }
 
   private:
-    /* PIPE_BUF: poll promises that so much can be written */
+    /* PIPE_BUF: poll guarantees that so much can be written */
     static constexpr size_t BLOCK = 4096;
 
     struct Output {

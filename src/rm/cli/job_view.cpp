@@ -164,13 +164,14 @@ std::string last_change_text(const Json &job)
 std::string shortage_text(const Json &job)
 {
     const Json &missing = object_of(job, "shortage");
-    int64_t processes = integer_or(missing, "processes", 0), room = integer_or(missing, "room", 0);
+    int64_t processes = integer_or(missing, "processes", 0),
+            capacity = integer_or(missing, "room", 0);
     if (processes <= 0)
         return "";
-    if (room >= processes)
+    if (capacity >= processes)
         return "there is room for it, but it would keep those before it waiting";
     std::string text = "needs room for " + std::to_string(processes) + " processes, there is ";
-    text += room > 0 ? "room for " + std::to_string(room) : "none";
+    text += capacity > 0 ? "room for " + std::to_string(capacity) : "none";
     auto add = [&](const char *list, const char *words) {
         const char *separator = "; ";
         for (const Json &each : list_of(missing, list)) {
@@ -237,7 +238,7 @@ std::string why_text(const Json &job)
 
 namespace {
 
-/* "n0: sh 2; n1: sh 1, ./sweep 1": what runs on its places, and how often. */
+/* "n0: sh 2; n1: sh 1, ./sweep 1": the programs in its slots, and their numbers. */
 std::string tasks_text(const Json &job)
 {
     std::map<std::string, std::map<std::string, int>> on;
@@ -255,7 +256,7 @@ std::string tasks_text(const Json &job)
     return text.empty() ? "-" : text;
 }
 
-/* That its processes have published. */
+/* Names that its processes have published. */
 std::string names_text(const Json &job)
 {
     std::string text;
@@ -267,37 +268,37 @@ std::string names_text(const Json &job)
 }
 
 /* "3 (n0: 2, n1: 1), 2 more are wanted" */
-std::string places_text(const Json &job)
+std::string slots_text(const Json &job)
 {
-    const Json &places = object_of(job, "places");
-    if (!places.contains("held"))
+    const Json &extra_slots = object_of(job, "places");
+    if (!extra_slots.contains("held"))
         return "-";
-    std::string text = shown(places, "held"), on;
-    for (const Json &node : list_of(places, "nodes"))
+    std::string text = shown(extra_slots, "held"), on;
+    for (const Json &node : list_of(extra_slots, "nodes"))
         on += (on.empty() ? "" : ", ") + string_or(node, "node", "?") + ": " +
               shown(node, "places") + (bool_or(node, "exclusive", false) ? " exclusive" : "");
     text += on.empty() ? "" : " (" + on + ")";
-    int64_t wanted = integer_or(places, "wanted", 0);
+    int64_t wanted = integer_or(extra_slots, "wanted", 0);
     return wanted > 0 ? text + ", " + std::to_string(wanted) + " more are wanted" : text;
 }
 
-/* What the program has asked for itself: "8 (4:8): fine grid, granted". */
-std::string wish_text(const Json &job)
+/* The size request of the program: "8 (4:8): fine grid, granted". */
+std::string size_request_text(const Json &job)
 {
-    const Json &wish = object_of(job, "wish");
-    if (!wish.contains("size"))
+    const Json &size_request = object_of(job, "wish");
+    if (!size_request.contains("size"))
         return "-";
-    std::string size = shown(wish, "size"), minimum = shown(wish, "min"),
-                maximum = shown(wish, "max");
+    std::string size = shown(size_request, "size"), minimum = shown(size_request, "min"),
+                maximum = shown(size_request, "max");
     std::string range = minimum == size && maximum == size
         ? ""
         : " (" + minimum + ":" + maximum + ")";
-    std::string target = shown(wish, "target") == size
+    std::string target = shown(size_request, "target") == size
         ? ""
-        : ", of which the job can have " + shown(wish, "target");
-    std::string reason = string_or(wish, "reason", "");
+        : ", of which the job can have " + shown(size_request, "target");
+    std::string reason = string_or(size_request, "reason", "");
     return size + range + (reason.empty() ? "" : ": " + reason) + target +
-           (bool_or(wish, "granted", false) ? ", granted" : ", open");
+           (bool_or(size_request, "granted", false) ? ", granted" : ", open");
 }
 
 /* Of a program of phases: where it is. */
@@ -321,7 +322,7 @@ std::string progress_text(const Json &job)
            (round_us >= 0 ? number_text(round_us / 1000, ", %.3g ms a round") : "");
 }
 
-/* Which part of its time MPI takes. */
+/* The share of MPI in its time. */
 std::string mpi_share_text(const Json &job)
 {
     const Json &known = object_of(job, "performance");
@@ -528,8 +529,8 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"CoreSecondsBySize", field(job, "coresecondsbysize", now_ms)},
         {"CpuTime", field(job, "totalcpu", now_ms)},
         {"MaxRss", field(job, "maxrss", now_ms)},
-        {"Wish", wish_text(job)},
-        {"Places", places_text(job)},
+        {"Wish", size_request_text(job)},
+        {"Places", slots_text(job)},
         {"Tasks", tasks_text(job)},
         {"Names", names_text(job)},
         {"Phase", phase_or_none(job)},
@@ -576,25 +577,25 @@ std::string non_empty_or(const Json &data, const char *name, const char *otherwi
     return value.empty() ? otherwise : value;
 }
 
-/* Of places beside the world; empty: of something else. */
-std::string places_detail(const std::string &event, const Json &data)
+/* Of slots beside the world; empty: of other resources. */
+std::string slots_detail(const std::string &event, const Json &data)
 {
-    std::string wish = "wish " + shown(data, "wish") + ": ";
-    bool of_places = string_or(data, "kind", "") == "slots";
-    if (event == "wished" && of_places)
-        return wish + shown(data, "count") + " places" + after(" on ", data, "host") +
+    std::string size_request = "wish " + shown(data, "wish") + ": ";
+    bool of_slots = string_or(data, "kind", "") == "slots";
+    if (event == "wished" && of_slots)
+        return size_request + shown(data, "count") + " places" + after(" on ", data, "host") +
                (bool_or(data, "exclusive", false) ? ", exclusive" : "") +
                (bool_or(data, "hard", false) ? "" : ", or fewer");
-    if (event == "wish_ended" && of_places)
-        return wish + shown(data, "result") + after(": ", data, "reason");
+    if (event == "wish_ended" && of_slots)
+        return size_request + shown(data, "result") + after(": ", data, "reason");
     if (event == "slots_granted")
-        return wish + "places on " + node_list(list_of(data, "blocks"));
+        return size_request + "places on " + node_list(list_of(data, "blocks"));
     if (event == "slots_released")
         return shown(data, "released") + " places, " + shown(data, "places") + " are left";
     return "";
 }
 
-/* What is worth saying beyond the event's name. */
+/* Details beyond the event's name. */
 std::string record_detail(const std::string &event, const Json &data)
 {
     if (event == "submitted") {
@@ -612,8 +613,8 @@ std::string record_detail(const std::string &event, const Json &data)
         return shown(data, "mode");
     if (event == "sizes")
         return shown(data, "rule");
-    if (std::string places = places_detail(event, data); !places.empty())
-        return places;
+    if (std::string extra_slots = slots_detail(event, data); !extra_slots.empty())
+        return extra_slots;
     if (event == "name_published" || event == "name_withdrawn")
         return shown(data, "name");
     if (event == "wished")

@@ -1,6 +1,6 @@
 /*
- * How jobs, nodes and records of elasticd are shown: as rows, as lists of fields, as sentences.
- * Pure: JSON as in doc/admin/elasticd-api.md in, text out.  What is missing in the JSON shows as
+ * Displays of jobs, nodes and records of elasticd: as rows, as lists of fields, as sentences.
+ * Pure: JSON as in doc/admin/elasticd-api.md in, text out.  Missing members of the JSON show as
  * "-".
  */
 

@@ -43,9 +43,9 @@ TEST(JobViewTest, nothing_that_is_missing_or_odd_does_harm)
     }
 }
 
-TEST(JobViewTest, places_are_listed_and_what_became_of_wishes_for_them)
+TEST(JobViewTest, slots_are_listed_with_the_results_of_requests)
 {
-    auto places = [](const Json &held) {
+    auto extra_slots = [](const Json &held) {
         for (const std::string &line : job_description({{"places", held}}, 0)) {
             if (size_t at = line.find("Places="); at != line.npos)
                 return line.substr(at);
@@ -53,29 +53,29 @@ TEST(JobViewTest, places_are_listed_and_what_became_of_wishes_for_them)
         return std::string();
     };
     Json nodes = {{{"node", "n0"}, {"places", 2}}, {{"node", "n1"}, {"places", 1}}};
-    EXPECT_EQ(places({{"held", 3}, {"wanted", 2}, {"nodes", nodes}}),
+    EXPECT_EQ(extra_slots({{"held", 3}, {"wanted", 2}, {"nodes", nodes}}),
               "Places=3 (n0: 2, n1: 1), 2 more are wanted");
     nodes[1]["exclusive"] = true;
-    EXPECT_EQ(places({{"held", 3}, {"wanted", 0}, {"nodes", nodes}}),
+    EXPECT_EQ(extra_slots({{"held", 3}, {"wanted", 0}, {"nodes", nodes}}),
               "Places=3 (n0: 2, n1: 1 exclusive)");
-    EXPECT_EQ(places({{"held", 0}, {"wanted", 0}, {"nodes", Json::array()}}), "Places=0");
-    EXPECT_EQ(places(nullptr), "Places=-");
-    auto said = [](const char *event, const Json &data) {
+    EXPECT_EQ(extra_slots({{"held", 0}, {"wanted", 0}, {"nodes", Json::array()}}), "Places=0");
+    EXPECT_EQ(extra_slots(nullptr), "Places=-");
+    auto reports = [](const char *event, const Json &data) {
         std::string line =
             record_line({{"time_ms", 1}, {"event", event}, {"job", 7}, {"data", data}});
         return line.substr(line.find("job 7"));
     };
-    EXPECT_EQ(said("wished",
+    EXPECT_EQ(reports("wished",
                    {{"wish", 3}, {"kind", "slots"}, {"count", 2}, {"hard", false}, {"host", "n1"}}),
               "job 7       wished         wish 3: 2 places on n1, or fewer");
     EXPECT_EQ(
-        said("wish_ended", {{"wish", 3}, {"kind", "slots"}, {"result", "over"}, {"reason", ""}}),
+        reports("wish_ended", {{"wish", 3}, {"kind", "slots"}, {"result", "over"}, {"reason", ""}}),
         "job 7       wish_ended     wish 3: over");
-    EXPECT_EQ(said("slots_released", {{"places", 1}, {"released", 2}}),
+    EXPECT_EQ(reports("slots_released", {{"places", 1}, {"released", 2}}),
               "job 7       slots_released  2 places, 1 are left");
 }
 
-TEST(JobViewTest, SM3_a_job_says_what_its_program_has_answered)
+TEST(JobViewTest, SM3_a_job_shows_the_answers_of_its_program)
 {
     auto changes = [](const Json &known) {
         for (const std::string &line : job_description({{"set_changes", known}}, 0)) {
@@ -102,7 +102,7 @@ TEST(JobViewTest, SM3_a_job_says_what_its_program_has_answered)
     EXPECT_NE(line.find("request 6: by process 2"), std::string::npos) << line;
 }
 
-TEST(JobViewTest, X3_a_waiting_job_says_what_it_lacks)
+TEST(JobViewTest, X3_a_waiting_job_shows_missing_resources)
 {
     auto why = [](const Json &shortage) {
         for (const std::string &line : job_description({{"shortage", shortage}}, 0)) {
@@ -126,7 +126,7 @@ TEST(JobViewTest, X3_a_waiting_job_says_what_it_lacks)
         EXPECT_EQ(why(odd), "Why=-") << odd;
 }
 
-TEST(JobViewTest, X3_a_waiting_job_says_when_it_starts_and_who_was_changed_for_it)
+TEST(JobViewTest, X3_a_waiting_job_shows_its_start_and_the_jobs_changed_for_it)
 {
     auto why = [](const Json &job) {
         for (const std::string &line : job_description(job, 0)) {
@@ -180,7 +180,7 @@ TEST(JobViewTest, progress_and_mpi_share_have_a_line_each)
 }
 
 /* SPEC-epop L2. */
-TEST(JobViewTest, L2_a_program_of_phases_says_where_it_is)
+TEST(JobViewTest, L2_a_program_of_phases_reports_its_position)
 {
     auto line = [](Json phase) {
         for (const std::string &each : job_description({{"phase", std::move(phase)}}, 0))

@@ -12,7 +12,7 @@ namespace elastic {
 namespace {
 
 constexpr size_t HISTORY_SHOWN = 12;
-/* what elasticd knows of a job and is older is asked anew */
+/* older data of elasticd about a job is queried again */
 constexpr int JOB_AGE_MS = 2000;
 
 std::string number(double value, const char *form)
@@ -62,7 +62,7 @@ std::string items_text(const Json &loop)
 }
 
 /* The name of the loop around, as it is printed. */
-std::string place_text(const Json &answer, const Json &loop)
+std::string position_text(const Json &answer, const Json &loop)
 {
     std::string parent = string_or(loop, "parent", "");
     if (parent == "probe")
@@ -85,9 +85,9 @@ void print_inner_loop(const Json &answer, const Json &loop)
 {
     double loop_us = number_or(loop, "loop_us", 0), iterations = number_or(loop, "iterations", 0);
     std::string name = string_or(loop, "name", "?");
-    std::string line =
-        (is_phase(loop) ? "phase " + name : "loop at " + name + ", " + place_text(answer, loop)) +
-        ", ranks " + string_or(loop, "ranks", "?") + ": ";
+    std::string line = (is_phase(loop) ? "phase " + name
+                                       : "loop at " + name + ", " + position_text(answer, loop)) +
+                       ", ranks " + string_or(loop, "ranks", "?") + ": ";
     if (iterations > 0 && loop_us > 0)
         line += number(loop_us / iterations / 1000, "%.3g ms a round, ") +
                 percent(number_or(loop, "mpi_us", 0) / loop_us) + " of it in MPI (from " +

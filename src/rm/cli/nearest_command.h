@@ -13,7 +13,7 @@ namespace elastic {
 /* How many letters must be put in, left out, replaced or exchanged with the next. */
 int edit_distance(const std::string &x, const std::string &y);
 
-/* One of `commands`, perhaps with an option behind it; empty: none is near. */
+/* One of `commands`, perhaps with an option after it; empty: none is near. */
 std::string nearest_command(const std::string &word, const std::vector<std::string> &commands);
 
 }  // namespace elastic

@@ -61,11 +61,11 @@ bool listens(const std::string &socket_path)
     return probe.is_open() &&
            connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) ==
                0 &&
-           stranger(probe.get(), false).empty();
+           foreign_peer(probe.get(), false).empty();
 }
 
-/* Where the elasticd of the allocation that we are in would listen; empty: in none, or another
- * one is asked. */
+/* The socket of the elasticd of the present allocation; empty: there is none, or another one is
+ * selected. */
 std::string socket_of_allocation()
 {
     auto allocation = rm::find_allocation();
@@ -174,7 +174,8 @@ int start_in_allocation(bool quiet)
         return 0;
     std::string base = runtime_folder(), folder = socket.substr(0, socket.rfind('/'));
     char problem[STEP_SOCKET_ERROR_MAX];
-    /* Whose the folders are comes first: what listens in another's may be anybody. */
+    /* The owner of the folders is checked first: a socket in a foreign one may belong to any
+     * user. */
     if (step_socket_make_directory(base.c_str(), problem, sizeof problem) != 0)
         return complain(UNREACHABLE, problem);
     if (listens(socket))

@@ -17,8 +17,8 @@ namespace elastic {
 /* The socket of this allocation's elasticd, whether it runs or not; empty: in no allocation. */
 std::string allocation_socket();
 
-/* 0, or an exit code after a complaint.  Says in one line on standard error that it has started
- * one, unless `quiet`. */
+/* 0, or an exit code after an error message.  Prints one line on standard error that it has
+ * started one, unless `quiet`. */
 int start_in_allocation(bool quiet);
 
 }  // namespace elastic

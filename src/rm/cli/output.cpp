@@ -20,8 +20,8 @@ std::string without_controls(const std::string &text, bool keep_lines)
         auto byte = static_cast<unsigned char>(text[i]);
         bool is_long = byte == 0xc2 && i + 1 < text.size() &&
             static_cast<unsigned char>(text[i + 1]) < 0xa0;
-        bool is_kept = text[i] == '\t' || (keep_lines && text[i] == '\n');
-        if (!is_long && (is_kept || (byte >= 0x20 && byte != 0x7f))) {
+        bool is_allowed = text[i] == '\t' || (keep_lines && text[i] == '\n');
+        if (!is_long && (is_allowed || (byte >= 0x20 && byte != 0x7f))) {
             clean += text[i];
             continue;
         }

@@ -1,6 +1,6 @@
 /*
- * What all commands of `elastic` share when they speak to a person or a program: exit codes, lines,
- * tables, times.  Standard output is the answer, standard error the complaint.  No state.
+ * Common output of all commands of `elastic`: exit codes, lines, tables, times.  Results go to
+ * standard output, errors to standard error.  No state.
  */
 
 #ifndef ELASTIC_CLI_OUTPUT_H_INCLUDED

@@ -112,7 +112,7 @@ Result<std::unique_ptr<OutputReaders>> OutputReaders::listen(const std::string &
 void OutputReaders::accept_one()
 {
     Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket.get() < 0 || !stranger(socket.get(), true).empty())
+    if (socket.get() < 0 || !foreign_peer(socket.get(), true).empty())
         return;
     if (readers_.size() >= READERS_MAX) {
         std::string full =
@@ -129,13 +129,13 @@ bool OutputReaders::lags(const Reader &reader) const
 {
     if (!reader.pending.empty())
         return true;
-    for (size_t i = 0; reader.has_asked && i < STREAMS; i++)
+    for (size_t i = 0; reader.has_requested && i < STREAMS; i++)
         if (reader.next[i] < tails_[i].end())
             return true;
     return false;
 }
 
-/* Who gives the input is not heard while what he has said is not taken. */
+/* Nothing is read from the reader with the input while its data waits. */
 bool OutputReaders::may_receive(const Reader &reader) const
 {
     return &reader != input_ || (taken_.bytes.empty() && !taken_.ended);
@@ -157,15 +157,16 @@ void OutputReaders::pump(const std::vector<pollfd> &found)
         if ((events & (POLLIN | POLLHUP | POLLERR)) && may_receive(reader))
             receive(reader);
         else if (events & (POLLHUP | POLLERR))
-            reader.is_gone = true;
-        if (!reader.is_gone && lags(reader))
+            reader.is_closed = true;
+        if (!reader.is_closed && lags(reader))
             write(reader);
-        if (!reader.has_asked && std::chrono::steady_clock::now() - reader.since > REQUEST_PATIENCE)
-            reader.is_gone = true;
-        if (reader.is_gone && &reader == input_)
+        if (!reader.has_requested &&
+            std::chrono::steady_clock::now() - reader.since > REQUEST_PATIENCE)
+            reader.is_closed = true;
+        if (reader.is_closed && &reader == input_)
             input_ = nullptr;   /* the input itself goes on */
     }
-    readers_.remove_if([](const Reader &reader) { return reader.is_gone; });
+    readers_.remove_if([](const Reader &reader) { return reader.is_closed; });
     if (found_at(found, socket_.get()))
         accept_one();
 }
@@ -177,18 +178,18 @@ void OutputReaders::receive(Reader &reader)
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (bytes <= 0) {
-        reader.is_gone = true;
+        reader.is_closed = true;
         return;
     }
     reader.received.append(block, static_cast<size_t>(bytes));
-    if (!reader.has_asked)
+    if (!reader.has_requested)
         take_request(reader);
     bool good = true;
-    while (reader.has_asked && !reader.is_gone) {
+    while (reader.has_requested && !reader.is_closed) {
         auto frame = AttachFrame::take(reader.received, good);
         if (!good || (frame && (frame->kind != AttachFrame::INPUT || &reader != input_)))
-            reader.is_gone = true;
-        if (!frame || reader.is_gone)
+            reader.is_closed = true;
+        if (!frame || reader.is_closed)
             return;
         taken_.bytes += frame->data;
         taken_.ended = taken_.ended || frame->data.empty();
@@ -199,7 +200,7 @@ void OutputReaders::take_request(Reader &reader)
 {
     size_t end = reader.received.find('\n');
     if (end == std::string::npos) {
-        reader.is_gone = reader.received.size() >= ATTACH_LINE_MAX;
+        reader.is_closed = reader.received.size() >= ATTACH_LINE_MAX;
         return;
     }
     /* Never deeper than its one object: what is nested may not cost a stack. */
@@ -212,7 +213,7 @@ void OutputReaders::take_request(Reader &reader)
         const char *why = "this elastic run speaks version 1 of attaching: use the same release";
         reader.pending = Json({{"error", why}}).dump() + "\n";
         write(reader);
-        reader.is_gone = true;
+        reader.is_closed = true;
         return;
     }
     begin(reader, request);
@@ -233,7 +234,7 @@ void OutputReaders::begin(Reader &reader, const Json &request)
             answer["why_not"] =
                 no_input_.empty() ? "somebody else gives the job's input" : no_input_;
     }
-    reader.has_asked = true;
+    reader.has_requested = true;
     reader.pending = answer.dump() + "\n";
 }
 
@@ -269,7 +270,7 @@ void OutputReaders::write(Reader &reader)
     if (sent > 0)
         reader.pending.erase(0, static_cast<size_t>(sent));
     else if (sent < 0 && errno != EAGAIN && errno != EINTR)
-        reader.is_gone = true;
+        reader.is_closed = true;
 }
 
 bool OutputReaders::are_served() const

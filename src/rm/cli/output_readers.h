@@ -1,18 +1,18 @@
 /*
- * Those who attach to a job of `elastic run` (`elastic attach`): a Unix socket beside the job's
- * pipes, where `elastic run` passes on what it has taken from them.
+ * Readers that attach to a job of `elastic run` (`elastic attach`): a Unix socket beside the job's
+ * pipes, where `elastic run` forwards what it has read from them.
  *
  * A reader sends one line of JSON, {"version": 1, "lines": N, "input": BOOL}, and gets one:
  * {"version": 1, "from": {"output": OFFSET, "error": OFFSET}, "input": BOOL, "why_not": TEXT}, or
  * {"error": TEXT} and the end.  Offsets count all bytes of that stream of the job; the reader
- * begins there, N lines before the present end.  Then follow frames (AttachFrame) until the job's
- * end.  Who was given the input sends frames with it; an empty one ends it.
+ * begins there, N lines before the present end.  Then frames (AttachFrame) follow until the job's
+ * end.  A reader with the input sends frames with it; an empty one ends it.
  *
- * A reader never holds the job up: the last bytes of each stream are kept once for all readers
- * (Tail), nothing is sent that the socket does not take at once, and who has fallen behind what is
- * kept is told how much he has missed.
+ * A reader never delays the job: the last bytes of each stream are stored once for all readers
+ * (Tail), nothing is sent that the socket does not accept at once, and a slow reader is notified
+ * of the bytes that it missed.
  *
- * Owns the sockets and the tails.  Nothing waits; on the loop of whoever calls wait_for() and
+ * Owns the sockets and the tails.  Nothing blocks; on the loop of the caller of wait_for() and
  * pump().  Only this user and root may read (SO_PEERCRED).
  */
 
@@ -68,7 +68,7 @@ class Tail {
     uint64_t end() const { return begin_ + bytes_.size(); }
     /* From there, not before begin(); at most so many bytes. */
     std::string_view from(uint64_t offset, size_t bytes_max) const;
-    /* Where the last `lines` lines begin, as far as they are kept. */
+    /* The start of the last `lines` lines, as far as they are stored. */
     uint64_t start_of_last(int64_t lines) const;
 
   private:
@@ -87,7 +87,8 @@ class OutputReaders {
     {
         tails_[static_cast<size_t>(stream)].add(bytes);
     }
-    /* Whether the job can get input, and if not, why; asked when a reader wants to give it. */
+    /* Whether the job can get input, and if not, the reason; queried when a reader requests the
+     * input. */
     void set_input(std::string why_not) { no_input_ = std::move(why_not); }
 
     void wait_for(std::vector<pollfd> &waits) const;
@@ -97,7 +98,7 @@ class OutputReaders {
 
     /* Somebody has been given the job's input. */
     bool have_input() const { return input_ != nullptr; }
-    /* What he has sent; then there is no more until the next pump(). */
+    /* Input from the reader; then there is no more until the next pump(). */
     struct Input {
         std::string bytes;
         bool ended = false;
@@ -108,8 +109,8 @@ class OutputReaders {
     struct Reader {
         Descriptor socket;
         std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
-        bool has_asked = false;
-        bool is_gone = false;
+        bool has_requested = false;
+        bool is_closed = false;
         std::string received, pending;
         std::array<uint64_t, STREAMS> next = {};        /* offsets */
     };

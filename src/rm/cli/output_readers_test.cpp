@@ -42,13 +42,13 @@ class OutputReadersTest : public testing::Test {
         turn();
         return socket;
     }
-    Descriptor ask(const std::string &line)
+    Descriptor query(const std::string &line)
     {
         Descriptor socket = connect();
-        tell(socket, line + "\n");
+        send_line(socket, line + "\n");
         return socket;
     }
-    void tell(const Descriptor &socket, const std::string &text)
+    void send_line(const Descriptor &socket, const std::string &text)
     {
         ASSERT_EQ(send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL), ssize_t(text.size()));
         turn();
@@ -159,7 +159,7 @@ TEST(AttachFrameTest, in_parts_and_damaged)
 TEST_F(OutputReadersTest, two_readers_get_the_last_lines_and_what_follows)
 {
     readers_->add(Stream::OUTPUT, "1\n2\n3\n");
-    Descriptor one = ask(R"({"version":1,"lines":2})"), two = ask(R"({"version":1,"lines":0})");
+    Descriptor one = query(R"({"version":1,"lines":2})"), two = query(R"({"version":1,"lines":0})");
     readers_->add(Stream::ERROR, "wrong\n");
     readers_->add(Stream::OUTPUT, "4\n");
     std::string first = read_all(one), second = read_all(two);
@@ -177,7 +177,7 @@ TEST_F(OutputReadersTest, two_readers_get_the_last_lines_and_what_follows)
 /* It holds nobody up, costs nothing, and is told how much it has missed. */
 TEST_F(OutputReadersTest, a_reader_that_has_stopped_misses_something)
 {
-    Descriptor slow = ask(R"({"version":1})");
+    Descriptor slow = query(R"({"version":1})");
     uint64_t total = 0;
     std::string block(8192, 'x');
     for (; total < (uint64_t{32} << 20); total += block.size()) {
@@ -196,26 +196,26 @@ TEST_F(OutputReadersTest, a_reader_that_has_stopped_misses_something)
     EXPECT_GE(shown, Tail::KEPT_BYTES);
 }
 
-TEST_F(OutputReadersTest, the_first_who_asks_gives_the_input)
+TEST_F(OutputReadersTest, the_first_request_provides_the_input)
 {
-    Descriptor one = ask(R"({"version":1,"input":true})"),
-               two = ask(R"({"version":1,"input":true})");
+    Descriptor one = query(R"({"version":1,"input":true})"),
+               two = query(R"({"version":1,"input":true})");
     std::string first = read_all(one), second = read_all(two);
     EXPECT_EQ(answer_in(first)["input"], true);
     Json refused = answer_in(second);
     EXPECT_EQ(refused["input"], false);
     EXPECT_NE(refused["why_not"].get<std::string>().find("somebody else"), std::string::npos);
-    tell(one, AttachFrame{AttachFrame::INPUT, "hello"}.bytes());
+    send_line(one, AttachFrame{AttachFrame::INPUT, "hello"}.bytes());
     EXPECT_TRUE(readers_->have_input());
     OutputReaders::Input input = readers_->take_input();
     EXPECT_EQ(input.bytes, "hello");
     EXPECT_FALSE(input.ended);
-    tell(one, AttachFrame{AttachFrame::INPUT, ""}.bytes());
+    send_line(one, AttachFrame{AttachFrame::INPUT, ""}.bytes());
     EXPECT_TRUE(readers_->take_input().ended);
     one = Descriptor();
     turn();
     EXPECT_FALSE(readers_->have_input());
-    Descriptor three = ask(R"({"version":1,"input":true})");
+    Descriptor three = query(R"({"version":1,"input":true})");
     std::string third = read_all(three);
     EXPECT_EQ(answer_in(third)["input"], true);
 }
@@ -223,7 +223,7 @@ TEST_F(OutputReadersTest, the_first_who_asks_gives_the_input)
 /* What the job does not take stays with whoever sends it. */
 TEST_F(OutputReadersTest, input_that_nobody_takes_is_bounded)
 {
-    Descriptor one = ask(R"({"version":1,"input":true})");
+    Descriptor one = query(R"({"version":1,"input":true})");
     std::string frame = AttachFrame{AttachFrame::INPUT, std::string(4000, 'i')}.bytes();
     size_t sent = 0;
     while (sent < (size_t{64} << 20)) {
@@ -239,12 +239,12 @@ TEST_F(OutputReadersTest, input_that_nobody_takes_is_bounded)
 TEST_F(OutputReadersTest, input_is_refused_where_there_is_none)
 {
     readers_->set_input("it has ended");
-    Descriptor one = ask(R"({"version":1,"input":true})");
+    Descriptor one = query(R"({"version":1,"input":true})");
     std::string text = read_all(one);
     EXPECT_EQ(answer_in(text)["why_not"], "it has ended");
     EXPECT_FALSE(readers_->have_input());
     /* Who was not given the input and sends some is cut off. */
-    tell(one, AttachFrame{AttachFrame::INPUT, "all the same"}.bytes());
+    send_line(one, AttachFrame{AttachFrame::INPUT, "all the same"}.bytes());
     bool closed = false;
     read_all(one, &closed);
     EXPECT_TRUE(closed);
@@ -259,19 +259,19 @@ TEST_F(OutputReadersTest, strange_requests_are_cut_off)
          {std::string("no JSON"), std::string("[]"), std::string("{}"),
           std::string(R"({"version":"1"})"), std::string(R"({"version":2})"),
           std::string(R"({"version":null,"lines":-7})"), deep}) {
-        Descriptor socket = ask(line);
+        Descriptor socket = query(line);
         bool closed = false;
         std::string text = read_all(socket, &closed);
         EXPECT_TRUE(closed) << line.substr(0, 40);
         EXPECT_EQ(text.find("secret"), std::string::npos);
     }
     Descriptor endless = connect();
-    tell(endless, std::string(ATTACH_LINE_MAX, ' '));
+    send_line(endless, std::string(ATTACH_LINE_MAX, ' '));
     bool closed = false;
     read_all(endless, &closed);
     EXPECT_TRUE(closed);
     /* Numbers out of range are brought into it. */
-    Descriptor many = ask(R"({"version":1,"lines":9000000000000000000})");
+    Descriptor many = query(R"({"version":1,"lines":9000000000000000000})");
     std::string text = read_all(many);
     EXPECT_EQ(answer_in(text)["from"]["output"], 0);
     EXPECT_EQ(frames_in(text).at(0).data, "secret\n");
@@ -281,7 +281,7 @@ TEST_F(OutputReadersTest, there_is_a_limit)
 {
     std::vector<Descriptor> all;
     for (size_t i = 0; i < OutputReaders::READERS_MAX; i++)
-        all.push_back(ask(R"({"version":1})"));
+        all.push_back(query(R"({"version":1})"));
     Descriptor more = connect();
     bool closed = false;
     std::string text = read_all(more, &closed);
@@ -289,7 +289,7 @@ TEST_F(OutputReadersTest, there_is_a_limit)
     EXPECT_NE(string_or(answer_in(text), "error", "").find("too many"), std::string::npos);
     all.pop_back();
     turn();
-    Descriptor another = ask(R"({"version":1})");
+    Descriptor another = query(R"({"version":1})");
     text = read_all(another);
     EXPECT_EQ(answer_in(text)["version"], 1);
 }

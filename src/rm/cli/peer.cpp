@@ -7,7 +7,7 @@
 
 namespace elastic {
 
-std::string stranger(int socket, bool or_root)
+std::string foreign_peer(int socket, bool or_root)
 {
     ucred peer = {};
     socklen_t length = sizeof peer;

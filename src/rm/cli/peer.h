@@ -1,7 +1,7 @@
 /*
- * Who is on the other side of a Unix socket.  What `elastic` sends (environment, script, file
- * names) is for this user's own servers and root's alone: a socket in a shared directory may be
- * anybody's.
+ * The user on the other side of a Unix socket.  `elastic` sends its data (environment, script,
+ * file names) to servers of this user and of root alone: a socket in a shared directory may belong
+ * to another user.
  */
 
 #ifndef ELASTIC_RM_CLI_PEER_H_INCLUDED
@@ -12,7 +12,7 @@
 namespace elastic {
 
 /* Of a connected socket: empty, or who it is that may not get anything; `or_root`: root may. */
-std::string stranger(int socket, bool or_root);
+std::string foreign_peer(int socket, bool or_root);
 /* The same of a program that must be this user's. */
 std::string other_than(int socket, unsigned uid);
 

@@ -14,7 +14,7 @@ std::string number(double value, const char *form)
     return text;
 }
 
-/* What is left of it takes so long, if the iterations go on as they are. */
+/* The remaining time, if iterations continue at their rate. */
 std::string remaining_text(const Json &phase)
 {
     double done = number_or(phase, "iteration", 0), total = number_or(phase, "total", -1);
@@ -28,8 +28,8 @@ std::string remaining_text(const Json &phase)
                           : number(seconds / 3600, ", about %.0f h left");
 }
 
-/* Who is behind the others. */
-std::string behind_text(const Json &phase)
+/* The stragglers. */
+std::string stragglers_text(const Json &phase)
 {
     std::string text;
     for (const Json &rank : list_of(phase, "behind"))
@@ -49,10 +49,10 @@ std::string phase_text(const Json &phase)
         name = "phase " + text_of(phase, "element");
     bool rigid = bool_or(phase, "rigid", false);
     if (rigid && number_or(phase, "total", -1) == 1)
-        return name + ", a rigid phase" + behind_text(phase);
+        return name + ", a rigid phase" + stragglers_text(phase);
     std::string total = number_or(phase, "total", -1) < 0 ? "" : " of " + text_of(phase, "total");
     return name + ": " + text_of(phase, "iteration") + total + " iterations" +
-        (rigid ? " of a rigid phase" : "") + remaining_text(phase) + behind_text(phase);
+        (rigid ? " of a rigid phase" : "") + remaining_text(phase) + stragglers_text(phase);
 }
 
 }  // namespace elastic

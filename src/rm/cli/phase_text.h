@@ -8,9 +8,9 @@
 
 namespace elastic {
 
-/* "solve: 412 of 1000 iterations, about 3 min left; behind in iteration 409: rank 2 on n0", or of a
- * rigid phase that has one iteration "output, a rigid phase"; empty: it is in no phase.  Iterations
- * are those that the slowest process has behind it. */
+/* "solve: 412 of 1000 iterations, about 3 min left; behind in iteration 409: rank 2 on n0", or
+ * for a rigid phase with one iteration "output, a rigid phase"; empty: it is in no phase.
+ * Iterations are those that the slowest process has completed. */
 std::string phase_text(const Json &phase);
 
 }  // namespace elastic

@@ -59,8 +59,7 @@ int run_job(Run &options, const std::vector<std::string> &program)
     if (int code = start_in_allocation(options.quiet))
         return code;
 
-    /* Before anything is submitted: signals from now on are the job's business, and nobody's
-     * output is lost. */
+    /* Before the submission: from now on signals concern the job, and all its output is read. */
     SignalDescriptor signals;
     auto pipes = JobPipes::create(request.value());
     if (!pipes)

@@ -1,7 +1,7 @@
 /*
  * The #SBATCH lines of a script, as options of `elastic submit`: an ordinary Slurm script of a
- * rigid job is submitted unchanged.  What elasticd does not honour is named, never dropped in
- * silence.  doc/user/slurm-users.md has the same as a table.  Pure.
+ * rigid job is submitted unchanged.  Options without effect are reported, never dropped silently.
+ * doc/user/slurm-users.md has the same as a table.  Pure.
  */
 
 #ifndef ELASTIC_CLI_SLURM_LINES_H_INCLUDED

@@ -53,10 +53,10 @@ int step_ps(bool json)
     int code = DONE;
     for (const StepSocket &socket : sockets.value()) {
         auto connection = StepConnection::connect(socket.path);
-        auto status = connection ? connection.value().ask({{"op", "status"}})
+        auto status = connection ? connection.value().query({{"op", "status"}})
                                  : Result<Json>(Error{connection.error()});
         if (!status && access(socket.path.c_str(), F_OK) != 0)
-            continue;           /* it ended while we looked */
+            continue;           /* it ended meanwhile */
         if (!status) {
             code = complain(UNREACHABLE,
                             "step " + socket.id + ": " + status.error());
@@ -80,27 +80,27 @@ int step_ps(bool json)
 
 /* ---- resize ---------------------------------------------------------------------------------- */
 
-Result<Json> resize_request(const ResizeWish &wish)
+Result<Json> resize_request(const ResizeOptions &options)
 {
-    Json request = {{"op", "resize"}, {"size", wish.size}, {"wait", wish.wait}};
-    if (!wish.leave.empty()) {
-        std::string leave = wish.leave; /* also as schedules have it, 0+2 */
+    Json request = {{"op", "resize"}, {"size", options.size}, {"wait", options.wait}};
+    if (!options.leave.empty()) {
+        std::string leave = options.leave; /* also as schedules have it, 0+2 */
         std::replace(leave.begin(), leave.end(), '+', ',');
         auto ranks = parse_ranks(leave, ',');
         if (!ranks)
             return Error{"--leave: " + ranks.error()};
         request["leave"] = ranks.value();
     }
-    if (!wish.hosts.empty()) {
-        auto hosts = parse_hosts(wish.hosts, ',');
+    if (!options.hosts.empty()) {
+        auto hosts = parse_hosts(options.hosts, ',');
         if (!hosts)
             return Error{"--hosts: " + hosts.error()};
         request["hosts"] = hosts.value();
     }
-    if (wish.program)
-        request["program"] = *wish.program;
-    if (!wish.reason.empty())
-        request["reason"] = wish.reason;
+    if (options.program)
+        request["program"] = *options.program;
+    if (!options.reason.empty())
+        request["reason"] = options.reason;
     return request;
 }
 
@@ -144,7 +144,7 @@ int step_resize(const std::string &step, const Json &request, bool json)
     auto found = open_step(step, code);
     if (!found)
         return code;
-    auto answer = found->connection.ask(request);
+    auto answer = found->connection.query(request);
     if (!answer)
         return complain(NOT_FOUND, "step " + step + ": " + answer.error());
     const Json &accepted = answer.value();
@@ -168,7 +168,7 @@ int step_cancel(const std::string &step, bool json)
     auto found = open_step(step, code);
     if (!found)
         return code;
-    auto answer = found->connection.ask({{"op", "cancel"}});
+    auto answer = found->connection.query({{"op", "cancel"}});
     if (!answer)
         return complain(NOT_FOUND, "step " + step + ": " + answer.error());
     if (!answer.value().value("ok", false))
@@ -187,7 +187,7 @@ int step_loops(const std::string &step, bool json)
     auto found = open_step(step, code);
     if (!found)
         return code;
-    auto answer = found->connection.ask({{"op", "performance"}});
+    auto answer = found->connection.query({{"op", "performance"}});
     if (!answer)
         return complain(NOT_FOUND, "step " + step + ": " + answer.error());
     if (!answer.value().value("ok", false))
@@ -218,7 +218,7 @@ int list_psets(const std::string &step, StepConnection &connection, bool json)
         print_pset("SET", "SIZE", "STATE", "PROCESSES");
     uint64_t after = 0;
     for (bool more = true; more;) {
-        auto answer = connection.ask({{"op", "psets"}, {"after", after}});
+        auto answer = connection.query({{"op", "psets"}, {"after", after}});
         if (!answer)
             return complain(NOT_FOUND, "step " + step + ": " + answer.error());
         if (!answer.value().value("ok", false))
@@ -291,7 +291,7 @@ int step_events(const std::string &step, uint64_t since, bool follow, bool json)
     auto found = open_step(step, code);
     if (!found)
         return code;
-    auto answer = found->connection.ask(
+    auto answer = found->connection.query(
         {{"op", "events"}, {"since", since}, {"follow", follow}});
     if (!answer)
         return complain(NOT_FOUND, "step " + step + ": " + answer.error());

@@ -17,7 +17,7 @@
 
 namespace elastic {
 
-struct ResizeWish {
+struct ResizeOptions {
     int size = 0;
     std::string leave, hosts;   /* as on the command line: "0,2-3", "a,b" */
     std::optional<int> program; /* of several launched together, for the joining processes */
@@ -25,8 +25,8 @@ struct ResizeWish {
     bool wait = false;
 };
 
-/* The wish as a request of the step protocol, or what is wrong with the options. */
-Result<Json> resize_request(const ResizeWish &wish);
+/* The options as a request of the step protocol, or an error. */
+Result<Json> resize_request(const ResizeOptions &options);
 
 int step_ps(bool json);
 int step_resize(const std::string &step, const Json &request, bool json);

@@ -10,10 +10,10 @@ namespace {
 TEST(StepCommands, RanksThatLeaveAreTakenInBothForms)
 {
     for (const char *leave : {"0,2-3", "0+2-3"}) {
-        ResizeWish wish;
-        wish.size = 3;
-        wish.leave = leave;
-        auto request = resize_request(wish);
+        ResizeOptions options;
+        options.size = 3;
+        options.leave = leave;
+        auto request = resize_request(options);
         ASSERT_TRUE(request) << leave;
         EXPECT_EQ(request.value()["leave"], Json({0, 2, 3})) << leave;
     }

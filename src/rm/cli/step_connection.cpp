@@ -48,7 +48,7 @@ Result<StepConnection> StepConnection::connect(const std::string &socket_path)
     if (socket.get() < 0 || ::connect(socket.get(), reinterpret_cast<const sockaddr *>(&address),
                                       sizeof address) != 0)
         return Error{std::string("cannot connect to ") + socket_path + ": " + strerror(errno)};
-    if (std::string whose = stranger(socket.get(), false); !whose.empty())
+    if (std::string whose = foreign_peer(socket.get(), false); !whose.empty())
         return Error{socket_path + ": " + whose};
     return StepConnection(std::move(socket));
 }
@@ -105,7 +105,7 @@ ReadStatus StepConnection::read(Json &object, std::optional<std::chrono::millise
     return object.is_object() ? ReadStatus::LINE : ReadStatus::BROKEN;
 }
 
-Result<Json> StepConnection::ask(const Json &request)
+Result<Json> StepConnection::query(const Json &request)
 {
     Json numbered = request;
     numbered["id"] = ANSWER_ID;
@@ -166,7 +166,7 @@ std::optional<FoundStep> find_step(const std::string &id, FindError &kind, std::
     }
     for (const StepSocket &socket : sockets.value()) {
         auto connection = StepConnection::connect(socket.path);
-        auto status = connection ? connection.value().ask({{"op", "status"}})
+        auto status = connection ? connection.value().query({{"op", "status"}})
                                  : Result<Json>(Error{connection.error()});
         bool wanted = status && status.value().value("step", "") == id;
         if (wanted)

@@ -43,7 +43,7 @@ class StepConnection {
     static Result<StepConnection> connect(const std::string &socket_path);
 
     /* Sends one request and returns the answer to it; events in between are dropped. */
-    Result<Json> ask(const Json &request);
+    Result<Json> query(const Json &request);
 
     /* The next object; no timeout given: waits for ever. */
     ReadStatus read(Json &object, std::optional<std::chrono::milliseconds> timeout);
@@ -62,8 +62,8 @@ struct StepSocket {
     std::string id, path;
 };
 
-/* Sockets in the user's directory, by id; those that a dead mpiexec left are removed.  An error if
- * the directory is there and not ours alone. */
+/* Sockets in the user's directory, by id; those of a killed mpiexec are removed.  An error if
+ * the directory exists and belongs to another user. */
 Result<std::vector<StepSocket>> list_step_sockets();
 
 /* The step with this id, connected. */

@@ -32,14 +32,14 @@ std::string random_key()
     return key;
 }
 
-/* Worth another try: the answer was lost, or the daemon cannot take it just now. */
+/* Another try may succeed: the answer did not arrive, or the daemon is busy. */
 bool is_passing(const HttpAnswer &answer)
 {
     return answer.status == 429 || (answer.status == 0 && !answer.refused_connection) ||
            (answer.status == 503 && answer.error_code() == "storage");
 }
 
-/* What a program would inherit that is started here. */
+/* The properties that a program would inherit if it was started here. */
 void add_inherited(Json &request)
 {
     mode_t mask = umask(0);

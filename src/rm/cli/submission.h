@@ -1,6 +1,6 @@
 /*
- * Sends a job to elasticd, so that an answer that got lost never makes a second one (the request
- * carries a key).  Used by `elastic submit` and `elastic run`.
+ * Sends a job to elasticd; the request carries a key, so that a missing answer never makes a
+ * second job.  Used by `elastic submit` and `elastic run`.
  */
 
 #ifndef ELASTIC_CLI_SUBMISSION_H_INCLUDED

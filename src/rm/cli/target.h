@@ -1,8 +1,9 @@
 /*
- * What the ID of `elastic resize`, `cancel`, `events`, `psets` and `loops` means: a job of
- * elasticd, or a step that runs without it.
+ * The target of `elastic resize`, `cancel`, `events`, `psets` and `loops`: a job of elasticd, or a
+ * step that runs without it.
  *
- * "job:ID" and "step:ID" say it; a bare ID is the one that exists.  If both do, nothing is guessed.
+ * "job:ID" and "step:ID" select the kind; a bare ID is the one that exists.  If both exist, that
+ * is an error.
  */
 
 #ifndef ELASTIC_CLI_TARGET_H_INCLUDED

@@ -15,46 +15,47 @@ constexpr int CORES_MAX = 1 << 16;      /* of a node; a timeline comes from else
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* Gives lanes to the segments of one node, in the order of their beginnings. */
-class Lanes {
+/* Assigns rows to the segments of one node, in the order of their beginnings. */
+class RowNumbers {
   public:
-    explicit Lanes(int cores) : free_at_(static_cast<size_t>(cores), INT64_MIN) {}
+    explicit RowNumbers(int cores) : free_at_(static_cast<size_t>(cores), INT64_MIN) {}
 
     std::vector<int> take(const Segment &segment, int cores)
     {
-        std::vector<int> lanes;
-        auto is_free = [&](int lane) {
-            return free_at_[static_cast<size_t>(lane)] <= segment.from_ms &&
-                   std::find(lanes.begin(), lanes.end(), lane) == lanes.end();
+        std::vector<int> row_numbers;
+        auto is_free = [&](int row_number) {
+            return free_at_[static_cast<size_t>(row_number)] <= segment.from_ms &&
+                   std::find(row_numbers.begin(), row_numbers.end(), row_number) ==
+                       row_numbers.end();
         };
-        auto take_if = [&](int lane) {
-            if (static_cast<int>(lanes.size()) < cores && is_free(lane))
-                lanes.push_back(lane);
+        auto take_if = [&](int row_number) {
+            if (static_cast<int>(row_numbers.size()) < cores && is_free(row_number))
+                row_numbers.push_back(row_number);
         };
-        for (int lane : had_[segment.job.value_or(-1)])
-            take_if(lane);
-        for (int lane = 0; lane < static_cast<int>(free_at_.size()); lane++)
-            take_if(lane);
-        std::sort(lanes.begin(), lanes.end());
-        for (int lane : lanes)
-            free_at_[static_cast<size_t>(lane)] = segment.to_ms;
-        had_[segment.job.value_or(-1)] = lanes;
-        return lanes;
+        for (int row_number : had_[segment.job.value_or(-1)])
+            take_if(row_number);
+        for (int row_number = 0; row_number < static_cast<int>(free_at_.size()); row_number++)
+            take_if(row_number);
+        std::sort(row_numbers.begin(), row_numbers.end());
+        for (int row_number : row_numbers)
+            free_at_[static_cast<size_t>(row_number)] = segment.to_ms;
+        had_[segment.job.value_or(-1)] = row_numbers;
+        return row_numbers;
     }
 
   private:
     std::vector<int64_t> free_at_;
-    std::map<int64_t, std::vector<int>> had_;   /* lanes that a job had last */
+    std::map<int64_t, std::vector<int>> had_;   /* rows that a job had last */
 };
 
 void lay_out(Timeline &timeline, const std::vector<int> &cores)
 {
-    std::vector<Lanes> lanes;
+    std::vector<RowNumbers> row_numbers;
     for (const TimelineNode &node : timeline.nodes)
-        lanes.emplace_back(node.cores);
+        row_numbers.emplace_back(node.cores);
     for (size_t i = 0; i < timeline.segments.size(); i++) {
         Segment &segment = timeline.segments[i];
-        segment.lanes = lanes[segment.node].take(segment, cores[i]);
+        segment.row_numbers = row_numbers[segment.node].take(segment, cores[i]);
     }
 }
 
@@ -73,7 +74,7 @@ double Timeline::utilisation_at(int64_t time_ms) const
     size_t used = 0;
     for (const Segment &segment : segments) {
         if (segment.from_ms <= time_ms && time_ms < segment.to_ms)
-            used += segment.lanes.size();
+            used += segment.row_numbers.size();
     }
     return cores() > 0 ? static_cast<double>(used) / cores() : 0;
 }
@@ -176,8 +177,8 @@ std::vector<std::string> node_rows(const Timeline &timeline, size_t node, size_t
         size_t from = column_of(timeline, segment.from_ms, columns),
                to = column_of(timeline, segment.to_ms, columns);
         char sign = segment.job ? signs.at(*segment.job) : '#';
-        for (int lane : segment.lanes) {
-            std::string &row = rows[by_core ? static_cast<size_t>(lane) : 0];
+        for (int row_number : segment.row_numbers) {
+            std::string &row = rows[by_core ? static_cast<size_t>(row_number) : 0];
             std::fill(row.begin() + static_cast<long>(from), row.begin() + static_cast<long>(to),
                       sign);
         }
@@ -212,9 +213,9 @@ std::vector<std::string> draw_text(const Timeline &timeline, size_t columns)
                             ' ') +
                 format_duration(timeline.to_ms - timeline.from_ms));
     std::string legend;
-    std::set<int64_t> told;
+    std::set<int64_t> reported;
     for (const Segment &segment : timeline.segments) {
-        if (segment.job && told.insert(*segment.job).second)
+        if (segment.job && reported.insert(*segment.job).second)
             legend += std::string(legend.empty() ? "" : "  ") + signs.at(*segment.job) + "=" +
                       std::to_string(*segment.job) + ":" + segment.name;
     }

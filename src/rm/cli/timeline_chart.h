@@ -1,9 +1,9 @@
 /*
- * Who held which cores when (GET /v1/timeline), laid out and drawn as text.  Pure.  (The picture is
- * drawn by src/rm/web/chart.js.)
+ * The cores of each job over time (GET /v1/timeline), laid out and drawn as text.  Pure.
+ * (src/rm/web/chart.js draws the picture.)
  *
- * Every node has one lane for each core.  A segment gets as many lanes of its node as it has cores;
- * a job that goes on after an adaptation keeps the lanes that it had, as far as it can.
+ * Every node has one row for each core.  A segment gets as many rows of its node as it has cores;
+ * a job that continues after an adaptation stays in its rows, as far as possible.
  */
 
 #ifndef ELASTIC_CLI_TIMELINE_CHART_H_INCLUDED
@@ -21,7 +21,7 @@ struct Segment {
     std::string name;
     size_t node = 0;            /* index into Timeline::nodes */
     int64_t from_ms = 0, to_ms = 0;
-    std::vector<int> lanes;     /* of the node, ascending */
+    std::vector<int> row_numbers;     /* of the node, ascending */
 };
 
 struct TimelineNode {
@@ -40,7 +40,7 @@ struct Timeline {
     double utilisation_at(int64_t time_ms) const;
 };
 
-/* `jobs`: only these (empty: all).  What is not understood is left out. */
+/* `jobs`: only these (empty: all).  Invalid parts are omitted. */
 Timeline read_timeline(const Json &timeline, const std::set<int64_t> &jobs);
 
 /* One line for each core, or for each node if there are many; then the utilisation, and who is

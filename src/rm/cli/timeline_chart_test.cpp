@@ -20,7 +20,7 @@ Json two_nodes(Json segments)
             {"nodes", {{{"name", "n0"}, {"cores", 4}}, {{"name", "n1"}, {"cores", 2}}}}};
 }
 
-TEST(TimelineChartTest, a_job_that_adapts_keeps_its_lanes)
+TEST(TimelineChartTest, a_job_that_adapts_stays_in_its_rows)
 {
     Timeline timeline =
         read_timeline(two_nodes({segment(1, "n0", 2, 0, 100), segment(2, "n0", 2, 0, 500),
@@ -28,18 +28,18 @@ TEST(TimelineChartTest, a_job_that_adapts_keeps_its_lanes)
                                  segment(1, "n0", 2, 300, 400)}),
                       {});
     ASSERT_EQ(timeline.segments.size(), 5U);
-    EXPECT_EQ(timeline.segments[0].lanes, (std::vector<int>{0, 1}));
-    EXPECT_EQ(timeline.segments[1].lanes, (std::vector<int>{2, 3}));
-    EXPECT_EQ(timeline.segments[2].lanes, (std::vector<int>{0}));
-    EXPECT_EQ(timeline.segments[3].lanes, (std::vector<int>{1}));
-    EXPECT_EQ(timeline.segments[4].lanes, (std::vector<int>{0, 1}));
+    EXPECT_EQ(timeline.segments[0].row_numbers, (std::vector<int>{0, 1}));
+    EXPECT_EQ(timeline.segments[1].row_numbers, (std::vector<int>{2, 3}));
+    EXPECT_EQ(timeline.segments[2].row_numbers, (std::vector<int>{0}));
+    EXPECT_EQ(timeline.segments[3].row_numbers, (std::vector<int>{1}));
+    EXPECT_EQ(timeline.segments[4].row_numbers, (std::vector<int>{0, 1}));
     EXPECT_DOUBLE_EQ(timeline.utilisation_at(50), 4.0 / 6);
     EXPECT_DOUBLE_EQ(timeline.utilisation_at(450), 2.0 / 6);
     EXPECT_DOUBLE_EQ(timeline.utilisation_at(500), 0);
 }
 
 /* No core is drawn for two jobs at once, and none is lost, whatever comes and goes. */
-TEST(TimelineChartTest, lanes_never_overlap)
+TEST(TimelineChartTest, rows_never_overlap)
 {
     std::mt19937 random(1);
     for (int round = 0; round < 50; round++) {
@@ -62,13 +62,14 @@ TEST(TimelineChartTest, lanes_never_overlap)
         Timeline timeline = read_timeline(two_nodes(segments), {});
         for (size_t i = 0; i < timeline.segments.size(); i++) {
             const Segment &x = timeline.segments[i];
-            ASSERT_EQ(static_cast<int>(x.lanes.size()), segments[i]["cores"].get<int>());
+            ASSERT_EQ(static_cast<int>(x.row_numbers.size()), segments[i]["cores"].get<int>());
             for (size_t j = 0; j < i; j++) {
                 const Segment &y = timeline.segments[j];
                 bool at_once = x.from_ms < y.to_ms && y.from_ms < x.to_ms;
                 std::vector<int> both;
-                std::set_intersection(x.lanes.begin(), x.lanes.end(), y.lanes.begin(),
-                                      y.lanes.end(), std::back_inserter(both));
+                std::set_intersection(x.row_numbers.begin(), x.row_numbers.end(),
+                                      y.row_numbers.begin(), y.row_numbers.end(),
+                                      std::back_inserter(both));
                 ASSERT_TRUE(!at_once || both.empty()) << "round " << round;
             }
         }

@@ -49,7 +49,7 @@ int64_t unit_seconds(char unit)
     }
 }
 
-/* What follows the days: hours[:minutes[:seconds]]; without days: minutes, minutes:seconds, or
+/* The part after the days: hours[:minutes[:seconds]]; without days: minutes, minutes:seconds, or
  * hours:minutes:seconds. */
 std::optional<int64_t> clock_seconds(std::string_view text, bool after_days)
 {
@@ -120,9 +120,9 @@ int64_t local_seconds(int year, int month, int day, int hour, int minute, int se
     time.tm_min = minute;
     time.tm_sec = second;
     time.tm_isdst = -1;
-    std::tm asked = time;
+    std::tm wanted = time;
     int64_t seconds = mktime(&time);
-    return time.tm_mday == asked.tm_mday && time.tm_mon == asked.tm_mon ? seconds : -1;
+    return time.tm_mday == wanted.tm_mday && time.tm_mon == wanted.tm_mon ? seconds : -1;
 }
 
 /* HH:MM[:SS], without what is no time of day. */

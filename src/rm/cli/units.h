@@ -1,6 +1,6 @@
 /*
- * How people write sizes, times and constraints on the command line, as Slurm's users know them.
- * Pure parsers: a value, or a message that says what is accepted.
+ * Parsers for sizes, times and constraints of the command line, in the forms of Slurm.  Pure: a
+ * value, or a message with the accepted forms.
  */
 
 #ifndef ELASTIC_CLI_UNITS_H_INCLUDED

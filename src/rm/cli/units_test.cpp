@@ -19,7 +19,7 @@ TEST(UnitsTest, times_as_slurm_reads_them)
     }
 }
 
-TEST(UnitsTest, what_is_no_time_says_what_is)
+TEST(UnitsTest, a_malformed_time_names_the_right_form)
 {
     for (const char *text : {"", "0", "0:00", "x", "1:x", "1:2:3:4", "-5", "1-", "-", ":", "1::2",
                              "s", "1.5", "10 ", "367-0", "99999999999999999999", "1-2-3", "5w"}) {

@@ -56,13 +56,13 @@ class Waiter {
     const Json &job() const { return job_; }
 
   private:
-    void say(const std::string &message)
+    void report(const std::string &message)
     {
         if (!quiet_)
             std::cerr << "elastic: " << message << "\n";
     }
     std::string path(const std::string &rest = "") const { return "/v1/jobs/" + id_ + rest; }
-    void ask();
+    void query();
     void end_question();
     std::optional<HttpAnswer> answer();
     void take(const HttpAnswer &answer);
@@ -82,20 +82,20 @@ class Waiter {
     std::unique_ptr<CURLM, CURLMcode (*)(CURLM *)> multi_;
     std::unique_ptr<Exchange> question_;
     Clock::time_point next_question_ = Clock::now();
-    bool is_away_ = false, has_started_ = false, told_waiting_ = false, cancelled_ = false;
+    bool is_away_ = false, has_started_ = false, reported_waiting_ = false, cancelled_ = false;
     int interrupts_ = 0;
     std::optional<int> code_;   /* decided before the job's end */
 };
 
 /* ---- elasticd -------------------------------------------------------------------------------- */
 
-void Waiter::ask()
+void Waiter::query()
 {
     if (question_ || Clock::now() < next_question_)
         return;
     std::string until = has_started_ ? "ended" : "started";
-    /* The first answer comes at once, so that waiting can be told. */
-    int wait_ms = told_waiting_ || has_started_ ? Elasticd::WAIT_MS : 100;
+    /* The first answer comes at once, so that waiting can be reported. */
+    int wait_ms = reported_waiting_ || has_started_ ? Elasticd::WAIT_MS : 100;
     question_ = std::make_unique<Exchange>(
         elasticd_.address(), "GET", path("?until=" + until + "&wait_ms=" + std::to_string(wait_ms)),
         nullptr, Elasticd::WAIT_PATIENCE);
@@ -127,7 +127,7 @@ void Waiter::take(const HttpAnswer &answer)
 {
     if (answer.ok() && answer.body.contains("job")) {
         if (is_away_)
-            say("elasticd answers again");
+            report("elasticd answers again");
         is_away_ = false;
         announce(answer.body["job"]);
         return;
@@ -138,7 +138,7 @@ void Waiter::take(const HttpAnswer &answer)
         return;
     }
     if (!is_away_)
-        say(answer.complaint() + "; job " + id_ +
+        report(answer.complaint() + "; job " + id_ +
             " goes on, waiting for elasticd");
     is_away_ = true;
     next_question_ = Clock::now() + RETRY_PAUSE;
@@ -148,13 +148,13 @@ void Waiter::announce(const Json &now)
 {
     job_ = now;
     bool waits = string_or(now, "state", "") == "PENDING";
-    if (waits && !told_waiting_)
-        say("job " + id_ + " waits" +
+    if (waits && !reported_waiting_)
+        report("job " + id_ + " waits" +
             (now.value("reason", Json()).is_string() ? ": " + text_of(now, "reason") : ""));
-    if (!waits && !has_started_ && told_waiting_ && !has_ended(now))
-        say("job " + id_ + " starts with " + text_of(now, "size") + " processes on " +
+    if (!waits && !has_started_ && reported_waiting_ && !has_ended(now))
+        report("job " + id_ + " starts with " + text_of(now, "size") + " processes on " +
             node_list(list_of(now, "nodes")));
-    told_waiting_ = told_waiting_ || waits;
+    reported_waiting_ = reported_waiting_ || waits;
     std::string state = string_or(now, "state", "");
     has_started_ = has_started_ || !(waits || state == "STARTING");
     if (has_started_)
@@ -169,7 +169,7 @@ void Waiter::cancel(const std::string &reason)
     HttpAnswer result = elasticd_.request("POST", path("/cancel"), &body, SIGNAL_PATIENCE);
     cancelled_ = cancelled_ || result.ok();
     if (!result.ok() && result.error_code() != "state")
-        say("job " + id_ + " cannot be cancelled: " + result.complaint());
+        report("job " + id_ + " cannot be cancelled: " + result.complaint());
 }
 
 void Waiter::pass_signal(const PassedSignal &one)
@@ -183,7 +183,7 @@ void Waiter::pass_signal(const PassedSignal &one)
             cancel(std::string("SIG") + one.name + " at the terminal");
         return;
     }
-    say(std::string("SIG") + one.name + " cannot be passed to job " + id_ + ": " +
+    report(std::string("SIG") + one.name + " cannot be passed to job " + id_ + ": " +
         result.complaint());
     if (one.number == SIGINT && interrupts_ >= INTERRUPTS_TO_CANCEL)
         code_ = complain(UNREACHABLE, "job " + id_ + " is left alone: it goes on");
@@ -196,7 +196,7 @@ void Waiter::handle_signal(int number)
         return;
     interrupts_ += number == SIGINT;
     if (interrupts_ == INTERRUPTS_TO_CANCEL && number == SIGINT) {
-        say("third interrupt: job " + id_ + " is being cancelled");
+        report("third interrupt: job " + id_ + " is being cancelled");
         cancel("interrupted at the terminal");
     }
     pass_signal(*one);
@@ -220,7 +220,7 @@ void Waiter::poll_once()
         timeout_ms = std::min<int>(timeout_ms, RETRY_PAUSE.count());
     curl_multi_poll(multi_.get(), extra.data(), static_cast<unsigned>(extra.size()), timeout_ms,
                     nullptr);
-    /* curl does not report what has hung up: ask again, without waiting. */
+    /* curl does not report a closed connection: query again, without waiting. */
     if (poll(waits.data(), waits.size(), 0) >= 0)
         pipes_.pump(waits);
     while (int number = signals_.next())
@@ -254,7 +254,7 @@ int Waiter::wait()
 {
     announce(job_);
     while (!has_ended(job_) && !code_) {
-        ask();
+        query();
         if (auto result = answer())
             take(*result);
         else

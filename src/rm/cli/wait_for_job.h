@@ -38,8 +38,8 @@ class SignalDescriptor {
 int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes,
                  bool quiet, bool json);
 
-/* What a command that waited for this job returns: its code, or 1 if it has none and did not
- * succeed.  Complains about an end that the code does not explain. */
+/* The exit code of a command that waited for this job: the job's code, or 1 if it has none and
+ * did not succeed.  Prints a message about an end that the code does not explain. */
 int exit_code_of(const Json &job);
 
 }  // namespace elastic

@@ -1,8 +1,8 @@
 /*
- * What the core wants done.  An action may come again: the core sends one again when nothing is
- * heard of it for a while, and after a restart the daemon carries out all of Core::pending().
- * Whoever carries it out therefore does each at most once, by its key (job, step, request or
- * epoch), and answers every time with what is the case.
+ * An action is what the core orders.  The core repeats an action that has no answer for some time,
+ * and after a restart the daemon performs all of Core::pending().  The component that performs
+ * actions therefore performs each one at most once, by its key (job, step, request or epoch), and
+ * answers each time with the present state.
  */
 
 #ifndef ELASTIC_RM_CORE_ACTION_H_INCLUDED
@@ -37,8 +37,8 @@ struct Answer {
     ELASTIC_FIELDS(request, code, message, job)
 };
 
-/* Only with asynchronous_nodes.  Heard of by NodesAcquired or NodesRefused; `request` 0: for the
- * start. */
+/* Only with asynchronous_nodes.  The answer is NodesAcquired or NodesRefused.  `request` is 0
+ * for the start of the job. */
 struct AcquireNodes {
     static constexpr const char *NAME = "acquire_nodes";
     JobId job = 0;
@@ -48,9 +48,9 @@ struct AcquireNodes {
     ELASTIC_FIELDS(job, step, request, blocks)
 };
 
-/* Only with asynchronous_nodes.  Heard of by NodesReleased with the same request and all.
- * `request` is the one with which they left, or whose joining processes came to nothing; `all`:
- * everything that the step has, its acquisition under way included. */
+/* Only with asynchronous_nodes.  The answer is NodesReleased with the same `request` and `all`.
+ * `request` is the request with which the processes left, or whose joining processes were not
+ * used.  `all` means all nodes of the step, including an acquisition in progress. */
 struct ReleaseNodes {
     static constexpr const char *NAME = "release_nodes";
     JobId job = 0;
@@ -61,7 +61,7 @@ struct ReleaseNodes {
     ELASTIC_FIELDS(job, step, request, all, blocks)
 };
 
-/* Heard of by StepStarted or StepStartFailed (or StepEnded, StepLost, if it was quick). */
+/* The answer is StepStarted or StepStartFailed (or StepEnded, StepLost after a short run). */
 struct StartStep {
     static constexpr const char *NAME = "start_step";
     JobId job = 0;
@@ -71,9 +71,9 @@ struct StartStep {
     ELASTIC_FIELDS(job, step, size, blocks)
 };
 
-/* Heard of by StepAccepted or StepRefused, then StepReady, StepCommitted, StepWithdrawn or
- * StepFailed.  `epoch` is the last committed one, for the step protocol's if_epoch; `leave` are
- * ranks; `joining` says where the joining ranks go, in their order. */
+/* The answers are StepAccepted or StepRefused, then StepReady, StepCommitted, StepWithdrawn or
+ * StepFailed.  `epoch` is the last committed one, for if_epoch of the step protocol.  `leave`
+ * lists ranks.  `joining` lists the nodes of the joining ranks, in rank order. */
 struct ResizeStep {
     static constexpr const char *NAME = "resize_step";
     JobId job = 0;
@@ -87,8 +87,8 @@ struct ResizeStep {
     ELASTIC_FIELDS(job, step, request, epoch, size, leave, joining, reason)
 };
 
-/* Withdraw the ResizeStep `request` if the processes have not agreed.  Heard of by the request's
- * end, whichever.  If it never reached the step: StepRefused. */
+/* Withdraws the ResizeStep `request` if the processes have not agreed.  The answer is the end of
+ * the request, or StepRefused if the request never reached the step. */
 struct CancelRequest {
     static constexpr const char *NAME = "cancel_request";
     JobId job = 0;
@@ -98,31 +98,32 @@ struct CancelRequest {
     ELASTIC_FIELDS(job, step, request, step_request)
 };
 
-/* The job can never have what its program wishes for (or, of places that do not wait, not now).
- * Heard of by StepWishEnded, or StepSlots; by StepWish or StepSlots again, if it did not arrive. */
-struct RefuseWish {
+/* The job can never have the requested size (or, for slots with a soft request, not now).  The
+ * answer is StepSizeRequestEnded or StepSlots.  StepSizeRequest or StepSlots repeats the request
+ * if this action did not arrive. */
+struct RefuseSizeRequest {
     static constexpr const char *NAME = "refuse_wish";
     JobId job = 0;
     uint32_t step = 0;
     std::string mpiexec;
-    uint64_t wish = 0;
+    uint64_t size_request = 0;
     std::string reason;
-    ELASTIC_FIELDS(job, step, mpiexec, wish, reason)
+    ELASTIC_FIELDS(job, step, mpiexec, size_request, reason)
 };
 
-/* Places beside the world, for one of its wishes.  Heard of by StepSlots. */
+/* Slots beside the world, for one slot request.  The answer is StepSlots. */
 struct GrantSlots {
     static constexpr const char *NAME = "grant_slots";
     JobId job = 0;
     uint32_t step = 0;
     std::string mpiexec;
-    uint64_t wish = 0;
+    uint64_t size_request = 0;
     uint64_t grant = 0;         /* 1, 2, 3, ... of this mpiexec */
     Blocks blocks;
-    ELASTIC_FIELDS(job, step, mpiexec, wish, grant, blocks)
+    ELASTIC_FIELDS(job, step, mpiexec, size_request, grant, blocks)
 };
 
-/* SIGTERM (15) or SIGKILL (9) for the whole step, also if it is only being started.  Heard of by
+/* Sends SIGTERM (15) or SIGKILL (9) to the whole step, even while it starts.  The answer is
  * StepEnded, StepLost or StepStartFailed. */
 struct SignalStep {
     static constexpr const char *NAME = "signal_step";
@@ -132,8 +133,8 @@ struct SignalStep {
     ELASTIC_FIELDS(job, step, signal)
 };
 
-/* The step's time limit is another now: so long after its start, for who watches it without us.
- * Nothing is heard of it. */
+/* Sets another time limit, counted from the start of the step, for the process that enforces it
+ * without elasticd.  There is no answer. */
 struct LimitStep {
     static constexpr const char *NAME = "limit_step";
     JobId job = 0;
@@ -142,9 +143,9 @@ struct LimitStep {
     ELASTIC_FIELDS(job, step, time_limit_ms)
 };
 
-/* Say (again) all that is the case: that the step was started, its mode, what became of its
- * requests, what is freed, its end.  After a restart every step is asked; otherwise now and then,
- * when something is overdue. */
+/* Requests a report of the whole state of the step: its start, its mode, the results of
+ * requests, free nodes, its end.  The core queries every step after a restart, and a single step
+ * when an answer is overdue. */
 struct QueryStep {
     static constexpr const char *NAME = "query_step";
     JobId job = 0;
@@ -192,16 +193,16 @@ struct Record {
     }
 };
 
-/* The core has forgotten this finished job; the daemon's store need not. */
-struct ForgetJob {
+/* The core has removed this finished job; the daemon's store may hold it longer. */
+struct RemoveJob {
     static constexpr const char *NAME = "forget_job";
     JobId job = 0;
     ELASTIC_FIELDS(job)
 };
 
 using Action = std::variant<Answer, AcquireNodes, ReleaseNodes, StartStep, ResizeStep,
-                            CancelRequest, RefuseWish, GrantSlots, SignalStep, LimitStep, QueryStep,
-                            SetTimer, Record, ForgetJob>;
+                            CancelRequest, RefuseSizeRequest, GrantSlots, SignalStep, LimitStep,
+                            QueryStep, SetTimer, Record, RemoveJob>;
 using Actions = std::vector<Action>;
 
 /* {"action": NAME, ...}; both directions. */

@@ -20,7 +20,7 @@ std::string check(const Config &config)
         {"offer_pause_ms", config.offer_pause_ms, 0},
         {"refusal_pause_ms", config.refusal_pause_ms, 1},
         {"refusal_pause_max_ms", config.refusal_pause_max_ms, config.refusal_pause_ms},
-        {"look_interval_ms", config.look_interval_ms, 1},
+        {"look_interval_ms", config.poll_interval_ms, 1},
         {"start_pause_ms", config.start_pause_ms, 1},
         {"start_attempts_max", config.start_attempts_max, 1},
         {"backfill_depth", config.backfill_depth, 0},

@@ -1,6 +1,6 @@
 /*
- * What the core is told once: an event like all others (Configure), so that a recorded log is
- * complete.
+ * The configuration of the core.  It arrives as an event like all others (Configure), so that a
+ * recorded log is complete.
  */
 
 #ifndef ELASTIC_RM_CORE_CONFIG_H_INCLUDED
@@ -24,34 +24,34 @@ template <> struct NamesOf<RangeTarget> {
 
 struct Config {
     PolicyKind policy = PolicyKind::MEASURED;
-    /* A back end that must ask somebody for nodes (Slurm): AcquireNodes and ReleaseNodes are sent
-     * and their answers awaited.  Without it (local, hosts) a node is the core's to use as soon
-     * as it is free. */
+    /* A back end that requests nodes elsewhere (Slurm): the core sends AcquireNodes and
+     * ReleaseNodes and waits for their answers.  Without it (local, hosts) the core uses a node
+     * as soon as it is free. */
     bool asynchronous_nodes = false;
-    /* Whoever owns the nodes gives them as a whole: every job is a whole-node job. */
+    /* The owner of the nodes allocates whole nodes: every job is a whole-node job. */
     bool whole_nodes = false;
     /* Refuse a job that is larger than all known nodes together. */
     bool check_capacity = true;
     int64_t default_time_limit_ms = 0;  /* 0: none */
     int64_t priority_weight_ms = 60000; /* one point of priority is worth this much waiting */
     int64_t kill_grace_ms = 10000;      /* between SIGTERM and SIGKILL */
-    int64_t answer_timeout_ms = 30000;  /* an action that nothing is heard of is sent again */
+    int64_t answer_timeout_ms = 30000;  /* an action without an answer is repeated */
     int answer_tries_max = 5;
     int64_t adapt_patience_ms = 300000; /* a change that is not agreed by then is withdrawn */
     int64_t offer_pause_ms = 5000;      /* between two changes of one job that nobody waits for */
     int64_t refusal_pause_ms = 30000;   /* after a change that came to nothing; doubles up to: */
     int64_t refusal_pause_max_ms = 3600000;
-    int64_t look_interval_ms = 600000;  /* all running steps are asked how they are */
+    int64_t poll_interval_ms = 600000;  /* each running step is queried */
     int64_t start_pause_ms = 5000;      /* after a start that failed, times the failures in a row */
     int start_attempts_max = 3;
-    int backfill_depth = 100;           /* waiting jobs that are looked at behind the first */
+    int backfill_depth = 100;           /* waiting jobs after the first that are examined */
     int user_running_max = 0;           /* jobs of one user on nodes at once; 0: any number */
     int64_t user_cores_max = 0;         /* their cores together; 0: any number */
     /* who has used everything stands so far back in the queue; 0: nobody */
     int64_t fair_share_ms = 0;
-    /* in which use is half forgotten */
+    /* half-life of recorded use */
     int64_t fair_share_half_life_ms = int64_t{7} * 86400 * 1000;
-    int monitor_window = 5;             /* samples that tell what a job's MPI share is now */
+    int monitor_window = 5;             /* samples from which a job's MPI share is computed */
     /* efficient: MPI time by computing time of the phase, in ppm */
     int64_t mtct_upper_ppm = 100000;    /* above it a job gives processes */
     int64_t mtct_lower_ppm = 10000;     /* below it a job may have more */
@@ -65,13 +65,13 @@ struct Config {
     int64_t efficiency_ppm = 500000;
     int64_t efficiency_idle_ppm = 0;
     int jobs_max = 100000;              /* waiting and running; more are refused */
-    int finished_max = 1000;            /* kept in memory; older ones are forgotten (ForgetJob) */
+    int finished_max = 1000;            /* in memory; older ones are removed (RemoveJob) */
 
     bool operator==(const Config &) const = default;
     ELASTIC_FIELDS(policy, asynchronous_nodes, whole_nodes, check_capacity, default_time_limit_ms,
                    priority_weight_ms, kill_grace_ms, answer_timeout_ms, answer_tries_max,
                    adapt_patience_ms, offer_pause_ms, refusal_pause_ms, refusal_pause_max_ms,
-                   look_interval_ms, start_pause_ms, start_attempts_max, backfill_depth,
+                   poll_interval_ms, start_pause_ms, start_attempts_max, backfill_depth,
                    user_running_max, user_cores_max, fair_share_ms, fair_share_half_life_ms,
                    monitor_window, mtct_upper_ppm, mtct_lower_ppm, ceiling_hold_ms,
                    reduce_when_idle, range, efficiency_ppm, efficiency_idle_ppm, jobs_max,

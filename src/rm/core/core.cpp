@@ -79,15 +79,15 @@ Actions Core::Impl::handle(const Event &event)
         return {};
     state.seq = event.seq;
     state.now_ms = std::max(state.now_ms, event.time_ms);
-    forget_finished();
+    remove_finished();
     if (std::holds_alternative<Timer>(event.content))
         state.timer_ms = NEVER;
     due();
     std::visit([this](const auto &content) { on(content); }, event.content);
-    look_at_dependents();
+    check_dependents();
     admit_tasks();
     schedule();
-    forget_removed_nodes();
+    delete_removed_nodes();
     update_timer();
     return std::exchange(out_, {});
 }
@@ -100,13 +100,13 @@ void Core::Impl::schedule()
     let_in();
     give_slots();
     int64_t again_ms = grant_modifies();
-    if (is_settled()) {
+    if (is_decided()) {
         state.policy_at_ms = earlier(state.policy_at_ms, again_ms);
         return;
     }
     Decisions decisions;
     do {
-        state.forget_changes();
+        state.clear_changes();
         decisions = rules().decide(state);
         for (Start &each : decisions.starts) {
             Job &job = state.jobs.change(each.job);
@@ -119,26 +119,28 @@ void Core::Impl::schedule()
                 adapt(job, each, false);
         }
     } while (!decisions.starts.empty() || !decisions.changes.empty() || refuse_impatient());
-    state.policy_at_ms = earlier(decisions.look_again_ms, again_ms);
-    settled_ = decisions.depends_on;
+    state.policy_at_ms = earlier(decisions.recheck_ms, again_ms);
+    last_dependence_ = decisions.depends_on;
 }
 
-/* Whether the policy, asked again, would have nothing to add, since nothing has changed of what it
- * has looked at. */
-bool Core::Impl::is_settled() const
+/* Whether another call of the policy would decide nothing, since no input of its last decision
+ * has changed. */
+bool Core::Impl::is_decided() const
 {
     const Changes &changes = state.changes();
-    if (!settled_ || changes.room || changes.wishes || (settled_->sizes && changes.sizes))
+    if (!last_dependence_ || changes.capacity || changes.slot_requests ||
+        (last_dependence_->sizes && changes.sizes))
         return false;
     if (state.policy_at_ms != NEVER && state.policy_at_ms <= state.now_ms)
         return false;
-    if (settled_->until_ms != NEVER && settled_->until_ms <= state.now_ms)
+    if (last_dependence_->until_ms != NEVER && last_dependence_->until_ms <= state.now_ms)
         return false;
-    bool queue_is_same = changes.queue == QUEUE_END || changes.queue > settled_->queue_until;
+    bool queue_is_same =
+        changes.queue == QUEUE_END || changes.queue > last_dependence_->queue_until;
     bool limits_are_same =
-        changes.limit_ms == LIMITS_END || changes.limit_ms > settled_->limits_until_ms;
+        changes.limit_ms == LIMITS_END || changes.limit_ms > last_dependence_->limits_until_ms;
     return queue_is_same && limits_are_same &&
-           (settled_->sharers < 0 || settled_->sharers == waiting_sharers(state));
+           (last_dependence_->sharers < 0 || last_dependence_->sharers == waiting_sharers(state));
 }
 
 /* ---- answers and records ------------------------------------------------------------ */
@@ -194,12 +196,11 @@ void limit_delays(State &state)
     state.uses_at_ms = NEVER;
 }
 
-/* The jobs of which the indices hold something that depends on the configuration: the place in the
- * queue by priority, and when a running job may be offered more; and what is kept of what running
- * jobs are worth. */
+/* The jobs whose entries in the indices depend on the configuration: the position in the queue
+ * by priority, the time of the next offer to a running job, and stored gains of running jobs. */
 void reindex(State &state, const Config &before)
 {
-    bool places = before.priority_weight_ms != state.config.priority_weight_ms;
+    bool extra_slots = before.priority_weight_ms != state.config.priority_weight_ms;
     bool pauses = before.offer_pause_ms != state.config.offer_pause_ms;
     bool worth = before.efficiency_ppm != state.config.efficiency_ppm ||
         before.efficiency_idle_ppm != state.config.efficiency_idle_ppm ||
@@ -208,10 +209,10 @@ void reindex(State &state, const Config &before)
         for (JobId id : jobs)
             state.index(state.jobs.at(id));
     };
-    if (places)
+    if (extra_slots)
         index_each(state.indices().prioritised);
     if (pauses || worth)
-        index_each(state.indices().placed);
+        index_each(state.indices().allocated);
 }
 
 }  // namespace
@@ -255,12 +256,12 @@ std::string Core::Impl::capacity_refusal(const JobSpec &spec) const
                std::to_string(state.config.user_cores_max) + " at once; ask for less";
     if (!state.config.check_capacity)
         return "";
-    int room = state.room_when_empty(shape_of(spec), false);
-    if (room >= size)
+    int capacity = state.capacity_when_empty(shape_of(spec), false);
+    if (capacity >= size)
         return "";
     return "the job needs at least " + std::to_string(size) + " processes, and all " +
-           std::to_string(state.nodes.size()) + " nodes together can hold " + std::to_string(room) +
-           " such processes; ask for less";
+           std::to_string(state.nodes.size()) + " nodes together can hold " +
+           std::to_string(capacity) + " such processes; ask for less";
 }
 
 void Core::Impl::on(const Submit &event)
@@ -334,7 +335,7 @@ void Core::Impl::on(const Cancel &event)
 void Core::Impl::on(const Requeue &event)
 {
     auto runs = [](const Job &job) {
-        return is_placed(job.state) && job.state != JobState::COMPLETING;
+        return is_allocated(job.state) && job.state != JobState::COMPLETING;
     };
     for (Job *job : jobs_of_request(event, runs, "only a job that starts or runs can be requeued"))
         stop(*job, JobState::PENDING, "requeued" + (event.by.empty() ? "" : " by " + event.by));
@@ -399,7 +400,7 @@ void Core::Impl::on(const Resize &event)
                           "; only a running job can be resized");
     if (is_modified(*job))
         return refuse(event.request, AnswerCode::BUSY,
-                      name + "'s program waits for " + std::to_string(job->wish->size) +
+                      name + "'s program waits for " + std::to_string(job->size_request->size) +
                           " processes; try again when it has got them");
     if (job->spec.elasticity != Elasticity::MALLEABLE)
         return refuse(event.request, AnswerCode::RIGID,
@@ -436,9 +437,9 @@ void Core::Impl::on(const Resize &event)
         Blocks own = present(*job);
         if (!space.fits(job->spec, event.size - old_size, own))
             return refuse(event.request, AnswerCode::CAPACITY,
-                          "there is room for " + std::to_string(space.room(job->spec, own)) +
+                          "there is room for " + std::to_string(space.capacity(job->spec, own)) +
                               " more processes of " + name + " now");
-        change.joining = space.place(job->spec, event.size - old_size, own);
+        change.joining = space.allocate(job->spec, event.size - old_size, own);
         int64_t more = int64_t{event.size - old_size} * job->spec.cores_per_process,
                 left = cores_left(job->spec.uid);
         if (more > left)
@@ -446,8 +447,9 @@ void Core::Impl::on(const Resize &event)
                           "its user may have " + std::to_string(left) + " more cores");
     }
     answer(event.request, job->id);
-    if (job->wish)
-        refuse_wish(*job, "its user has asked for " + std::to_string(event.size) + " processes");
+    if (job->size_request)
+        refuse_size_request(*job,
+                            "its user has asked for " + std::to_string(event.size) + " processes");
     job->wished_size = event.size;
     adapt(*job, change, true);
 }

@@ -1,24 +1,23 @@
 /*
  * The core of elasticd: jobs, nodes, allocations and decisions.  Events and time in, actions out;
- * no I/O, no clock, no thread, no randomness.  The daemon, the simulator and the tests drive the
+ * o I/O, no clock, no thread, no randomness.  The daemon, the simulator and the tests drive the
  * same core.
  *
- * How to drive it: number each event, store it, hand it to handle(), carry out what comes back,
- * in that order.  The first event is Configure, then NodeUp for each node.  After a restart:
- * restore() the last snapshot, handle() the stored events that are newer than it, throwing their
- * actions away except Record and Answer (rows that may not be stored yet), then carry out
- * pending().
+ * How to drive it: number each event, store it, pass it to handle(), and perform the returned
+ * actions, in that order.  The first event is Configure, then NodeUp for each node.  After a
+ * restart: restore() the last snapshot, handle() the stored events that are newer, and drop their
+ * actions except Record and Answer (rows that may not be stored yet), then perform pending().
  *
- *   job.h node.h config.h state.h   what it knows
- *   event.h action.h record.h       what it is told, what it says
+ *   job.h node.h config.h state.h   its data
+ *   event.h action.h record.h       its input and output
  *   job_table.h                     the states of a job
- *   policy.h placement.h promise.h  who starts, grows, shrinks, and where
+ *   policy.h placement.h reserved_cores.h  starts, growths and shrinks, and their nodes
  *   core_impl.h                     the core's own parts
- *   invariants.h                    what is always true
+ *   invariants.h                    conditions that always hold
  *
- * Invariants (invariants.h checks them): no core is booked twice; nothing is placed on a node
- * that is not up; sizes keep the job's bounds; each accepted request has exactly one end; epochs
- * are 1, 2, 3, ... per step; a job's changes never nest.
+ * Invariants (invariants.h checks them): no core is booked twice; no process is allocated on a
+ * node that is not up; sizes obey the job's bounds; each accepted request has exactly one end;
+ * epochs are 1, 2, 3, ... per step; changes of a job never nest.
  */
 
 #ifndef ELASTIC_RM_CORE_CORE_H_INCLUDED
@@ -41,9 +40,9 @@ class Core {
     Core(Core &&) noexcept;
     Core &operator=(Core &&) noexcept;
 
-    /* What is to be done about one event.  seq must be state().seq + 1; an event that is not
-     * newer than the last one has been handled already and gives nothing.  Never throws; bad
-     * content is answered, recorded or counted. */
+    /* Returns the actions for one event.  seq must be state().seq + 1; an event with a lower
+     * number has been handled already and returns nothing.  Never throws; invalid content is
+     * answered, recorded or counted. */
     Actions handle(const Event &event);
 
     /* Everything that the core waits for, to be carried out (again) after a restart, the timer
@@ -58,11 +57,12 @@ class Core {
      * same. */
     void keep_no_history();
 
-    /* From now on this policy decides in place of the configuration's: for simulations of what
-     * elasticd does not have.  It must outlive the core; snapshots do not know it. */
+    /* Replaces the configured policy, for simulations of policies that elasticd does not have.
+     * The policy must outlive the core.  Snapshots do not contain it. */
     void decide_by(const Policy &policy);
 
-    /* The whole state with a version; restore refuses one that is newer or broken, and says why. */
+    /* The whole state with a version.  restore() refuses a newer or damaged one and returns the
+     * reason. */
     Json snapshot() const;
     static Result<Core> restore(const Json &snapshot, const std::vector<Json> &parts = {});
     /* The same in parts, as of now, whatever is handled before the last one is taken: a snapshot

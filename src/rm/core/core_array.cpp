@@ -108,7 +108,7 @@ void Core::Impl::admit_tasks()
             return found == state.indices().arrays.end() ? none : found->second;
         };
         auto admitted = [&] {
-            return tasks().queued.size() + static_cast<size_t>(tasks().placed);
+            return tasks().queued.size() + static_cast<size_t>(tasks().allocated);
         };
         while (admitted() > limit && !tasks().queued.empty()) { /* one was released from its hold */
             Job &job = state.jobs.change(*tasks().queued.rbegin());

@@ -28,7 +28,7 @@ class CoreDriver {
         return config;
     }
 
-    /* What the core wants done about it; also kept in `actions`. */
+    /* The actions of the core for this event; `actions` holds them too. */
     const Actions &send(EventContent content)
     {
         log.push_back({core.state().seq + 1, now_ms, std::move(content)});
@@ -81,7 +81,7 @@ class CoreDriver {
             send(StepAdaptive{{id, job(id).step}});
     }
     void end(JobId id, int exit_code = 0) { send(StepEnded{id, job(id).step, exit_code, ""}); }
-    /* The step does what it was asked for. */
+    /* The step performs the requested change. */
     void commit(JobId id, bool free = true)
     {
         ASSERT_TRUE(job(id).adaptation);

@@ -1,6 +1,6 @@
 /*
  * Fuzzes the core from its store's side: a snapshot or a log of events (a JSON object per line) as
- * a damaged or foreign store would give them.  Whatever is accepted leaves a core that holds its
+ * a damaged or foreign store would give them.  Accepted input leaves a core that obeys its
  * invariants and that its own snapshot describes in full.
  */
 

@@ -1,20 +1,19 @@
 /*
- * The core's own parts.  handle() does, for each event: what is due by its time, the event
- * itself, the policy's decisions, the timer.  Owns the state; called by Core alone.
+ * The core's own parts.  handle() performs, for each event: all actions that are due by its time,
+ * the event itself, the policy's decisions, the timer.  Owns the state; called by Core alone.
  *
- *   core.cpp           the order of things, requests of people
- *   core_update.cpp    other wishes of a job that is there
+ *   core.cpp           the order of handling, requests of people
+ *   core_update.cpp    changes of the specification of a known job
  *   core_waiting.cpp   waiting for a time, or for other jobs
- *   core_array.cpp     job arrays
  *   core_users.cpp     limits of users, and their use of the machine
- *   core_nodes.cpp     nodes going up and down, acquired and released
+ *   core_nodes.cpp     nodes that go up and down, acquired and released nodes
  *   core_jobs.cpp      a job's way through its states
- *   core_steps.cpp     what steps report
- *   core_wish.cpp      what programs wish for
+ *   core_steps.cpp     reports of steps
+ *   core_size_requests.cpp      size requests of programs
  *   core_modify.cpp    sizes that programs give themselves
- *   core_slots.cpp     places beside their worlds
+ *   core_slots.cpp     slots beside their worlds
  *   core_names.cpp     names under which their processes are found
- *   core_time.cpp      what is overdue: sending again, limits; all that is awaited
+ *   core_time.cpp      overdue answers: repetitions, limits; all that is awaited
  *   snapshot.cpp       the state as JSON
  */
 
@@ -72,7 +71,7 @@ class Core::Impl {
     {
         record(event, job.id, "", std::move(data));
     }
-    /* What is recorded often: `data` makes them if there is a history; with these blocks as a
+    /* Frequent records: `data` is called only if there is a history; with these blocks as a
      * member. */
     template <std::invocable Data>
     void record(const char *event, const Job &job, Data data, const char *list = nullptr,
@@ -89,21 +88,21 @@ class Core::Impl {
         return other_policy ? *other_policy : policy(state.config.policy);
     }
     void schedule();
-    bool is_settled() const;
+    bool is_decided() const;
     static int64_t earlier(int64_t one_ms, int64_t other_ms)
     {
         return one_ms == NEVER ? other_ms : other_ms == NEVER ? one_ms : std::min(one_ms, other_ms);
     }
 
     /* core_update.cpp */
-    std::string refusal(const Job &job, const JobSpec &wish, const Update &event,
+    std::string refusal(const Job &job, const JobSpec &size_request, const Update &event,
                         AnswerCode &code) const;
     void change_limit(Job &job);
 
     /* core_names.cpp */
     void on(const PublishName &event);
     void on(const WithdrawName &event);
-    void forget_names(Job &job);
+    void remove_names(Job &job);
 
     /* core_array.cpp */
     void add_tasks(const std::string &request, JobSpec spec, const std::vector<Dependency> &open);
@@ -121,8 +120,8 @@ class Core::Impl {
                                   AnswerCode &code) const;
     bool add_namesakes(const JobSpec &spec, std::vector<Dependency> &open) const;
     void begin_if_due(Job &job);
-    void look_at_dependents();
-    void settle(Job &waiting, const Turn &turn);
+    void check_dependents();
+    void decide(Job &waiting, const Turn &turn);
 
     /* core_users.cpp */
     bool limit_start(const Job &job, Start &start);
@@ -146,7 +145,7 @@ class Core::Impl {
     void on(const NodesWanted &event);
     void down(Node &node, const std::string &reason);
     void count_as_given(const Node &node);
-    void forget_removed_nodes();
+    void delete_removed_nodes();
     void note_start_fault(const std::string &node, const std::string &reason);
     bool can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const;
 
@@ -157,7 +156,7 @@ class Core::Impl {
     {
         change();
         state.index(job);
-        eased_ = eased_ || !is_placed(job.state);
+        eased_ = eased_ || !is_allocated(job.state);
     }
     template <class Change> void rebook(Job &job, Change change)
     {
@@ -180,7 +179,7 @@ class Core::Impl {
     void finish(Job &job);
     void wait_again(Job &job);
     void end(Job &job, JobEvent event);
-    void forget_finished();
+    void remove_finished();
     void adapt(Job &job, const Change &change, bool by_user);
     void commit(Job &job, const StepCommitted &event);
     void stop_believing(Job &job, const std::string &reason);
@@ -203,8 +202,8 @@ class Core::Impl {
     void on(const StepAdaptive &event);
     void on(const StepRigid &event);
     void on(const StepSizes &event);
-    void on(const StepWish &event);
-    void on(const StepWishEnded &event);
+    void on(const StepSizeRequest &event);
+    void on(const StepSizeRequestEnded &event);
     void on(const StepSlots &event);
     void on(const StepStartFailed &event);
     void on(const StepAccepted &event);
@@ -226,8 +225,8 @@ class Core::Impl {
     {
         return find_step(event.NAME, event.job, event.step);
     }
-    /* Something is heard of the running step: then it has been started, even if that was not
-     * said. */
+    /* A report of the running step arrived: then the step has been started, even without a
+     * report of that. */
     template <class StepEvent> Job *job_of_running(const StepEvent &event)
     {
         Job *job = job_of_step(event);
@@ -240,14 +239,14 @@ class Core::Impl {
     template <class StepEvent> Job *job_of_adaptation(const StepEvent &event);
     void set_mode(Job *job, StepMode mode);
 
-    /* core_wish.cpp */
-    void look_at_wish(Job &job);
+    /* core_size_requests.cpp */
+    void check_size_request(Job &job);
     int size_for(const Job &job, std::string &why) const;
     std::string why_not_now(const Job &job) const;
     bool refuse_impatient();
-    void refuse_wish(Job &job, const std::string &why);
-    void end_wish(Job &job, const std::string &result, const std::string &reason);
-    void forget_wish(Job &job, const std::string &reason);
+    void refuse_size_request(Job &job, const std::string &why);
+    void end_size_request(Job &job, const std::string &result, const std::string &reason);
+    void remove_size_request(Job &job, const std::string &reason);
 
     /* core_modify.cpp */
     int own_size_for(const Job &job, std::string &why) const;
@@ -256,15 +255,15 @@ class Core::Impl {
 
     /* core_slots.cpp */
     void take_slots(Job &job, const StepSlots &event);
-    void end_slot_wish(const Job &job, uint64_t number, const std::string &result,
+    void end_slot_request(const Job &job, uint64_t number, const std::string &result,
                        const std::string &reason);
     void release_left(Job &job, const Blocks &before);
-    std::string why_never(const Job &job, const SlotWish &wish) const;
-    void look_at_slots(Job &job);
+    std::string why_never(const Job &job, const SlotRequest &size_request) const;
+    void check_slots(Job &job);
     void refuse_slots(Job &job, uint64_t number, const std::string &why);
     void give_slots();
-    void forget_slots(Job &job, const std::string &reason);
-    void forget_slot_wishes(Job &job, const std::string &reason);
+    void remove_slots(Job &job, const std::string &reason);
+    void remove_slot_requests(Job &job, const std::string &reason);
     static GrantSlots grant_slots(const Job &job, const SlotGrant &grant);
 
     /* core_time.cpp */
@@ -275,8 +274,8 @@ class Core::Impl {
     void count_on_it_no_more(Job &job);
     void overdue_end(Job &job);
     int wait_longer(Job &job);
-    void ask_for_departures(const Job &job);
-    void look();
+    void query_departures(const Job &job);
+    void query_steps();
     void pending_of_running(const Job &job, Actions &actions) const;
     void update_timer();
 
@@ -286,8 +285,8 @@ class Core::Impl {
 
     bool eased_ = false;        /* a user has less than before, or wants something else */
     Actions out_;
-    /* On what the last decision, which was to do nothing, depends; empty: look again. */
-    std::optional<Dependence> settled_;
+    /* The input of the last decision, which was to do nothing; empty: decide again. */
+    std::optional<Dependence> last_dependence_;
 };
 
 }  // namespace elastic::rm

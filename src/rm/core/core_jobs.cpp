@@ -6,13 +6,13 @@
 #include "core/placement.h"
 #include "core/policy/policy_easy.h"
 #include "core/record.h"
-#include "core/settling.h"
+#include "core/pending_changes.h"
 
 namespace elastic::rm {
 
 namespace {
 
-/* a step may say anything */
+/* a step may report any value */
 constexpr int64_t STANDSTILL_MAX_MS = int64_t{366} * 86400 * 1000;
 /* of the newest value in an exponential mean: one in so many */
 constexpr int64_t MEAN_PART = 4;
@@ -40,7 +40,7 @@ namespace {
 Json why_started(const StartNumbers &numbers)
 {
     Json why = write(numbers);
-    why["rule"] = numbers.ahead ? to_string(StartRule::BACKFILL) : to_string(StartRule::START);
+    why["rule"] = numbers.backfill ? to_string(StartRule::BACKFILL) : to_string(StartRule::START);
     return why;
 }
 
@@ -70,7 +70,7 @@ void Core::Impl::start(Job &job, const Start &decided)
                 {"waited_ms", state.now_ms - job.submitted_ms},
                 {"why", why_started(decided.numbers)}};
     };
-    record(record::PLACED, job, data, "blocks", decided.blocks);
+    record(record::ALLOCATED, job, data, "blocks", decided.blocks);
     if (job.acquiring)
         out_.push_back(acquire(job));
     else
@@ -125,13 +125,13 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
 {
     if (job.adaptation) {
         keep_joining(job);
-        bool kept = job.kept_loan;
+        bool kept = job.withheld_loan;
         adaptation_over(job, record::WITHDRAWN, "the job ended");
-        job.kept_loan = kept;
+        job.withheld_loan = kept;
     }
-    forget_wish(job, "the job ended");
-    forget_slots(job, "the job ended");
-    forget_names(job);
+    remove_size_request(job, "the job ended");
+    remove_slots(job, "the job ended");
+    remove_names(job);
     learn(state.learned, job, state.now_ms);
     bool was_stopped = job.state == JobState::COMPLETING,
          was_starting = job.state == JobState::STARTING;
@@ -181,7 +181,7 @@ void Core::Impl::wait_again(Job &job)
         job.performance.reset();
         job.blocks = Blocks();
         job.refusals = 0;
-        job.lent = 0;
+        job.loaned = 0;
         job.last_change.reset();
         job.set_changes.reset();
         job.wished_size = 0;
@@ -216,17 +216,17 @@ void Core::Impl::end(Job &job, JobEvent event)
 
 /* Before an event, so that the records of a job that has ended by the last one find it, however
  * many have ended with it. */
-void Core::Impl::forget_finished()
+void Core::Impl::remove_finished()
 {
     while (state.finished.size() > static_cast<size_t>(state.config.finished_max)) {
         JobId oldest = state.finished.front();
         state.finished.pop_front();
-        const Job &forgotten = state.jobs.at(oldest);
-        state.requests.erase(forgotten.request);
-        state.unindex(forgotten);
-        count_discarded(forgotten);
-        state.jobs.forget(oldest);
-        out_.push_back(ForgetJob{oldest});
+        const Job &discarded = state.jobs.at(oldest);
+        state.requests.erase(discarded.request);
+        state.unindex(discarded);
+        count_discarded(discarded);
+        state.jobs.discard(oldest);
+        out_.push_back(RemoveJob{oldest});
     }
 }
 
@@ -241,7 +241,7 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
         move(job, JobEvent::ADAPT);
         Adaptation &adaptation = job.adaptation.emplace();
         adaptation.request = ++job.requests;
-        adaptation.phase = must_acquire ? AdaptPhase::ACQUIRING : AdaptPhase::ASKED;
+        adaptation.phase = must_acquire ? AdaptPhase::ACQUIRING : AdaptPhase::SENT;
         adaptation.by_user = by_user;
         adaptation.by_program = change.by_program;
         adaptation.reason = change.reason;
@@ -249,9 +249,9 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
         adaptation.size = change.size;
         adaptation.leave = change.leave;
         adaptation.joining = change.joining;
-        adaptation.lent = change.lent;
+        adaptation.loaned = change.loaned;
         adaptation.whom = change.whom;
-        adaptation.asked_ms = state.now_ms;
+        adaptation.requested_ms = state.now_ms;
         job.tries = 0;
         job.deadline_ms = state.now_ms + state.config.answer_timeout_ms;
     });
@@ -280,12 +280,12 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
     Blocks left;
     auto change = [&] {
         move(job, JobEvent::ADAPT_END);
-        int lent = lent_to_come(job, adaptation);
+        int loaned = coming_loan(job, adaptation);
         job.blocks = append(without(job.blocks, adaptation.leave, &left), adaptation.joining);
-        job.lent = lent;
+        job.loaned = loaned;
         job.epoch = event.epoch;
         if (job.performance)
-            forget_epoch(*job.performance, job.epoch);
+            invalidate_epoch(*job.performance, job.epoch);
         job.adaptation.reset();
         if (!left.empty())
             job.departures.push_back({adaptation.request, event.epoch, left, false});
@@ -296,7 +296,7 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
         job.standstill_ms += standstill_ms;
         if (!adaptation.overdue)
             add_to_mean(job.mean_standstill_ms, standstill_ms);
-        add_to_mean(job.mean_duration_ms, state.now_ms - adaptation.asked_ms);
+        add_to_mean(job.mean_duration_ms, state.now_ms - adaptation.requested_ms);
         job.process_ms += adaptation.old_size * (state.now_ms - job.sized_ms);
         add_time_at_size(job.times, adaptation.old_size, state.now_ms - job.sized_ms);
         job.sized_ms = state.now_ms;
@@ -307,8 +307,8 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
         job.last_adapted_ms = state.now_ms;
         wait_for_departures(job);
     };
-    /* What has joined is booked already, and what leaves still is; whole nodes in the same order,
-     * too. */
+    /* Joined processes are booked already, and leaving ones still are; whole nodes in the same
+     * order, too. */
     if (job.spec.whole_nodes)
         update(job, change);
     else
@@ -320,15 +320,15 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
                 {"epoch", event.epoch},
                 {"old_size", adaptation.old_size},
                 {"size", job.size()},
-                {"duration_ms", state.now_ms - adaptation.asked_ms},
+                {"duration_ms", state.now_ms - adaptation.requested_ms},
                 {"standstill_ms", event.standstill_ms}};
     };
     record(record::COMMITTED, job, data, "blocks", job.blocks);
-    look_at_slots(job);
+    check_slots(job);
 }
 
-/* What was under way may have happened or not: all that the job might have stays its own until it
- * ends. */
+/* A change in progress may have happened or not: the job owns all cores that it might have until
+ * it ends. */
 void Core::Impl::stop_believing(Job &job, const std::string &reason)
 {
     std::string why = "step protocol broken: " + reason;
@@ -343,8 +343,8 @@ void Core::Impl::stop_believing(Job &job, const std::string &reason)
         });
         adaptation_over(job, record::FAILED, why);
     }
-    forget_wish(job, why);
-    forget_slot_wishes(job, why);
+    remove_size_request(job, why);
+    remove_slot_requests(job, why);
     update(job, [&] {
         job.broken = reason;
         job.mode = StepMode::RIGID;
@@ -352,7 +352,7 @@ void Core::Impl::stop_believing(Job &job, const std::string &reason)
     record(record::STEP_BROKEN, job, {{"step", job.step}, {"reason", why}});
 }
 
-/* The world is as it was; joining processes are gone. */
+/* The world has not changed; joining processes have ended. */
 void Core::Impl::come_to_nothing(Job &job, bool failed, const std::string &reason)
 {
     bool must_release = keep_joining(job);
@@ -361,7 +361,7 @@ void Core::Impl::come_to_nothing(Job &job, bool failed, const std::string &reaso
         out_.push_back(release(job, job.departures.back()));
 }
 
-/* What a back end gave for joining processes stays booked until it has taken it back. */
+/* Nodes of a back end for joining processes stay booked until it has taken them back. */
 bool Core::Impl::keep_joining(Job &job)
 {
     if (!state.config.asynchronous_nodes || job.adaptation->joining.empty())
@@ -373,7 +373,7 @@ bool Core::Impl::keep_joining(Job &job)
     return true;
 }
 
-/* What was about to be sent again in this moment is not wanted any more. */
+/* A repetition that was due at this moment is not needed any more. */
 void Core::Impl::unsend_resize(const Job &job)
 {
     std::erase_if(out_, [&](const Action &action) {
@@ -386,7 +386,7 @@ namespace {
 
 bool was_to_give_back(const Job &job, const Adaptation &adaptation)
 {
-    return job.lent > 0 && !adaptation.by_user && adaptation.size < adaptation.old_size;
+    return job.loaned > 0 && !adaptation.by_user && adaptation.size < adaptation.old_size;
 }
 
 }  // namespace
@@ -402,7 +402,7 @@ void Core::Impl::adaptation_over(Job &job, const char *outcome, const std::strin
         job.adaptation.reset();
         (failed ? job.failed : job.withdrawn)++;
         job.refusals++;
-        job.kept_loan = job.kept_loan || was_to_give_back(job, adaptation);
+        job.withheld_loan = job.withheld_loan || was_to_give_back(job, adaptation);
         int doublings = std::min(job.refusals - 1, BACKOFF_DOUBLINGS_MAX);
         job.offer_after_ms = state.now_ms + std::min(state.config.refusal_pause_ms << doublings,
                                                      state.config.refusal_pause_max_ms);
@@ -431,17 +431,17 @@ void Core::Impl::freed(Job &job, uint64_t request)
 {
     auto departure = std::find_if(job.departures.begin(), job.departures.end(),
                                   [&](const Departure &each) { return each.request == request; });
-    const Departure gone = *departure;
+    const Departure departure_copy = *departure;
     rebook(job, [&] {
         job.departures.erase(departure);
         wait_for_departures(job);
     });
-    auto data = [&]() -> Json { return {{"step", job.step}, {"epoch", gone.epoch}}; };
-    record(record::FREED, job, data, "blocks", gone.blocks);
+    auto data = [&]() -> Json { return {{"step", job.step}, {"epoch", departure_copy.epoch}}; };
+    record(record::FREED, job, data, "blocks", departure_copy.blocks);
 }
 
-/* Nobody has asked for it, so that it has a number apart from those of requests.  What is lent
- * counts as gone first. */
+/* No request led to it, so that it has a number apart from those of requests.  Loans count as
+ * removed first. */
 void Core::Impl::left(Job &job, const StepLeft &event)
 {
     constexpr uint64_t NO_REQUEST = uint64_t{1} << 52;
@@ -449,10 +449,10 @@ void Core::Impl::left(Job &job, const StepLeft &event)
     Departure departure{NO_REQUEST + event.epoch, event.epoch, {}, state.config.asynchronous_nodes};
     rebook(job, [&] {
         job.blocks = without(job.blocks, event.leave, &departure.blocks);
-        job.lent = std::max(job.lent - (old_size - job.size()), 0);
+        job.loaned = std::max(job.loaned - (old_size - job.size()), 0);
         job.epoch = event.epoch;
         if (job.performance)
-            forget_epoch(*job.performance, job.epoch);
+            invalidate_epoch(*job.performance, job.epoch);
         job.departures.push_back(departure);
         job.process_ms += old_size * (state.now_ms - job.sized_ms);
         add_time_at_size(job.times, old_size, state.now_ms - job.sized_ms);
@@ -467,14 +467,14 @@ void Core::Impl::left(Job &job, const StepLeft &event)
                 {"size", job.size()}};
     };
     record(record::LEFT, job, data, "blocks", job.blocks);
-    look_at_slots(job);
+    check_slots(job);
     if (departure.releasing)
         out_.push_back(release(job, departure));
     else
         freed(job, departure.request);
 }
 
-/* Asks the step to give up the change; its answer is the request's end. */
+/* Requests the step to withdraw the change; its answer is the end of the request. */
 void Core::Impl::withdraw(Job &job)
 {
     Adaptation &adaptation = *job.adaptation;

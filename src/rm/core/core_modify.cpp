@@ -1,25 +1,24 @@
-/* See core_impl.h: programs that give themselves another size, and whose processes all wait for it
- * (MPIX_Comm_modify; SPEC DM5, DM6).
- *
- * Nobody else changes such a job meanwhile, and no policy is asked: the whole of the growth is
- * given when there is room for it, as places are (policy/slots.h), and what the program gives back
- * is taken at once.  A job can have the sizes of its range, and beyond as many processes as it may
- * have places.  Of what came to nothing the step tells that the wish has ended, too. */
+/* See core_impl.h: programs that give themselves another size, and whose processes all wait for
+ * it (MPIX_Comm_modify; clauses DM5, DM6 of the specification of dynamic processes). No other
+ * change of such a job happens meanwhile, and no policy is called: the whole growth is granted
+ * when it fits, like slots (policy/slots.h), and released cores are taken at once. A job can
+ * have the sizes of its range, and beyond it as many processes as it may have slots. The step
+ * reports the end of the request also after a failed change. */
 
 #include "core/core_impl.h"
 #include "core/policy/slots.h"
-#include "core/policy/wishes.h"
+#include "core/policy/size_requests.h"
 
 namespace elastic::rm {
 
 namespace {
 
-/* What its program has just given back of places is still on its way. */
-constexpr int64_t PLACES_GO_MS = 3000;
+/* Slots that its program has just released are not reported yet. */
+constexpr int64_t SLOTS_RELEASE_MS = 3000;
 
 Change change_to(const Job &job, int size)
 {
-    Change change{job.id, size, {}, {}, wish_words(job), wish_why(size)};
+    Change change{job.id, size, {}, {}, size_request_reason(job), size_request_numbers(size)};
     change.by_program = true;
     return change;
 }
@@ -30,15 +29,16 @@ Change change_to(const Job &job, int size)
 int Core::Impl::own_size_for(const Job &job, std::string &why) const
 {
     const JobSpec &spec = job.spec;
-    int size = job.wish->size;
+    int size = job.size_request->size;
     if (!is_own_size(spec, size)) {
-        why = "the job " + describe_sizes(spec) + ", and may have " + std::to_string(spec.places) +
-              " places beyond";
+        why = "the job " + describe_sizes(spec) + ", and may have " +
+              std::to_string(spec.extra_slots) + " places beyond";
         return 0;
     }
-    int room = state.config.check_capacity ? state.room_when_empty(shape_of(spec), false) : size;
-    if (size > room) {
-        why = "all nodes together can hold " + std::to_string(room) + " such processes";
+    int capacity =
+        state.config.check_capacity ? state.capacity_when_empty(shape_of(spec), false) : size;
+    if (size > capacity) {
+        why = "all nodes together can hold " + std::to_string(capacity) + " such processes";
         return 0;
     }
     int64_t most = state.config.user_cores_max;
@@ -49,32 +49,32 @@ int Core::Impl::own_size_for(const Job &job, std::string &why) const
     return size;
 }
 
-/* When to look again, whatever happens until then; or NEVER. */
+/* The time of the next check in any case; or NEVER. */
 int64_t Core::Impl::grant_modifies()
 {
     int64_t again_ms = NEVER;
     for (JobId id : std::set<JobId>(state.indices().modified)) {
         Job &job = state.jobs.change(id);
-        int64_t places_gone_ms = job.wish->since_ms + PLACES_GO_MS;
-        bool fits = job.wish->size + count_slots(job) <= most_processes(job.spec);
+        int64_t slots_released_ms = job.size_request->since_ms + SLOTS_RELEASE_MS;
+        bool fits = job.size_request->size + count_slots(job) <= most_processes(job.spec);
         if (job.offer_after_ms > state.now_ms)
             again_ms = earlier(again_ms, job.offer_after_ms);
-        else if (fits || job.wish->size < job.size())
+        else if (fits || job.size_request->size < job.size())
             grant_modify(job);
-        else if (places_gone_ms > state.now_ms)
-            again_ms = earlier(again_ms, places_gone_ms);
+        else if (slots_released_ms > state.now_ms)
+            again_ms = earlier(again_ms, slots_released_ms);
         else
-            refuse_wish(job, "the job holds " + std::to_string(count_slots(job)) +
+            refuse_size_request(job, "the job holds " + std::to_string(count_slots(job)) +
                                  " places for processes that its program starts: with them it has "
                                  "at most " + std::to_string(most_processes(job.spec)));
     }
     return again_ms;
 }
 
-/* If there is room now. */
+/* If it fits now. */
 void Core::Impl::grant_modify(Job &job)
 {
-    int size = job.wish->size;
+    int size = job.size_request->size;
     Change change = change_to(job, size);
     for (int rank = size; rank < job.size(); rank++)
         change.leave.push_back(rank);

@@ -1,6 +1,6 @@
-/* See core_impl.h: names under which processes of running jobs are found (SPEC-dynamic-processes
- * DN1).  Each user has names of his own: nobody sees, takes or blocks those of others.  Who looks
- * one up reads the state (State::owner_of_name). */
+/* See core_impl.h: names under which processes of running jobs are found (clause DN1 of the
+ * specification of dynamic processes). Each user has separate names: no user sees, takes or
+ * blocks those of others. A lookup reads the state (State::owner_of_name). */
 
 #include "core/core_impl.h"
 #include "core/record.h"
@@ -16,7 +16,7 @@ void Core::Impl::on(const PublishName &event)
     if (std::string wrong = check(published); !wrong.empty())
         return refuse(event.request, AnswerCode::FIELD, wrong);
     std::string id = "job " + std::to_string(job->id);
-    if (!is_placed(job->state) || job->state == JobState::COMPLETING)
+    if (!is_allocated(job->state) || job->state == JobState::COMPLETING)
         return refuse(event.request, AnswerCode::STATE,
                       id + " is " + to_string(job->state) + ": none of its processes can be found");
     const Job *owner = state.owner_of_name(job->spec.uid, event.name);
@@ -57,7 +57,7 @@ void Core::Impl::on(const WithdrawName &event)
 }
 
 /* Its processes have ended. */
-void Core::Impl::forget_names(Job &job)
+void Core::Impl::remove_names(Job &job)
 {
     for (const PublishedName &each : job.names)
         record(record::NAME_WITHDRAWN, job, {{"step", job.step}, {"name", each.name}});

@@ -103,8 +103,9 @@ void Core::Impl::down(Node &node, const std::string &reason)
         return std::any_of(blocks.begin(), blocks.end(),
                            [&](const Block &block) { return block.node == node.name; });
     };
-    std::vector<JobId> placed(state.indices().placed.begin(), state.indices().placed.end());
-    for (JobId id : placed) {
+    std::vector<JobId> allocated(state.indices().allocated.begin(),
+                                 state.indices().allocated.end());
+    for (JobId id : allocated) {
         const Job &job = state.jobs.at(id);
         if (job.acquiring && on_it(job.blocks))
             over(state.jobs.change(id), JobState::PENDING,
@@ -139,7 +140,7 @@ void Core::Impl::note_start_fault(const std::string &name, const std::string &re
     record(record::NODE_DRAINING, 0, node.name, {{"reason", node.reason}});
 }
 
-void Core::Impl::forget_removed_nodes()
+void Core::Impl::delete_removed_nodes()
 {
     if (state.indices().removed_nodes == 0)
         return;
@@ -195,7 +196,7 @@ void Core::Impl::on(const NodesAcquired &event)
         if (!can_have(*job, job->adaptation->joining, event.blocks))
             return come_to_nothing(*job, false, "the back end gave nodes that cannot be used");
         rebook(*job, [&] {
-            job->adaptation->phase = AdaptPhase::ASKED;
+            job->adaptation->phase = AdaptPhase::SENT;
             job->adaptation->joining = event.blocks;
             job->tries = 0;
             job->deadline_ms = state.now_ms + state.config.answer_timeout_ms;
@@ -230,8 +231,8 @@ void Core::Impl::on(const NodesReleased &event)
         freed(*job, event.request);
 }
 
-/* What others have taken they want no more: else jobs would give way once more before NodesWanted
- * says so. */
+/* Others no longer wait for nodes that they have taken: else jobs would free nodes once more
+ * before NodesWanted reports the change. */
 void Core::Impl::count_as_given(const Node &node)
 {
     if (node.state() == NodeState::UP && node.used == 0 && state.wanted_nodes > 0 &&

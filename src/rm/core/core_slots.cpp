@@ -1,9 +1,8 @@
-/* See core_impl.h: places beside the worlds of running jobs, for processes that their programs
- * start one by one (SPEC DA1, DA2).
- *
- * They are booked from their grant on until the step says that it has them no more, or has ended.
- * The step tells all that it has; what is granted and not in it yet is said again.  World and
- * places together never are more than the job's maximum. */
+/* See core_impl.h: slots beside the worlds of running jobs, for processes that their programs
+ * start one by one (clauses DA1, DA2 of the specification of dynamic processes). They are booked
+ * from their grant on until the step reports that it has released them, or has ended. The step
+ * reports all slots that it has; grants that are not included yet are repeated. World and slots
+ * together never exceed the job's maximum. */
 
 #include "core/core_impl.h"
 #include "core/placement.h"
@@ -22,12 +21,14 @@ std::map<std::string, int> count_by_node(const Blocks &blocks)
     return counts;
 }
 
-/* What matters first: it is cut at WISH_REASON_BYTES_MAX. */
-std::string describe_own_nodes(const SlotWish &wish, int room)
+/* The important part first: it is cut at REQUEST_REASON_BYTES_MAX. */
+std::string describe_own_nodes(const SlotRequest &slot_request, int capacity)
 {
-    const std::string where = wish.host.empty() ? "the nodes of the job have"
-                                                : "of the job's nodes " + wish.host + " has";
-    return where + " room for " + std::to_string(room) + (wish.exclusive ? " (exclusive)" : "") +
+    const std::string where = slot_request.host.empty()
+                                  ? "the nodes of the job have"
+                                  : "of the job's nodes " + slot_request.host + " has";
+    return where + " room for " + std::to_string(capacity) +
+           (slot_request.exclusive ? " (exclusive)" : "") +
            " beside its processes, and under Slurm it gets places there alone: ask for fewer, "
            "submit it with more processes, or run it in one allocation (salloc) by elastic run or "
            "mpiexec";
@@ -56,15 +57,15 @@ Blocks left_nodes(const Job &job, const Blocks &before)
     return left;
 }
 
-std::string describe_too_few(int places, int nodes)
+std::string describe_too_few(int extra_slots, int nodes)
 {
-    return std::to_string(places) + " places that are each to have a node for themselves " +
+    return std::to_string(extra_slots) + " places that are each to have a node for themselves " +
            "(exclusive) need as many nodes, and there are " + std::to_string(nodes);
 }
 
-bool is_same(const SlotWish &known, const SlotWish &told)
+bool is_same(const SlotRequest &known, const SlotRequest &reported)
 {
-    return known.number == told.number && known.count == told.count;
+    return known.number == reported.number && known.count == reported.count;
 }
 
 }  // namespace
@@ -78,39 +79,41 @@ std::string check(const Slots &known, const StepSlots &event)
     for (const SlotGrant &grant : known.grants) {
         if (grant.number > event.granted)
             break;
-        for (const auto &[node, places] : count_by_node(grant.blocks))
-            most[node] += places;
+        for (const auto &[node, extra_slots] : count_by_node(grant.blocks))
+            most[node] += extra_slots;
     }
     for (const StepSlots::Held &held : event.held) {
-        if (held.places < 1 || (most[held.node] -= held.places) < 0)
+        if (held.extra_slots < 1 || (most[held.node] -= held.extra_slots) < 0)
             return "it holds more places on " + held.node + " than it was given";
     }
     uint64_t last = 0;
-    for (const SlotWish &wish : event.wishes) {
-        if (wish.number <= last || wish.count < 1 || wish.count > static_cast<int>(SLOTS_MAX))
+    for (const SlotRequest &slot_request : event.slot_requests) {
+        if (slot_request.number <= last || slot_request.count < 1 ||
+            slot_request.count > static_cast<int>(SLOTS_MAX))
             return "its wishes are none";
-        last = wish.number;
+        last = slot_request.number;
     }
-    bool bounded = event.mpiexec.size() <= WISH_MPIEXEC_BYTES_MAX &&
-                   event.held.size() <= SLOTS_MAX && event.wishes.size() <= SLOTS_MAX;
+    bool bounded = event.mpiexec.size() <= REQUEST_MPIEXEC_BYTES_MAX &&
+                   event.held.size() <= SLOTS_MAX && event.slot_requests.size() <= SLOTS_MAX;
     return bounded ? "" : "it is too much";
 }
 
-bool tells_new(const Slots &known, const StepSlots &event)
+bool changes_slots(const Slots &known, const StepSlots &event)
 {
-    if (event.mpiexec == known.mpiexec && event.told < known.told)
+    if (event.mpiexec == known.mpiexec && event.reported < known.reported)
         return false;
     if (event.over)
         return event.mpiexec == known.mpiexec;
     bool waits = !known.grants.empty() ||
-                 std::ranges::any_of(known.wishes,
-                                     [](const SlotWish &wish) { return !wish.refused.empty(); });
+                 std::ranges::any_of(known.slot_requests, [](const SlotRequest &slot_request) {
+                     return !slot_request.refused.empty();
+                 });
     std::map<std::string, int> held;
     for (const StepSlots::Held &each : event.held)
-        held[each.node] += each.places;
+        held[each.node] += each.extra_slots;
     return waits || event.mpiexec != known.mpiexec || held != count_by_node(known.held) ||
            exclusive_nodes(event) != known.exclusive ||
-           !std::ranges::equal(known.wishes, event.wishes, is_same);
+           !std::ranges::equal(known.slot_requests, event.slot_requests, is_same);
 }
 
 void Core::Impl::on(const StepSlots &event)
@@ -121,27 +124,27 @@ void Core::Impl::on(const StepSlots &event)
     bool known = job->slots && job->slots->mpiexec == event.mpiexec;
     if (event.over && known) {
         const Blocks had = present(*job);
-        forget_slots(*job, "mpiexec has ended");
+        remove_slots(*job, "mpiexec has ended");
         release_left(*job, had);
     }
     if (event.over)
         return;
-    if (!known && event.held.empty() && event.wishes.empty() && !job->slots)
+    if (!known && event.held.empty() && event.slot_requests.empty() && !job->slots)
         return;
-    if (known && !tells_new(*job->slots, event))
+    if (known && !changes_slots(*job->slots, event))
         return;
     const Blocks had = present(*job);
     Slots before = known ? *job->slots : Slots();
     if (std::string why = check(before, event); !why.empty())
         return unexpected("step_slots: " + why, job->id);
     if (!known)
-        forget_slots(*job, "another mpiexec of the step has begun");
+        remove_slots(*job, "another mpiexec of the step has begun");
     take_slots(*job, event);
     release_left(*job, had);
-    look_at_slots(*job);
+    check_slots(*job);
 }
 
-/* A node that places alone have kept goes back as one does that processes have left. */
+/* A node that only slots occupied is released like one that processes have left. */
 void Core::Impl::release_left(Job &job, const Blocks &before)
 {
     Blocks left = state.config.asynchronous_nodes ? left_nodes(job, before) : Blocks();
@@ -162,7 +165,7 @@ void Core::Impl::take_slots(Job &job, const StepSlots &event)
     Slots now = job.slots.value_or(Slots());
     int had = count_processes(now.held);
     now.mpiexec = event.mpiexec;
-    now.told = event.told;
+    now.reported = event.reported;
     for (const SlotGrant &grant : now.grants) {
         if (grant.number <= event.granted)
             had += count_processes(grant.blocks);
@@ -170,78 +173,81 @@ void Core::Impl::take_slots(Job &job, const StepSlots &event)
     std::erase_if(now.grants, [&](const SlotGrant &each) { return each.number <= event.granted; });
     now.held.clear();
     for (const StepSlots::Held &held : event.held)
-        append(now.held, {held.node, held.places});
+        append(now.held, {held.node, held.extra_slots});
     now.exclusive = exclusive_nodes(event);
-    std::vector<SlotWish> wishes = event.wishes;
-    for (SlotWish &wish : wishes) {
-        auto known = std::ranges::find(now.wishes, wish.number, &SlotWish::number);
-        bool is_new = known == now.wishes.end();
-        wish.since_ms = is_new ? state.now_ms : known->since_ms;
-        wish.refused = is_new ? "" : known->refused;
+    std::vector<SlotRequest> slot_requests = event.slot_requests;
+    for (SlotRequest &slot_request : slot_requests) {
+        auto known =
+            std::ranges::find(now.slot_requests, slot_request.number, &SlotRequest::number);
+        bool is_new = known == now.slot_requests.end();
+        slot_request.since_ms = is_new ? state.now_ms : known->since_ms;
+        slot_request.refused = is_new ? "" : known->refused;
         if (is_new)
-            record(record::WISHED, job, {{"step", job.step},
-                                         {"wish", wish.number},
-                                         {"kind", to_string(WishKind::SLOTS)},
-                                         {"count", wish.count},
-                                         {"hard", wish.hard},
-                                         {"host", wish.host},
-                                         {"exclusive", wish.exclusive}});
+            record(record::SIZE_REQUESTED, job, {{"step", job.step},
+                                         {"wish", slot_request.number},
+                                         {"kind", to_string(RequestKind::SLOTS)},
+                                         {"count", slot_request.count},
+                                         {"hard", slot_request.hard},
+                                         {"host", slot_request.host},
+                                         {"exclusive", slot_request.exclusive}});
     }
-    std::swap(now.wishes, wishes);
+    std::swap(now.slot_requests, slot_requests);
     int have = count_processes(now.held);
     rebook(job, [&] { job.slots = now; });
-    for (const SlotWish &wish : wishes) {
-        if (std::ranges::find(now.wishes, wish.number, &SlotWish::number) == now.wishes.end())
-            end_slot_wish(job, wish.number, wish.refused.empty() ? "over" : "refused",
-                          wish.refused);
+    for (const SlotRequest &slot_request : slot_requests) {
+        if (std::ranges::find(now.slot_requests, slot_request.number, &SlotRequest::number) ==
+            now.slot_requests.end())
+            end_slot_request(job, slot_request.number,
+                             slot_request.refused.empty() ? "over" : "refused",
+                             slot_request.refused);
     }
     if (have < had)
         record(record::SLOTS_RELEASED, job,
                {{"step", job.step}, {"places", have}, {"released", had - have}});
 }
 
-/* `over`: it has got its places, or wants them no more. */
-void Core::Impl::end_slot_wish(const Job &job, uint64_t number, const std::string &result,
+/* `over`: it has got its slots, or needs them no more. */
+void Core::Impl::end_slot_request(const Job &job, uint64_t number, const std::string &result,
                                const std::string &reason)
 {
-    record(record::WISH_ENDED, job, {{"step", job.step},
+    record(record::REQUEST_ENDED, job, {{"step", job.step},
                                      {"wish", number},
-                                     {"kind", to_string(WishKind::SLOTS)},
+                                     {"kind", to_string(RequestKind::SLOTS)},
                                      {"result", result},
                                      {"reason", reason}});
 }
 
 /* Empty: it may wait. */
-std::string Core::Impl::why_never(const Job &job, const SlotWish &wish) const
+std::string Core::Impl::why_never(const Job &job, const SlotRequest &slot_request) const
 {
     const int most = most_slots(job),
-              nodes = wish.host.empty() ? static_cast<int>(state.nodes.size()) : 1;
-    if (!wish.host.empty() && !state.node(wish.host))
-        return "there is no node " + wish.host;
-    if (wish.hard && wish.count > most)
+              nodes = slot_request.host.empty() ? static_cast<int>(state.nodes.size()) : 1;
+    if (!slot_request.host.empty() && !state.node(slot_request.host))
+        return "there is no node " + slot_request.host;
+    if (slot_request.hard && slot_request.count > most)
         return "the job " + describe_sizes(job.spec) + ": beside its processes there is room for " +
                std::to_string(most);
-    if (wish.hard && wish.exclusive && wish.count > nodes)
-        return describe_too_few(wish.count, nodes);
-    if (wish.hard && state.config.asynchronous_nodes) {
-        int room = room_on_own_nodes(state, job, wish);
-        return wish.count > room ? describe_own_nodes(wish, room) : "";
+    if (slot_request.hard && slot_request.exclusive && slot_request.count > nodes)
+        return describe_too_few(slot_request.count, nodes);
+    if (slot_request.hard && state.config.asynchronous_nodes) {
+        int capacity = capacity_on_own_nodes(state, job, slot_request);
+        return slot_request.count > capacity ? describe_own_nodes(slot_request, capacity) : "";
     }
     return "";
 }
 
-/* What can never be is refused, also when the limits of the job have changed; and what the step has
- * not heard of is said again. */
-void Core::Impl::look_at_slots(Job &job)
+/* Impossible requests are refused, also after a change of the job's limits; and actions that the
+ * step has not received are repeated. */
+void Core::Impl::check_slots(Job &job)
 {
     if (!job.slots)
         return;
-    for (const SlotWish &wish : std::vector<SlotWish>(job.slots->wishes)) {
-        if (!wish.refused.empty())
-            out_.push_back(
-                RefuseWish{job.id, job.step, job.slots->mpiexec, wish.number, wish.refused});
-        else if (std::string why = why_never(job, wish); !why.empty())
-            refuse_slots(job, wish.number, why);
+    for (const SlotRequest &slot_request : std::vector<SlotRequest>(job.slots->slot_requests)) {
+        if (!slot_request.refused.empty())
+            out_.push_back(RefuseSizeRequest{job.id, job.step, job.slots->mpiexec,
+                                             slot_request.number, slot_request.refused});
+        else if (std::string why = why_never(job, slot_request); !why.empty())
+            refuse_slots(job, slot_request.number, why);
     }
     for (const SlotGrant &grant : job.slots->grants)
         out_.push_back(grant_slots(job, grant));
@@ -250,60 +256,60 @@ void Core::Impl::look_at_slots(Job &job)
 void Core::Impl::refuse_slots(Job &job, uint64_t number, const std::string &why)
 {
     update(job, [&] {
-        std::ranges::find(job.slots->wishes, number, &SlotWish::number)->refused = why;
+        std::ranges::find(job.slots->slot_requests, number, &SlotRequest::number)->refused = why;
     });
-    out_.push_back(RefuseWish{job.id, job.step, job.slots->mpiexec, number, why});
+    out_.push_back(RefuseSizeRequest{job.id, job.step, job.slots->mpiexec, number, why});
 }
 
 GrantSlots Core::Impl::grant_slots(const Job &job, const SlotGrant &grant)
 {
-    return {job.id, job.step, job.slots->mpiexec, grant.wish, grant.number, grant.blocks};
+    return {job.id, job.step, job.slots->mpiexec, grant.size_request, grant.number, grant.blocks};
 }
 
-/* To whom asked first; who does not wait takes what there is now. */
+/* In the order of the requests; a soft request gets the available slots. */
 void Core::Impl::give_slots()
 {
     for (const SlotTurn &turn : slot_turns(state)) {
         Job &job = state.jobs.change(turn.job);
-        const SlotWish &wish =
-            *std::ranges::find(job.slots->wishes, turn.wish, &SlotWish::number);
+        const SlotRequest &slot_request =
+            *std::ranges::find(job.slots->slot_requests, turn.size_request, &SlotRequest::number);
         int64_t most = cores_left(job.spec.uid) / job.spec.cores_per_process;
-        Blocks blocks = places_for(state, job, wish, most);
+        Blocks blocks = slots_for(state, job, slot_request, most);
         if (!blocks.empty()) {
             rebook(job, [&] {
                 job.slots->grants.push_back(
-                    {++job.slots->granted, turn.wish, blocks, wish.exclusive});
+                    {++job.slots->granted, turn.size_request, blocks, slot_request.exclusive});
             });
             const SlotGrant &grant = job.slots->grants.back();
             auto data = [&]() -> Json {
-                return {{"step", job.step}, {"wish", grant.wish}, {"grant", grant.number}};
+                return {{"step", job.step}, {"wish", grant.size_request}, {"grant", grant.number}};
             };
             record(record::SLOTS_GRANTED, job, data, "blocks", grant.blocks);
             out_.push_back(grant_slots(job, grant));
-        } else if (!wish.hard) {
-            refuse_slots(job, turn.wish, "no more places can be had now");
+        } else if (!slot_request.hard) {
+            refuse_slots(job, turn.size_request, "no more places can be had now");
         }
     }
 }
 
 /* The step is over, or another mpiexec has begun: nothing of it runs any more. */
-void Core::Impl::forget_slots(Job &job, const std::string &reason)
+void Core::Impl::remove_slots(Job &job, const std::string &reason)
 {
     if (!job.slots)
         return;
-    for (const SlotWish &wish : job.slots->wishes)
-        end_slot_wish(job, wish.number, "withdrawn", reason);
+    for (const SlotRequest &slot_request : job.slots->slot_requests)
+        end_slot_request(job, slot_request.number, "withdrawn", reason);
     rebook(job, [&] { job.slots.reset(); });
 }
 
 /* All that it may have stays its own until it ends. */
-void Core::Impl::forget_slot_wishes(Job &job, const std::string &reason)
+void Core::Impl::remove_slot_requests(Job &job, const std::string &reason)
 {
     if (!job.slots)
         return;
-    for (const SlotWish &wish : job.slots->wishes)
-        end_slot_wish(job, wish.number, "withdrawn", reason);
-    update(job, [&] { job.slots->wishes.clear(); });
+    for (const SlotRequest &slot_request : job.slots->slot_requests)
+        end_slot_request(job, slot_request.number, "withdrawn", reason);
+    update(job, [&] { job.slots->slot_requests.clear(); });
 }
 
 }  // namespace elastic::rm

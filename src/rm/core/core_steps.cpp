@@ -23,8 +23,8 @@ bool are_some_ranks(const std::vector<int> &ranks, int size)
 
 }  // namespace
 
-/* Late and repeated reports are ordinary: they are no longer about the present step or have been
- * heard of, and change nothing. */
+/* Late and repeated reports are ordinary: they concern an earlier step or are known, and change
+ * nothing. */
 Job *Core::Impl::find_step(const char *event, JobId id, uint32_t step)
 {
     const Job *job = state.job(id);
@@ -39,7 +39,7 @@ Job *Core::Impl::find_step(const char *event, JobId id, uint32_t step)
                    id);
         return nullptr;
     }
-    return is_placed(job->state) && step == job->step ? &state.jobs.change(id) : nullptr;
+    return is_allocated(job->state) && step == job->step ? &state.jobs.change(id) : nullptr;
 }
 
 template <class StepEvent> Job *Core::Impl::job_of_adaptation(const StepEvent &event)
@@ -76,7 +76,7 @@ void Core::Impl::on(const StepSizes &event)
     if (!understood)
         return unexpected("step_sizes without a rule for sizes", job->id);
     record(record::SIZES, *job, {{"step", job->step}, {"rule", event.rule}});
-    look_at_wish(*job);
+    check_size_request(*job);
 }
 
 void Core::Impl::set_mode(Job *job, StepMode mode)
@@ -94,7 +94,7 @@ void Core::Impl::set_mode(Job *job, StepMode mode)
     record(record::MODE, *job, [&]() -> Json {
         return {{"step", job->step}, {"mode", to_string(mode)}};
     });
-    look_at_wish(*job);
+    check_size_request(*job);
 }
 
 void Core::Impl::on(const StepStartFailed &event)
@@ -123,14 +123,14 @@ void Core::Impl::on(const StepStartFailed &event)
 void Core::Impl::on(const StepAccepted &event)
 {
     Job *job = job_of_adaptation(event);
-    if (!job || job->adaptation->phase != AdaptPhase::ASKED)
+    if (!job || job->adaptation->phase != AdaptPhase::SENT)
         return;
     update(*job, [&] {
         job->adaptation->phase = AdaptPhase::ACCEPTED;
         job->adaptation->step_request = event.step_request;
         if (job->state == JobState::ADAPTING && !job->adaptation->withdrawing) {
             job->tries = 0;
-            job->deadline_ms = job->adaptation->asked_ms + state.config.adapt_patience_ms;
+            job->deadline_ms = job->adaptation->requested_ms + state.config.adapt_patience_ms;
         }
     });
 }
@@ -191,7 +191,7 @@ void Core::Impl::on(const StepFreed &event)
     out_.push_back(release(*job, *departure));
 }
 
-/* A change that is asked for names ranks of before: the step refuses it. */
+/* A requested change names ranks of the former world: the step refuses it. */
 void Core::Impl::on(const StepLeft &event)
 {
     Job *job = job_of_running(event);
@@ -203,9 +203,9 @@ void Core::Impl::on(const StepLeft &event)
                               std::to_string(job->epoch),
                           job->id);
     if (job->adaptation) {
-        bool kept = job->kept_loan; /* it has not refused */
+        bool kept = job->withheld_loan; /* it has not refused */
         come_to_nothing(*job, false, "processes have ended by themselves meanwhile");
-        job->kept_loan = kept;
+        job->withheld_loan = kept;
     }
     left(*job, event);
 }
@@ -225,13 +225,13 @@ void Core::Impl::on(const StepSetChange &event)
         known.stage = event.stage;
         known.uid = event.uid;
         known.at_ms = state.now_ms;
-        if (event.stage == SetStage::TOLD)
-            known.told_ms = state.now_ms;
-        (event.stage == SetStage::TOLD           ? known.told
+        if (event.stage == SetStage::NOTIFIED)
+            known.notified_ms = state.now_ms;
+        (event.stage == SetStage::NOTIFIED           ? known.reported
              : event.stage == SetStage::ACCEPTED ? known.accepted
                                                  : known.declined)++;
     });
-    const char *names[] = {record::TOLD, record::ACCEPTED, record::DECLINED};
+    const char *names[] = {record::NOTIFIED, record::ACCEPTED, record::DECLINED};
     record(names[static_cast<size_t>(event.stage)], *job,
            {{"step", job->step}, {"request", event.request}, {"uid", event.uid}});
 }
@@ -242,7 +242,7 @@ void Core::Impl::on(const StepSampled &event)
     if (!job || !can_take(*job, event.sample))
         return;
     if (!job->performance)
-        forget_epoch(job->performance.emplace(), job->epoch);
+        invalidate_epoch(job->performance.emplace(), job->epoch);
     Sight before = rules().sight(state, *job);
     int window = std::min(state.config.monitor_window, MONITOR_WINDOW_MAX);
     bool was_rigid = is_in_rigid_phase(*job);
@@ -250,7 +250,7 @@ void Core::Impl::on(const StepSampled &event)
     job->worth.reset();
     if (is_in_rigid_phase(*job) != was_rigid)
         state.index(*job);
-    if (settled_ && rules().heeds_sample(state, *job, before, *settled_))
+    if (last_dependence_ && rules().heeds_sample(state, *job, before, *last_dependence_))
         state.sampled();
 }
 
@@ -271,8 +271,8 @@ void Core::Impl::on(const StepEnded &event)
         job->cpu_ms = std::max<int64_t>(job->cpu_ms, 0) +
             std::clamp<int64_t>(event.cpu_ms, 0, CPU_MAX_MS);
     job->rss_bytes = std::max(job->rss_bytes, event.rss_bytes);
-    /* It has come to its end before it could be stopped (perhaps while nobody looked: elasticd
-     * was down).  After a signal code 0 says nothing: mpiexec may end with it. */
+    /* It ended before it could be stopped (perhaps while elasticd was down).  After a signal,
+     * code 0 proves nothing: mpiexec may end with it. */
     if (job->state == JobState::COMPLETING && event.exit_code == 0 && !event.signalled &&
         job->verdict != JobState::CANCELLED) {
         job->verdict = JobState::DONE;

@@ -164,13 +164,13 @@ TEST(CoreTest, SM3_what_a_program_answers_to_changes_of_sets_is_counted)
     auto change = [&](uint64_t of, uint64_t number, SetStage stage, uint64_t uid) {
         driver.send(StepSetChange{job, 1, of, number, stage, uid});
     };
-    change(request, 1, SetStage::TOLD, 0);
-    EXPECT_TRUE(driver.recorded(record::TOLD));
-    change(request, 2, SetStage::TOLD, 1);
-    change(request, 1, SetStage::TOLD, 0);
-    change(request + 1, 1, SetStage::TOLD, 0);
+    change(request, 1, SetStage::NOTIFIED, 0);
+    EXPECT_TRUE(driver.recorded(record::NOTIFIED));
+    change(request, 2, SetStage::NOTIFIED, 1);
+    change(request, 1, SetStage::NOTIFIED, 0);
+    change(request + 1, 1, SetStage::NOTIFIED, 0);
     ASSERT_TRUE(driver.job(job).set_changes);
-    EXPECT_EQ(driver.job(job).set_changes->told, 2u) << "once each, and of what was asked for";
+    EXPECT_EQ(driver.job(job).set_changes->reported, 2u) << "once each, and of what was asked for";
     driver.commit(job);
     change(request, 3, SetStage::ACCEPTED, 1);
     EXPECT_TRUE(driver.recorded(record::ACCEPTED));
@@ -179,7 +179,7 @@ TEST(CoreTest, SM3_what_a_program_answers_to_changes_of_sets_is_counted)
     EXPECT_EQ(known.stage, SetStage::ACCEPTED);
     EXPECT_EQ(known.uid, 1u);
     driver.send(Resize{"r2", job, 4});
-    change(driver.job(job).adaptation->request, 1, SetStage::TOLD, 0);
+    change(driver.job(job).adaptation->request, 1, SetStage::NOTIFIED, 0);
     change(driver.job(job).adaptation->request, 2, SetStage::DECLINED, 0);
     EXPECT_EQ(driver.job(job).set_changes->declined, 1u);
     driver.end(job);
@@ -281,7 +281,7 @@ TEST(CoreTest, jobs_are_limited)
     driver.end(second);
     EXPECT_TRUE(driver.core.state().job(first)) << "until the next event";
     driver.wait(1);
-    EXPECT_TRUE(driver.last<ForgetJob>());
+    EXPECT_TRUE(driver.last<RemoveJob>());
     EXPECT_FALSE(driver.core.state().job(first));
     driver.send(StepEnded{first, 1, 0, ""});    /* repeated, of a job that is forgotten */
     EXPECT_EQ(driver.core.state().unexpected, 0u);
@@ -395,7 +395,7 @@ TEST(CoreTest, the_time_limit_counts_from_the_start_of_the_step)
     EXPECT_EQ(driver.job(id).reason, "the time limit of 60 s is reached");
 }
 
-TEST(CoreTest, a_job_that_ended_well_while_nobody_looked_is_done)
+TEST(CoreTest, a_job_that_ended_well_between_polls_is_done)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);
     JobId id = driver.submit(rigid(4, 60000));
@@ -604,7 +604,7 @@ TEST(CoreTest, a_node_may_be_down_from_the_beginning)
     EXPECT_EQ(driver.job(id).state, JobState::STARTING);
 }
 
-TEST(CoreTest, nothing_is_placed_on_a_draining_node)
+TEST(CoreTest, nothing_is_allocated_on_a_draining_node)
 {
     CoreDriver driver(PolicyKind::FCFS, 2, 4);
     JobId id = driver.submit(rigid(2));
@@ -621,7 +621,7 @@ TEST(CoreTest, nothing_is_placed_on_a_draining_node)
     EXPECT_EQ(driver.job(big).state, JobState::STARTING);
 }
 
-TEST(CoreTest, a_removed_node_is_forgotten_when_it_is_empty)
+TEST(CoreTest, a_removed_node_is_deleted_when_it_is_empty)
 {
     CoreDriver driver(PolicyKind::FCFS, 2, 4);
     JobId id = driver.submit(rigid(2));
@@ -741,7 +741,7 @@ class AsynchronousTest : public testing::Test {
     CoreDriver driver;
 };
 
-TEST_F(AsynchronousTest, nodes_are_asked_for_and_given_back)
+TEST_F(AsynchronousTest, nodes_are_requested_and_released)
 {
     JobSpec spec = malleable(1, 8);
     spec.preferred = 4;
@@ -790,7 +790,7 @@ TEST_F(AsynchronousTest, nodes_of_a_change_that_comes_to_nothing_are_given_back)
     EXPECT_EQ(driver.core.state().indices().free_cores, 8);
 }
 
-TEST_F(AsynchronousTest, a_job_is_cancelled_while_nodes_are_asked_for)
+TEST_F(AsynchronousTest, a_job_is_cancelled_while_nodes_are_requested)
 {
     JobId id = driver.submit(rigid(4));
     driver.send(Cancel{{"c", id}});
@@ -899,7 +899,7 @@ TEST(CoreTest, a_restored_core_goes_on_as_the_first_would_have)
     EXPECT_TRUE(driver.core.handle(event).empty());     /* handled already */
 }
 
-TEST(CoreTest, what_is_awaited_can_be_asked_for_again)
+TEST(CoreTest, an_awaited_answer_can_be_requested_again)
 {
     CoreDriver driver(PolicyKind::FCFS, 2, 4);
     JobSpec spec = malleable(1, 8);
@@ -940,12 +940,12 @@ TEST(CoreTest, broken_snapshots_are_refused)
     EXPECT_TRUE(refused([](Json &snapshot) { snapshot["jobs"].push_back(snapshot["jobs"][0]); }));
 }
 
-TEST(CoreTest, steps_are_asked_now_and_then)
+TEST(CoreTest, steps_are_queried_periodically)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);
     JobId id = driver.submit(rigid(2));
     driver.run(id);
-    driver.wait(driver.core.state().config.look_interval_ms);
+    driver.wait(driver.core.state().config.poll_interval_ms);
     ASSERT_TRUE(driver.last<QueryStep>());
     EXPECT_EQ(driver.last<QueryStep>()->job, id);
     EXPECT_TRUE(driver.last<SetTimer>());

@@ -1,10 +1,10 @@
 /*
- * See core_impl.h: what is overdue, and all that is awaited.
+ * See core_impl.h: overdue answers, and all that is awaited.
  *
- * Each job has one deadline, for what it waits for at present.  An action that nothing is heard
- * of is sent again, more and more rarely: after answer_tries_max times a start is given up and a
- * change withdrawn; what ends a step or gives nodes back is sent for ever, since cores are only
- * free when that is certain.
+ * Each job has one deadline, for the answer that it awaits at present.  An action without an
+ * answer is repeated, at growing intervals: after answer_tries_max times a start is given up and a
+ * change withdrawn; actions that end a step or release nodes are repeated for ever, since cores
+ * are only free when that is certain.
  */
 
 #include "core/core_impl.h"
@@ -30,11 +30,11 @@ void Core::Impl::due()
     }
     while (!indices.deadlines.empty() && indices.deadlines.begin()->first <= state.now_ms)
         overdue(state.jobs.change(indices.deadlines.begin()->second));
-    if (state.look_at_ms != NEVER && state.look_at_ms <= state.now_ms)
-        look();
+    if (state.next_poll_ms != NEVER && state.next_poll_ms <= state.now_ms)
+        query_steps();
 }
 
-/* Waits once more for an answer, longer each time.  Says how often it has been waited for. */
+/* Waits once more for an answer, longer each time.  Returns the number of waits. */
 int Core::Impl::wait_longer(Job &job)
 {
     update(job, [&] {
@@ -51,10 +51,10 @@ void Core::Impl::overdue(Job &job)
         case JobState::STARTING: return overdue_start(job);
         case JobState::RUNNING:
             wait_longer(job);
-            return ask_for_departures(job);
+            return query_departures(job);
         case JobState::ADAPTING:
             overdue_adaptation(job);
-            return ask_for_departures(job);
+            return query_departures(job);
         case JobState::COMPLETING: return overdue_end(job);
         default: return begin_if_due(job);      /* it waits, and its pause is over */
     }
@@ -74,10 +74,10 @@ void Core::Impl::overdue_start(Job &job)
 
 void Core::Impl::overdue_adaptation(Job &job)
 {
-    int64_t patience_at_ms = job.adaptation->asked_ms + state.config.adapt_patience_ms;
+    int64_t patience_at_ms = job.adaptation->requested_ms + state.config.adapt_patience_ms;
     int tries = wait_longer(job);
     AdaptPhase phase = job.adaptation->phase;
-    bool hopeless = phase == AdaptPhase::ASKED && tries >= state.config.answer_tries_max;
+    bool hopeless = phase == AdaptPhase::SENT && tries >= state.config.answer_tries_max;
     bool late = state.now_ms >= patience_at_ms;
     if (job.adaptation->withdrawing || hopeless || late) {
         if (job.adaptation->withdrawing && late && !is_overdue(job))
@@ -87,20 +87,20 @@ void Core::Impl::overdue_adaptation(Job &job)
             out_.push_back(QueryStep{job.id, job.step});
     } else if (phase == AdaptPhase::ACQUIRING) {
         out_.push_back(acquire(job));
-    } else if (phase == AdaptPhase::ASKED) {
+    } else if (phase == AdaptPhase::SENT) {
         out_.push_back(resize(job));
     }
 }
 
 /* The step does not withdraw it: it is agreed on, and happens if the program comes to a probe.
- * What is to leave is the job's own until then, and nobody's plan. */
+ * Until then its cores belong to the job, and no plan uses them. */
 void Core::Impl::count_on_it_no_more(Job &job)
 {
     update(job, [&] { job.adaptation->overdue = true; });
     state.sampled();    /* reservations have counted on what it would give */
     record(record::OVERDUE, job, [&]() -> Json {
         const Adaptation &adaptation = *job.adaptation;
-        int64_t waited_s = (state.now_ms - adaptation.asked_ms) / 1000;
+        int64_t waited_s = (state.now_ms - adaptation.requested_ms) / 1000;
         return {{"step", job.step},
                 {"request", adaptation.request},
                 {"old_size", adaptation.old_size},
@@ -119,7 +119,7 @@ void Core::Impl::overdue_end(Job &job)
         out_.push_back(SignalStep{job.id, job.step, SIGNAL_KILL});
 }
 
-void Core::Impl::ask_for_departures(const Job &job)
+void Core::Impl::query_departures(const Job &job)
 {
     bool running = false;
     for (const Departure &departure : job.departures) {
@@ -131,25 +131,25 @@ void Core::Impl::ask_for_departures(const Job &job)
         out_.push_back(QueryStep{job.id, job.step});
 }
 
-/* Now and then every step is asked, so that whatever was missed is made up for. */
-void Core::Impl::look()
+/* Every step is queried periodically, which makes up for missed reports. */
+void Core::Impl::query_steps()
 {
-    for (JobId id : state.indices().placed) {
+    for (JobId id : state.indices().allocated) {
         const Job &job = state.jobs.at(id);
         if (job.state == JobState::RUNNING || job.state == JobState::ADAPTING)
             out_.push_back(QueryStep{job.id, job.step});
     }
-    state.look_at_ms = NEVER;
+    state.next_poll_ms = NEVER;
 }
 
 /* A timer that is early is harmless: it is only replaced by an earlier one. */
 void Core::Impl::update_timer()
 {
     const State::Indices &indices = state.indices();
-    if (indices.placed.empty())
-        state.look_at_ms = NEVER;
-    else if (state.look_at_ms == NEVER)
-        state.look_at_ms = state.now_ms + state.config.look_interval_ms;
+    if (indices.allocated.empty())
+        state.next_poll_ms = NEVER;
+    else if (state.next_poll_ms == NEVER)
+        state.next_poll_ms = state.now_ms + state.config.poll_interval_ms;
     int64_t wake_ms = NEVER;
     auto consider = [&wake_ms](int64_t time_ms) {
         if (time_ms != NEVER && (wake_ms == NEVER || time_ms < wake_ms))
@@ -159,7 +159,7 @@ void Core::Impl::update_timer()
         consider(indices.deadlines.begin()->first);
     if (!indices.limits.empty())
         consider(indices.limits.begin()->first);
-    consider(state.look_at_ms);
+    consider(state.next_poll_ms);
     if (!state.turns.empty())
         consider(state.now_ms);
     if (state.uses_at_ms != NEVER && !indices.queue.empty())
@@ -174,7 +174,7 @@ void Core::Impl::update_timer()
 Actions Core::Impl::pending() const
 {
     Actions actions;
-    for (JobId id : state.indices().placed) {
+    for (JobId id : state.indices().allocated) {
         const Job &job = state.jobs.at(id);
         if (job.acquiring)
             actions.push_back(acquire(job));
@@ -203,7 +203,7 @@ void Core::Impl::pending_of_running(const Job &job, Actions &actions) const
     else if (job.adaptation && job.adaptation->withdrawing)
         actions.push_back(CancelRequest{job.id, job.step, job.adaptation->request,
                                         job.adaptation->step_request});
-    else if (job.adaptation && job.adaptation->phase == AdaptPhase::ASKED)
+    else if (job.adaptation && job.adaptation->phase == AdaptPhase::SENT)
         actions.push_back(resize(job));
     for (const Departure &departure : job.departures) {
         if (departure.releasing)

@@ -1,4 +1,4 @@
-/* See core_impl.h: another wish of a job that is there already. */
+/* See core_impl.h: changes of the specification of a known job. */
 
 #include "core/core_impl.h"
 #include "core/placement.h"
@@ -9,17 +9,17 @@ namespace elastic::rm {
 
 namespace {
 
-/* What the asker has named, put into the wish. */
-JobSpec updated(JobSpec wish, const Update &event)
+/* The members of the request, applied to the specification. */
+JobSpec updated(JobSpec size_request, const Update &event)
 {
-    wish.name = event.name.value_or(wish.name);
-    wish.time_limit_ms = event.time_limit_ms.value_or(wish.time_limit_ms);
-    wish.priority = event.priority.value_or(wish.priority);
-    wish.minimum = event.minimum.value_or(wish.minimum);
-    wish.maximum = event.maximum.value_or(wish.maximum);
-    wish.preferred = event.preferred.value_or(wish.preferred);
-    set_program_sizes(wish, std::string(wish.program_sizes));
-    return wish;
+    size_request.name = event.name.value_or(size_request.name);
+    size_request.time_limit_ms = event.time_limit_ms.value_or(size_request.time_limit_ms);
+    size_request.priority = event.priority.value_or(size_request.priority);
+    size_request.minimum = event.minimum.value_or(size_request.minimum);
+    size_request.maximum = event.maximum.value_or(size_request.maximum);
+    size_request.preferred = event.preferred.value_or(size_request.preferred);
+    set_program_sizes(size_request, std::string(size_request.program_sizes));
+    return size_request;
 }
 
 /* The fields that are others now, with their new values. */
@@ -34,25 +34,26 @@ Json difference(const JobSpec &before, const JobSpec &after)
 
 }  // namespace
 
-/* Empty, or why the job cannot have this wish. */
-std::string Core::Impl::refusal(const Job &job, const JobSpec &wish, const Update &event,
+/* Empty, or why the job cannot have this specification. */
+std::string Core::Impl::refusal(const Job &job, const JobSpec &size_request, const Update &event,
                                 AnswerCode &code) const
 {
     std::string name = "job " + std::to_string(job.id);
-    bool resized = wish.minimum != job.spec.minimum || wish.maximum != job.spec.maximum;
+    bool resized =
+        size_request.minimum != job.spec.minimum || size_request.maximum != job.spec.maximum;
     code = AnswerCode::STATE;
     if (is_end(job.state) || job.state == JobState::COMPLETING)
         return name + " is " + to_string(job.state) +
             ": only a job that waits or runs can be changed";
     code = AnswerCode::FIELD;
-    if (std::string wrong = check(wish); !wrong.empty())
+    if (std::string wrong = check(size_request); !wrong.empty())
         return wrong;
-    if (!is_placed(job.state)) {
+    if (!is_allocated(job.state)) {
         code = AnswerCode::CAPACITY;
-        return resized ? capacity_refusal(wish) : "";
+        return resized ? capacity_refusal(size_request) : "";
     }
     code = AnswerCode::STATE;
-    int64_t before_ms = time_limit(state, job.spec), after_ms = time_limit(state, wish);
+    int64_t before_ms = time_limit(state, job.spec), after_ms = time_limit(state, size_request);
     if (before_ms > 0 && (after_ms == 0 || after_ms > before_ms) && !event.may_extend)
         return name + " runs already: only administrators give it more time";
     if (!resized)
@@ -64,10 +65,10 @@ std::string Core::Impl::refusal(const Job &job, const JobSpec &wish, const Updat
     if (job.spec.elasticity != Elasticity::MALLEABLE)
         return name + " runs, and was not submitted as malleable: its range of sizes cannot change";
     code = AnswerCode::FIELD;
-    if (job.size() < wish.minimum || job.size() > wish.maximum)
+    if (job.size() < size_request.minimum || job.size() > size_request.maximum)
         return name + " has " + std::to_string(job.size()) +
                " processes, which the new range must allow: resize it first";
-    if (int held = count_slots(job); job.size() + held > most_processes(wish))
+    if (int held = count_slots(job); job.size() + held > most_processes(size_request))
         return name + " has " + std::to_string(job.size()) + " processes and " +
                std::to_string(held) + " places for those that its program starts, which the new "
                "maximum must allow";
@@ -80,22 +81,23 @@ void Core::Impl::on(const Update &event)
     if (!job)
         return;
     AnswerCode code;
-    JobSpec wish = updated(job->spec, event);
-    if (std::string why = refusal(*job, wish, event, code); !why.empty())
+    JobSpec size_request = updated(job->spec, event);
+    if (std::string why = refusal(*job, size_request, event, code); !why.empty())
         return refuse(event.request, code, why);
     answer(event.request, job->id);
-    Json changes = difference(job->spec, wish);
+    Json changes = difference(job->spec, size_request);
     if (changes.empty())
         return;
     update(*job, [&] {
-        job->spec = wish;
-        if (job->wished_size > 0 && size_at_most(wish, job->wished_size) != job->wished_size)
+        job->spec = size_request;
+        if (job->wished_size > 0 &&
+            size_at_most(size_request, job->wished_size) != job->wished_size)
             job->wished_size = 0;
     });
     record(record::UPDATED, *job, std::move(changes));
-    look_at_wish(*job);
-    look_at_slots(*job);
-    if (is_placed(job->state) && event.time_limit_ms)
+    check_size_request(*job);
+    check_slots(*job);
+    if (is_allocated(job->state) && event.time_limit_ms)
         change_limit(*job);
 }
 

@@ -1,15 +1,15 @@
 /*
- * See core_impl.h: what one user may have at once, and fair share.
+ * See core_impl.h: limits of users, and fair share.
  *
- * Limits: policies know nothing of them.  What they decide is cut here to what the user may have; a
- * user for whose next job that is not enough is full: none of his jobs is in the queue until he has
- * less, or wants something else (let_in).  Of whole nodes the cores that are booked count, which is
- * known when they are: the last job may go beyond the limit of cores.
+ * Limits: policies do not know them.  Their decisions are cut here to the limits of the user; a
+ * user whose next job does not fit into the limits is full: none of his jobs is in the queue until
+ * he uses less, or changes a request (let_in).  Of whole nodes the booked cores count, which are
+ * known when they are booked: the last job may exceed the limit of cores.
  *
  * Fair share: the use of each user is counted in intervals (a 1024th of the half-life) and at the
- * end of each job, with the size that the job has then.  Who has used all of what is remembered
- * stands back by Config::fair_share_ms, others by their part of it.  In whole numbers, so that a
- * log that is replayed gives the same.
+ * end of each job, with the size that the job has then.  A user with all of the recorded use is
+ * delayed by Config::fair_share_ms, others by their part of it.  In whole numbers, so that a
+ * replayed log gives the same.
  */
 
 #include "core/core_impl.h"
@@ -20,7 +20,7 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t INTERVALS = 1024;     /* in a half-life */
-/* of so many parts one is forgotten in each: (1 - 1/1478)^1024 = 1/2 */
+/* one of so many parts expires in each: (1 - 1/1478)^1024 = 1/2 */
 constexpr int64_t FORGOTTEN = 1478;
 constexpr int64_t DELAY_STEP_MS = 1000; /* the queue is not sorted anew for less */
 constexpr int64_t CORES_MAX = int64_t{1} << 20, SPAN_MAX_MS = int64_t{1} << 38,
@@ -49,7 +49,8 @@ int64_t Core::Impl::cores_left(uint32_t uid) const
     return most > 0 ? std::max<int64_t>(most - state.of_user(uid).cores, 0) : INT64_MAX;
 }
 
-/* False: its user may not have it now.  The place becomes smaller where only that is allowed. */
+/* False: its user may not have it now.  The allocation becomes smaller where only that is
+ * allowed. */
 bool Core::Impl::limit_start(const Job &job, Start &start)
 {
     const Config &config = state.config;
@@ -84,7 +85,7 @@ bool Core::Impl::limit_growth(Job &job, Change &change)
     if (size > job.size() && change.leave.empty()) {
         change.joining = first_of(change.joining, size - job.size());
         change.size = size;
-        change.lent = std::min(change.lent, size - job.size());
+        change.loaned = std::min(change.loaned, size - job.size());
         return true;
     }
     update(job, [&] { job.grow_after_ms = state.now_ms + state.config.refusal_pause_ms; });
@@ -134,7 +135,7 @@ void Core::Impl::count_use()
     for (auto &[uid, use] : state.uses)
         for (int64_t i = 0; i < intervals && use.core_ms >= FORGOTTEN; i++)
             use.core_ms -= use.core_ms / FORGOTTEN;
-    for (JobId id : state.indices().placed)
+    for (JobId id : state.indices().allocated)
         add_use(state.jobs.at(id));
     state.uses_at_ms = state.now_ms;
     set_delays();

@@ -1,11 +1,11 @@
 /*
- * See core_impl.h: jobs that wait for more than their turn, that is, for a time (--begin) or for
- * other jobs (--after).
+ * See core_impl.h: jobs that wait for more than their turn: for a time (--begin) or for other jobs
+ * (--after).
  *
- * Who starts or ends is remembered (State::turns) and looked at when the event has been handled: a
- * job that can never start any more is cancelled then, and so, in turn, are those that wait for it.
- * So many at a time that the event does not become a long one; the others' turn comes with the next
- * event, for which a timer is set at once.
+ * Starts and ends are recorded (State::turns) and processed after the event: a job that can never
+ * start any more is cancelled then, and so, in turn, are the jobs that wait for it.  The number
+ * for one event is bounded; the rest follows with the next event, for which a timer is set at
+ * once.
  */
 
 #include "core/core_impl.h"
@@ -13,7 +13,7 @@
 
 namespace elastic::rm {
 
-/* Empty and those of the wish that are not fulfilled, or why it is refused. */
+/* Empty and the open dependencies of the request, or why it is refused. */
 std::string Core::Impl::open_dependencies(const JobSpec &spec, std::vector<Dependency> &open,
                                           AnswerCode &code) const
 {
@@ -24,7 +24,7 @@ std::string Core::Impl::open_dependencies(const JobSpec &spec, std::vector<Depen
             return std::string("there is no ") + (each.array ? "array " : "job ") +
                 std::to_string(each.job) + " that could be waited for";
         code = AnswerCode::STATE;
-        switch (look_at(each.kind, *other)) {
+        switch (dependency_state(each.kind, *other)) {
             case DependencyState::MET: break;
             case DependencyState::OPEN: open.push_back(each); break;
             case DependencyState::NEVER_MET:
@@ -76,32 +76,32 @@ void Core::Impl::begin_if_due(Job &job)
         record(record::ELIGIBLE, job, Json::object());
 }
 
-void Core::Impl::look_at_dependents()
+void Core::Impl::check_dependents()
 {
     const auto &dependents = state.indices().dependents;
     int left = SETTLED_MAX;
     for (; !state.turns.empty(); state.turns.pop_front()) {     /* it may become longer */
         Turn &turn = state.turns.front();
         const Awaited awaited{turn.job, turn.array};
-        auto next = dependents.upper_bound({awaited, turn.looked_until});
+        auto next = dependents.upper_bound({awaited, turn.examined_until});
         while (next != dependents.end() && next->first == awaited) {
             if (left-- == 0)
                 return;
-            turn.looked_until = next->second;
-            settle(state.jobs.change(turn.looked_until), turn);
-            next = dependents.upper_bound({awaited, turn.looked_until});
+            turn.examined_until = next->second;
+            decide(state.jobs.change(turn.examined_until), turn);
+            next = dependents.upper_bound({awaited, turn.examined_until});
         }
     }
 }
 
 /* One that waited for it waits no longer, or in vain. */
-void Core::Impl::settle(Job &waiting, const Turn &turn)
+void Core::Impl::decide(Job &waiting, const Turn &turn)
 {
     std::optional<Dependency> never;
     update(waiting, [&] {
         std::erase_if(waiting.waits_for, [&](const Dependency &each) {
             auto means = each.job == turn.job && each.array == turn.array
-                ? look_at(each.kind, turn.state)
+                ? dependency_state(each.kind, turn.state)
                 : DependencyState::OPEN;
             if (means == DependencyState::NEVER_MET)
                 never = each;

@@ -1,15 +1,14 @@
 /*
- * What the core is told.  The ordered log of events is the only truth: the same events give the
- * same core and the same actions.  Whoever sends them numbers them (seq 1, 2, 3, ...) and stamps
- * the time, which never goes back.
+ * Input of the core.  The ordered log of events defines the state: the same events give the same
+ * state and the same actions.  The sender numbers the events (seq 1, 2, 3, ...) and adds the time,
+ * which never decreases.
  *
  * Requests of people carry `request`, a text of at most 64 bytes chosen by the daemon (or by the
- * client, so that it may safely repeat a Submit); each is answered by exactly one Answer.
- * Whether the asker may do this is the daemon's to check before.
+ * client, so that it may safely repeat a Submit).  Exactly one Answer answers each of them.  The
+ * daemon checks first whether the user may make the request.
  *
- * Step events carry the job and the number of its step.  One that does not fit (an older step, a
- * request that has ended, a repetition) is counted and has no other effect: they may be repeated
- * freely.
+ * Step events carry the job and the number of its step.  An event of an older step, of a request
+ * that has ended, or a repetition is counted and has no other effect: steps may repeat events.
  */
 
 #ifndef ELASTIC_RM_CORE_EVENT_H_INCLUDED
@@ -29,9 +28,8 @@ struct Configure {
 
 /* ---- requests of people ------------------------------------------------------------ */
 
-/* What is to be run (program, environment, files) stays with the daemon, under the job's id,
- * which the Answer gives.  A request that has been seen already (while its job is known) is
- * answered with that job. */
+/* The daemon stores the program, its environment and its files under the id of the job, which
+ * the Answer contains.  A repeated request returns the same job while that job is known. */
 /* With an array (JobSpec::array): as many jobs as it has tasks; the Answer gives the first. */
 struct Submit {
     static constexpr const char *NAME = "submit";
@@ -83,9 +81,9 @@ struct Resize {
     ELASTIC_FIELDS(request, job, size, by, reason)
 };
 
-/* Another wish of a job that waits or runs; what is empty stays as it is.  Of a running job: the
- * range of sizes only if it is malleable, and the present size must lie in it; a longer time limit
- * only with `may_extend`. */
+/* Changes the specification of a waiting or running job; empty members change nothing.  The size
+ * range of a running job changes only if the job is malleable and its present size lies in the
+ * range.  A time limit grows only with `may_extend`. */
 struct Update {
     static constexpr const char *NAME = "update";
     std::string request;
@@ -117,7 +115,7 @@ struct WithdrawName {
     ELASTIC_FIELDS(request, job, name, holder)
 };
 
-struct Drain {                  /* nothing new is placed on the node */
+struct Drain {                  /* no new processes are allocated on the node */
     static constexpr const char *NAME = "drain";
     std::string request;
     std::string node;
@@ -142,7 +140,8 @@ struct NodeUp {
     ELASTIC_FIELDS(node, cores)
 };
 
-/* Nothing new is placed on it, and malleable jobs leave it, until NodeUp or NodeDown. */
+/* No new processes are allocated on the node, and malleable jobs leave it, until NodeUp or
+ * NodeDown. */
 struct NodeSuspect {
     static constexpr const char *NAME = "node_suspect";
     std::string node;
@@ -150,9 +149,9 @@ struct NodeSuspect {
     ELASTIC_FIELDS(node, reason)
 };
 
-/* Its processes are gone: steps on it are ended.  Of a node that is down already: the reason is
- * another now.  A node that is new is known from now on, with `cores` if that is known (0: it
- * counts as one). */
+/* The processes of the node have ended, and the steps on it end.  For a node that is down
+ * already, only the reason changes.  A new node becomes known, with `cores` if that number is
+ * known (0: it counts as one). */
 struct NodeDown {
     static constexpr const char *NAME = "node_down";
     std::string node;
@@ -161,16 +160,16 @@ struct NodeDown {
     ELASTIC_FIELDS(node, reason, cores)
 };
 
-/* Nothing more is booked on it; it is forgotten once nothing is booked on it. */
+/* The node accepts no more bookings; the core removes it when its last booking ends. */
 struct NodeRemoved {
     static constexpr const char *NAME = "node_removed";
     std::string node;
     ELASTIC_FIELDS(node)
 };
 
-/* Answers to AcquireNodes (only with asynchronous_nodes).  `request` 0 is the job's start.  The
- * blocks are those that were asked for, or others for as many processes: a back end may have its
- * own will (new nodes are announced by NodeUp before). */
+/* Answers to AcquireNodes (only with asynchronous_nodes).  `request` 0 is the start of the job.
+ * The blocks are those of the request, or others for the same number of processes: the back end
+ * may choose (NodeUp announces new nodes first). */
 struct NodesAcquired {
     static constexpr const char *NAME = "nodes_acquired";
     JobId job = 0;
@@ -212,8 +211,8 @@ struct NodesLost {
     ELASTIC_FIELDS(job, step, reason)
 };
 
-/* Somebody else waits for so many whole nodes, ahead of all our jobs; 0: nobody any more.  Each
- * replaces the former one. */
+/* Jobs of others wait for so many whole nodes, before all jobs of this queue; 0: none waits.
+ * Each event replaces the one before. */
 struct NodesWanted {
     static constexpr const char *NAME = "nodes_wanted";
     int nodes = 0;
@@ -246,50 +245,50 @@ struct StepSizes {                      /* which sizes the program can use, by i
     ELASTIC_FIELDS(job, step, rule)
 };
 
-/* What the program wants (MPIX_Adapt_request): at most one wish is open.  Again, if the step is
- * asked how it is. */
-struct StepWish {
+/* A size request of the program (MPIX_Adapt_request).  At most one is open.  The step repeats it
+ * when the core queries the step. */
+struct StepSizeRequest {
     static constexpr const char *NAME = "step_wish";
     JobId job = 0;
     uint32_t step = 0;
-    ProgramWish wish;
-    ELASTIC_FIELDS(job, step, wish)
+    SizeRequest size_request;
+    ELASTIC_FIELDS(job, step, size_request)
 };
 
 /* It is granted (the step has a size that it allows), refused or withdrawn. */
-struct StepWishEnded {
+struct StepSizeRequestEnded {
     static constexpr const char *NAME = "step_wish_ended";
     JobId job = 0;
     uint32_t step = 0;
     std::string mpiexec;
-    uint64_t wish = 0;
+    uint64_t size_request = 0;
     std::string result;                 /* "granted", "refused" or "withdrawn" */
     std::string reason;                 /* of the latter two */
-    ELASTIC_FIELDS(job, step, mpiexec, wish, result, reason)
+    ELASTIC_FIELDS(job, step, mpiexec, size_request, result, reason)
 };
 
-/* What the step has of places beside its world, and which it wants: all of it.  `told` rises with
- * each change; `granted` is the last GrantSlots that is in it. */
+/* All slots that the step has beside its world, and all that it requests.  `reported` rises with
+ * each change.  `granted` is the last GrantSlots that is included. */
 struct StepSlots {
     static constexpr const char *NAME = "step_slots";
     struct Held {
         std::string node;
-        int places = 0;
+        int extra_slots = 0;
         bool exclusive = false;         /* one is to be the only one of the job there */
-        ELASTIC_FIELDS(node, places, exclusive)
+        ELASTIC_FIELDS(node, extra_slots, exclusive)
     };
     JobId job = 0;
     uint32_t step = 0;
     std::string mpiexec;
-    uint64_t told = 0, granted = 0;
+    uint64_t reported = 0, granted = 0;
     std::vector<Held> held;
-    std::vector<SlotWish> wishes;       /* as the step knows them; numbers rising */
+    std::vector<SlotRequest> slot_requests;       /* as the step knows them; numbers rising */
     bool over = false;                  /* the mpiexec has ended: it has nothing any more */
-    ELASTIC_FIELDS(job, step, mpiexec, told, granted, held, wishes, over)
+    ELASTIC_FIELDS(job, step, mpiexec, reported, granted, held, slot_requests, over)
 };
 
 /* Whether the core, which knows `known`, learns anything by it. */
-bool tells_new(const Slots &known, const StepSlots &event);
+bool changes_slots(const Slots &known, const StepSlots &event);
 
 struct StepStartFailed {                /* nothing runs and nothing is left of the try */
     static constexpr const char *NAME = "step_start_failed";
@@ -378,22 +377,22 @@ struct StepLeft {
     ELASTIC_FIELDS(job, step, epoch, leave)
 };
 
-/* A change through process sets: a process of the program has been told of it, or that process has
- * answered.  For people; what comes of it are the events above.  `number`: 1, 2, ... of the
- * request's, as it may be told again. */
+/* A change through process sets: a process of the program has been notified, or has answered.
+ * For display; the events above report the result.  `number` is 1, 2, ... within the request,
+ * since notifications may be repeated. */
 struct StepSetChange {
     static constexpr const char *NAME = "step_set_change";
     JobId job = 0;
     uint32_t step = 0;
     uint64_t request = 0;
     uint64_t number = 0;
-    SetStage stage = SetStage::TOLD;
+    SetStage stage = SetStage::NOTIFIED;
     uint64_t uid = 0;
     ELASTIC_FIELDS(job, step, request, number, stage, uid)
 };
 
-/* What it says is not to be believed any more (it has broken the step protocol): it keeps its size
- * until it ends, and so does all that it may have.  It goes on running. */
+/* The step has broken the step protocol, and its reports are not accepted any more.  It
+ * continues with its size and with all resources that it may have until it ends. */
 struct StepBroken {
     static constexpr const char *NAME = "step_broken";
     JobId job = 0;
@@ -423,18 +422,19 @@ struct StepLost {
     ELASTIC_FIELDS(job, step, reason)
 };
 
-struct Timer {                          /* the time that SetTimer asked for has come */
+struct Timer {                          /* the time of SetTimer has come */
     static constexpr const char *NAME = "timer";
     template <class Self, class Visit> static void fields(Self &, Visit &) {}
 };
 
-using EventContent = std::variant<
-    Configure, Submit, Cancel, Requeue, Hold, Release, Resize, Update, PublishName, WithdrawName,
-    Drain, Resume, NodeUp, NodeSuspect, NodeDown, NodeRemoved, NodesAcquired, NodesRefused,
-    NodesReleased, NodesLost, NodesWanted, StepStarted, StepAdaptive, StepRigid, StepSizes,
-    StepWish, StepWishEnded, StepSlots, StepStartFailed, StepAccepted, StepReady, StepCommitted,
-    StepRefused, StepWithdrawn, StepFailed, StepFreed, StepLeft, StepSetChange, StepSampled,
-    StepBroken, StepEnded, StepLost, Timer>;
+using EventContent =
+    std::variant<Configure, Submit, Cancel, Requeue, Hold, Release, Resize, Update, PublishName,
+                 WithdrawName, Drain, Resume, NodeUp, NodeSuspect, NodeDown, NodeRemoved,
+                 NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted, StepStarted,
+                 StepAdaptive, StepRigid, StepSizes, StepSizeRequest, StepSizeRequestEnded,
+                 StepSlots, StepStartFailed, StepAccepted, StepReady, StepCommitted, StepRefused,
+                 StepWithdrawn, StepFailed, StepFreed, StepLeft, StepSetChange, StepSampled,
+                 StepBroken, StepEnded, StepLost, Timer>;
 
 struct Event {
     uint64_t seq = 0;

@@ -17,6 +17,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -28,7 +29,35 @@ namespace elastic::rm {
 
 using Json = nlohmann::json;
 
-#define ELASTIC_VISIT_FIELD(name) visit(#name, self.name);
+/* Fields that have another name in stored documents and journals: {field, stored}. */
+constexpr std::pair<std::string_view, const char *> STORED_NAMES[] = {
+    {"backfill", "ahead"},
+    {"capacity", "room"},
+    {"examined_until", "looked_until"},
+    {"extra_slots", "places"},
+    {"is_measured", "settled"},
+    {"last_size_request", "last_wish"},
+    {"loaned", "lent"},
+    {"next_poll_ms", "look_at_ms"},
+    {"notified_ms", "told_ms"},
+    {"poll_interval_ms", "look_interval_ms"},
+    {"position", "place"},
+    {"reported", "told"},
+    {"requested_ms", "asked_ms"},
+    {"size_request", "wish"},
+    {"size_request_refusal", "wish_refusal"},
+    {"slot_requests", "wishes"},
+    {"withheld_loan", "kept_loan"},
+};
+consteval const char *stored_name(const char *field)
+{
+    for (const auto &[name, stored] : STORED_NAMES)
+        if (name == field)
+            return stored;
+    return field;
+}
+
+#define ELASTIC_VISIT_FIELD(name) visit(elastic::rm::stored_name(#name), self.name);
 #define ELASTIC_FIELDS(...)                                                                        \
     template <class Self, class Visit> static void fields(Self &self, Visit &visit)                \
     {                                                                                              \
@@ -215,7 +244,7 @@ Variant read_variant(const char *key, Json json)
     }
 }
 
-/* A struct from JSON, or the message that says which field is wrong. */
+/* A struct from JSON, or a message with the invalid field. */
 template <class T> Result<T> parse(const Json &json)
 {
     try {

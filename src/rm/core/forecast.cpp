@@ -14,7 +14,7 @@ namespace {
 
 constexpr int QUEUE_MAX = 100;          /* farther back it is a guess, and takes long */
 
-/* What running jobs give, of the policies that take it from them (fill_plan.h). */
+/* Cores that running jobs give, of the policies that take them (fill_plan.h). */
 std::optional<Outlook> outlook_of(const State &state)
 {
     PolicyKind kind = state.config.policy;
@@ -22,7 +22,7 @@ std::optional<Outlook> outlook_of(const State &state)
         return std::nullopt;
     FillPlan plan(state, equal_gain(),
                   kind == PolicyKind::EFFICIENT ? efficient_rules() : any_sizes());
-    plan.expect_settling();
+    plan.expect_freed();
     return plan.outlook();
 }
 
@@ -34,7 +34,7 @@ class Course {
         std::optional<Outlook> outlook = outlook_of(state);
         for (const Booking &booking : outlook ? outlook->at_once : std::vector<Booking>())
             space_.give(booking.shares);
-        for (JobId id : state.indices().placed) {
+        for (JobId id : state.indices().allocated) {
             const Job &job = state.jobs.at(id);
             bool ends = job.state == JobState::COMPLETING;
             int64_t end_ms = ends ? state.now_ms : job.limit_at_ms;
@@ -46,20 +46,20 @@ class Course {
         }
     }
 
-    /* False: never, as far as can be told. */
+    /* False: never, as far as is known. */
     bool start(const Job &job, int size)
     {
         last_ = 0;
-        int room = space_.room(job.spec);
-        for (; room < size && !ends_.empty(); ends_.erase(ends_.begin())) {
+        int capacity = space_.capacity(job.spec);
+        for (; capacity < size && !ends_.empty(); ends_.erase(ends_.begin())) {
             const auto &[time_ms, ending] = *ends_.begin();
             now_ms_ = time_ms;
-            room += space_.give(ending.shares, job.spec);
+            capacity += space_.give(ending.shares, job.spec);
             last_ = ending.job;
         }
-        if (room < size)
+        if (capacity < size)
             return false;
-        const Blocks &blocks = placed_.emplace_back(space_.place(job.spec, size));
+        const Blocks &blocks = allocated_.emplace_back(space_.allocate(job.spec, size));
         if (int64_t limit_ms = time_limit(state_, job.spec); limit_ms > 0)
             ends_.emplace(now_ms_ + limit_ms, Ending{job.id, state_.shares(job.spec, blocks)});
         return true;
@@ -77,7 +77,7 @@ class Course {
     int64_t now_ms_;
     JobId last_ = 0;
     std::multimap<int64_t, Ending> ends_;
-    std::list<Blocks> placed_;  /* shares point into it */
+    std::list<Blocks> allocated_;  /* shares point into it */
 };
 
 }  // namespace
@@ -89,7 +89,7 @@ Forecast forecast_of(const State &state, const Job &wanted)
 {
     Course course(state);
     QueueKey own = state.queue_key(wanted);
-    int looked_at = 0;
+    int examined = 0;
     auto start = [&](const Job &job, bool &can_run) {
         PolicyKind kind = state.config.policy;
         bool fixed = kind == PolicyKind::FCFS || kind == PolicyKind::EASY;
@@ -99,7 +99,7 @@ Forecast forecast_of(const State &state, const Job &wanted)
     };
     bool can_run = false;
     for (const QueueKey &key : state.indices().queue) {
-        if (++looked_at > QUEUE_MAX)
+        if (++examined > QUEUE_MAX)
             return {};
         if (own <= key)
             break;

@@ -1,8 +1,8 @@
 /*
- * When a waiting job starts, as far as can be told: at the latest, if nobody comes before it and
- * all jobs use the whole of their time limits.  With `fill` and `measured` malleable jobs give what
- * they can, as the reservation of the first waiting job counts on it (SPEC-performance X3); with
- * `efficient` what is lent to them alone.  For people; nothing is decided by it.  Pure.
+ * Forecast of the start of a waiting job: the latest time, if no other job comes before it and all
+ * jobs use their whole time limits.  With `fill` and `measured`, malleable jobs give cores as the
+ * reservation of the first waiting job assumes (clause X3 of the performance specification); with
+ * `efficient` they give loans alone.  For display; no decision depends on it.  Pure.
  */
 
 #ifndef ELASTIC_RM_CORE_FORECAST_H_INCLUDED
@@ -13,9 +13,9 @@
 namespace elastic::rm {
 
 struct Forecast {
-    /* NEVER: it cannot be told (jobs without a time limit, a long queue before it) */
+    /* NEVER: unknown (jobs without a time limit, a long queue before it) */
     int64_t start_ms = NEVER;
-    JobId waits_for = 0;        /* whose end makes room for it; 0: nobody's */
+    JobId waits_for = 0;        /* the job whose end frees the cores; 0: none */
 };
 
 Forecast forecast(const State &state, JobId id);

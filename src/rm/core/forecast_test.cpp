@@ -102,7 +102,7 @@ TEST(ForecastTest, a_job_that_cannot_run_is_not_waited_for)
     EXPECT_EQ(forecast(driver.core.state(), small).start_ms, driver.now_ms + 10000);
 }
 
-TEST(ForecastTest, a_long_queue_is_not_looked_through)
+TEST(ForecastTest, a_long_queue_is_not_examined_whole)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 1);
     for (int i = 0; i < 150; i++)

@@ -1,11 +1,11 @@
 /*
- * The free cores of each node, ordered by how many they are, so that nobody who asks what fits, or
- * where, looks at every node.  State keeps one; a Space (placement.h) begins as a copy of it, which
- * shares what neither changes.
+ * The free cores of each node, ordered by their number, so that a search for a fit does not visit
+ * every node.  State has one; a Space (placement.h) begins as a copy of it, and both share the
+ * parts that neither changes.
  *
- * Nodes have positions, in the order of their names.  Nodes of one number of cores of which equally
- * many are free make a group; the positions of a group are a bitmap.  A copy costs nothing until
- * one of both changes.
+ * Nodes have positions, in the order of their names.  Nodes with equal numbers of cores and of
+ * free cores form a group; a bitmap holds the positions of a group.  A copy costs nothing until
+ * one of the two changes.
  */
 
 #ifndef ELASTIC_RM_CORE_FREE_CORES_H_INCLUDED
@@ -61,7 +61,7 @@ class SharedNumbers {
     uint32_t size_ = 0;
 };
 
-/* Positions that are marked one by one and then gone through in their order, each once: without
+/* Positions that are marked in any order and then visited in rising order, each once, without
  * sorting. */
 class PositionMarks {
   public:
@@ -87,7 +87,7 @@ class FreeCores {
         PositionSet nodes;
     };
 
-    /* Of these nodes, in this order; sets their positions.  Those that are not up are of no use. */
+    /* Of these nodes, in this order; sets their positions.  Nodes that are not up are ignored. */
     template <class Nodes> void rebuild(const Nodes &nodes)
     {
         begin();
@@ -109,7 +109,7 @@ class FreeCores {
     int64_t total() const { return present_->total; }
     /* Rising by cores and free. */
     const std::vector<Group> &groups() const { return present_->groups; }
-    /* Those of which no core is used: one for each number of cores. */
+    /* Nodes without a used core: one for each number of cores. */
     const std::vector<uint32_t> &idle_groups() const { return layout_->idle; }
     bool operator==(const FreeCores &other) const;
 

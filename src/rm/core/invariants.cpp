@@ -18,10 +18,10 @@ using Violations = std::vector<std::string>;
 void check_job(const State &state, const Job &job, Violations &wrong)
 {
     std::string name = "job " + std::to_string(job.id) + " (" + to_string(job.state) + ") ";
-    bool placed = is_placed(job.state);
-    /* what the program can use, it may say when it has another size, or is about to get it */
+    bool allocated = is_allocated(job.state);
+    /* the sizes of the program may be reported after a change of size, or right before it */
     bool any_size = job.spec.usable != nullptr;
-    if (placed && !any_size && !is_own_size(job.spec, job.size()))
+    if (allocated && !any_size && !is_own_size(job.spec, job.size()))
         wrong.push_back(name + "has size " + std::to_string(job.size()));
     if (job.state == JobState::ADAPTING && !job.adaptation)
         wrong.push_back(name + "adapts to nothing");
@@ -39,11 +39,11 @@ void check_job(const State &state, const Job &job, Violations &wrong)
         if (!is_malleable && !change.by_program)
             wrong.push_back(name + "adapts and is not malleable");
     }
-    if (!placed && !job.departures.empty())
+    if (!allocated && !job.departures.empty())
         wrong.push_back(name + "has departures");
-    if (job.slots && !placed)
+    if (job.slots && !allocated)
         wrong.push_back(name + "has places beside no world");
-    if (!job.names.empty() && !placed)
+    if (!job.names.empty() && !allocated)
         wrong.push_back(name + "has names, and no processes");
     for (const PublishedName &published : job.names) {
         if (state.owner_of_name(job.spec.uid, published.name) != &job)
@@ -72,7 +72,7 @@ void check_job(const State &state, const Job &job, Violations &wrong)
             std::any_of(state.turns.begin(), state.turns.end(), [&](const Turn &turn) {
                 return turn.job == each.job && turn.array == each.array;
             });
-        bool is_open = other && look_at(each.kind, *other) == DependencyState::OPEN;
+        bool is_open = other && dependency_state(each.kind, *other) == DependencyState::OPEN;
         if (job.state != JobState::PENDING || (!is_open && !its_turn))
             wrong.push_back(name + "waits for " + describe(each) + " in vain");
     }
@@ -81,7 +81,7 @@ void check_job(const State &state, const Job &job, Violations &wrong)
     if (is_end(job.state) != (job.ended_ms != NEVER))
         wrong.push_back(name + "has a wrong time of its end");
     for (const Block &block : job.blocks) {
-        if (block.processes < 1 || (placed && !state.node(block.node)))
+        if (block.processes < 1 || (allocated && !state.node(block.node)))
             wrong.push_back(name + "has a wrong block on " + block.node);
     }
 }
@@ -153,7 +153,7 @@ void check_indices(const State &state, Violations &wrong)
 void check_arrays(const State &state, Violations &wrong)
 {
     std::map<JobId, JobArray> counts;
-    std::map<JobId, int> placed, waiting, ready;
+    std::map<JobId, int> allocated, waiting, ready;
     for (const auto &[id, job] : state.jobs) {
         if (!job.task)
             continue;
@@ -161,7 +161,7 @@ void check_arrays(const State &state, Violations &wrong)
         array.tasks++;
         array.started += job.task->counted;
         array.ended += is_end(job.state);
-        placed[job.task->array] += is_placed(job.state);
+        allocated[job.task->array] += is_allocated(job.state);
         ready[job.task->array] += is_queued(job);
         waiting[job.task->array] += is_ready(job) && job.task->waits;
         if (!state.array(job.task->array))
@@ -173,7 +173,7 @@ void check_arrays(const State &state, Violations &wrong)
             known.started != array.started - array.discarded ||
             known.ended != array.ended - array.discarded || !check(array).empty())
             wrong.push_back("the counts of array " + std::to_string(id) + " are wrong");
-        int admitted = placed[id] + ready[id];
+        int admitted = allocated[id] + ready[id];
         if (array.limit > 0 && admitted > array.limit)
             wrong.push_back("array " + std::to_string(id) + " is above its limit");
         if (array.limit > 0 && admitted < array.limit && waiting[id] > 0)
@@ -181,7 +181,7 @@ void check_arrays(const State &state, Violations &wrong)
     }
 }
 
-/* What is kept of a job's performance is what follows from it. */
+/* The stored performance of a job follows from its samples. */
 void check_known(const State &state, const Job &job, Violations &wrong)
 {
     Job again = job;
@@ -268,52 +268,53 @@ void Monitor::see(const Record &record, const State &state)
         wrong("record " + std::to_string(record.number) + " follows " +
               std::to_string(last_record_ - 1));
     records_[record.number] = record;
-    if (record.event == record::PLACED)
-        placed(record, state);
+    if (record.event == record::ALLOCATED)
+        allocated(record, state);
     else if (record.event == record::REQUESTED)
-        begin_change(record), placed(record, state);
+        begin_change(record), allocated(record, state);
     else if (record.event == record::COMMITTED || record.event == record::WITHDRAWN ||
              record.event == record::FAILED)
         end_change(record);
     else if (record.event == record::LEFT && record.data["epoch"] != ++jobs_[record.job].epoch)
         wrong("epochs of job " + std::to_string(record.job) + " do not follow each other");
-    else if (record.event == record::WISHED)
-        begin_wish(record);
-    else if (record.event == record::WISH_ENDED)
-        end_wish(record);
+    else if (record.event == record::SIZE_REQUESTED)
+        begin_size_request(record);
+    else if (record.event == record::REQUEST_ENDED)
+        end_size_request(record);
     else if (record.event == record::ENDED && std::exchange(jobs_[record.job].ended, true))
         wrong("job " + std::to_string(record.job) + " ends twice");
 }
 
-void Monitor::begin_wish(const Record &record)
+void Monitor::begin_size_request(const Record &record)
 {
-    if (record.data.at("kind") == to_string(WishKind::SLOTS)) {
-        if (!jobs_[record.job].slot_wishes.insert(record.data.at("wish").get<uint64_t>()).second)
+    if (record.data.at("kind") == to_string(RequestKind::SLOTS)) {
+        if (!jobs_[record.job].slot_requests.insert(record.data.at("wish").get<uint64_t>()).second)
             wrong("job " + std::to_string(record.job) + " makes a wish twice");
         return;
     }
-    uint64_t open = std::exchange(jobs_[record.job].wish, record.data.at("wish").get<uint64_t>());
+    uint64_t open =
+        std::exchange(jobs_[record.job].size_request, record.data.at("wish").get<uint64_t>());
     if (open != 0)
         wrong("job " + std::to_string(record.job) + " has two wishes, " + std::to_string(open) +
               " is still open");
 }
 
-void Monitor::end_wish(const Record &record)
+void Monitor::end_size_request(const Record &record)
 {
-    uint64_t wish = record.data.at("wish").get<uint64_t>();
+    uint64_t size_request = record.data.at("wish").get<uint64_t>();
     if (record.data.contains("kind")) {
-        if (jobs_[record.job].slot_wishes.erase(wish) == 0)
+        if (jobs_[record.job].slot_requests.erase(size_request) == 0)
             wrong("a wish of job " + std::to_string(record.job) + " ends that is not open");
         return;
     }
-    if (std::exchange(jobs_[record.job].wish, 0) != wish)
-        wrong("wish " + std::to_string(wish) + " of job " + std::to_string(record.job) +
+    if (std::exchange(jobs_[record.job].size_request, 0) != size_request)
+        wrong("wish " + std::to_string(size_request) + " of job " + std::to_string(record.job) +
               " ends twice, or was never made");
 }
 
 namespace {
 
-/* What of a record `placed` does not follow from its `why` (X1); empty: nothing. */
+/* The part of a record `placed` that does not follow from its `why` (X1); empty: nothing. */
 std::string wrong_start(const Record &record)
 {
     Json why = record.data.value("why", Json());
@@ -343,8 +344,8 @@ std::string rule_of(const Record &record)
 
 }  // namespace
 
-/* Whether what is placed now is placed where it may. */
-void Monitor::placed(const Record &record, const State &state)
+/* Whether present allocations are allowed. */
+void Monitor::allocated(const Record &record, const State &state)
 {
     for (const Block &block : record.blocks) {
         const Node *node = state.node(block.node);
@@ -353,7 +354,7 @@ void Monitor::placed(const Record &record, const State &state)
                   ", which is not up");
     }
     History &job = jobs_[record.job];
-    if (record.event != record::PLACED)
+    if (record.event != record::ALLOCATED)
         return;
     if (std::string what = wrong_start(record); !what.empty())
         wrong("why job " + std::to_string(record.job) + " starts " + what + ": " +
@@ -368,7 +369,7 @@ void Monitor::placed(const Record &record, const State &state)
 
 namespace {
 
-/* Whether nobody has asked for the change that was requested, and nobody waits for it. */
+/* Whether neither a request nor a waiting job led to the change. */
 bool is_optional(const Json &requested, const std::string &rule)
 {
     bool grows = requested["size"] > requested["old_size"];
@@ -403,7 +404,7 @@ void Monitor::stood_still(History &job, const Record &record)
         job.still.pop_front();
     for (const auto &[until_ms, standstill_ms] : job.still)
         sum_ms += std::clamp<int64_t>(until_ms - from_ms, 0, standstill_ms);
-    /* What the first one costs is not known before. */
+    /* The cost of the first one is unknown before. */
     if (job.still.size() > 1 && sum_ms > WINDOW_MS / 10)
         wrong("job " + std::to_string(record.job) + " has stood still for " +
               std::to_string(sum_ms) + " ms of ten minutes for nobody's sake");
@@ -448,11 +449,11 @@ std::vector<std::string> Monitor::finish(const State &state) const
         if (job.open)
             open.push_back("request " + std::to_string(job.request) + " of job " +
                            std::to_string(id) + " has no end");
-        if (!job.slot_wishes.empty())
+        if (!job.slot_requests.empty())
             open.push_back("a wish for places of job " + std::to_string(id) + " has no end");
-        if (job.wish)
-            open.push_back("wish " + std::to_string(job.wish) + " of job " + std::to_string(id) +
-                           " has no end");
+        if (job.size_request)
+            open.push_back("wish " + std::to_string(job.size_request) + " of job " +
+                           std::to_string(id) + " has no end");
     }
     return open;
 }

@@ -1,6 +1,6 @@
 /*
- * What is always true, checked: of a state (violations) and of a history (Monitor).  For tests
- * and simulations; too slow for every event of a large machine.
+ * Checks of invariants: of a state (violations) and of a history (Monitor).  For tests and
+ * simulations; too slow for every event of a large machine.
  */
 
 #ifndef ELASTIC_RM_CORE_INVARIANTS_H_INCLUDED
@@ -10,19 +10,19 @@
 
 namespace elastic::rm {
 
-/* What is wrong with the state; empty if nothing: no core is booked twice, sizes keep the jobs'
- * bounds and rules, a job's data fits its state, the indices are those that follow from jobs and
- * nodes, and the policy has nothing to add. */
+/* Violations of the state, empty if there are none: each core is booked at most once, sizes obey
+ * the bounds and rules of the jobs, the data of a job fits its state, the indices follow from
+ * jobs and nodes, and the checks of the policy pass. */
 std::vector<std::string> violations(const State &state);
 
 /*
- * Watches a core's events and actions: each request of a person has one answer, each accepted
- * change of size one end, each wish of a program one end, each accepted job one end; changes of a
- * job never nest, and those that nobody waits for take a tenth of any ten minutes at most
- * (SPEC-performance K4); epochs are 1, 2, 3, ... per step; nothing is placed on a node that is not
- * up;
- * only ranks that exist leave; records are numbered without gaps.  A restart that hands the same
- * event to a restored core again is watched by the same monitor: what comes again must be the same.
+ * Monitors a core's events and actions: each request of a person has one answer, each accepted
+ * change of size one end, each request of a program one end, each accepted job one end; changes of
+ * a job never nest, and those that no job waits for take a tenth of any ten minutes at most
+ * (clause K4 of the performance specification); epochs are 1, 2, 3, ... per step; no process is
+ * allocated on a node that is not up; only existing ranks leave; records are numbered without
+ * gaps. The same monitor checks a restart that passes the same event to a restored core again:
+ * repeated results must be the same.
  */
 class Monitor {
   public:
@@ -38,9 +38,9 @@ class Monitor {
     template <class Other> void see(const Other &, const State &) {}
     void begin_change(const Record &record);
     void end_change(const Record &record);
-    void begin_wish(const Record &record);
-    void end_wish(const Record &record);
-    void placed(const Record &record, const State &state);
+    void begin_size_request(const Record &record);
+    void end_size_request(const Record &record);
+    void allocated(const Record &record, const State &state);
     struct History;
     void stood_still(History &job, const Record &record);
     void wrong(const std::string &what) { wrong_.push_back(what); }
@@ -51,8 +51,8 @@ class Monitor {
         uint64_t request = 0;   /* last one */
         bool open = false;      /* it has no end yet */
         bool ended = false;
-        uint64_t wish = 0;      /* of the program, that has no end yet; 0: none */
-        std::set<uint64_t> slot_wishes; /* for places beside its world, the same */
+        uint64_t size_request = 0;      /* of the program, that has no end yet; 0: none */
+        std::set<uint64_t> slot_requests; /* for slots beside its world, likewise */
         bool optional = false;  /* the change under way: nobody waits for it */
         std::deque<std::pair<int64_t, int64_t>> still;  /* for such ones: until when, how long */
     };

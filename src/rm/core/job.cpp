@@ -94,13 +94,13 @@ int count_slots(const Job &job)
     return count_processes(slots_of(job));
 }
 
-/* A soft wish has its end with its first grant. */
-int open_slots(const Job &job, const SlotWish &wish)
+/* A soft request ends with its first grant. */
+int open_slots(const Job &job, const SlotRequest &size_request)
 {
-    int open = wish.refused.empty() ? wish.count : 0;
+    int open = size_request.refused.empty() ? size_request.count : 0;
     for (const SlotGrant &grant : job.slots->grants) {
-        if (grant.wish == wish.number)
-            open = wish.hard ? open - count_processes(grant.blocks) : 0;
+        if (grant.size_request == size_request.number)
+            open = size_request.hard ? open - count_processes(grant.blocks) : 0;
     }
     return std::max(open, 0);
 }
@@ -120,9 +120,9 @@ std::vector<NodeName> exclusive_slots(const Job &job)
 int claimed_slots(const Job &job)
 {
     int claimed = count_slots(job);
-    for (size_t i = 0; job.slots && i < job.slots->wishes.size(); i++) {
-        if (job.slots->wishes[i].hard)
-            claimed += open_slots(job, job.slots->wishes[i]);
+    for (size_t i = 0; job.slots && i < job.slots->slot_requests.size(); i++) {
+        if (job.slots->slot_requests[i].hard)
+            claimed += open_slots(job, job.slots->slot_requests[i]);
     }
     return claimed;
 }
@@ -145,7 +145,7 @@ bool is_end(JobState state)
     return state == JobState::DONE || state == JobState::FAILED || state == JobState::CANCELLED;
 }
 
-bool is_placed(JobState state)
+bool is_allocated(JobState state)
 {
     return state != JobState::PENDING && !is_end(state);
 }
@@ -171,7 +171,7 @@ JobState state_of(const JobArray &array)
         : JobState::DONE;
 }
 
-DependencyState look_at(DependencyKind kind, JobState state)
+DependencyState dependency_state(DependencyKind kind, JobState state)
 {
     switch (kind) {
         case DependencyKind::AFTER:
@@ -193,8 +193,8 @@ DependencyState look_at(DependencyKind kind, JobState state)
 
 bool is_in_rigid_phase(const Job &job)
 {
-    return job.performance && job.performance->newest.place &&
-           job.performance->newest.place->is_rigid;
+    return job.performance && job.performance->newest.position &&
+           job.performance->newest.position->is_rigid;
 }
 
 bool can_take(const Job &job, const Sample &sample)
@@ -203,7 +203,7 @@ bool can_take(const Job &job, const Sample &sample)
     if (!runs || job.mode != StepMode::ADAPTIVE || !job.broken.empty() ||
         sample.epoch != job.epoch || sample.size != job.size())
         return false;
-    return job.performance ? says_new(*job.performance, sample) : check(sample).empty();
+    return job.performance ? is_change(*job.performance, sample) : check(sample).empty();
 }
 
 std::string describe(const Dependency &dependency)
@@ -279,8 +279,8 @@ std::string check(const JobSpec &spec)
     if (spec.preferred != 0 && size_at_most(spec, spec.preferred) != spec.preferred)
         return "the preferred size " + std::to_string(spec.preferred) +
                " is not one that the job can have";
-    if (spec.places < 0 || spec.places > static_cast<int>(SLOTS_MAX))
-        return outside("the places", spec.places, 0, SLOTS_MAX);
+    if (spec.extra_slots < 0 || spec.extra_slots > static_cast<int>(SLOTS_MAX))
+        return outside("the places", spec.extra_slots, 0, SLOTS_MAX);
     if (spec.cores_per_process < 1 || spec.cores_per_process > CORES_PER_PROCESS_MAX)
         return outside("cores per process", spec.cores_per_process, 1, CORES_PER_PROCESS_MAX);
     if (spec.processes_per_node < 0 || spec.processes_per_node > SIZE_MAX_PROCESSES)
@@ -338,7 +338,7 @@ void add_time_at_size(std::vector<TimeAtSize> &times, int size, int64_t ms)
 int largest_wanted(const Job &job)
 {
     int wanted = job.wished_size > 0 ? job.wished_size
-                 : job.wish          ? job.wish->target
+                 : job.size_request          ? job.size_request->target
                  : job.granted       ? job.granted->target
                                      : 0;
     int most = largest_beside_slots(job);
@@ -348,7 +348,7 @@ int largest_wanted(const Job &job)
 int size_wished(const Job &job)
 {
     int size = job.size(), most = largest_beside_slots(job);
-    int wanted = job.wish && job.wish->target > 0 ? job.wish->target : size;
+    int wanted = job.size_request && job.size_request->target > 0 ? job.size_request->target : size;
     bool fits = size + claimed_slots(job) <= most_processes(job.spec);
     if (is_modified(job) || (fits && wanted == size))
         return 0;
@@ -373,14 +373,17 @@ std::string describe_sizes(const JobSpec &spec)
         : text;
 }
 
-std::string check(const ProgramWish &wish)
+std::string check(const SizeRequest &size_request)
 {
-    bool ordered = wish.minimum >= 1 && wish.minimum <= wish.size && wish.size <= wish.maximum &&
-                   wish.maximum <= WISH_SIZE_MAX;
-    if (wish.number == 0 || !ordered)
-        return "sizes " + std::to_string(wish.minimum) + " <= " + std::to_string(wish.size) +
-               " <= " + std::to_string(wish.maximum) + " are none, or it has no number";
-    if (wish.reason.size() > WISH_REASON_BYTES_MAX || wish.mpiexec.size() > WISH_MPIEXEC_BYTES_MAX)
+    bool ordered = size_request.minimum >= 1 && size_request.minimum <= size_request.size &&
+                   size_request.size <= size_request.maximum &&
+                   size_request.maximum <= REQUEST_SIZE_MAX;
+    if (size_request.number == 0 || !ordered)
+        return "sizes " + std::to_string(size_request.minimum) +
+               " <= " + std::to_string(size_request.size) +
+               " <= " + std::to_string(size_request.maximum) + " are none, or it has no number";
+    if (size_request.reason.size() > REQUEST_REASON_BYTES_MAX ||
+        size_request.mpiexec.size() > REQUEST_MPIEXEC_BYTES_MAX)
         return "its reason or its mpiexec is too long";
     return "";
 }

@@ -1,9 +1,9 @@
 /*
- * What a job is: the wish (JobSpec), and what the core knows about it (Job).  Plain data with its
- * JSON; the core alone changes a Job, everybody may read it (Core::state).
+ * Data of a job: its specification (JobSpec) and the knowledge of the core about it (Job).  Plain
+ * data with its JSON.  The core alone changes a Job; every component may read it (Core::state).
  *
- * Sizes are numbers of processes.  A process occupies `cores_per_process` cores of one node.
- * Times are milliseconds, of whatever clock the events carry (elasticd: Unix time).
+ * Sizes are numbers of processes.  A process occupies `cores_per_process` cores of one node. Times
+ * are milliseconds of the clock that stamps the events (elasticd: Unix time).
  */
 
 #ifndef ELASTIC_RM_CORE_JOB_H_INCLUDED
@@ -35,20 +35,21 @@ template <> struct NamesOf<Elasticity> {
     static constexpr const char *names[] = {"rigid", "moldable", "malleable"};
 };
 
-/* Which sizes between minimum and maximum the program can use. */
+/* Rule for the sizes between minimum and maximum that the program can use. */
 enum class SizeRule { ANY, MULTIPLE, POWER_OF_TWO, SQUARE, CUBE };
 template <> struct NamesOf<SizeRule> {
     static constexpr const char *names[] = {"any", "multiple", "power_of_two", "square", "cube"};
 };
 
-/* What the running program has said of itself: UNKNOWN until all processes have initialised MPI. */
+/* The mode that the running program has reported: UNKNOWN until all its processes have
+ * initialised MPI. */
 enum class StepMode { UNKNOWN, RIGID, ADAPTIVE };
 template <> struct NamesOf<StepMode> {
     static constexpr const char *names[] = {"unknown", "rigid", "adaptive"};
 };
 
-/* What is waited for of another job: that it has started (or will not any more), that it has ended,
- * that it has ended as DONE, that it has ended otherwise. */
+/* The condition on another job: it has started (or never will), it has ended, it has ended as
+ * DONE. */
 enum class DependencyKind { AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK };
 template <> struct NamesOf<DependencyKind> {
     static constexpr const char *names[] = {"after", "after_any", "after_ok",
@@ -56,7 +57,7 @@ template <> struct NamesOf<DependencyKind> {
 };
 struct Dependency {
     DependencyKind kind = DependencyKind::AFTER;
-    JobId job = 0;              /* an earlier one, so that there are no circles */
+    JobId job = 0;              /* an earlier job, so that dependencies are acyclic */
     bool array = false;         /* all tasks of the array with this number */
 
     bool operator==(const Dependency &) const = default;
@@ -72,9 +73,9 @@ struct JobSpec {
     int preferred = 0;          /* start and grow up to this while others wait; 0: the maximum */
     SizeRule size_rule = SizeRule::ANY;
     int size_multiple = 1;      /* with MULTIPLE */
-    /* For processes that the program starts one by one, or makes itself larger by, so many places
-     * beyond the maximum. */
-    int places = 0;
+    /* Number of slots beyond the maximum, for processes that the program starts one by one or by
+     * which it grows itself. */
+    int extra_slots = 0;
     int cores_per_process = 1;
     int processes_per_node = 0; /* at most; 0: what fits */
     bool whole_nodes = false;   /* shares its nodes with nobody */
@@ -89,22 +90,22 @@ struct JobSpec {
     std::string program;
     int priority = 0;           /* greater is sooner */
     bool held = false;          /* submitted on hold */
-    bool requeue = false;       /* wait again when a node or the step is lost, instead of failing */
+    bool requeue = false;       /* wait again, instead of failing, when a node or the step fails */
     int64_t begin_ms = 0;       /* not to be started before; 0: at any time */
     std::vector<Dependency> dependencies;       /* all of them */
     /* Not beside another job of its user and name: it waits for those that are there. */
     bool singleton = false;
     std::string array;          /* the indices of its array (job_array.h); empty: it is no task */
-    /* What the running program has said that it can use (MPIX_Adapt_sizes), a rule of
-     * program_sizes.h; empty: nothing. `usable` follows from it, null with it: the sizes that fit
-     * to the rest as well, rising.  Both are set by set_program_sizes. */
+    /* The sizes that the running program can use, as it reported by MPIX_Adapt_sizes: a rule of
+     * program_sizes.h, or empty.  `usable` follows from it and is null with it: the sizes that
+     * also obey the other limits, rising.  set_program_sizes sets both. */
     std::string program_sizes;
     std::shared_ptr<const std::vector<int>> usable;
 
     ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
                    size_multiple, cores_per_process, processes_per_node, whole_nodes, time_limit_ms,
                    expect_ms, serial_ppm, program, priority, held, requeue, begin_ms,
-                   dependencies, program_sizes, places, array,
+                   dependencies, program_sizes, extra_slots, array,
                    singleton)
 };
 
@@ -121,8 +122,8 @@ using Blocks = std::vector<Block>;
 
 int count_processes(const Blocks &blocks);
 
-/* Blocks, and how many processes they are: that is asked for all the time.  Read like Blocks; as
- * JSON it is these. */
+/* Blocks with the number of their processes, which is read very often.  The JSON is that of
+ * Blocks. */
 class World {
   public:
     using const_iterator = Blocks::const_iterator;
@@ -166,10 +167,10 @@ inline void read(const Json &json, World &world, const std::string &where)
 
 /* How far a change of size is. */
 enum class AdaptPhase {
-    ACQUIRING,  /* a back end is asked for the nodes */
-    ASKED,      /* ResizeStep is sent, nothing heard */
+    ACQUIRING,  /* AcquireNodes is sent to a back end */
+    SENT,      /* ResizeStep is sent and not answered */
     ACCEPTED,   /* by the step: joining processes start */
-    READY       /* they wait in begin: the program is told at a probe */
+    READY       /* joining processes wait in begin; a probe notifies the program */
 };
 template <> struct NamesOf<AdaptPhase> {
     static constexpr const char *names[] = {"acquiring", "asked", "accepted", "ready"};
@@ -178,24 +179,24 @@ template <> struct NamesOf<AdaptPhase> {
 /* A change of size that has been decided and has not ended. */
 struct Adaptation {
     uint64_t request = 0;       /* 1, 2, 3, ... over all steps of the job; has exactly one end */
-    AdaptPhase phase = AdaptPhase::ASKED;
+    AdaptPhase phase = AdaptPhase::SENT;
     bool by_user = false;
     bool by_program = false;    /* which waits for it (MPIX_Comm_modify) */
     std::string reason;
     int old_size = 0, size = 0;
     std::vector<int> leave;     /* ranks, before the change, rising */
     Blocks joining;             /* booked for the joining ranks */
-    int lent = 0;               /* so many of these are lent to the job */
+    int loaned = 0;               /* number of these that are core loans */
     std::vector<JobId> whom;    /* waiting jobs for whose sake it is made */
     uint64_t step_request = 0;  /* the step's own number of it, 0 until accepted */
     bool withdrawing = false;   /* CancelRequest has been sent */
     /* and nothing came of it: the program has agreed, and does not come to a probe.  Nobody counts
      * on what it is to give until it has committed. */
     bool overdue = false;
-    int64_t asked_ms = 0;
+    int64_t requested_ms = 0;
 
     ELASTIC_FIELDS(request, phase, by_user, by_program, reason, old_size, size, leave, joining,
-                   lent, whom, step_request, withdrawing, overdue, asked_ms)
+                   loaned, whom, step_request, withdrawing, overdue, requested_ms)
 };
 
 /* The last change of size that was committed, of the present step. */
@@ -219,20 +220,20 @@ struct TimeAtSize {
 };
 constexpr size_t TIMES_MAX = 64;
 
-/* Of a change through process sets: one process is told of it, and answers for all. */
-enum class SetStage { TOLD, ACCEPTED, DECLINED };
+/* Stage of a change through process sets: one process is notified, and answers for all. */
+enum class SetStage { NOTIFIED, ACCEPTED, DECLINED };
 template <> struct NamesOf<SetStage> {
     static constexpr const char *names[] = {"told", "accepted", "declined"};
 };
 
 /* How often that has happened to the present step, and how it was the last time. */
 struct SetChanges {
-    uint64_t told = 0, accepted = 0, declined = 0;
+    uint64_t reported = 0, accepted = 0, declined = 0;
     uint64_t request = 0, number = 0;
-    SetStage stage = SetStage::TOLD;
+    SetStage stage = SetStage::NOTIFIED;
     uint64_t uid = 0;           /* of the process */
-    int64_t told_ms = NEVER, at_ms = NEVER;
-    ELASTIC_FIELDS(told, accepted, declined, request, number, stage, uid, told_ms, at_ms)
+    int64_t notified_ms = NEVER, at_ms = NEVER;
+    ELASTIC_FIELDS(reported, accepted, declined, request, number, stage, uid, notified_ms, at_ms)
 };
 
 /* Processes that left with a committed request, or joining ones of a request that came to
@@ -246,74 +247,74 @@ struct Departure {
     ELASTIC_FIELDS(request, epoch, blocks, releasing)
 };
 
-/* Of what a running program may want more. */
-enum class WishKind { PROCESSES, SLOTS };
-template <> struct NamesOf<WishKind> {
+/* Kind of resource that a running program requests. */
+enum class RequestKind { PROCESSES, SLOTS };
+template <> struct NamesOf<RequestKind> {
     static constexpr const char *names[] = {"processes", "slots"};
 };
 
-/* What the running program has said that it wants (MPIX_Adapt_request): a size, and those that it
- * can do with.  Or (MPIX_Comm_modify) the size that all its processes wait for, by which a program
- * changes that is rigid otherwise. */
-struct ProgramWish {
+/* A size request of the running program (MPIX_Adapt_request): a preferred size, and the range of
+ * sizes that the program accepts.  Or (MPIX_Comm_modify) the size for which all its processes
+ * wait; this form also changes rigid programs. */
+struct SizeRequest {
     std::string mpiexec;        /* whose step id: a script may run several, one after the other */
     uint64_t number = 0;        /* among those of that mpiexec: 1, 2, 3, ... */
-    WishKind kind = WishKind::PROCESSES;
+    RequestKind kind = RequestKind::PROCESSES;
     bool modify = false;        /* all wait for it */
     /* some wait, and only for what can be had at once (operations on process sets) */
     bool waits = false;
     int size = 0, minimum = 0, maximum = 0;
     std::string reason;         /* for people */
-    int64_t since_ms = NEVER;   /* when the core heard of it */
+    int64_t since_ms = NEVER;   /* when the core received it */
     /* the size of those that the job can have; it is not grown beyond */
     int target = 0;
 
     ELASTIC_FIELDS(mpiexec, number, kind, modify, waits, size, minimum, maximum, reason, since_ms,
                    target)
 };
-constexpr size_t WISH_REASON_BYTES_MAX = 255, WISH_MPIEXEC_BYTES_MAX = 64;
-constexpr int WISH_SIZE_MAX = 1 << 20;
+constexpr size_t REQUEST_REASON_BYTES_MAX = 255, REQUEST_MPIEXEC_BYTES_MAX = 64;
+constexpr int REQUEST_SIZE_MAX = 1 << 20;
 
 /* Empty, or what is wrong with it. */
-std::string check(const ProgramWish &wish);
+std::string check(const SizeRequest &size_request);
 
-/* Places beside the world, for processes that the program starts one by one (MPIX_Iallocate): so
- * many are wanted on one host, or anywhere. */
-struct SlotWish {
-    uint64_t number = 0;        /* among the wishes of its mpiexec */
+/* A request for slots beside the world, for processes that the program starts one by one
+ * (MPIX_Iallocate): on one host, or anywhere. */
+struct SlotRequest {
+    uint64_t number = 0;        /* among the requests of its mpiexec */
     int count = 0;              /* that the step has not got yet */
     bool hard = false;          /* it waits for them; else it takes what can be had at once */
     std::string host;           /* empty: any */
     int64_t since_ms = NEVER;   /* when the core heard of it */
-    std::string refused;        /* why; the step has not said yet that it has ended */
+    std::string refused;        /* the reason; the step has not reported the end yet */
 
-    bool exclusive = false;     /* each on a node where the job has no other place */
+    bool exclusive = false;     /* each on a node without another slot of the job */
 
     ELASTIC_FIELDS(number, count, hard, host, since_ms, refused, exclusive)
 };
 /* Given, and not confirmed by the step. */
 struct SlotGrant {
     uint64_t number = 0;        /* 1, 2, 3, ... of its mpiexec */
-    uint64_t wish = 0;
+    uint64_t size_request = 0;
     Blocks blocks;
-    bool exclusive = false;     /* as its wish */
+    bool exclusive = false;     /* as in its request */
 
-    ELASTIC_FIELDS(number, wish, blocks, exclusive)
+    ELASTIC_FIELDS(number, size_request, blocks, exclusive)
 };
-/* All that a job has of them.  The step tells what it holds as a whole, not what changes, so that
- * nothing is lost with a message. */
+/* All slots of a job.  The step reports its slots as a whole, not as changes, so that a missing
+ * message has no effect. */
 struct Slots {
     std::string mpiexec;        /* a script may run several, one after the other */
-    uint64_t told = 0;          /* how new the last word of the step is */
+    uint64_t reported = 0;          /* how new the last word of the step is */
     uint64_t granted = 0;       /* number of the last grant */
     std::vector<SlotGrant> grants;
     Blocks held;                /* confirmed */
     std::vector<NodeName> exclusive;    /* of these nodes: on which one is to be alone */
-    std::vector<SlotWish> wishes;
+    std::vector<SlotRequest> slot_requests;
 
-    ELASTIC_FIELDS(mpiexec, told, granted, grants, held, exclusive, wishes)
+    ELASTIC_FIELDS(mpiexec, reported, granted, grants, held, exclusive, slot_requests)
 };
-constexpr size_t SLOTS_MAX = 4096;      /* held, and wishes: as many as a step can have */
+constexpr size_t SLOTS_MAX = 4096;      /* of slots and of requests: as many as a step can have */
 
 /* A port under which processes of the job can be reached, by a name among those of its user
  * (MPI_Publish_name). */
@@ -329,16 +330,15 @@ constexpr size_t JOB_NAMES_MAX = 256;
 /* Empty, or what is wrong with it. */
 std::string check(const PublishedName &published);
 
-/* What policy `measured` has found of a job, by which it is asked for again and again
- * (policy_measured.h). */
+/* What policy `measured` has computed for a job and reads very often (policy_measured.h). */
 struct SizeWorth {
-    bool settled = false;       /* measured at its present size */
+    bool is_measured = false;       /* measured at its present size */
     bool doubtful = false;      /* nothing shows that it needs its last processes */
     int64_t most = 0;           /* it is not to grow beyond */
     int64_t most_efficient = 0; /* nor beyond this into cores that others can use */
     int exchanged = 0;          /* nor beyond this by an exchange */
     int reduced = 0;            /* it is to be reduced to; 0: it is not */
-    int own = 0;                /* what it has beyond that is lent */
+    int own = 0;                /* more than this is a core loan */
     /* The next sizes that it could have, of whole nodes those that fill one more or leave one; 0:
      * none. */
     int more = 0, less = 0;
@@ -361,7 +361,8 @@ struct Job {
     std::optional<ArrayTask> task;      /* empty: it is no task of an array */
     /* when it came to wait for nothing but its turn; NEVER: when submitted */
     int64_t eligible_ms = NEVER;
-    bool acquiring = false;     /* STARTING, and a back end is asked for the nodes: no step yet */
+    /* STARTING: AcquireNodes is sent to a back end; there is no step yet */
+    bool acquiring = false;
     std::string reason;         /* why it waits, or why it ended as it did; for people */
     JobState verdict = JobState::DONE;  /* COMPLETING: what it will be; PENDING: it waits again */
     bool releasing = false;     /* COMPLETING, the step is over, its nodes are given back */
@@ -397,84 +398,82 @@ struct Job {
     int64_t cpu_ms = NEVER;     /* NEVER: nobody has measured it */
     int64_t rss_bytes = NEVER;  /* the largest of its processes */
     /* resending and patience; see core.cpp */
-    int64_t deadline_ms = NEVER;        /* what the job waits for is looked at again at this time */
+    int64_t deadline_ms = NEVER;        /* time of the next check of the job */
     int64_t limit_at_ms = NEVER;        /* the step's time limit; while it starts, expected */
     int tries = 0;              /* of the action whose answer is awaited */
     int start_failures = 0;     /* in a row */
     int refusals = 0;           /* of changes, in a row: offers pause longer and longer */
     int64_t offer_after_ms = 0; /* no start, no change is tried before */
     int64_t grow_after_ms = 0;  /* no growth is tried before: its user is at a limit */
-    /* So many of its processes are lent: they go back when a job that waits wants them
-     * (SPEC-performance Q8). */
-    int lent = 0;
-    bool kept_loan = false;     /* it did not give them back when asked: it gets none again */
+    /* Number of its processes that are core loans: they return when a waiting job needs them
+     * (clause Q8 of the performance specification). */
+    int loaned = 0;
+    bool withheld_loan = false;     /* it did not return a loan on request: it gets no other one */
     int wished_size = 0;        /* a user has resized it: it is not grown beyond; 0: none */
-    std::optional<ProgramWish> wish;    /* of the step, open */
-    std::optional<ProgramWish> granted; /* the last one that was */
+    std::optional<SizeRequest> size_request;    /* of the step, open */
+    std::optional<SizeRequest> granted; /* the last one that was */
     std::string wishing;        /* the mpiexec of the last one, whatever has become of it, */
-    uint64_t last_wish = 0;     /* and its number */
-    std::string wish_refusal;   /* of the last one, by us; empty: it was not refused */
-    std::optional<Slots> slots;         /* places beside its world; empty: it never had any */
-    std::vector<PublishedName> names;   /* placed: of its processes */
+    uint64_t last_size_request = 0;     /* and its number */
+    std::string size_request_refusal;   /* of the last one, by us; empty: it was not refused */
+    std::optional<Slots> slots;         /* slots beside its world; empty: it never had any */
+    std::vector<PublishedName> names;   /* of its processes, while it is allocated */
     /* Found last; follows from the rest and the configuration, so that it is not stored.
      * State::index, and whoever takes a sample, resets it. */
     mutable std::optional<SizeWorth> worth;
 
     int size() const { return blocks.processes(); }
-    ELASTIC_FIELDS(id, request, spec, state, held, held_by_administrator, deferred, waits_for,
-                   task,
-                   eligible_ms, acquiring,
-                   reason, verdict, releasing, step, started_name, started_host, limit_changed,
-                   mode, broken,
-                   epoch, performance, blocks, adaptation, departures, last_change, set_changes,
-                   submitted_ms, started_ms, ended_ms, exit_code, requests, committed, withdrawn,
-                   failed, standstill_ms, last_adapted_ms, mean_standstill_ms, mean_duration_ms,
-                   first_size, process_ms, sized_ms, times, cpu_ms, rss_bytes, deadline_ms,
-                   limit_at_ms, tries,
-                   start_failures, refusals, offer_after_ms, grow_after_ms, lent, kept_loan,
-                   wished_size, wish, granted, wishing, last_wish, wish_refusal, slots, names)
+    ELASTIC_FIELDS(id, request, spec, state, held, held_by_administrator, deferred, waits_for, task,
+                   eligible_ms, acquiring, reason, verdict, releasing, step, started_name,
+                   started_host, limit_changed, mode, broken, epoch, performance, blocks,
+                   adaptation, departures, last_change, set_changes, submitted_ms, started_ms,
+                   ended_ms, exit_code, requests, committed, withdrawn, failed, standstill_ms,
+                   last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size, process_ms,
+                   sized_ms, times, cpu_ms, rss_bytes, deadline_ms, limit_at_ms, tries,
+                   start_failures, refusals, offer_after_ms, grow_after_ms, loaned, withheld_loan,
+                   wished_size, size_request, granted, wishing, last_size_request,
+                   size_request_refusal, slots, names)
 };
 
 /* Adds to the entry of that size. */
 void add_time_at_size(std::vector<TimeAtSize> &times, int size, int64_t ms);
 
-/* Nobody grows it beyond: what its user or its program, whoever spoke last, wants it to be, else
- * its maximum; less what its places beside the world leave of that. */
+/* The size beyond which no policy grows the job: the newest request of its user or its program,
+ * else its maximum, less its slots beside the world. */
 int largest_wanted(const Job &job);
-/* The size that its program wants and that it does not have, or that leaves it the places that it
- * waits for; 0: none. */
+/* The size that its program requests and that differs from the present size or leaves the slots
+ * that it waits for; 0: none. */
 int size_wished(const Job &job);
 
-/* Where its places beside the world are, confirmed or not; and how many. */
+/* The nodes of its slots beside the world, confirmed or not; and their number. */
 Blocks slots_of(const Job &job);
 int count_slots(const Job &job);
-/* That nobody has been given for the wish yet; 0 if it is refused. */
-int open_slots(const Job &job, const SlotWish &wish);
-/* Nodes on which a place is to be the only one of the job, granted ones included. */
+/* Number of slots of the request that are not granted; 0 if it is refused. */
+int open_slots(const Job &job, const SlotRequest &size_request);
+/* Nodes on which a slot must be the only one of the job, including granted ones. */
 std::vector<NodeName> exclusive_slots(const Job &job);
-/* Those that it has, and that its program waits for until they are there. */
+/* Its slots, and those for which its program waits. */
 int claimed_slots(const Job &job);
-/* World and places together are at most so many. */
+/* The limit of world and slots together. */
 inline int most_processes(const JobSpec &spec)
 {
-    return spec.maximum + spec.places;
+    return spec.maximum + spec.extra_slots;
 }
 /* Whether it can have that size by its program's own word. */
 bool is_own_size(const JobSpec &spec, int size);
 /* Its program waits for another size, so that it can have no other. */
 inline bool is_modified(const Job &job)
 {
-    return job.wish && job.wish->modify;
+    return job.size_request && job.size_request->modify;
 }
-/* So many places its program could ever have: beside its smallest world. */
+/* The maximum number of slots that its program could ever have: beside its smallest world. */
 int most_slots(const Job &job);
 
-/* Where its processes are, those that are leaving and places beside the world included. */
+/* Nodes of its processes, including those that leave and its slots beside the world. */
 Blocks present(const Job &job);
 
 bool is_end(JobState state);
 /* Whether it occupies nodes. */
-bool is_placed(JobState state);
+bool is_allocated(JobState state);
 /* As of its newest sample: its program could not take part in an adaptation now, so that its size
  * is held. */
 bool is_in_rigid_phase(const Job &job);
@@ -487,12 +486,12 @@ inline bool is_overdue(const Job &job)
 bool is_queued(const Job &job);
 bool is_ready(const Job &job);
 
-/* Whether a sample of its step tells something of it. */
+/* Whether samples of its step count. */
 bool can_take(const Job &job, const Sample &sample);
 
-/* What the state of the job that is waited for means: fulfilled, not yet, or never. */
+/* Result of a dependency, by the state of the other job: fulfilled, open, or impossible. */
 enum class DependencyState { MET, OPEN, NEVER_MET };
-DependencyState look_at(DependencyKind kind, JobState state);
+DependencyState dependency_state(DependencyKind kind, JobState state);
 /* What a dependency on all tasks of an array looks at. */
 JobState state_of(const JobArray &array);
 /* "after_ok:3": for people. */
@@ -506,10 +505,11 @@ int size_at_least(const JobSpec &spec, int size);
 /* "was submitted for 1 to 8 processes, ...": for people. */
 std::string describe_sizes(const JobSpec &spec);
 
-/* Replaces what the program has said; false, and nothing is said, if it is no rule. */
+/* Replaces the sizes that the program reported; false, without an effect, if the text is no
+ * rule. */
 bool set_program_sizes(JobSpec &spec, const std::string &rule);
 
-/* Empty, or what is wrong with the wish by itself. */
+/* Empty, or the error in the request. */
 std::string check(const JobSpec &spec);
 
 }  // namespace elastic::rm

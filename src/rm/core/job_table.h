@@ -1,6 +1,6 @@
 /*
- * The life of a job as a table: state and event give the next state.  A pair that is not listed
- * is a programmer error of the core, which asks allowed() where the outside decides.
+ * The states of a job as a table: state and event give the next state.  A pair that is not listed
+ * is an error of the core, which calls allowed() where other processes decide.
  *
  *   PENDING -PLACE-> STARTING -START-> RUNNING <-ADAPT, ADAPT_END-> ADAPTING
  *      ^                |                 |                           |

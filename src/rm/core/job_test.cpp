@@ -81,7 +81,7 @@ TEST(JobTest, great_sizes_do_not_overflow)
     EXPECT_EQ(size_at_least(spec_of(SizeRule::POWER_OF_TWO, 1, most), most - 1), most);
 }
 
-TEST(JobTest, impossible_wishes_are_named)
+TEST(JobTest, impossible_specifications_are_named)
 {
     auto wrong = [](auto change) {
         JobSpec spec;

@@ -19,7 +19,7 @@ Job &Jobs::add(JobId id)
     return added->second;
 }
 
-void Jobs::forget(JobId id)
+void Jobs::discard(JobId id)
 {
     auto known = by_id_.find(id);
     if (known == by_id_.end())
@@ -32,30 +32,30 @@ void Jobs::forget(JobId id)
 void Jobs::keep(JobId id, const Job &job)
 {
     if (id >= next_ && id <= last_)
-        kept_.try_emplace(id, job);
+        copies_.try_emplace(id, job);
 }
 
 void Jobs::begin_picture()
 {
-    kept_.clear();
+    copies_.clear();
     next_ = 1;
     last_ = jobs_.empty() ? 0 : jobs_.rbegin()->first;
 }
 
-bool Jobs::next_of_picture(size_t jobs_max, const std::function<void(const Job &)> &look)
+bool Jobs::next_of_picture(size_t jobs_max, const std::function<void(const Job &)> &visit)
 {
     auto job = jobs_.lower_bound(next_);
     for (; jobs_max > 0 && next_ <= last_; jobs_max--) {
-        auto kept = kept_.begin();
+        auto copy = copies_.begin();
         bool is_there = job != jobs_.end() && job->first <= last_;
-        if (kept != kept_.end() && (!is_there || kept->first <= job->first)) {
-            job = is_there && job->first == kept->first ? std::next(job) : job;
-            next_ = kept->first + 1;
-            look(kept->second);
-            kept_.erase(kept);
+        if (copy != copies_.end() && (!is_there || copy->first <= job->first)) {
+            job = is_there && job->first == copy->first ? std::next(job) : job;
+            next_ = copy->first + 1;
+            visit(copy->second);
+            copies_.erase(copy);
         } else if (is_there) {
             next_ = job->first + 1;
-            look(job->second);
+            visit(job->second);
             ++job;
         } else {
             next_ = last_ + 1;

@@ -1,9 +1,9 @@
 /*
  * The jobs that the core knows, by number.
  *
- * A picture of all of them can be taken in parts while they go on changing.  Whoever changes a job
- * says so before (change(), forget()); what it was like when the picture was begun is then kept
- * for the picture, so that one costs a copy of those jobs alone that have changed meanwhile.
+ * A snapshot of all jobs can be taken in parts while they change.  change() and discard() are
+ * called before a job changes: they store a copy of the job for a snapshot that is in progress.  A
+ * snapshot costs copies of those jobs alone that change meanwhile.
  */
 
 #ifndef ELASTIC_RM_CORE_JOBS_H_INCLUDED
@@ -45,22 +45,22 @@ class Jobs {
     Job &change(JobId id);
     /* A new one. */
     Job &add(JobId id);
-    void forget(JobId id);
+    void discard(JobId id);
 
     /* From now on.  One at a time: the former one is dropped. */
     void begin_picture();
     /* Calls back for the next ones of the picture, `jobs_max` at most, by their numbers.  False:
      * that was all. */
-    bool next_of_picture(size_t jobs_max, const std::function<void(const Job &)> &look);
+    bool next_of_picture(size_t jobs_max, const std::function<void(const Job &)> &visit);
 
   private:
     void keep(JobId id, const Job &job);
 
     Map jobs_;
-    /* asked for much more often than anything else */
+    /* read much more often than all else */
     std::unordered_map<JobId, Map::iterator> by_id_;
     JobId next_ = 1, last_ = 0;         /* what the picture still lacks */
-    Map kept_;                          /* of these, as they were */
+    Map copies_;                          /* of these, as they were */
 };
 
 }  // namespace elastic::rm

@@ -22,15 +22,15 @@ TEST(JobsTest, a_picture_taken_in_parts_is_of_one_moment)
     std::mt19937_64 random(1);
     Jobs jobs;
     JobId last = 0;
-    uint64_t changes = 0, forgotten = 0, met = 0;
+    uint64_t changes = 0, discarded = 0, met = 0;
     auto any = [&] { return jobs.lower_bound(random() % (last + 1))->first; };
     auto happen = [&] {
         switch (random() % 4) {
             case 0: jobs.add(++last).reason = "new"; break;
             case 1:
                 if (jobs.size() > 10) {         /* the last one stays */
-                    jobs.forget(jobs.begin()->first);
-                    forgotten++;
+                    jobs.discard(jobs.begin()->first);
+                    discarded++;
                 }
                 break;
             default:
@@ -60,7 +60,7 @@ TEST(JobsTest, a_picture_taken_in_parts_is_of_one_moment)
         met += picture != reasons(jobs);
     }
     EXPECT_GT(met, 200u) << "nothing has changed meanwhile";
-    EXPECT_GT(forgotten, 50u);
+    EXPECT_GT(discarded, 50u);
 }
 
 }  // namespace

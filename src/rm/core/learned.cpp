@@ -53,7 +53,7 @@ std::vector<Interval> sizes_of(const Performance &known)
     return sizes;
 }
 
-void forget_oldest(LearnedPrograms &programs)
+void remove_oldest(LearnedPrograms &programs)
 {
     while (programs.size() > LEARNED_PROGRAMS_MAX)
         programs.erase(
@@ -111,7 +111,7 @@ void learn(LearnedPrograms &programs, const Job &job, int64_t now_ms)
     programs[{job.spec.uid, job.spec.program}] = {
         job.spec.uid,           job.spec.program,        now_ms, std::move(sizes),
         job.mean_standstill_ms, job.mean_duration_ms};
-    forget_oldest(programs);
+    remove_oldest(programs);
 }
 
 void recall(const LearnedPrograms &programs, Job &job)
@@ -119,7 +119,7 @@ void recall(const LearnedPrograms &programs, Job &job)
     const Learned *known = find_learned(programs, job);
     if (!known)
         return;
-    forget_epoch(job.performance.emplace(), job.epoch);
+    invalidate_epoch(job.performance.emplace(), job.epoch);
     job.performance->history = known->sizes;
     if (job.mean_standstill_ms != NEVER)
         return;

@@ -1,12 +1,12 @@
 /*
- * What is remembered of a program when its job ends, so that the next run of it by the same user,
- * with the same arguments, need not find it out again: how far a round has come at each size, in
- * the loop that its time went into, and what its adaptations cost (SPEC-performance K1).  It
- * decides what size the next run is started with (X3).  Pure; part of the state, so that replay and
- * snapshots keep it.
+ * Results of ended jobs, by program, so that the next run of the same program by the same user
+ * with the same arguments need not measure them again: the speed at each size, in the loop that
+ * took most time, and the cost of adaptations (clause K1 of the performance specification).  They
+ * decide the first size of the next run (X3).  Pure; part of the state, so that replay and
+ * snapshots contain it.
  *
- * Bounded: of so many programs, those that ended last; of each its last sizes, and of a size no
- * more time than new samples make up for.
+ * Bounded: the programs that ended last; for each of them its last sizes; and for a size no more
+ * time than new samples make up for.
  */
 
 #ifndef ELASTIC_RM_CORE_LEARNED_H_INCLUDED

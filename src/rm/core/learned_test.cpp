@@ -30,7 +30,7 @@ JobId run(CoreDriver &driver, const JobSpec &spec, int samples = 3)
     return id;
 }
 
-TEST(LearnedTest, commands_are_told_apart)
+TEST(LearnedTest, commands_are_distinguished)
 {
     EXPECT_EQ(program_of({"a", "b"}), program_of({"a", "b"}));
     std::set<std::string> keys = {program_of({"a", "b"}), program_of({"ab"}), program_of({"a b"}),

@@ -44,7 +44,7 @@ void MetricsCollector::see(const Record &record)
         life.submitted_ms = record.time_ms;
         life.cores_per_process = data.at("spec").at("cores_per_process").get<int>();
         first_ms_ = first_ms_ == NEVER ? record.time_ms : first_ms_;
-    } else if (event == record::PLACED) {
+    } else if (event == record::ALLOCATED) {
         life.started_ms = life.started_ms == NEVER ? record.time_ms : life.started_ms;
         occupy(life, data.at("size").get<int>());
     } else if (event == record::COMMITTED) {

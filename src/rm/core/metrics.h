@@ -1,5 +1,5 @@
 /*
- * What a run was like, from its Records: the daemon's stored history, or a simulation's.
+ * Metrics of a run, from its records: the daemon's stored history, or a simulation's.
  */
 
 #ifndef ELASTIC_RM_CORE_METRICS_H_INCLUDED

@@ -12,10 +12,10 @@ class ModifyTest : public testing::TestWithParam<PolicyKind> {
     ModifyTest() : driver(GetParam(), 2, 4) {}
 
     /* A program that calls MPI_Init, with room for `places` more. */
-    JobId run(int size, int places)
+    JobId run(int size, int extra_slots)
     {
         JobSpec spec = rigid(size);
-        spec.places = places;
+        spec.extra_slots = extra_slots;
         JobId id = driver.submit(spec);
         driver.send(StepStarted{{id, 1}});
         driver.send(StepRigid{{id, 1}});
@@ -23,34 +23,35 @@ class ModifyTest : public testing::TestWithParam<PolicyKind> {
     }
     void modify(JobId id, int size)
     {
-        ProgramWish wish;
-        wish.mpiexec = "4711";
-        wish.number = ++wishes;
-        wish.modify = true;
-        wish.size = wish.minimum = wish.maximum = size;
-        driver.send(StepWish{id, driver.job(id).step, wish});
+        SizeRequest size_request;
+        size_request.mpiexec = "4711";
+        size_request.number = ++slot_requests;
+        size_request.modify = true;
+        size_request.size = size_request.minimum = size_request.maximum = size;
+        driver.send(StepSizeRequest{id, driver.job(id).step, size_request});
     }
     void ended(JobId id, const std::string &result)
     {
-        driver.send(StepWishEnded{id, driver.job(id).step, "4711", wishes, result, ""});
+        driver.send(
+            StepSizeRequestEnded{id, driver.job(id).step, "4711", slot_requests, result, ""});
     }
-    void tell_places(JobId id, int held, int wanted)
+    void report_slots(JobId id, int held, int wanted)
     {
         StepSlots slots;
         slots.job = id;
         slots.step = 1;
         slots.mpiexec = "4711";
-        slots.told = ++told;
+        slots.reported = ++reported;
         slots.granted = held > 0 ? 1 : 0;
         if (held > 0)
             slots.held = {{"n0", held}};
         if (wanted > 0)
-            slots.wishes = {{100, wanted, true, "", NEVER, ""}};
+            slots.slot_requests = {{100, wanted, true, "", NEVER, ""}};
         driver.send(slots);
     }
 
     CoreDriver driver;
-    uint64_t wishes = 0, told = 0;
+    uint64_t slot_requests = 0, reported = 0;
 };
 
 TEST_P(ModifyTest, a_rigid_program_grows_and_shrinks_at_its_own_word)
@@ -81,17 +82,18 @@ TEST_P(ModifyTest, what_the_job_may_never_have_is_refused)
 {
     JobId id = run(2, 3);
     modify(id, 6);
-    ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_NE(driver.last<RefuseWish>()->reason.find("3 places"), std::string::npos);
+    ASSERT_TRUE(driver.last<RefuseSizeRequest>());
+    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("3 places"), std::string::npos);
     modify(id, 1);
-    EXPECT_TRUE(driver.last<RefuseWish>()) << "below what it was submitted for";
+    EXPECT_TRUE(driver.last<RefuseSizeRequest>()) << "below what it was submitted for";
     JobId large = run(1, 20);
     modify(large, 9);
-    ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_EQ(driver.last<RefuseWish>()->reason, "all nodes together can hold 8 such processes");
+    ASSERT_TRUE(driver.last<RefuseSizeRequest>());
+    EXPECT_EQ(driver.last<RefuseSizeRequest>()->reason,
+              "all nodes together can hold 8 such processes");
 }
 
-TEST_P(ModifyTest, it_waits_until_there_is_room_for_all)
+TEST_P(ModifyTest, it_waits_until_all_fit)
 {
     JobId id = run(1, 7), other = run(4, 0);
     modify(id, 6);
@@ -158,27 +160,27 @@ TEST_P(ModifyTest, a_change_that_came_to_nothing_ends_by_the_steps_word)
     EXPECT_TRUE(driver.last<ResizeStep>()) << "another call is no offer that pauses";
 }
 
-TEST_P(ModifyTest, places_that_are_given_back_are_waited_for_and_others_not)
+TEST_P(ModifyTest, only_slots_that_are_released_delay_the_job)
 {
     JobId id = run(1, 3);
-    tell_places(id, 0, 2);
-    tell_places(id, 2, 0);
+    report_slots(id, 0, 2);
+    report_slots(id, 2, 0);
     modify(id, 4);
     EXPECT_FALSE(driver.last<ResizeStep>());
-    tell_places(id, 0, 0);
+    report_slots(id, 0, 0);
     ASSERT_TRUE(driver.last<ResizeStep>());
     driver.commit(id);
     ended(id, "granted");
     EXPECT_EQ(driver.job(id).size(), 4);
     JobId holder = run(1, 3);
-    told = 0;
-    tell_places(holder, 0, 2);
-    tell_places(holder, 2, 0);
+    reported = 0;
+    report_slots(holder, 0, 2);
+    report_slots(holder, 2, 0);
     modify(holder, 3);
-    EXPECT_FALSE(driver.last<RefuseWish>());
+    EXPECT_FALSE(driver.last<RefuseSizeRequest>());
     driver.wait(5000);
-    ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_NE(driver.last<RefuseWish>()->reason.find("holds 2 places"), std::string::npos);
+    ASSERT_TRUE(driver.last<RefuseSizeRequest>());
+    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("holds 2 places"), std::string::npos);
 }
 
 TEST_P(ModifyTest, a_restored_core_goes_on)

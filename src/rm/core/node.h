@@ -18,12 +18,12 @@ struct Node {
     int used = 0;               /* booked by jobs, for processes to come and to go too */
     bool up = true;
     bool draining = false;      /* by an administrator; outlives going down */
-    bool removed = false;       /* forgotten as soon as used is 0 */
+    bool removed = false;       /* removed as soon as used is 0 */
     mutable uint32_t position = 0;      /* in FreeCores, which sets it; near what is read with it */
     std::string reason;         /* why it is not up, or draining */
     /* the back end does not trust it at present, and why: as if draining */
     std::string trouble;
-    std::vector<int64_t> start_faults_ms;       /* of late: it has kept a step from starting */
+    std::vector<int64_t> start_faults_ms;       /* recent failures to start a step on it */
 
     NodeState state() const
     {
@@ -32,7 +32,7 @@ struct Node {
             ? NodeState::DRAINING
             : NodeState::UP;
     }
-    /* What may be booked now. */
+    /* The cores that may be booked now. */
     int free() const { return state() == NodeState::UP ? cores - used : 0; }
     /* For people. */
     const std::string &why() const { return trouble.empty() ? reason : trouble; }

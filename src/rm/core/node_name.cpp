@@ -17,7 +17,7 @@ struct NodeName::Table {
     Table() { add(""); }
     const std::string &name(uint32_t number)
     {
-        auto [part, at] = place(number);
+        auto [part, at] = allocate(number);
         return parts[part].load(std::memory_order_acquire)[at];
     }
     uint32_t find(const std::string &name)
@@ -28,7 +28,7 @@ struct NodeName::Table {
     }
 
   private:
-    static std::pair<size_t, size_t> place(uint32_t number)
+    static std::pair<size_t, size_t> allocate(uint32_t number)
     {
         uint64_t from_one = uint64_t{number} + 1;
         auto part = static_cast<size_t>(std::bit_width(from_one) - 1);
@@ -37,7 +37,7 @@ struct NodeName::Table {
     uint32_t add(const std::string &name)
     {
         auto number = static_cast<uint32_t>(numbers.size());
-        auto [part, at] = place(number);
+        auto [part, at] = allocate(number);
         if (at == 0)
             parts[part].store(new std::string[size_t{1} << part], std::memory_order_release);
         std::string &kept = parts[part].load(std::memory_order_relaxed)[at];

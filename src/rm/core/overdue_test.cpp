@@ -55,7 +55,7 @@ TEST_F(OverdueTest, what_does_not_come_is_counted_on_by_nobody)
     EXPECT_EQ(driver.job(brief).state, JobState::STARTING) << "it ends before the new promise";
     EXPECT_EQ(driver.job(lasting).state, JobState::PENDING);
     EXPECT_EQ(driver.job(waits).state, JobState::PENDING);
-    EXPECT_FALSE(state().indices().settling.contains(silent));
+    EXPECT_FALSE(state().indices().freeing.contains(silent));
     auto missing = shortage(state(), driver.job(waits));
     EXPECT_TRUE(missing->giving.empty());
     EXPECT_EQ(missing->overdue, (std::vector<Giving>{{silent, 2}}));
@@ -75,15 +75,15 @@ TEST_F(OverdueTest, who_comes_later_is_served_and_counts_again)
     ASSERT_NO_FATAL_FAILURE(be_patient());
     for (int i = 0; i < 20; i++)
         driver.wait(100 * SECOND);      /* it is told once */
-    int told = 0;
+    int reported = 0;
     Core again;
     for (const Event &event : driver.log) {
         for (const Action &action : again.handle(event)) {
             const Record *record = std::get_if<Record>(&action);
-            told += record && record->event == record::OVERDUE;
+            reported += record && record->event == record::OVERDUE;
         }
     }
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(reported, 1);
     EXPECT_EQ(again.snapshot(), driver.core.snapshot()) << "replayed it is the same";
     auto restored = Core::restore(Json::parse(driver.core.snapshot().dump()));
     ASSERT_TRUE(restored);
@@ -92,7 +92,7 @@ TEST_F(OverdueTest, who_comes_later_is_served_and_counts_again)
     driver.send(StepCommitted{silent, 1, 1, 1, 2000 * SECOND});
     EXPECT_EQ(driver.job(silent).mean_standstill_ms, NEVER) << "it has not stood still for so long";
     EXPECT_FALSE(is_overdue(driver.job(silent)));
-    EXPECT_TRUE(state().indices().settling.contains(silent)) << "they leave";
+    EXPECT_TRUE(state().indices().freeing.contains(silent)) << "they leave";
     driver.send(StepFreed{silent, 1, 1});
     EXPECT_EQ(driver.job(waits).state, JobState::STARTING);
     driver.run(waits);

@@ -64,8 +64,8 @@ LoopSums difference(const LoopSums &now, const LoopSums &before)
             now.mpi_us - before.mpi_us};
 }
 
-/* What has been measured since the sample before; the first of an epoch: since the commit.
- * Nothing: not known. */
+/* The measurement since the sample before; for the first of an epoch: since the commit.  Empty:
+ * unknown. */
 std::optional<LoopSums> since(const Performance &known, const LoopSample &loop)
 {
     if (known.samples == 0)
@@ -104,8 +104,8 @@ const LoopSample *find_phase(const Performance &known, const std::vector<LoopSam
 
 /* ---- history --------------------------------------------------------------------------------- */
 
-/* One less: the shortest two neighbours of one size become one, so that all of it stays about as
- * fine.  If there are none the oldest is forgotten. */
+/* Removes one: the shortest two neighbours of one size become one, so that the resolution stays
+ * about equal.  If there are none the oldest is removed. */
 void shorten(std::vector<Interval> &history)
 {
     size_t best = 0;            /* the second of the two */
@@ -169,11 +169,11 @@ void join(Interval &left, const Interval &right)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-std::string check(const PhasePlace &place)
+std::string check(const PhasePosition &position)
 {
-    bool fits = is_sum(place.element) && is_sum(place.iteration) &&
-        (place.total == -1 || is_sum(place.total)) &&
-        (place.iteration_us == -1 || is_sum(place.iteration_us));
+    bool fits = is_sum(position.element) && is_sum(position.iteration) &&
+        (position.total == -1 || is_sum(position.total)) &&
+        (position.iteration_us == -1 || is_sum(position.iteration_us));
     return fits ? "" : "its place in the program cannot be";
 }
 
@@ -185,7 +185,7 @@ std::string check(const Sample &sample)
         return "its progress cannot be";
     if (sample.loops.size() > SAMPLE_LOOPS_MAX)
         return "it has too many loops";
-    if (std::string wrong = sample.place ? check(*sample.place) : ""; !wrong.empty())
+    if (std::string wrong = sample.position ? check(*sample.position) : ""; !wrong.empty())
         return wrong;
     for (size_t i = 0; i < sample.loops.size(); i++) {
         if (std::string wrong = check(sample.loops[i]); !wrong.empty())
@@ -220,14 +220,14 @@ std::string check(const Performance &known)
     return fits ? "" : "its statistics cannot be";
 }
 
-bool says_new(const Performance &known, const Sample &sample)
+bool is_change(const Performance &known, const Sample &sample)
 {
     if (!check(sample).empty() || sample.epoch != known.newest.epoch)
         return false;
     const Sample &before = known.newest;
     if (known.samples > 0 && (sample.epoch_ms <= before.epoch_ms || sample.probes < before.probes))
         return false;           /* of the past */
-    if (known.samples == 0 || sample.probes > before.probes || sample.place != before.place)
+    if (known.samples == 0 || sample.probes > before.probes || sample.position != before.position)
         return true;
     return std::any_of(sample.loops.begin(), sample.loops.end(), [&](const LoopSample &loop) {
         const LoopSample *same = find(before.loops, loop.key);
@@ -267,7 +267,7 @@ void take(Performance &known, const Sample &sample, int64_t now_ms, size_t windo
     known.scaling.reset();
 }
 
-void forget_epoch(Performance &known, uint64_t epoch)
+void invalidate_epoch(Performance &known, uint64_t epoch)
 {
     known.newest = {};
     known.newest.epoch = epoch;

@@ -1,10 +1,10 @@
 /*
- * What a job does with its processes, by samples of its step (operation `performance` of the step
- * protocol): sums in, ratios out.  Pure.  SPEC-performance J3-J6.
+ * The use of time by the processes of a job, from samples of its step (operation `performance` of
+ * the step protocol): sums in, ratios out.  Pure.  Clauses J3-J6 of the performance specification.
  *
- * Whole numbers: times in microseconds or milliseconds, ratios in parts per million (ppm).  All is
- * kept of one epoch, but for the history.  Sums are those of the step, over all ranks and since the
- * last commit; what lies between two samples is an *interval*.
+ * Whole numbers: times in microseconds or milliseconds, ratios in parts per million (ppm).  All
+ * data is of one epoch, except the history.  Sums are those of the step, over all ranks and since
+ * the last commit; the time between two samples is an *interval*.
  */
 
 #ifndef ELASTIC_RM_CORE_PERFORMANCE_H_INCLUDED
@@ -42,25 +42,26 @@ struct LoopSample {
     ELASTIC_FIELDS(key, parent, sums, ratio_min_ppm, ratio_max_ppm, name)
 };
 
-/* Where a program of phases is (SPEC-epop L1), of the process that is behind. */
-struct PhasePlace {
+/* Position of a program with phases (clause L1 of the EPOP specification), of its last process. */
+struct PhasePosition {
     int64_t element = 0;        /* which phase */
     bool is_rigid = false;      /* no adaptation can come in it */
     int64_t iteration = 0, total = -1;  /* from 0, of how many; -1: not known */
     int64_t iteration_us = -1;  /* how long one takes; -1: not known */
-    bool operator==(const PhasePlace &) const = default;
+    bool operator==(const PhasePosition &) const = default;
     ELASTIC_FIELDS(element, is_rigid, iteration, total, iteration_us)
 };
 
 struct Sample {
     uint64_t epoch = 0;
     int size = 0;               /* of the world */
-    int processes = 0;          /* of these, that have been asked */
-    int64_t probes = 0;         /* since the last commit, of the process that is behind */
+    int processes = 0;          /* of these, that have been queried */
+    int64_t probes = 0;         /* since the last commit, of the process with the fewest */
     int64_t epoch_ms = 0;       /* since the last commit */
     std::vector<LoopSample> loops;
-    std::optional<PhasePlace> place = std::nullopt;     /* nothing: not in a phase that is known */
-    ELASTIC_FIELDS(epoch, size, processes, probes, epoch_ms, loops, place)
+    std::optional<PhasePosition> position =
+        std::nullopt; /* nothing: not in a phase that is known */
+    ELASTIC_FIELDS(epoch, size, processes, probes, epoch_ms, loops, position)
 };
 
 /* Of one size. */
@@ -100,13 +101,13 @@ struct Scaling {
     int size = 1;               /* of the job; of one that waits: 1 */
     int64_t serial_ppm = 0;     /* of a round: what more processes do not make shorter */
     int64_t serial_below_ppm = 0;       /* and what the last ones of these have not made shorter */
-    int samples = 0;            /* intervals that say so */
+    int samples = 0;            /* intervals that agree */
     int sizes = 0;              /* at which it has been measured in this phase */
     int proven_least = 0, proven_most = 0;      /* the extremes of these; 0: none */
     int end = 0;                /* more processes than these bring nothing; 0: not known */
     int64_t error_ppm = 0;      /* by so much, at its size, the measured speed may be wrong */
     bool hinted = false;        /* by the user, and not measured */
-    /* To the nearest ones, by rounds alone, whatever MPI time says. */
+    /* To the nearest ones, by rounds alone, without MPI time. */
     MeasuredStep below = {}, above = {};
     bool operator==(const Scaling &) const = default;
     ELASTIC_FIELDS(size, serial_ppm, serial_below_ppm, samples, sizes, proven_least,
@@ -124,24 +125,24 @@ struct Performance {
     MtctStatistics statistics;  /* of all intervals of this phase */
     /* of all epochs, neighbours put together where there are too many */
     std::vector<Interval> history;
-    /* What scaling_of has found last; follows from the rest, so that it is not stored.  Whoever
-     * changes the rest resets it. */
+    /* The last result of scaling_of; follows from the rest, so that it is not stored.  Every
+     * change of the rest resets it. */
     mutable std::optional<Scaling> scaling;
     ELASTIC_FIELDS(newest, sampled_ms, samples, phase, phase_began, window, statistics, history)
 };
 
 /* Empty, or what cannot be. */
-std::string check(const PhasePlace &place);
+std::string check(const PhasePosition &position);
 std::string check(const Sample &sample);
 std::string check(const Performance &known);
 
 /* Whether the sample changes anything: it is later than what is known of its epoch.  False also if
  * it cannot be. */
-bool says_new(const Performance &known, const Sample &sample);
-/* Precondition: says_new.  `window`: how many intervals are looked at. */
+bool is_change(const Performance &known, const Sample &sample);
+/* Precondition: is_change.  `window`: how many intervals count. */
 void take(Performance &known, const Sample &sample, int64_t now_ms, size_t window);
 /* A commit: nothing is known of the new world, but what was before. */
-void forget_epoch(Performance &known, uint64_t epoch);
+void invalidate_epoch(Performance &known, uint64_t epoch);
 
 /* MPI time / computing time (J4), at most MTCT_MAX_PPM; nothing: there was no time. */
 std::optional<int64_t> mtct_ppm(const LoopSums &sums);
@@ -154,8 +155,7 @@ std::optional<int64_t> accumulated_mtct_ppm(const Performance &known);
 std::optional<int64_t> recent_mtct_ppm(const Performance &known);
 /* Null: the phase has not been sampled. */
 const LoopSample *phase_loop(const Performance &known);
-/* What is known of the phase at the present size, for people: `iterations` of each process, in the
- * mean. */
+/* Data of the phase at the present size, for display: `iterations` of each process, in the mean. */
 struct MeasuredLoop {
     std::string key, name;
     int processes = 0;

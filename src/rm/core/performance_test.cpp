@@ -40,7 +40,7 @@ struct Sampled {
         sums = {sums.iterations + 4 * more_probes, sums.loop_us + loop_us, sums.mpi_us + mpi_us};
         Sample next = sample(at_ms, probes, {{"probe", "", sums, 0, PPM}});
         ASSERT_EQ(check(next), "");
-        ASSERT_TRUE(says_new(known, next));
+        ASSERT_TRUE(is_change(known, next));
         take(known, next, at_ms, window);
         ASSERT_EQ(check(known), "");
     }
@@ -76,7 +76,7 @@ TEST(PerformanceTest, J4_J5_ratios_are_of_sums_since_the_commit)
     EXPECT_EQ(job.known.history[1].phase, (LoopSums{40, 3000, 900}));
     EXPECT_EQ(job.known.history[1].probes, 10);
     EXPECT_EQ(job.known.history[1].ms, MINUTE_MS);
-    forget_epoch(job.known, 1);
+    invalidate_epoch(job.known, 1);
     EXPECT_EQ(accumulated_mtct_ppm(job.known), std::nullopt);
     EXPECT_EQ(recent_mtct_ppm(job.known), std::nullopt);
     EXPECT_FALSE(has_data(job.known));
@@ -174,7 +174,7 @@ TEST(PerformanceTest, J3_J5_the_phase_is_the_longest_loop_and_the_outermost_of_e
     EXPECT_EQ(known.history.back().probes, 1);
 }
 
-TEST(PerformanceTest, loops_around_each_other_in_a_circle_come_to_an_end)
+TEST(PerformanceTest, loops_around_each_other_end)
 {
     Performance known;
     take(known, sample(1, 1, {loop("a", 1, 1000, 1, "b"), loop("b", 1, 1000, 1, "a")}), 1, 5);
@@ -186,7 +186,7 @@ TEST(PerformanceTest, sums_that_fall_are_no_interval)
     Performance known;
     take(known, sample(1, 1, {loop("probe", 40, 1000, 100)}), 1, 5);
     Sample less = sample(2, 2, {loop("probe", 30, 900, 50)});
-    ASSERT_TRUE(says_new(known, less));
+    ASSERT_TRUE(is_change(known, less));
     take(known, less, 2, 5);
     EXPECT_EQ(known.statistics.count, 1);
     EXPECT_EQ(known.history.back().phase, LoopSums());
@@ -201,7 +201,7 @@ TEST(PerformanceTest, an_outer_loop_whose_sums_fall_is_no_phase)
          5);
     ASSERT_EQ(known.phase, "a");
     Sample next = sample(2000, 20, {loop("a", 20, 1050, 110, "b"), loop("b", 5, 10, 1)});
-    ASSERT_TRUE(says_new(known, next));
+    ASSERT_TRUE(is_change(known, next));
     take(known, next, 2000, 5);
     EXPECT_EQ(check(known), "");
     EXPECT_EQ(known.phase, "a");
@@ -212,15 +212,15 @@ TEST(PerformanceTest, J2_what_is_not_new_is_known_as_such)
 {
     Performance known;
     Sample first = sample(1000, 10, {loop("probe", 40, 1000, 100)});
-    ASSERT_TRUE(says_new(known, first));
+    ASSERT_TRUE(is_change(known, first));
     take(known, first, 1000, 5);
-    EXPECT_FALSE(says_new(known, first)) << "repeated";
-    EXPECT_FALSE(says_new(known, sample(900, 11, {}))) << "of the past";
-    EXPECT_FALSE(says_new(known, sample(2000, 9, {}))) << "of the past";
-    EXPECT_FALSE(says_new(known, sample(2000, 10, first.loops))) << "it stands still";
-    EXPECT_FALSE(says_new(known, sample(2000, 11, {}, 1))) << "of another epoch";
-    EXPECT_TRUE(says_new(known, sample(2000, 11, {})));
-    EXPECT_TRUE(says_new(known, sample(2000, 10, {loop("probe", 41, 1010, 100)})));
+    EXPECT_FALSE(is_change(known, first)) << "repeated";
+    EXPECT_FALSE(is_change(known, sample(900, 11, {}))) << "of the past";
+    EXPECT_FALSE(is_change(known, sample(2000, 9, {}))) << "of the past";
+    EXPECT_FALSE(is_change(known, sample(2000, 10, first.loops))) << "it stands still";
+    EXPECT_FALSE(is_change(known, sample(2000, 11, {}, 1))) << "of another epoch";
+    EXPECT_TRUE(is_change(known, sample(2000, 11, {})));
+    EXPECT_TRUE(is_change(known, sample(2000, 10, {loop("probe", 41, 1010, 100)})));
 }
 
 TEST(PerformanceTest, what_cannot_be_is_named)
@@ -268,8 +268,8 @@ TEST(PerformanceTest, any_samples_leave_what_holds)
                 next.loops.push_back(loop(key, iterations, loop_us, mpi_us, parent));
             }
             if (below(50) == 0)
-                forget_epoch(known, known.newest.epoch + 1);
-            if (says_new(known, next)) {
+                invalidate_epoch(known, known.newest.epoch + 1);
+            if (is_change(known, next)) {
                 take(known, next, at_ms, 5);
                 taken++;
             }
@@ -315,7 +315,7 @@ TEST(PerformanceTest, intervals_of_different_sizes_stay_apart)
     for (int i = 0; i < 1000; i++) {
         take(known, sample(1000, 10, {}, static_cast<uint64_t>(i), 1 + i % 2), i, 5);
         ASSERT_LE(known.history.size(), PERFORMANCE_HISTORY_MAX);
-        forget_epoch(known, static_cast<uint64_t>(i) + 1);
+        invalidate_epoch(known, static_cast<uint64_t>(i) + 1);
     }
     for (size_t i = 1; i < known.history.size(); i++)
         EXPECT_NE(known.history[i].size, known.history[i - 1].size);
@@ -331,25 +331,28 @@ class SampledJobTest : public testing::Test {
         id = core.submit(malleable(2, 8));
         core.run(id);
     }
-    void tell(const Sample &told, uint32_t step = 1) { core.send(StepSampled{id, step, told}); }
+    void notify(const Sample &reported, uint32_t step = 1)
+    {
+        core.send(StepSampled{id, step, reported});
+    }
     Sample now(int64_t epoch_ms, int64_t probes, uint64_t epoch = 0) const
     {
         return sample(epoch_ms, probes, {loop("probe", 100 * probes, 1000 * probes, 100 * probes)},
                       epoch, core.job(id).size());
     }
-    bool is_known(const Sample &told)
+    bool is_known(const Sample &reported)
     {
-        return is_redundant(core.core.state(), StepSampled{id, 1, told});
+        return is_redundant(core.core.state(), StepSampled{id, 1, reported});
     }
 
     CoreDriver core{PolicyKind::FILL, 2, 4};
     JobId id = 0;
 };
 
-TEST_F(SampledJobTest, samples_are_kept_with_the_job)
+TEST_F(SampledJobTest, samples_are_stored_with_the_job)
 {
     EXPECT_FALSE(is_known(now(1000, 10)));
-    tell(now(1000, 10));
+    notify(now(1000, 10));
     ASSERT_TRUE(core.job(id).performance);
     EXPECT_EQ(core.job(id).performance->phase, "probe");
     EXPECT_TRUE(is_known(now(1000, 10)));
@@ -361,18 +364,18 @@ TEST_F(SampledJobTest, J2_those_of_another_world_have_no_effect)
 {
     Sample other_size = now(1000, 10);
     other_size.size++;
-    for (const Sample &told : {now(1000, 10, 1), now(1000, 10, 7), other_size}) {
-        EXPECT_TRUE(is_known(told));
-        tell(told);
+    for (const Sample &reported : {now(1000, 10, 1), now(1000, 10, 7), other_size}) {
+        EXPECT_TRUE(is_known(reported));
+        notify(reported);
         EXPECT_FALSE(core.job(id).performance);
     }
-    tell(now(1000, 10), 2);
+    notify(now(1000, 10), 2);
     EXPECT_FALSE(core.job(id).performance);
 }
 
 TEST_F(SampledJobTest, J2_J5_a_commit_begins_anew_and_a_late_sample_does_not_count)
 {
-    tell(now(1000, 10));
+    notify(now(1000, 10));
     Sample late = now(2000, 20);
     core.send(Resize{"r", id, 4});
     Sample of_new_world = now(500, 5, 1);
@@ -381,9 +384,9 @@ TEST_F(SampledJobTest, J2_J5_a_commit_begins_anew_and_a_late_sample_does_not_cou
     core.commit(id);
     ASSERT_EQ(core.job(id).size(), 4);
     EXPECT_EQ(core.job(id).performance->samples, 0);
-    tell(late);
+    notify(late);
     EXPECT_EQ(core.job(id).performance->samples, 0);
-    tell(of_new_world);
+    notify(of_new_world);
     EXPECT_EQ(core.job(id).performance->samples, 1);
     EXPECT_EQ(core.job(id).performance->history.size(), 2u);
     EXPECT_EQ(core.job(id).performance->history.back().size, 4);
@@ -393,30 +396,30 @@ TEST_F(SampledJobTest, a_step_that_is_not_believed_has_none)
 {
     core.send(StepBroken{id, 1, "test"});
     EXPECT_TRUE(is_known(now(1000, 10)));
-    tell(now(1000, 10));
+    notify(now(1000, 10));
     EXPECT_FALSE(core.job(id).performance);
 }
 
 TEST_F(SampledJobTest, the_next_step_knows_nothing_of_the_last_and_an_ended_job_all)
 {
-    tell(now(1000, 10));
+    notify(now(1000, 10));
     core.end(id);
     EXPECT_TRUE(core.job(id).performance) << "for people";
-    tell(now(2000, 20));
+    notify(now(2000, 20));
     EXPECT_EQ(core.job(id).performance->samples, 1);
     JobSpec again = malleable(2, 8);
     again.requeue = true;
     id = core.submit(again);
     core.run(id);
-    tell(now(1000, 10));
+    notify(now(1000, 10));
     core.send(StepLost{id, 1, "test"});
     EXPECT_FALSE(core.job(id).performance);
 }
 
 TEST_F(SampledJobTest, a_snapshot_has_them_and_one_that_cannot_be_is_refused)
 {
-    tell(now(1000, 10));
-    tell(now(2000, 20));
+    notify(now(1000, 10));
+    notify(now(2000, 20));
     Json snapshot = core.core.snapshot();
     auto again = Core::restore(snapshot);
     ASSERT_TRUE(again) << again.error();

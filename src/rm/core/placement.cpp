@@ -8,16 +8,16 @@
 
 namespace elastic::rm {
 
-int room_on(const JobSpec &spec, int cores, int free, int own)
+int capacity_on(const JobSpec &spec, int cores, int free, int own)
 {
-    int room = free / spec.cores_per_process;
+    int capacity = free / spec.cores_per_process;
     if (spec.whole_nodes && own > 0)
-        room = cores / spec.cores_per_process - own;
+        capacity = cores / spec.cores_per_process - own;
     else if (spec.whole_nodes && free < cores)
-        room = 0;
+        capacity = 0;
     if (spec.processes_per_node > 0)
-        room = std::min(room, spec.processes_per_node - own);
-    return std::max(room, 0);
+        capacity = std::min(capacity, spec.processes_per_node - own);
+    return std::max(capacity, 0);
 }
 
 bool any_core_will_do(const JobSpec &spec)
@@ -32,9 +32,9 @@ int within_int(int64_t value)
     return static_cast<int>(std::min<int64_t>(value, std::numeric_limits<int>::max()));
 }
 
-/* Groups of nodes with equal room for such a job. */
+/* Groups of nodes with equal capacity for such a job. */
 struct Tier {
-    int room;
+    int capacity;
     std::vector<const PositionSet *> sets;
 
     uint32_t next(uint32_t from) const
@@ -46,14 +46,14 @@ struct Tier {
     }
 };
 
-/* Calls back for the groups in which such a job may find room. */
+/* Calls back for the groups with capacity for such a job. */
 template <class Visit> void each_group(const FreeCores &cores, const JobSpec &spec, Visit visit)
 {
     auto look = [&](const FreeCores::Group &group) {
         if (group.nodes.size() == 0)
             return;
-        if (int room = room_on(spec, group.cores, group.free, 0))
-            visit(group, room);
+        if (int capacity = capacity_on(spec, group.cores, group.free, 0))
+            visit(group, capacity);
     };
     if (spec.whole_nodes) {
         for (uint32_t index : cores.idle_groups())
@@ -64,17 +64,17 @@ template <class Visit> void each_group(const FreeCores &cores, const JobSpec &sp
     }
 }
 
-/* The greatest room first. */
+/* The greatest capacity first. */
 std::vector<Tier> tiers(const FreeCores &cores, const JobSpec &spec)
 {
-    std::map<int, Tier, std::greater<>> by_room;
-    each_group(cores, spec, [&](const FreeCores::Group &group, int room) {
-        Tier &tier = by_room[room];
-        tier.room = room;
+    std::map<int, Tier, std::greater<>> by_capacity;
+    each_group(cores, spec, [&](const FreeCores::Group &group, int capacity) {
+        Tier &tier = by_capacity[capacity];
+        tier.capacity = capacity;
         tier.sets.push_back(&group.nodes);
     });
     std::vector<Tier> all;
-    for (auto &[room, tier] : by_room)
+    for (auto &[capacity, tier] : by_capacity)
         all.push_back(std::move(tier));
     return all;
 }
@@ -107,26 +107,27 @@ std::vector<Space::Own> Space::usable_own(const JobSpec &spec, const Blocks &own
         nodes = std::move(ordered);
     }
     for (Own &each : nodes)
-        each.room = room_on(spec, each.node->cores, cores_.free(*each.node), each.processes);
+        each.capacity =
+            capacity_on(spec, each.node->cores, cores_.free(*each.node), each.processes);
     return nodes;
 }
 
-int Space::room(const JobSpec &spec, const Blocks &own) const
+int Space::capacity(const JobSpec &spec, const Blocks &own) const
 {
     int64_t all = 0;
-    each_group(cores_, spec, [&](const FreeCores::Group &group, int room) {
-        all += int64_t{room} * group.nodes.size();
+    each_group(cores_, spec, [&](const FreeCores::Group &group, int capacity) {
+        all += int64_t{capacity} * group.nodes.size();
     });
     for (const Own &each : usable_own(spec, own))
-        all += each.room - room_on(spec, each.node->cores, cores_.free(*each.node), 0);
+        all += each.capacity - capacity_on(spec, each.node->cores, cores_.free(*each.node), 0);
     return within_int(all);
 }
 
-int Space::room_within(const JobSpec &spec, const Blocks &own) const
+int Space::capacity_within(const JobSpec &spec, const Blocks &own) const
 {
     int64_t all = 0;
     for (const Own &each : usable_own(spec, own))
-        all += each.room;
+        all += each.capacity;
     return within_int(all);
 }
 
@@ -136,29 +137,29 @@ bool Space::fits(const JobSpec &spec, int processes, const Blocks &own) const
     bool own_nodes = spec.whole_nodes && !own.empty();
     if (!own_nodes && int64_t{processes} * spec.cores_per_process > total())
         return false;
-    return any_core_will_do(spec) || room(spec, own) >= processes;
+    return any_core_will_do(spec) || capacity(spec, own) >= processes;
 }
 
-/* Own nodes are first, those with the most room before others. */
+/* Own nodes are first, those with the greatest capacity before others. */
 std::vector<Space::Piece> Space::choose(const JobSpec &spec, int processes,
                                         const std::vector<Own> &own) const
 {
     auto cores = [&](int here) { return spec.whole_nodes ? 0 : here * spec.cores_per_process; };
     auto roomiest = std::max_element(own.begin(), own.end(), [](const Own &a, const Own &b) {
-        return a.room < b.room;
+        return a.capacity < b.capacity;
     });
-    if (processes > 0 && roomiest != own.end() && roomiest->room >= processes)
+    if (processes > 0 && roomiest != own.end() && roomiest->capacity >= processes)
         return {{roomiest->node, processes, cores(processes)}};
     std::vector<Own> order;
     std::copy_if(own.begin(), own.end(), std::back_inserter(order),
-                 [](const Own &each) { return each.room > 0; });
+                 [](const Own &each) { return each.capacity > 0; });
     std::stable_sort(order.begin(), order.end(),
-                     [](const Own &a, const Own &b) { return a.room > b.room; });
+                     [](const Own &a, const Own &b) { return a.capacity > b.capacity; });
     std::vector<Piece> pieces;
     for (const Own &each : order) {
         if (processes == 0)
             break;
-        int here = std::min(processes, each.room);
+        int here = std::min(processes, each.capacity);
         pieces.push_back({each.node, here, cores(here)});
         processes -= here;
     }
@@ -166,8 +167,7 @@ std::vector<Space::Piece> Space::choose(const JobSpec &spec, int processes,
     return pieces;
 }
 
-/* Nodes are filled from the one with the most room on; the last that is needed is the one that fits
- * best. */
+/* Nodes are filled in the order of falling capacity; the last one is the best fit. */
 void Space::choose_others(const JobSpec &spec, int processes, const std::vector<Own> &own,
                           std::vector<Piece> &pieces) const
 {
@@ -193,23 +193,23 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
         return;
     /* One node suffices, mostly: the one that fits best. */
     std::pair best(std::numeric_limits<int>::max(), PositionSet::NONE);
-    each_group(cores_, spec, [&](const FreeCores::Group &group, int room) {
-        if (room < processes || room > best.first)
+    each_group(cores_, spec, [&](const FreeCores::Group &group, int capacity) {
+        if (capacity < processes || capacity > best.first)
             return;
         if (uint32_t at = next(group.nodes, 0); at != PositionSet::NONE)
-            best = std::min(best, std::pair(room, at));
+            best = std::min(best, std::pair(capacity, at));
     });
     if (best.second != PositionSet::NONE)
         return put(best.second, processes);
     std::vector<Tier> all = tiers(cores_, spec);
     for (auto tier = all.begin(); processes > 0 && tier != all.end(); ++tier) {
         uint32_t at = next(*tier, 0);
-        for (; at != PositionSet::NONE && tier->room < processes; at = next(*tier, at + 1))
-            put(at, tier->room);
+        for (; at != PositionSet::NONE && tier->capacity < processes; at = next(*tier, at + 1))
+            put(at, tier->capacity);
         if (at == PositionSet::NONE || processes == 0)
             continue;
-        /* This node has room for the rest, and so may others further on. */
-        for (auto smaller = std::next(tier); smaller != all.end() && smaller->room >= processes;
+        /* The rest fits on this node, and perhaps on later ones. */
+        for (auto smaller = std::next(tier); smaller != all.end() && smaller->capacity >= processes;
              ++smaller) {
             uint32_t better = next(*smaller, 0);
             at = better == PositionSet::NONE ? at : better;
@@ -219,7 +219,7 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
     assert(processes == 0);
 }
 
-Blocks Space::place(const JobSpec &spec, int processes, const Blocks &own)
+Blocks Space::allocate(const JobSpec &spec, int processes, const Blocks &own)
 {
     Blocks blocks;
     for (const Piece &piece : choose(spec, processes, usable_own(spec, own))) {
@@ -252,7 +252,7 @@ int Space::give(const std::vector<Share> &shares, const JobSpec &spec)
         if (!cores_.usable(*share.node))
             continue;
         int cores = share.node->cores, free = cores_.free(*share.node);
-        more += room_on(spec, cores, free + share.cores, 0) - room_on(spec, cores, free, 0);
+        more += capacity_on(spec, cores, free + share.cores, 0) - capacity_on(spec, cores, free, 0);
         cores_.set(*share.node, free + share.cores);
     }
     return more;
@@ -287,24 +287,24 @@ Shares Space::more_than(const Space &other) const
 
 /* ---- what is given, counted ------------------------------------------------------------------ */
 
-GrowingRoom::GrowingRoom(const Space &space, const JobSpec &spec)
+GrowingCapacity::GrowingCapacity(const Space &space, const JobSpec &spec)
     : cores_(space.cores_), spec_(spec), any_core_will_do_(any_core_will_do(spec)),
-      room_(any_core_will_do_ ? space.total() : space.room(spec)), total_(space.total()),
-      room_of_each_(-1)
+      capacity_(any_core_will_do_ ? space.total() : space.capacity(spec)), total_(space.total()),
+      capacity_of_each_(-1)
 {
     if (!cores_.all_usable() || cores_.idle_groups().size() != 1)
         return;
     int cores = cores_.groups()[cores_.idle_groups().front()].cores;
-    room_of_each_ = room_on(spec, cores, cores, 0);
+    capacity_of_each_ = capacity_on(spec, cores, cores, 0);
 }
 
 /* Nothing else is on nodes that are booked as a whole. */
-void GrowingRoom::give(const Booking &booking)
+void GrowingCapacity::give(const Booking &booking)
 {
     if (any_core_will_do_ && cores_.all_usable()) {
-        room_ = total_ += booking.cores;
-    } else if (booking.whole && room_of_each_ >= 0) {
-        room_ += int64_t{room_of_each_} * static_cast<int64_t>(booking.shares.size());
+        capacity_ = total_ += booking.cores;
+    } else if (booking.whole && capacity_of_each_ >= 0) {
+        capacity_ += int64_t{capacity_of_each_} * static_cast<int64_t>(booking.shares.size());
         total_ += booking.cores;
     } else {
         for (const Share &share : booking.shares)
@@ -312,16 +312,16 @@ void GrowingRoom::give(const Booking &booking)
     }
 }
 
-void GrowingRoom::give(const Share &share)
+void GrowingCapacity::give(const Share &share)
 {
     if (!cores_.usable(*share.node))
         return;
     if (free_.empty())
         free_ = cores_.by_position();
     int cores = share.node->cores, &free = free_[share.node->position];
-    room_ -= room_on(spec_, cores, free, 0);
+    capacity_ -= capacity_on(spec_, cores, free, 0);
     free += share.cores;
-    room_ += room_on(spec_, cores, free, 0);
+    capacity_ += capacity_on(spec_, cores, free, 0);
     total_ += share.cores;
 }
 
@@ -331,38 +331,38 @@ GrowingJob::GrowingJob(const Space &space, const JobSpec &spec, const Blocks &ow
     : spec_(&spec), has_own_(!own.empty()), nodes_(space.usable_own(spec, own))
 {
     for (const Space::Own &each : nodes_) {
-        room_ += each.room;
-        open_ += each.room > 0;
+        capacity_ += each.capacity;
+        open_ += each.capacity > 0;
     }
 }
 
-/* What else is placed changes the room on nodes that are shared. */
+/* Other allocations change the capacity of shared nodes. */
 void GrowingJob::look(const Space &space)
 {
     if (spec_->whole_nodes)
         return;
-    room_ = 0;
+    capacity_ = 0;
     for (Space::Own &each : nodes_) {
-        each.room =
-            room_on(*spec_, each.node->cores, space.cores_.free(*each.node), each.processes);
-        room_ += each.room;
+        each.capacity =
+            capacity_on(*spec_, each.node->cores, space.cores_.free(*each.node), each.processes);
+        capacity_ += each.capacity;
     }
 }
 
-int GrowingJob::room_within(const Space &space)
+int GrowingJob::capacity_within(const Space &space)
 {
     look(space);
-    return within_int(room_);
+    return within_int(capacity_);
 }
 
-int GrowingJob::room(const Space &space)
+int GrowingJob::capacity(const Space &space)
 {
     look(space);
-    int64_t all = room_ + space.room(*spec_);
+    int64_t all = capacity_ + space.capacity(*spec_);
     if (spec_->whole_nodes)     /* no core of its own nodes is free */
         return within_int(all);
     for (const Space::Own &each : nodes_)
-        all -= room_on(*spec_, each.node->cores, space.cores_.free(*each.node), 0);
+        all -= capacity_on(*spec_, each.node->cores, space.cores_.free(*each.node), 0);
     return within_int(all);
 }
 
@@ -371,8 +371,8 @@ bool GrowingJob::fits(const Space &space, int more)
     bool own_nodes = spec_->whole_nodes && has_own_;
     if (!own_nodes && int64_t{more} * spec_->cores_per_process > space.total())
         return false;
-    bool own_suffice = own_nodes && room_ >= more;
-    return any_core_will_do(*spec_) || own_suffice || room(space) >= more;
+    bool own_suffice = own_nodes && capacity_ >= more;
+    return any_core_will_do(*spec_) || own_suffice || capacity(space) >= more;
 }
 
 namespace {
@@ -391,10 +391,10 @@ template <class Nodes> void order_from(Nodes &nodes, size_t begin)
 
 }  // namespace
 
-void GrowingJob::place(Space &space, int more, Blocks &places)
+void GrowingJob::allocate(Space &space, int more, Blocks &target)
 {
-    if (spec_->whole_nodes && open_ == 1 && nodes_[last_].room >= more)
-        return fill_last(more, places);
+    if (spec_->whole_nodes && open_ == 1 && nodes_[last_].capacity >= more)
+        return fill_last(more, target);
     look(space);
     std::vector<Space::Piece> pieces;
     bool all_are_new = spec_->whole_nodes && open_ == 0;
@@ -404,31 +404,31 @@ void GrowingJob::place(Space &space, int more, Blocks &places)
         pieces = space.choose(*spec_, more, nodes_);
     for (const Space::Piece &piece : pieces) {
         space.cores_.set(*piece.node, space.cores_.free(*piece.node) - piece.cores);
-        append(places, {piece.node->name, piece.processes});
+        append(target, {piece.node->name, piece.processes});
     }
-    /* Many whole nodes are put behind the others, and in order at the end. */
-    size_t own = nodes_.size(), behind = all_are_new && !pieces.empty() ? pieces.size() - 1 : 0;
-    for (size_t i = 0; i < behind; i++) {
-        int room = room_on(*spec_, pieces[i].node->cores, 0, pieces[i].processes);
-        nodes_.push_back({pieces[i].node, pieces[i].processes, room});
-        room_ += room;
-        open_ += room > 0;
+    /* Many whole nodes are appended, and sorted at the end. */
+    size_t own = nodes_.size(), after_own = all_are_new && !pieces.empty() ? pieces.size() - 1 : 0;
+    for (size_t i = 0; i < after_own; i++) {
+        int capacity = capacity_on(*spec_, pieces[i].node->cores, 0, pieces[i].processes);
+        nodes_.push_back({pieces[i].node, pieces[i].processes, capacity});
+        capacity_ += capacity;
+        open_ += capacity > 0;
     }
     order_from(nodes_, own);
-    for (size_t i = behind; i < pieces.size(); i++)
+    for (size_t i = after_own; i < pieces.size(); i++)
         put(space, pieces[i]);
     has_own_ = true;
 }
 
-/* Its whole node that has room books nothing more. */
-void GrowingJob::fill_last(int more, Blocks &places)
+/* Its whole node with capacity books nothing more. */
+void GrowingJob::fill_last(int more, Blocks &target)
 {
     Space::Own &last = nodes_[last_];
-    append(places, {last.node->name, more});
+    append(target, {last.node->name, more});
     last.processes += more;
-    last.room -= more;
-    room_ -= more;
-    open_ -= last.room == 0;
+    last.capacity -= more;
+    capacity_ -= more;
+    open_ -= last.capacity == 0;
 }
 
 void GrowingJob::put(const Space &space, const Space::Piece &piece)
@@ -439,19 +439,20 @@ void GrowingJob::put(const Space &space, const Space::Piece &piece)
                                });
     if (at == nodes_.end() || at->node != piece.node)
         at = nodes_.insert(at, {piece.node, 0, 0});
-    room_ -= at->room;
-    open_ -= at->room > 0;
+    capacity_ -= at->capacity;
+    open_ -= at->capacity > 0;
     at->processes += piece.processes;
-    at->room = room_on(*spec_, at->node->cores, space.cores_.free(*at->node), at->processes);
-    room_ += at->room;
-    open_ += at->room > 0;
+    at->capacity =
+        capacity_on(*spec_, at->node->cores, space.cores_.free(*at->node), at->processes);
+    capacity_ += at->capacity;
+    open_ += at->capacity > 0;
     last_ = static_cast<size_t>(at - nodes_.begin());
 }
 
 namespace {
 
 /* As append, where it is called for each block of a long list. */
-inline void put_behind(Blocks &blocks, const Block &block)
+inline void append_block(Blocks &blocks, const Block &block)
 {
     if (!blocks.empty() && blocks.back().node == block.node)
         blocks.back().processes += block.processes;
@@ -463,14 +464,14 @@ inline void put_behind(Blocks &blocks, const Block &block)
 
 void append(Blocks &blocks, const Block &block)
 {
-    put_behind(blocks, block);
+    append_block(blocks, block);
 }
 
 Blocks append(Blocks first, const Blocks &second)
 {
     first.reserve(first.size() + second.size());
     for (const Block &block : second)
-        put_behind(first, block);
+        append_block(first, block);
     return first;
 }
 
@@ -494,7 +495,7 @@ Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left
         if (leaving < block.processes)
             stay(block.node, block.processes - leaving);
         if (leaving > 0 && left)
-            put_behind(*left, {block.node, leaving});
+            append_block(*left, {block.node, leaving});
         next = last;
         rank = end;
     }

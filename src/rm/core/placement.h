@@ -1,8 +1,8 @@
 /*
- * Which nodes: a scratch copy of the free cores on which placements are tried, and the ranks that
- * leave. Pure.  What it costs depends on what is placed, not on the number of nodes.  Preference:
- * the job's own nodes, then the one node that fits best, then as few nodes as possible; in the
- * order of the nodes' names where nothing else decides.
+ * Selection of nodes: a scratch copy of the free cores on which allocations are tried, and the
+ * ranks that leave.  Pure.  Its cost depends on the allocation, not on the number of nodes.
+ * Preference: the job's own nodes, then the one node that fits best, then as few nodes as
+ * possible; in the order of the nodes' names where nothing else decides.
  */
 
 #ifndef ELASTIC_RM_CORE_PLACEMENT_H_INCLUDED
@@ -12,28 +12,28 @@
 
 namespace elastic::rm {
 
-/* How many processes a node with so many free cores has room for, beside `own` of the same job. */
-int room_on(const JobSpec &spec, int cores, int free, int own);
-/* Its room is the cores that are free. */
+/* Number of processes that fit on a node with so many free cores, beside `own` of the same job. */
+int capacity_on(const JobSpec &spec, int cores, int free, int own);
+/* Its capacity is its free cores. */
 bool any_core_will_do(const JobSpec &spec);
 
 class Space {
   public:
-    /* What is free now. */
+    /* The free cores. */
     explicit Space(const State &state) : state_(&state), cores_(state.free_cores()) {}
 
-    /* How many processes of such a job could be placed, beside those in `own`. */
-    int room(const JobSpec &spec, const Blocks &own = {}) const;
+    /* Number of processes of such a job that fit, beside those in `own`. */
+    int capacity(const JobSpec &spec, const Blocks &own = {}) const;
     /* The same within the nodes of `own` alone. */
-    int room_within(const JobSpec &spec, const Blocks &own) const;
+    int capacity_within(const JobSpec &spec, const Blocks &own) const;
     bool fits(const JobSpec &spec, int processes, const Blocks &own = {}) const;
-    /* Books `processes` and says where; they must fit. */
-    Blocks place(const JobSpec &spec, int processes, const Blocks &own = {});
+    /* Books `processes` and returns their nodes; they must fit. */
+    Blocks allocate(const JobSpec &spec, int processes, const Blocks &own = {});
 
-    /* Booked and unbooked cores.  Those of nodes that are not up are not counted. */
+    /* Booked and unbooked cores of all nodes that are up. */
     void take(const std::vector<Share> &shares);
     void give(const std::vector<Share> &shares);
-    /* As give, and by how much room(spec) grows. */
+    /* As give; returns the growth of capacity(spec). */
     int give(const std::vector<Share> &shares, const JobSpec &spec);
     /* Nothing more fits on this node. */
     void close(const NodeName &node);
@@ -41,16 +41,16 @@ class Space {
     void limit(const Space &other, const Blocks &blocks);
 
     int64_t total() const { return cores_.total(); }
-    /* What of each node is free here beyond what is free in the other. */
+    /* The cores of each node that are free here and not in the other. */
     Shares more_than(const Space &other) const;
 
   private:
     friend class GrowingJob;
-    friend class GrowingRoom;
-    friend class Promise;
+    friend class GrowingCapacity;
+    friend class ReservedCores;
     struct Own {
         const Node *node;
-        int processes, room;
+        int processes, capacity;
     };
     struct Piece {
         const Node *node;
@@ -66,14 +66,14 @@ class Space {
     FreeCores cores_;
 };
 
-/* How a Space's total and room for one kind of job grow with what is given back, without changing
- * it: for who asks how much has to be given, not where. */
-class GrowingRoom {
+/* Growth of the total and the capacity of a Space for one kind of job as bookings are released,
+ * without a change of the Space: for callers that need the amount, not the nodes. */
+class GrowingCapacity {
   public:
-    GrowingRoom(const Space &space, const JobSpec &spec);
+    GrowingCapacity(const Space &space, const JobSpec &spec);
 
     void give(const Booking &booking);
-    int64_t room() const { return room_; }
+    int64_t capacity() const { return capacity_; }
     int64_t total() const { return total_; }
 
   private:
@@ -82,47 +82,47 @@ class GrowingRoom {
     const FreeCores &cores_;
     const JobSpec &spec_;
     bool any_core_will_do_;
-    int64_t room_, total_;
-    int room_of_each_;          /* idle node, if all are up and alike; else -1 */
+    int64_t capacity_, total_;
+    int capacity_of_each_;          /* idle node, if all are up and homogeneous; else -1 */
     /* by position, without what was booked as a whole; made when it is needed */
     std::vector<int> free_;
 };
 
 /*
- * A job that grows in a Space, step by step.  It fits and is placed as Space does with all that the
- * job has by then as `own`; but its nodes are not looked up and sorted anew for each step.
- * Meanwhile nothing else is placed on whole nodes of the job.
+ * A job that grows in a Space, step by step.  It fits and is allocated as by Space with all
+ * present blocks of the job as `own`; but its nodes are not searched and sorted again for each
+ * step. Meanwhile no other allocation uses whole nodes of the job.
  */
 class GrowingJob {
   public:
     GrowingJob(const Space &space, const JobSpec &spec, const Blocks &own);
 
-    /* For how many more processes there is room: at all, and on its own nodes. */
-    int room(const Space &space);
-    int room_within(const Space &space);
+    /* Number of further processes that fit: at all, and on its own nodes. */
+    int capacity(const Space &space);
+    int capacity_within(const Space &space);
     bool fits(const Space &space, int more);
-    /* Books `more` and puts their places behind the others; they must fit. */
-    void place(Space &space, int more, Blocks &places);
+    /* Books `more` processes and appends their blocks to the others; they must fit. */
+    void allocate(Space &space, int more, Blocks &target);
 
   private:
     void look(const Space &space);
     void put(const Space &space, const Space::Piece &piece);
-    void fill_last(int more, Blocks &places);
+    void fill_last(int more, Blocks &target);
 
     const JobSpec *spec_;
     bool has_own_;
     std::vector<Space::Own> nodes_;     /* its own that are up, in the order of their names */
-    int64_t room_ = 0;                  /* of all of these; of whole nodes it is kept up to date */
-    int open_ = 0;                      /* how many of the whole nodes have room */
-    size_t last_ = 0;                   /* the one that was placed on last */
+    int64_t capacity_ = 0; /* of all of these; of whole nodes it is updated */
+    int open_ = 0;                      /* number of the whole nodes with capacity */
+    size_t last_ = 0;                   /* the node of the last allocation */
 };
 
-/* The ranks that remain if these (rising) leave; `left` gets the others' places. */
+/* The ranks that remain if these (rising) leave; `left` gets the blocks of the leaving ones. */
 Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left = nullptr);
 /* Ranks after ranks. */
 void append(Blocks &blocks, const Block &block);
 Blocks append(Blocks first, const Blocks &second);
-/* Which `count` ranks leave: first those on nodes that are not up, then the highest; rising. */
+/* The `count` ranks that leave: first those on nodes that are not up, then the highest; rising. */
 std::vector<int> choose_leaving(const State &state, const Blocks &blocks, int count);
 
 }  // namespace elastic::rm

@@ -17,37 +17,38 @@ class SlowSpace {
             slots_.push_back({&node, node.free(), node.state() == NodeState::UP});
     }
 
-    int room(const JobSpec &spec, const Blocks &own) const
+    int capacity(const JobSpec &spec, const Blocks &own) const
     {
         int sum = 0;
         for (const Slot &slot : slots_)
-            sum += room(slot, spec, processes_on(slot, own));
+            sum += capacity(slot, spec, processes_on(slot, own));
         return sum;
     }
 
-    Blocks place(const JobSpec &spec, int processes, const Blocks &own)
+    Blocks allocate(const JobSpec &spec, int processes, const Blocks &own)
     {
         struct Candidate {
             Slot *slot;
-            int room, own;
+            int capacity, own;
         };
         std::vector<Candidate> candidates;
         for (Slot &slot : slots_) {
             int present = processes_on(slot, own);
-            if (int here = room(slot, spec, present))
+            if (int here = capacity(slot, spec, present))
                 candidates.push_back({&slot, here, present});
         }
         std::stable_sort(
             candidates.begin(), candidates.end(), [](const Candidate &a, const Candidate &b) {
-                return std::pair(a.own > 0, a.room) > std::pair(b.own > 0, b.room);
+                return std::pair(a.own > 0, a.capacity) > std::pair(b.own > 0, b.capacity);
             });
         Blocks blocks;
         for (auto next = candidates.begin(); processes > 0; ++next) {
-            if (next->own == 0 && next->room >= processes) {
-                for (auto each = next; each != candidates.end() && each->room >= processes; ++each)
-                    next = each->room < next->room ? each : next;
+            if (next->own == 0 && next->capacity >= processes) {
+                for (auto each = next; each != candidates.end() && each->capacity >= processes;
+                     ++each)
+                    next = each->capacity < next->capacity ? each : next;
             }
-            int here = std::min(processes, next->room);
+            int here = std::min(processes, next->capacity);
             next->slot->free -= !spec.whole_nodes ? here * spec.cores_per_process
                                 : next->own > 0   ? 0
                                                   : next->slot->node->cores;
@@ -70,18 +71,18 @@ class SlowSpace {
             sum += block.node == slot.node->name ? block.processes : 0;
         return sum;
     }
-    static int room(const Slot &slot, const JobSpec &spec, int own)
+    static int capacity(const Slot &slot, const JobSpec &spec, int own)
     {
         if (!slot.usable)
             return 0;
-        int room = slot.free / spec.cores_per_process;
+        int capacity = slot.free / spec.cores_per_process;
         if (spec.whole_nodes && own > 0)
-            room = slot.node->cores / spec.cores_per_process - own;
+            capacity = slot.node->cores / spec.cores_per_process - own;
         else if (spec.whole_nodes && slot.free < slot.node->cores)
-            room = 0;
+            capacity = 0;
         if (spec.processes_per_node > 0)
-            room = std::min(room, spec.processes_per_node - own);
-        return std::max(room, 0);
+            capacity = std::min(capacity, spec.processes_per_node - own);
+        return std::max(capacity, 0);
     }
 
     std::vector<Slot> slots_;
@@ -132,9 +133,9 @@ Blocks some_own(const State &state, const JobSpec &spec, Chance &chance)
     return possible ? job.blocks : Blocks();
 }
 
-TEST(PlacementTest, a_space_places_as_if_it_had_looked_at_every_node)
+TEST(PlacementTest, a_space_allocates_like_a_search_of_all_nodes)
 {
-    int placed = 0;
+    int allocated = 0;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         Chance chance{std::mt19937_64(seed)};
         State state;
@@ -144,26 +145,26 @@ TEST(PlacementTest, a_space_places_as_if_it_had_looked_at_every_node)
         for (int i = 0; i < 20; i++) {
             JobSpec spec = some_spec(chance);
             Blocks own = some_own(state, spec, chance);
-            int room = slow.room(spec, own);
-            ASSERT_EQ(space.room(spec, own), room) << "seed " << seed;
-            if (room == 0)
+            int capacity = slow.capacity(spec, own);
+            ASSERT_EQ(space.capacity(spec, own), capacity) << "seed " << seed;
+            if (capacity == 0)
                 continue;
-            int processes = 1 + chance.upto(std::min(room, 40) - 1);
+            int processes = 1 + chance.upto(std::min(capacity, 40) - 1);
             ASSERT_TRUE(space.fits(spec, processes, own)) << "seed " << seed;
-            ASSERT_EQ(space.place(spec, processes, own), slow.place(spec, processes, own))
+            ASSERT_EQ(space.allocate(spec, processes, own), slow.allocate(spec, processes, own))
                 << "seed " << seed;
-            placed++;
+            allocated++;
         }
     }
-    EXPECT_GT(placed, 1000);
+    EXPECT_GT(allocated, 1000);
 }
 
 struct Grown {
     JobSpec spec;
     Blocks has;
     GrowingJob nodes;
-    Grown(const Space &space, const JobSpec &wish, Blocks own)
-        : spec(wish), has(std::move(own)), nodes(space, spec, has)
+    Grown(const Space &space, const JobSpec &size_request, Blocks own)
+        : spec(size_request), has(std::move(own)), nodes(space, spec, has)
     {
     }
 };
@@ -171,7 +172,7 @@ struct Grown {
 /* Several at once, each with what it had before and what it has got. */
 TEST(PlacementTest, who_grows_by_steps_gets_what_a_space_gives_for_all_that_it_has)
 {
-    int placed = 0;
+    int allocated = 0;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         Chance chance{std::mt19937_64(seed)};
         State state;
@@ -186,21 +187,21 @@ TEST(PlacementTest, who_grows_by_steps_gets_what_a_space_gives_for_all_that_it_h
         for (int i = 0; i < 60; i++) {
             Grown &job = jobs[static_cast<size_t>(chance.upto(3))];
             int more = chance.upto(3) ? 1 : 1 + chance.upto(20);
-            int room = slow.room(job.spec, job.has);
-            ASSERT_EQ(job.nodes.room(space), room) << "seed " << seed;
-            ASSERT_EQ(job.nodes.room_within(space), space.room_within(job.spec, job.has));
-            ASSERT_EQ(job.nodes.fits(space, more), room >= more) << "seed " << seed;
-            if (room < more)
+            int capacity = slow.capacity(job.spec, job.has);
+            ASSERT_EQ(job.nodes.capacity(space), capacity) << "seed " << seed;
+            ASSERT_EQ(job.nodes.capacity_within(space), space.capacity_within(job.spec, job.has));
+            ASSERT_EQ(job.nodes.fits(space, more), capacity >= more) << "seed " << seed;
+            if (capacity < more)
                 continue;
-            Blocks blocks = slow.place(job.spec, more, job.has);
-            Blocks places;
-            job.nodes.place(space, more, places);
-            ASSERT_EQ(places, blocks) << "seed " << seed;
+            Blocks blocks = slow.allocate(job.spec, more, job.has);
+            Blocks target;
+            job.nodes.allocate(space, more, target);
+            ASSERT_EQ(target, blocks) << "seed " << seed;
             job.has = append(std::move(job.has), blocks);
-            placed++;
+            allocated++;
         }
     }
-    EXPECT_GT(placed, 1000);
+    EXPECT_GT(allocated, 1000);
 }
 
 TEST(PlacementTest, a_space_gives_back_what_it_has_taken)
@@ -210,13 +211,13 @@ TEST(PlacementTest, a_space_gives_back_what_it_has_taken)
     fill(state, chance);
     Space space(state);
     JobSpec spec;
-    int room = space.room(spec);
-    ASSERT_GT(room, 1);
-    Blocks blocks = space.place(spec, room - 1);
-    EXPECT_EQ(space.room(spec), 1);
+    int capacity = space.capacity(spec);
+    ASSERT_GT(capacity, 1);
+    Blocks blocks = space.allocate(spec, capacity - 1);
+    EXPECT_EQ(space.capacity(spec), 1);
     space.give(state.shares(spec, blocks));
-    EXPECT_EQ(space.room(spec), room);
-    EXPECT_EQ(Space(state).room(spec), room);
+    EXPECT_EQ(space.capacity(spec), capacity);
+    EXPECT_EQ(Space(state).capacity(spec), capacity);
 }
 
 }  // namespace

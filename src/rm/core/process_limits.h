@@ -1,7 +1,8 @@
 /*
- * What a process inherits beside its environment, so that a job runs as it would from its user's
- * shell: the file mode creation mask and the soft resource limits (setrlimit(2)).  The command
- * reads them where it is called, elastic-stepd sets them in the job.  Plain data with its JSON.
+ * Properties that a process inherits beside its environment, so that a job runs as it would from
+ * its user's shell: the file mode creation mask and the soft resource limits (setrlimit(2)).  The
+ * command reads them where it is called, elastic-stepd sets them in the job.  Plain data with its
+ * JSON.
  */
 
 #ifndef ELASTIC_RM_CORE_PROCESS_LIMITS_H_INCLUDED
@@ -28,7 +29,7 @@ struct LimitName {
     const char *name;
     decltype(RLIMIT_NOFILE) resource;
 };
-/* Those that are carried over. */
+/* The limits that are copied. */
 constexpr LimitName LIMIT_NAMES[] = {
     {"as", RLIMIT_AS},         {"core", RLIMIT_CORE},   {"cpu", RLIMIT_CPU},
     {"data", RLIMIT_DATA},     {"fsize", RLIMIT_FSIZE}, {"memlock", RLIMIT_MEMLOCK},

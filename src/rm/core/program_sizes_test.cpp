@@ -97,9 +97,9 @@ TEST(ProgramSizesTest, what_is_no_rule_is_counted_and_nothing_else)
     driver.send(StepSizes{id, 1, "2 4"});
     EXPECT_EQ(driver.core.state().unexpected, 1u);
     EXPECT_FALSE(driver.job(id).spec.usable);
-    JobSpec wish = malleable(1, 4);
-    wish.program_sizes = "2";   /* not the submitter's to say */
-    EXPECT_EQ(driver.job(driver.submit(wish)).spec.program_sizes, "");
+    JobSpec size_request = malleable(1, 4);
+    size_request.program_sizes = "2";   /* not the submitter's to say */
+    EXPECT_EQ(driver.job(driver.submit(size_request)).spec.program_sizes, "");
 }
 
 }  // namespace

@@ -17,16 +17,16 @@ constexpr const char *UPDATED = "updated";
 /* its time to begin has come, its dependencies are fulfilled */
 constexpr const char *ELIGIBLE = "eligible";
 /* step, size, blocks, waited_ms, why (rule and start_numbers.h) */
-constexpr const char *PLACED = "placed";
+constexpr const char *ALLOCATED = "placed";
 constexpr const char *STARTED = "started";      /* step, size: it runs */
 constexpr const char *REQUEUED = "requeued";    /* step, reason */
 constexpr const char *MODE = "mode";            /* step, mode: adaptive or rigid */
 constexpr const char *SIZES = "sizes";          /* step, rule: the sizes that the program can use */
 /* step, wish, kind, modify (all wait for it), waits (some do), size, minimum, maximum, reason: of
  * the program */
-constexpr const char *WISHED = "wished";
-constexpr const char *WISH_ENDED = "wish_ended";        /* step, wish, result, size, reason */
-/* Of places beside the world, `kind` slots: wished has count, hard, host; wish_ended has it. */
+constexpr const char *SIZE_REQUESTED = "wished";
+constexpr const char *REQUEST_ENDED = "wish_ended";        /* step, wish, result, size, reason */
+/* Slots beside the world have `kind` slots: `wished` has count, hard, host; `wish_ended` has it. */
 constexpr const char *SLOTS_GRANTED = "slots_granted";      /* step, wish, grant, blocks */
 constexpr const char *SLOTS_RELEASED = "slots_released";    /* step, places (left), released */
 /* step, name: a name of its processes, which others of its user look up, and its end */
@@ -41,8 +41,8 @@ constexpr const char *WITHDRAWN = "withdrawn";  /* step, request, old_size, size
 constexpr const char *FAILED = "failed";        /* the same; of a request, not of the job */
 /* step, request, old_size, size, reason: neither committed nor withdrawn, nobody counts on it */
 constexpr const char *OVERDUE = "overdue";
-/* of a change through process sets: step, request, uid: this process was told, and answers */
-constexpr const char *TOLD = "told";
+/* of a change through process sets: step, request, uid: this process was notified, and answers */
+constexpr const char *NOTIFIED = "told";
 constexpr const char *ACCEPTED = "accepted";
 constexpr const char *DECLINED = "declined";
 constexpr const char *LEFT = "left";    /* step, epoch, old_size, size, blocks: by themselves */

@@ -1,6 +1,6 @@
 /*
- * Reports of steps that change nothing, so that nobody need store them: what is repeated (a daemon
- * asks its steps again and again), comes too late, or cannot be.  Pure.
+ * Filter for reports of steps that change nothing, so that the daemon need not store them:
+ * repetitions (a daemon queries its steps periodically), late reports, impossible ones.  Pure.
  */
 
 #ifndef ELASTIC_RM_CORE_REDUNDANT_H_INCLUDED
@@ -11,9 +11,9 @@
 
 namespace elastic::rm {
 
-/* True: handled now, or after any events that have been told already and are not handled yet, the
- * report would change nothing.  The ends of a step are never redundant: what is to be done about
- * them is done each time. */
+/* True: handled now, or after any events that are reported and not handled yet, the report would
+ * change nothing.  The ends of a step are never redundant: their actions are performed each
+ * time. */
 bool is_redundant(const State &state, const EventContent &content);
 
 }  // namespace elastic::rm

@@ -1,5 +1,5 @@
 /*
- * For tests: a running job whose speed follows a known law, and what its step would tell of it.
+ * For tests: a running job whose speed follows a known model, and the reports of its step.
  */
 
 #ifndef ELASTIC_RM_CORE_SAMPLED_PROGRAM_H_INCLUDED
@@ -16,8 +16,8 @@ class SampledProgram {
   public:
     using Law = std::function<double(int)>;
 
-    /* `speed` of one process is 1; MPI takes the `share` of all time at a size, by default what
-     * is lost to a proportional speed-up. */
+    /* `speed` of one process is 1; MPI takes the `share` of all time at a size, by default the
+     * difference to a proportional speed-up. */
     SampledProgram(CoreDriver &driver, JobId id, Law speed, Law share = nullptr)
         : driver_(driver), id_(id), speed_(std::move(speed)), share_(std::move(share))
     {
@@ -47,13 +47,13 @@ class SampledProgram {
             StepSampled{id_,
                         job.step,
                         {epoch_, size, size, probes_, epoch_ms_, {{"probe", "", sums_, 0, PPM}},
-                         place}});
+                         position}});
     }
 
     /* Other errors than those of a new program. */
     void seed(uint64_t number) { random_.seed(number); }
 
-    std::optional<PhasePlace> place;    /* what it says of where it is */
+    std::optional<PhasePosition> position;    /* the position that it reports */
 
   private:
     static constexpr double ROUND_MS = 100; /* of one process */

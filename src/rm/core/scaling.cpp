@@ -23,7 +23,7 @@ constexpr double NOISE = 0.01, NOISE_COUNT = 2;
 constexpr int ENDS_MAX = 64;        /* are tried */
 constexpr int64_t SIZE_HUGE = int64_t{1} << 40;
 constexpr int64_t REMAINING_MIN_MS = 1000;
-constexpr double REMAINING_MAX_MS = 3e11;       /* ten years: what is told may be anything */
+constexpr double REMAINING_MAX_MS = 3e11;       /* ten years: reported values may be anything */
 constexpr int64_t PROGRESS_MIN = 3;             /* iterations */
 constexpr int64_t GAIN_PER_STANDSTILL = 10, REMAINING_PER_DURATION = 4, SINCE_PER_STANDSTILL = 20;
 
@@ -192,8 +192,8 @@ double fitted_part(std::span<const Point> points, int size, int end)
     return round > 0 ? law.stays / round : 0;
 }
 
-/* What says something of more processes, or of fewer, than `size`.  If nothing has been measured
- * there: of more, all; of fewer, `size` itself, whose MPI time tells. */
+/* The evidence about more processes, or about fewer, than `size`.  If nothing has been measured
+ * there: for more, all; for fewer, `size` itself, by its MPI time. */
 std::span<const Point> side(const Points &points, int size, bool more)
 {
     std::span<const Point> all(points);
@@ -206,7 +206,7 @@ std::span<const Point> side(const Points &points, int size, bool more)
     return all;
 }
 
-/* To the nearest point that is so far off that noise does not hide what it tells. */
+/* To the nearest point that is far enough for noise not to hide the difference. */
 MeasuredStep step_to(const Points &points, int size, bool more)
 {
     constexpr double STEP_MIN = 0.2231; /* a quarter, as a logarithm */
@@ -344,16 +344,16 @@ int64_t known_until_ms(const Job &job)
     return sampled ? std::max(job.performance->sampled_ms, job.sized_ms) : job.sized_ms;
 }
 
-/* What the program says of its phase; NEVER: not enough. */
+/* The report of the program about its phase; NEVER: not enough. */
 int64_t remaining_by_progress_ms(const Job &job)
 {
-    if (!job.performance || !job.performance->newest.place)
+    if (!job.performance || !job.performance->newest.position)
         return NEVER;
-    const PhasePlace &place = *job.performance->newest.place;
-    if (place.total <= 0 || place.iteration < PROGRESS_MIN || place.iteration_us < 0)
+    const PhasePosition &position = *job.performance->newest.position;
+    if (position.total <= 0 || position.iteration < PROGRESS_MIN || position.iteration_us < 0)
         return NEVER;
-    auto left = static_cast<double>(std::max<int64_t>(place.total - place.iteration, 0));
-    double ms = left * static_cast<double>(place.iteration_us) / 1000;
+    auto left = static_cast<double>(std::max<int64_t>(position.total - position.iteration, 0));
+    double ms = left * static_cast<double>(position.iteration_us) / 1000;
     return std::max(static_cast<int64_t>(std::min(ms, REMAINING_MAX_MS)), REMAINING_MIN_MS);
 }
 

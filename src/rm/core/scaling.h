@@ -1,19 +1,20 @@
 /*
- * How a job's speed follows its size, by what has been measured of it: pure functions of what is
- * known of the job (performance.h).  SPEC-performance J7, K1 and K2.
+ * The scaling model: a job's speed as a function of its size, from measurements.  Pure functions
+ * of the known data of a job (performance.h).  Clauses J7, K1 and K2 of the performance
+ * specification.
  *
- * Near a size a round takes a + b/n with n processes.  All that is kept of this law is the part
- * a/(a + b/n) of a round that does not become shorter with more processes, at the job's present
- * size, in parts per million (ppm), once for more processes and once for fewer: a program that
- * scales to 6 is faster by the 6th and not by the 7th.  Speeds are relative to the present one.
+ * Near a size a round takes a + b/n with n processes.  The model stores the part a/(a + b/n) of a
+ * round that does not become shorter with more processes, at the job's present size, in parts per
+ * million (ppm), once for more processes and once for fewer: a program that scales to 6 is faster
+ * by the 6th and not by the 7th.  Speeds are relative to the present one.
  *
  * The speed-up of a program may end at some size: with more processes a round takes as long as at
  * its end.  An end is assumed if it explains the measured speeds better than a + b/n does.
  *
  * a and b are fitted to the sizes that the job has had in its present phase, on the side in
- * question where there are any, each with its rounds per second and its part of MPI time: near
- * sizes count for more than far ones, and MPI time for little as soon as speeds say more.  With one
- * size alone the part is that of MPI.  Nothing measured: the user's hint; without a hint 0.
+ * question where there are any, each with its rounds per second and its share of MPI time: near
+ * sizes count more than far ones, and MPI time counts little as soon as speeds are known.  With
+ * one size alone the part is the MPI share.  Nothing measured: the user's hint; without a hint 0.
  */
 
 #ifndef ELASTIC_RM_CORE_SCALING_H_INCLUDED
@@ -70,7 +71,7 @@ int64_t expected_end_ms(const State &state, const Job &job);
 /* As of the newest sample: since the last commit or the start; 0: there was none. */
 int64_t sampled_since_ms(const Job &job);
 
-/* What an adaptation of the job costs, by those that it has had (K1). */
+/* The cost of an adaptation of the job, from earlier ones (clause K1). */
 struct AdaptationTimes {
     int64_t standstill_ms = 500, duration_ms = 2000;
     ELASTIC_FIELDS(standstill_ms, duration_ms)

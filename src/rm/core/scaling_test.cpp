@@ -113,7 +113,7 @@ TEST(ScalingTest, rounds_are_those_that_were_measured)
     EXPECT_DOUBLE_EQ(per_second(interval), 4) << "nothing has been measured";
 }
 
-TEST(ScalingTest, another_phase_says_nothing)
+TEST(ScalingTest, another_phase_gives_no_point)
 {
     Job job = job_of(8, {{4, 4}, {8, 4}}, 0.1);
     job.performance->phase = "other";
@@ -169,8 +169,8 @@ TEST(ScalingTest, J7_L2_progress_in_a_phase_goes_before_both)
     JobId id = driver.submit(malleable(4, 4, 100 * MINUTE));
     driver.run(id);
     SampledProgram program(driver, id, amdahl(0));
-    auto left_ms = [&](PhasePlace place) {
-        program.place = place;
+    auto left_ms = [&](PhasePosition position) {
+        program.position = position;
         driver.now_ms += MINUTE;
         program.sample(MINUTE);
         return remaining_ms(driver.core.state(), driver.job(id));
@@ -202,10 +202,10 @@ TEST(ScalingTest, K1_means_are_exponential_and_K2_weighs_them)
     EXPECT_EQ(adaptation_times(driver.job(id)).duration_ms, 2000);
     for (int64_t standstill_ms : {400, 800}) {
         driver.send(Resize{"r" + std::to_string(standstill_ms), id, driver.job(id).size() - 1});
-        const Adaptation asked = *driver.job(id).adaptation;
-        driver.send(StepAccepted{id, 1, asked.request, asked.request});
+        const Adaptation change = *driver.job(id).adaptation;
+        driver.send(StepAccepted{id, 1, change.request, change.request});
         driver.now_ms += 1000;
-        driver.send(StepCommitted{id, 1, asked.request, driver.job(id).epoch + 1, standstill_ms});
+        driver.send(StepCommitted{id, 1, change.request, driver.job(id).epoch + 1, standstill_ms});
     }
     EXPECT_EQ(adaptation_times(driver.job(id)).standstill_ms, 500); /* 400 + (800 - 400)/4 */
     EXPECT_EQ(adaptation_times(driver.job(id)).duration_ms, 1000);

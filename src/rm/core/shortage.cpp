@@ -3,7 +3,7 @@
 #include "core/shortage.h"
 
 #include "core/policy/policy.h"
-#include "core/settling.h"
+#include "core/pending_changes.h"
 
 namespace elastic::rm {
 
@@ -31,14 +31,14 @@ std::optional<Shortage> shortage(const State &state, const Job &job)
     int size = fixed ? fixed_size(state, job.spec) : size_at_least(job.spec, 1);
     if (!is_queued(job) || size == 0 || !runnable(state, job.spec, size))
         return std::nullopt;
-    Shortage missing{size, Space(state).room(job.spec), {}, {}};
-    for (JobId id : state.indices().settling) {
+    Shortage missing{size, Space(state).capacity(job.spec), {}, {}};
+    for (JobId id : state.indices().freeing) {
         const Job &other = state.jobs.at(id);
-        Booking kept(state.shares(other.spec, settled_blocks(other)));
-        if (int64_t cores = state.booking(id).cores - kept.cores; cores > 0)
+        Booking pending(state.shares(other.spec, pending_blocks(other)));
+        if (int64_t cores = state.booking(id).cores - pending.cores; cores > 0)
             missing.giving.push_back({id, cores});
     }
-    for (JobId id : state.indices().placed) {
+    for (JobId id : state.indices().allocated) {
         if (int64_t cores = overdue_cores(state, state.jobs.at(id)); cores > 0)
             missing.overdue.push_back({id, cores});
     }
@@ -52,7 +52,7 @@ std::vector<Helper> helpers_of(const State &state, JobId waiting)
         return std::find(whom.begin(), whom.end(), waiting) != whom.end();
     };
     std::vector<Helper> helpers;
-    for (JobId id : state.indices().placed) {
+    for (JobId id : state.indices().allocated) {
         const Job &job = state.jobs.at(id);
         if (job.adaptation && !is_overdue(job) && is_for_it(job.adaptation->whom))
             helpers.push_back({id, job.adaptation->old_size, job.adaptation->size, false});

@@ -1,6 +1,7 @@
 /*
- * What a waiting job lacks, who is about to free cores, and whose sizes are others for its sake.
- * For people (SPEC-performance X3); nothing is decided by it.  Pure.
+ * The resources that a waiting job lacks, the jobs that are about to free cores, and the jobs
+ * whose sizes change for it.  For display (clause X3 of the performance specification); no
+ * decision depends on it.  Pure.
  */
 
 #ifndef ELASTIC_RM_CORE_SHORTAGE_H_INCLUDED
@@ -19,7 +20,7 @@ struct Giving {
 
 struct Shortage {
     int processes = 0;          /* as many as it would start with, at least */
-    int room = 0;               /* for so many there is room now, as if nobody else waited */
+    int capacity = 0;               /* number that fits now, if no other job waited */
     std::vector<Giving> giving; /* whoever it is for */
     /* who was to, and whose programs do not come to a probe: nobody counts on these cores */
     std::vector<Giving> overdue;

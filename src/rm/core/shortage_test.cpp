@@ -17,7 +17,7 @@ TEST(ShortageTest, who_gives_way_and_who_ends)
     auto missing = shortage(driver.core.state(), driver.job(waiting));
     ASSERT_TRUE(missing);
     EXPECT_EQ(missing->processes, 3);
-    EXPECT_EQ(missing->room, 0);
+    EXPECT_EQ(missing->capacity, 0);
     int64_t given = 8 - driver.job(elastic).adaptation.value().size;
     EXPECT_GE(given, 3);
     EXPECT_EQ(missing->giving, (std::vector<Giving>{{elastic, given}}));
@@ -36,7 +36,7 @@ TEST(ShortageTest, who_gives_way_and_who_ends)
     missing = shortage(driver.core.state(), driver.job(large));
     ASSERT_TRUE(missing);
     EXPECT_EQ(missing->giving, (std::vector<Giving>{{elastic, 8 - given}}));
-    EXPECT_EQ(missing->room, given - 3);
+    EXPECT_EQ(missing->capacity, given - 3);
 }
 
 TEST(ShortageTest, whole_nodes_and_what_cannot_run)
@@ -49,7 +49,7 @@ TEST(ShortageTest, whole_nodes_and_what_cannot_run)
     auto missing = shortage(driver.core.state(), driver.job(waiting));
     ASSERT_TRUE(missing);
     EXPECT_EQ(missing->processes, 8);
-    EXPECT_EQ(missing->room, 4) << "on the node that is empty";
+    EXPECT_EQ(missing->capacity, 4) << "on the node that is empty";
     EXPECT_TRUE(missing->giving.empty());
     driver.send(Drain{"d", "n1", "test"});
     EXPECT_FALSE(shortage(driver.core.state(), driver.job(waiting)));

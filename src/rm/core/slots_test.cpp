@@ -7,12 +7,12 @@
 namespace elastic::rm {
 namespace {
 
-SlotWish wish_of(uint64_t number, int count, bool hard, const std::string &host = "")
+SlotRequest slot_request_of(uint64_t number, int count, bool hard, const std::string &host = "")
 {
     return {number, count, hard, host, NEVER, "", false};
 }
 
-SlotWish exclusive_wish(uint64_t number, int count, bool hard, const std::string &host = "")
+SlotRequest exclusive_request(uint64_t number, int count, bool hard, const std::string &host = "")
 {
     return {number, count, hard, host, NEVER, "", true};
 }
@@ -42,44 +42,44 @@ class SlotsTest : public testing::TestWithParam<PolicyKind> {
         return id;
     }
     /* What the step says of itself from then on. */
-    void tell(JobId id, uint64_t granted, std::vector<StepSlots::Held> held,
-              std::vector<SlotWish> wishes)
+    void report_slots(JobId id, uint64_t granted, std::vector<StepSlots::Held> held,
+              std::vector<SlotRequest> slot_requests)
     {
         StepSlots slots;
         slots.job = id;
         slots.step = driver.job(id).step;
         slots.mpiexec = mpiexec;
-        slots.told = ++told;
+        slots.reported = ++reported;
         slots.granted = granted;
         slots.held = std::move(held);
-        slots.wishes = std::move(wishes);
+        slots.slot_requests = std::move(slot_requests);
         driver.send(slots);
     }
     int free_cores() { return static_cast<int>(driver.core.state().indices().free_cores); }
 
     CoreDriver driver;
     std::string mpiexec = "4711";
-    uint64_t told = 0;
+    uint64_t reported = 0;
 };
 
-TEST_P(SlotsTest, a_hard_wish_gets_what_there_is_and_the_rest_when_it_is_there)
+TEST_P(SlotsTest, a_hard_request_is_granted_in_parts)
 {
     JobId id = run(1, 8), other = run(2, 2), third = run(4, 4);
-    tell(id, 0, {}, {wish_of(1, 3, true)});
+    report_slots(id, 0, {}, {slot_request_of(1, 3, true)});
     const GrantSlots *grant = driver.last<GrantSlots>();
     ASSERT_TRUE(grant);
     EXPECT_EQ(grant->blocks, (Blocks{{"n0", 1}})) << "beside the other job";
-    tell(id, 1, {{"n0", 1}}, {wish_of(1, 2, true)});
+    report_slots(id, 1, {{"n0", 1}}, {slot_request_of(1, 2, true)});
     EXPECT_FALSE(driver.last<GrantSlots>());
     driver.end(other);
     grant = driver.last<GrantSlots>();
     ASSERT_TRUE(grant);
     EXPECT_EQ(grant->grant, 2u);
     EXPECT_EQ(count_processes(grant->blocks), 2);
-    tell(id, 2, {{"n0", 3}}, {});
-    EXPECT_EQ(driver.recorded(record::WISH_ENDED)->data.at("result"), "over");
+    report_slots(id, 2, {{"n0", 3}}, {});
+    EXPECT_EQ(driver.recorded(record::REQUEST_ENDED)->data.at("result"), "over");
     EXPECT_EQ(free_cores(), 0);
-    tell(id, 2, {{"n0", 1}}, {});
+    report_slots(id, 2, {{"n0", 1}}, {});
     EXPECT_EQ(driver.recorded(record::SLOTS_RELEASED)->data.at("released"), 2);
     EXPECT_EQ(free_cores(), 2);
     driver.end(id);
@@ -87,31 +87,32 @@ TEST_P(SlotsTest, a_hard_wish_gets_what_there_is_and_the_rest_when_it_is_there)
     EXPECT_EQ(free_cores(), 8) << "all is given back with the job";
 }
 
-TEST_P(SlotsTest, a_soft_wish_ends_at_once)
+TEST_P(SlotsTest, a_soft_request_ends_at_once)
 {
     JobId id = run(1, 8);
-    tell(id, 0, {}, {wish_of(1, 7, false)});
+    report_slots(id, 0, {}, {slot_request_of(1, 7, false)});
     ASSERT_TRUE(driver.last<GrantSlots>());
     EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n0", 3}, {"n1", 4}}))
         << "its own node first";
-    tell(id, 1, {{"n0", 3}, {"n1", 4}}, {});
-    tell(id, 1, {{"n0", 3}, {"n1", 4}}, {wish_of(2, 1, false)});
+    report_slots(id, 1, {{"n0", 3}, {"n1", 4}}, {});
+    report_slots(id, 1, {{"n0", 3}, {"n1", 4}}, {slot_request_of(2, 1, false)});
     EXPECT_FALSE(driver.last<GrantSlots>());
-    ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_EQ(driver.last<RefuseWish>()->reason, "no more places can be had now");
+    ASSERT_TRUE(driver.last<RefuseSizeRequest>());
+    EXPECT_EQ(driver.last<RefuseSizeRequest>()->reason, "no more places can be had now");
 }
 
-TEST_P(SlotsTest, world_and_places_are_never_more_than_the_maximum)
+TEST_P(SlotsTest, world_and_slots_are_never_more_than_the_maximum)
 {
     JobId id = run(2, 4);
-    tell(id, 0, {}, {wish_of(1, 3, true)});
-    ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_NE(driver.last<RefuseWish>()->reason.find("there is room for 2"), std::string::npos);
-    tell(id, 0, {}, {wish_of(1, 3, true), wish_of(2, 2, true)});
-    EXPECT_TRUE(driver.last<RefuseWish>()) << "the step has not heard of it";
+    report_slots(id, 0, {}, {slot_request_of(1, 3, true)});
+    ASSERT_TRUE(driver.last<RefuseSizeRequest>());
+    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("there is room for 2"),
+              std::string::npos);
+    report_slots(id, 0, {}, {slot_request_of(1, 3, true), slot_request_of(2, 2, true)});
+    EXPECT_TRUE(driver.last<RefuseSizeRequest>()) << "the step has not heard of it";
     ASSERT_TRUE(driver.last<GrantSlots>());
-    EXPECT_EQ(driver.last<GrantSlots>()->wish, 2u);
-    tell(id, 1, {{"n0", 2}}, {wish_of(3, 1, true)});
+    EXPECT_EQ(driver.last<GrantSlots>()->size_request, 2u);
+    report_slots(id, 1, {{"n0", 2}}, {slot_request_of(3, 1, true)});
     EXPECT_FALSE(driver.last<GrantSlots>());
     Update update;
     update.request = "u";
@@ -121,10 +122,10 @@ TEST_P(SlotsTest, world_and_places_are_never_more_than_the_maximum)
     EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::FIELD);
 }
 
-TEST_P(SlotsTest, a_growth_leaves_the_places_what_they_have)
+TEST_P(SlotsTest, a_growth_does_not_use_slots_that_are_held)
 {
     JobId id = start(1, 4);
-    tell(id, 0, {}, {wish_of(1, 2, true)});
+    report_slots(id, 0, {}, {slot_request_of(1, 2, true)});
     ASSERT_TRUE(driver.last<GrantSlots>());
     driver.send(StepAdaptive{{id, 1}});
     for (int i = 0; i < 10; i++) {
@@ -140,56 +141,57 @@ TEST_P(SlotsTest, a_growth_leaves_the_places_what_they_have)
 TEST_P(SlotsTest, a_host_by_its_name)
 {
     JobId id = run(1, 8);
-    tell(id, 0, {}, {wish_of(1, 2, true, "n1")});
+    report_slots(id, 0, {}, {slot_request_of(1, 2, true, "n1")});
     ASSERT_TRUE(driver.last<GrantSlots>());
     EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n1", 2}})) << "where it has no process";
-    tell(id, 1, {{"n1", 2}}, {wish_of(2, 1, true, "n7")});
-    ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_EQ(driver.last<RefuseWish>()->reason, "there is no node n7");
+    report_slots(id, 1, {{"n1", 2}}, {slot_request_of(2, 1, true, "n7")});
+    ASSERT_TRUE(driver.last<RefuseSizeRequest>());
+    EXPECT_EQ(driver.last<RefuseSizeRequest>()->reason, "there is no node n7");
 }
 
-TEST_P(SlotsTest, an_exclusive_place_is_the_only_one_of_the_job_on_its_node)
+TEST_P(SlotsTest, an_exclusive_slot_is_the_only_one_of_the_job_on_its_node)
 {
     JobId id = run(1, 8);
-    tell(id, 0, {}, {exclusive_wish(1, 2, true)});
+    report_slots(id, 0, {}, {exclusive_request(1, 2, true)});
     ASSERT_TRUE(driver.last<GrantSlots>());
     EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n0", 1}, {"n1", 1}}));
     EXPECT_EQ(exclusive_slots(driver.job(id)), (std::vector<NodeName>{"n0", "n1"}));
-    tell(id, 1, {{"n0", 1, true}, {"n1", 1, true}}, {wish_of(2, 1, true)});
+    report_slots(id, 1, {{"n0", 1, true}, {"n1", 1, true}}, {slot_request_of(2, 1, true)});
     EXPECT_FALSE(driver.last<GrantSlots>()) << "no node is left";
-    tell(id, 1, {{"n0", 1, true}}, {wish_of(2, 1, true), exclusive_wish(3, 1, false, "n0")});
-    ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_EQ(driver.last<RefuseWish>()->wish, 3u);
+    report_slots(id, 1, {{"n0", 1, true}},
+                 {slot_request_of(2, 1, true), exclusive_request(3, 1, false, "n0")});
+    ASSERT_TRUE(driver.last<RefuseSizeRequest>());
+    EXPECT_EQ(driver.last<RefuseSizeRequest>()->size_request, 3u);
     ASSERT_TRUE(driver.last<GrantSlots>());
     EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n1", 1}}));
-    tell(id, 2, {{"n0", 1}, {"n1", 1}}, {exclusive_wish(4, 1, true)});
+    report_slots(id, 2, {{"n0", 1}, {"n1", 1}}, {exclusive_request(4, 1, true)});
     EXPECT_FALSE(driver.last<GrantSlots>()) << "the job has one on each node";
-    tell(id, 2, {{"n0", 1}}, {exclusive_wish(4, 1, true)});
+    report_slots(id, 2, {{"n0", 1}}, {exclusive_request(4, 1, true)});
     ASSERT_TRUE(driver.last<GrantSlots>());
     EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n1", 1}}));
 }
 
-TEST_P(SlotsTest, exclusive_places_are_no_more_than_nodes)
+TEST_P(SlotsTest, exclusive_slots_are_no_more_than_nodes)
 {
     JobId id = run(1, 8);
-    tell(id, 0, {}, {exclusive_wish(1, 3, true)});
-    ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_NE(driver.last<RefuseWish>()->reason.find("there are 2"), std::string::npos);
-    tell(id, 0, {}, {exclusive_wish(2, 2, true, "n1")});
-    ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_EQ(driver.last<RefuseWish>()->wish, 2u);
-    tell(id, 0, {}, {exclusive_wish(3, 3, false)});
+    report_slots(id, 0, {}, {exclusive_request(1, 3, true)});
+    ASSERT_TRUE(driver.last<RefuseSizeRequest>());
+    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("there are 2"), std::string::npos);
+    report_slots(id, 0, {}, {exclusive_request(2, 2, true, "n1")});
+    ASSERT_TRUE(driver.last<RefuseSizeRequest>());
+    EXPECT_EQ(driver.last<RefuseSizeRequest>()->size_request, 2u);
+    report_slots(id, 0, {}, {exclusive_request(3, 3, false)});
     ASSERT_TRUE(driver.last<GrantSlots>());
     EXPECT_EQ(count_processes(driver.last<GrantSlots>()->blocks), 2);
 }
 
-TEST_P(SlotsTest, an_exclusive_place_delays_the_first_job_as_little_as_any)
+TEST_P(SlotsTest, an_exclusive_slot_delays_the_first_job_as_little_as_any)
 {
     JobId id = run(1, 8);
     JobId long_one = driver.submit(rigid(4, 100000));
     driver.run(long_one);
     JobId waiting = driver.submit(rigid(7));
-    tell(id, 0, {}, {exclusive_wish(1, 1, true)});
+    report_slots(id, 0, {}, {exclusive_request(1, 1, true)});
     EXPECT_FALSE(driver.last<GrantSlots>());
     driver.end(long_one);
     driver.run(waiting);
@@ -197,16 +199,16 @@ TEST_P(SlotsTest, an_exclusive_place_delays_the_first_job_as_little_as_any)
     EXPECT_TRUE(driver.last<GrantSlots>());
 }
 
-TEST_P(SlotsTest, what_the_step_has_not_heard_of_is_said_again)
+TEST_P(SlotsTest, actions_that_the_step_has_not_received_are_repeated)
 {
     JobId id = run(1, 8);
-    tell(id, 0, {}, {wish_of(1, 1, true)});
+    report_slots(id, 0, {}, {slot_request_of(1, 1, true)});
     ASSERT_TRUE(driver.last<GrantSlots>());
-    tell(id, 0, {}, {wish_of(1, 1, true)});
+    report_slots(id, 0, {}, {slot_request_of(1, 1, true)});
     ASSERT_TRUE(driver.last<GrantSlots>()) << "lost on its way";
     EXPECT_EQ(driver.last<GrantSlots>()->grant, 1u);
     EXPECT_EQ(free_cores(), 6);
-    tell(id, 1, {}, {});        /* it came, and was given back */
+    report_slots(id, 1, {}, {});        /* it came, and was given back */
     EXPECT_EQ(free_cores(), 7);
     EXPECT_FALSE(driver.last<GrantSlots>());
 }
@@ -214,15 +216,16 @@ TEST_P(SlotsTest, what_the_step_has_not_heard_of_is_said_again)
 TEST_P(SlotsTest, nobody_holds_more_than_was_given)
 {
     JobId id = run(1, 8);
-    tell(id, 0, {}, {wish_of(1, 1, true)});
+    report_slots(id, 0, {}, {slot_request_of(1, 1, true)});
     for (const auto &held : std::vector<std::vector<StepSlots::Held>>{
              {{"n0", 2}}, {{"n1", 1}}, {{"n0", 1}, {"n0", 1}}, {{"nowhere", 1}}, {{"n0", -1}}}) {
-        tell(id, 1, held, {});
-        EXPECT_TRUE(driver.recorded(record::UNEXPECTED)) << held[0].node << " " << held[0].places;
+        report_slots(id, 1, held, {});
+        EXPECT_TRUE(driver.recorded(record::UNEXPECTED))
+            << held[0].node << " " << held[0].extra_slots;
     }
-    tell(id, 2, {{"n0", 1}}, {});
+    report_slots(id, 2, {{"n0", 1}}, {});
     EXPECT_TRUE(driver.recorded(record::UNEXPECTED));
-    tell(id, 1, {{"n0", 1}}, {wish_of(2, 0, true)});
+    report_slots(id, 1, {{"n0", 1}}, {slot_request_of(2, 0, true)});
     EXPECT_TRUE(driver.recorded(record::UNEXPECTED));
     EXPECT_EQ(free_cores(), 6);
 }
@@ -230,11 +233,11 @@ TEST_P(SlotsTest, nobody_holds_more_than_was_given)
 TEST_P(SlotsTest, another_mpiexec_has_nothing_of_the_first)
 {
     JobId id = run(1, 8);
-    tell(id, 0, {}, {wish_of(1, 2, true)});
-    tell(id, 1, {{"n0", 2}}, {});
+    report_slots(id, 0, {}, {slot_request_of(1, 2, true)});
+    report_slots(id, 1, {{"n0", 2}}, {});
     mpiexec = "4712";
-    told = 0;
-    tell(id, 0, {}, {wish_of(1, 1, true)});
+    reported = 0;
+    report_slots(id, 0, {}, {slot_request_of(1, 1, true)});
     ASSERT_TRUE(driver.last<GrantSlots>());
     EXPECT_EQ(driver.last<GrantSlots>()->grant, 1u);
     EXPECT_EQ(free_cores(), 6);
@@ -242,7 +245,7 @@ TEST_P(SlotsTest, another_mpiexec_has_nothing_of_the_first)
     over.job = id;
     over.step = 1;
     over.mpiexec = mpiexec;
-    over.told = 100;
+    over.reported = 100;
     over.over = true;
     driver.send(over);
     EXPECT_EQ(free_cores(), 7);
@@ -255,7 +258,7 @@ TEST_P(SlotsTest, a_job_that_has_waited_for_longer_comes_first)
     JobId long_one = driver.submit(rigid(4, 100000));
     driver.run(long_one);
     JobId waiting = driver.submit(rigid(7));
-    tell(id, 0, {}, {wish_of(1, 1, true)});
+    report_slots(id, 0, {}, {slot_request_of(1, 1, true)});
     EXPECT_FALSE(driver.last<GrantSlots>());
     driver.end(long_one);
     EXPECT_EQ(driver.job(waiting).state, JobState::STARTING);
@@ -268,7 +271,7 @@ TEST_P(SlotsTest, a_restored_core_goes_on)
 {
     JobId id = run(1, 8);
     run(4, 4);
-    tell(id, 0, {}, {wish_of(1, 5, true), wish_of(2, 1, true, "n1")});
+    report_slots(id, 0, {}, {slot_request_of(1, 5, true), slot_request_of(2, 1, true, "n1")});
     auto restored = Core::restore(driver.core.snapshot());
     ASSERT_TRUE(restored) << restored.error();
     EXPECT_EQ(restored.value().snapshot(), driver.core.snapshot());
@@ -287,11 +290,11 @@ class SlotsOnOwnNodesTest : public SlotsTest {
         driver.send(Configure{config});
     }
     /* So many processes on n0, and then n1, with room for places beside them. */
-    JobId run_on_nodes(int size, int places)
+    JobId run_on_nodes(int size, int extra_slots)
     {
         JobSpec spec = malleable(1, size);
         spec.preferred = size;
-        spec.places = places;
+        spec.extra_slots = extra_slots;
         JobId id = driver.submit(spec);
         driver.send(NodesAcquired{id, 1, 0, driver.job(id).blocks});
         driver.run(id);
@@ -318,89 +321,89 @@ class SlotsOnOwnNodesTest : public SlotsTest {
     bool is_booked(const std::string &node) { return driver.node(node).used > 0; }
 };
 
-TEST_P(SlotsOnOwnNodesTest, places_are_on_nodes_that_the_job_has)
+TEST_P(SlotsOnOwnNodesTest, slots_are_on_nodes_of_the_job)
 {
     JobId id = run_on_nodes(1, 8);
-    tell(id, 0, {}, {wish_of(1, 3, true)});
+    report_slots(id, 0, {}, {slot_request_of(1, 3, true)});
     ASSERT_TRUE(driver.last<GrantSlots>());
     EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n0", 3}}));
     EXPECT_FALSE(is_booked("n1"));
-    tell(id, 1, {{"n0", 3}}, {wish_of(2, 2, false), wish_of(3, 1, true)});
-    ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_EQ(driver.last<RefuseWish>()->wish, 2u) << "who does not wait";
+    report_slots(id, 1, {{"n0", 3}}, {slot_request_of(2, 2, false), slot_request_of(3, 1, true)});
+    ASSERT_TRUE(driver.last<RefuseSizeRequest>());
+    EXPECT_EQ(driver.last<RefuseSizeRequest>()->size_request, 2u) << "who does not wait";
     EXPECT_FALSE(driver.last<GrantSlots>());
-    tell(id, 1, {{"n0", 1}}, {wish_of(3, 1, true)});
+    report_slots(id, 1, {{"n0", 1}}, {slot_request_of(3, 1, true)});
     ASSERT_TRUE(driver.last<GrantSlots>()) << "what has been given back";
     EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n0", 1}}));
 }
 
-TEST_P(SlotsOnOwnNodesTest, what_these_have_no_room_for_is_refused)
+TEST_P(SlotsOnOwnNodesTest, requests_beyond_their_capacity_are_refused)
 {
     JobId id = run_on_nodes(1, 8);
-    auto refused = [&](const SlotWish &wish, const std::string &why) {
-        tell(id, 0, {}, {wish});
-        ASSERT_TRUE(driver.last<RefuseWish>()) << wish.number;
-        const std::string &reason = driver.last<RefuseWish>()->reason;
+    auto refused = [&](const SlotRequest &slot_request, const std::string &why) {
+        report_slots(id, 0, {}, {slot_request});
+        ASSERT_TRUE(driver.last<RefuseSizeRequest>()) << slot_request.number;
+        const std::string &reason = driver.last<RefuseSizeRequest>()->reason;
         EXPECT_NE(reason.find(why), std::string::npos) << reason;
         EXPECT_NE(reason.find("salloc"), std::string::npos) << reason;
-        EXPECT_LE(reason.size(), WISH_REASON_BYTES_MAX) << "it reaches the program as a whole";
+        EXPECT_LE(reason.size(), REQUEST_REASON_BYTES_MAX) << "it reaches the program as a whole";
     };
-    refused(wish_of(1, 4, true), "the nodes of the job have room for 3 beside");
-    refused(exclusive_wish(2, 2, true), "room for 1 (exclusive)");
-    refused(wish_of(3, 1, true, "n1"), "of the job's nodes n1 has room for 0");
-    tell(id, 0, {}, {wish_of(4, 3, true, "n0")});
+    refused(slot_request_of(1, 4, true), "the nodes of the job have room for 3 beside");
+    refused(exclusive_request(2, 2, true), "room for 1 (exclusive)");
+    refused(slot_request_of(3, 1, true, "n1"), "of the job's nodes n1 has room for 0");
+    report_slots(id, 0, {}, {slot_request_of(4, 3, true, "n0")});
     ASSERT_TRUE(driver.last<GrantSlots>());
-    EXPECT_EQ(driver.last<GrantSlots>()->wish, 4u);
+    EXPECT_EQ(driver.last<GrantSlots>()->size_request, 4u);
 }
 
 TEST_P(SlotsOnOwnNodesTest, others_that_wait_for_nodes_do_not_matter)
 {
     JobId id = run_on_nodes(1, 8);
     driver.send(NodesWanted{1, "Slurm job 7"});
-    tell(id, 0, {}, {wish_of(1, 2, true)});
+    report_slots(id, 0, {}, {slot_request_of(1, 2, true)});
     EXPECT_TRUE(driver.last<GrantSlots>());
 }
 
-TEST_P(SlotsOnOwnNodesTest, a_node_with_places_goes_back_when_they_do)
+TEST_P(SlotsOnOwnNodesTest, a_node_with_slots_is_released_with_them)
 {
     JobId id = run_on_nodes(5, 4);
     ASSERT_EQ(driver.job(id).blocks, (Blocks{{"n0", 4}, {"n1", 1}}));
-    tell(id, 0, {}, {wish_of(1, 2, true)});
+    report_slots(id, 0, {}, {slot_request_of(1, 2, true)});
     ASSERT_TRUE(driver.last<GrantSlots>());
     EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n1", 2}}));
-    tell(id, 1, {{"n1", 2}}, {});
+    report_slots(id, 1, {{"n1", 2}}, {});
     shrink(id, 4);
     EXPECT_TRUE(driver.job(id).departures.empty());
     EXPECT_TRUE(is_booked("n1"));
-    tell(id, 1, {{"n1", 1}}, {});
+    report_slots(id, 1, {{"n1", 1}}, {});
     EXPECT_FALSE(driver.last<ReleaseNodes>()) << "one is left";
-    tell(id, 1, {{"n1", 1}}, {wish_of(2, 1, true)});
+    report_slots(id, 1, {{"n1", 1}}, {slot_request_of(2, 1, true)});
     ASSERT_TRUE(driver.last<GrantSlots>()) << "it is the job's as long as that";
-    tell(id, 2, {}, {});
+    report_slots(id, 2, {}, {});
     const ReleaseNodes *release = driver.last<ReleaseNodes>();
     ASSERT_TRUE(release);
     EXPECT_EQ(release->blocks, (Blocks{{"n1", 2}}));
     EXPECT_FALSE(release->all);
     EXPECT_TRUE(is_booked("n1")) << "until it has been taken back";
     uint64_t request = release->request;
-    tell(id, 2, {}, {wish_of(3, 1, false)});
+    report_slots(id, 2, {}, {slot_request_of(3, 1, false)});
     EXPECT_FALSE(driver.last<GrantSlots>()) << "not there any more";
     driver.send(NodesReleased{id, 1, request, false});
     EXPECT_FALSE(is_booked("n1"));
 }
 
-TEST_P(SlotsOnOwnNodesTest, a_wish_for_which_a_smaller_job_has_no_room_is_refused)
+TEST_P(SlotsOnOwnNodesTest, a_request_beyond_the_capacity_of_a_smaller_job_is_refused)
 {
     JobId id = run_on_nodes(5, 8);
-    tell(id, 0, {}, {wish_of(1, 3, true), wish_of(2, 3, true)});
+    report_slots(id, 0, {}, {slot_request_of(1, 3, true), slot_request_of(2, 3, true)});
     ASSERT_TRUE(driver.last<GrantSlots>());
-    tell(id, 1, {}, {wish_of(2, 3, true)});
+    report_slots(id, 1, {}, {slot_request_of(2, 3, true)});
     ASSERT_TRUE(driver.last<GrantSlots>());
-    tell(id, 2, {}, {});
+    report_slots(id, 2, {}, {});
     shrink(id, 4);
-    tell(id, 2, {}, {wish_of(3, 1, true)});
-    ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_NE(driver.last<RefuseWish>()->reason.find("room for 0"), std::string::npos);
+    report_slots(id, 2, {}, {slot_request_of(3, 1, true)});
+    ASSERT_TRUE(driver.last<RefuseSizeRequest>());
+    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("room for 0"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, SlotsOnOwnNodesTest,

@@ -18,7 +18,7 @@ struct Stored {
     std::vector<Node> nodes;
     JobId last_job = 0;
     uint64_t records = 0, unexpected = 0;
-    int64_t timer_ms = NEVER, look_at_ms = NEVER, policy_at_ms = NEVER;
+    int64_t timer_ms = NEVER, next_poll_ms = NEVER, policy_at_ms = NEVER;
     int wanted_nodes = 0;
     std::string wanted_by;
     std::vector<Use> uses;
@@ -29,7 +29,7 @@ struct Stored {
     std::vector<Turn> turns;
     std::vector<JobArray> arrays;
     ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
-                   timer_ms, look_at_ms, policy_at_ms, wanted_nodes, wanted_by, uses, uses_at_ms,
+                   timer_ms, next_poll_ms, policy_at_ms, wanted_nodes, wanted_by, uses, uses_at_ms,
                    full_users, learned, finished, turns, arrays)
 };
 
@@ -115,7 +115,7 @@ std::string contradiction(const Stored &stored)
         bool wrong_name = std::ranges::any_of(
             job.names, [](const PublishedName &each) { return !check(each).empty(); });
         if (wrong_name || job.names.size() > JOB_NAMES_MAX ||
-            (!job.names.empty() && !is_placed(job.state)))
+            (!job.names.empty() && !is_allocated(job.state)))
             return name + " has wrong names";
         if (job.slots) {
             Blocks slots = slots_of(job);
@@ -124,12 +124,12 @@ std::string contradiction(const Stored &stored)
             bool wrong_grant = std::ranges::any_of(job.slots->grants, [&](const SlotGrant &grant) {
                 return grant.number > job.slots->granted;
             });
-            if (!is_placed(job.state) || wrong_count || wrong_grant)
+            if (!is_allocated(job.state) || wrong_count || wrong_grant)
                 return name + " has wrong places beside its world";
             all.insert(all.end(), slots.begin(), slots.end());
         }
         for (const Block &block : all) {
-            if (is_placed(job.state) && !nodes.contains(block.node))
+            if (is_allocated(job.state) && !nodes.contains(block.node))
                 return name + " is on node " + block.node + ", which is not known";
         }
         if ((job.state == JobState::ADAPTING) && !job.adaptation)
@@ -153,7 +153,7 @@ std::string contradiction(const Stored &stored)
             const Awaited awaited{each.job, each.array};
             auto other = states.find(awaited);
             bool is_open = other != states.end() &&
-                look_at(each.kind, other->second) == DependencyState::OPEN;
+                dependency_state(each.kind, other->second) == DependencyState::OPEN;
             if (job.state != JobState::PENDING || (!is_open && !turns.contains(awaited)))
                 return "job " + std::to_string(job.id) + " waits for " + describe(each) +
                     " in vain";
@@ -208,7 +208,7 @@ Json Core::Impl::head() const
     stored.records = state.records;
     stored.unexpected = state.unexpected;
     stored.timer_ms = state.timer_ms;
-    stored.look_at_ms = state.look_at_ms;
+    stored.next_poll_ms = state.next_poll_ms;
     stored.policy_at_ms = state.policy_at_ms;
     stored.wanted_nodes = state.wanted_nodes;
     stored.wanted_by = state.wanted_by;
@@ -254,7 +254,7 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
     state.records = stored.records;
     state.unexpected = stored.unexpected;
     state.timer_ms = stored.timer_ms;
-    state.look_at_ms = stored.look_at_ms;
+    state.next_poll_ms = stored.next_poll_ms;
     state.policy_at_ms = stored.policy_at_ms;
     state.wanted_nodes = stored.wanted_nodes;
     state.wanted_by = stored.wanted_by;

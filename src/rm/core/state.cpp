@@ -92,7 +92,7 @@ State::Indices::OfUser State::of_user(uint32_t uid) const
 
 const Job *State::owner_of_name(uint32_t uid, const std::string &name) const
 {
-    for (JobId id : indices_.placed) {
+    for (JobId id : indices_.allocated) {
         const Job *candidate = job(id);
         if (candidate->spec.uid == uid &&
             std::ranges::find(candidate->names, name, &PublishedName::name) !=
@@ -111,8 +111,8 @@ constexpr auto is_before = [](const Share &a, const Share &b) {
 
 }  // namespace
 
-/* A whole node is booked once, whatever of the job is on it.  In the order of is_before: by marks,
- * since what has grown is in no order, and often asked for. */
+/* A whole node is booked once, whatever the job has on it.  In the order of is_before: by marks,
+ * since grown jobs have no order, and this is called often. */
 void State::make_whole(Shares &shares) const
 {
     const FreeCores &nodes = free_cores();
@@ -174,7 +174,7 @@ Shares State::shares(const JobSpec &spec, const Blocks &blocks) const
 
 Shares State::shares(const Job &job) const
 {
-    if (!is_placed(job.state))
+    if (!is_allocated(job.state))
         return {};
     Shares all;
     all.reserve(job.blocks.size());
@@ -223,24 +223,25 @@ bool may_be_offered(const Job &job)
 bool wants_slots(const Job &job)
 {
     bool runs = job.state == JobState::RUNNING || job.state == JobState::ADAPTING;
-    return runs && job.slots && std::ranges::any_of(job.slots->wishes, [&](const SlotWish &wish) {
-        return open_slots(job, wish) > 0;
-    });
+    return runs && job.slots &&
+           std::ranges::any_of(job.slots->slot_requests, [&](const SlotRequest &size_request) {
+               return open_slots(job, size_request) > 0;
+           });
 }
 
-bool gives_soon(const Job &job)
+bool frees_soon(const Job &job)
 {
-    return is_placed(job.state) &&
+    return is_allocated(job.state) &&
            (job.state == JobState::COMPLETING || !job.departures.empty() ||
             (job.adaptation && !job.adaptation->leave.empty() && !is_overdue(job)));
 }
 
-/* What it has got already the step says itself. */
+/* The step itself reports slots that it has got. */
 bool is_impatient(const Job &job)
 {
-    if (job.state != JobState::RUNNING || !job.wish || !job.wish->waits)
+    if (job.state != JobState::RUNNING || !job.size_request || !job.size_request->waits)
         return false;
-    return job.size() < job.wish->minimum || job.size() > job.wish->maximum;
+    return job.size() < job.size_request->minimum || job.size() > job.size_request->maximum;
 }
 
 /* Whether more of its processes would fit into the whole nodes that it has. */
@@ -328,14 +329,14 @@ int64_t pause_after(int64_t standstill_ms)
 int64_t State::growth_from_ms(const Job &job) const
 {
     int64_t from_ms = std::max(job.offer_after_ms, job.grow_after_ms);
-    bool is_waited_for = job.wish && job.wish->waits;
+    bool is_waited_for = job.size_request && job.size_request->waits;
     if (job.last_adapted_ms == NEVER || is_waited_for)
         return from_ms;
     int64_t standstill_ms = std::max<int64_t>(job.mean_standstill_ms, 0);
     if (job.last_change)
         standstill_ms = std::max(standstill_ms, job.last_change->standstill_ms);
     int64_t pause_ms = config.offer_pause_ms;
-    if (size_wished(job) == 0)  /* else its program has asked for it */
+    if (size_wished(job) == 0)  /* else its program has requested it */
         pause_ms = std::max(pause_ms, pause_after(standstill_ms));
     return std::max(from_ms, job.last_adapted_ms + pause_ms);
 }
@@ -347,7 +348,7 @@ State::Facts State::facts(const Job &job) const
     facts.committed = job.committed;
     facts.withdrawn = job.withdrawn;
     facts.failed = job.failed;
-    if (is_queued(job) || is_placed(job.state))
+    if (is_queued(job) || is_allocated(job.state))
         facts.uid = job.spec.uid;
     for (const Dependency &dependency : job.waits_for)
         facts.waits_for.push_back({dependency.job, dependency.array});
@@ -362,11 +363,12 @@ State::Facts State::facts(const Job &job) const
         facts.least = size_at_least(job.spec, 1);
         facts.prioritised = job.spec.priority != 0;
     }
-    facts.placed = is_placed(job.state);
+    facts.allocated = is_allocated(job.state);
     facts.wants_slots = wants_slots(job);
-    facts.modified = job.state == JobState::RUNNING && is_modified(job) && job.wish->target > 0;
+    facts.modified =
+        job.state == JobState::RUNNING && is_modified(job) && job.size_request->target > 0;
     facts.impatient = is_impatient(job);
-    facts.settling = gives_soon(job);
+    facts.freeing = frees_soon(job);
     if (job.deadline_ms != NEVER)
         facts.deadline_ms = job.deadline_ms;
     if (job.limit_at_ms != NEVER)
@@ -376,7 +378,7 @@ State::Facts State::facts(const Job &job) const
         return facts;
     int size = job.size();
     facts.roomy = is_roomy(*this, job);
-    facts.borrows = job.lent > 0;
+    facts.borrows = job.loaned > 0;
     facts.spare_cores = spare_cores(*this, job);
     if (size > size_at_least(job.spec, 1)) {
         facts.donor = -int64_t{size} * job.spec.cores_per_process;
@@ -432,9 +434,9 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
         indices_.dependents.insert(std::pair(other, id));
     move_in_array(id, old, false);
     move_in_array(id, now, true);
-    move_member(indices_.placed, old.placed, now.placed, id);
-    count_use(old.placed ? old.uid : now.uid, now.placed - old.placed, 0);
-    move_member(indices_.settling, old.settling, now.settling, id);
+    move_member(indices_.allocated, old.allocated, now.allocated, id);
+    count_use(old.allocated ? old.uid : now.uid, now.allocated - old.allocated, 0);
+    move_member(indices_.freeing, old.freeing, now.freeing, id);
     move_member(indices_.elastic, old.elastic, now.elastic, id);
     move_member(indices_.roomy, old.roomy, now.roomy, id);
     move_member(indices_.borrowers, old.borrows, now.borrows, id);
@@ -450,11 +452,11 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
 
 void State::move_in_array(JobId id, const Facts &facts, bool in)
 {
-    if (facts.array == 0 || (!facts.placed && !facts.ready))
+    if (facts.array == 0 || (!facts.allocated && !facts.ready))
         return;
     auto array = indices_.arrays.try_emplace(facts.array).first;
-    auto &[placed, queued, waiting] = array->second;
-    placed += facts.placed ? (in ? 1 : -1) : 0;
+    auto &[allocated, queued, waiting] = array->second;
+    allocated += facts.allocated ? (in ? 1 : -1) : 0;
     auto &tasks = facts.array_waits ? waiting : queued;
     if (facts.ready)
         move_member(tasks, !in, in, id);
@@ -483,13 +485,13 @@ void State::note_changes(const Facts &old, const Facts &now)
         if (each->limit_ms && old.limit_ms != now.limit_ms)
             changes_.limit_ms = std::min(changes_.limit_ms, *each->limit_ms);
     }
-    /* Who ends gives back all, not only what it was about to. */
-    bool gives_more = now.settling && old.state != now.state;
-    changes_.room |= old.placed != now.placed || old.settling != now.settling || gives_more;
+    /* A job that ends releases all cores, not only those about to be released. */
+    bool gives_more = now.freeing && old.state != now.state;
+    changes_.capacity |= old.allocated != now.allocated || old.freeing != now.freeing || gives_more;
     changes_.sizes |= old.elastic != now.elastic || old.roomy != now.roomy ||
         old.donor != now.donor || old.pause_ms != now.pause_ms || old.growth_ms != now.growth_ms ||
         old.spare_cores != now.spare_cores;
-    changes_.wishes |= old.wished != now.wished || old.impatient != now.impatient;
+    changes_.slot_requests |= old.wished != now.wished || old.impatient != now.impatient;
 }
 
 void State::enqueue(const Facts &facts)
@@ -498,11 +500,11 @@ void State::enqueue(const Facts &facts)
         return;
     auto [shape, is_new] = indices_.shapes.try_emplace(facts.shape);
     if (is_new)
-        shape->second.room = room_when_empty(facts.shape, true);
+        shape->second.capacity = capacity_when_empty(facts.shape, true);
     shape->second.jobs.insert({facts.least, facts.queued->job});
-    indices_.queue.insert(facts.uid, place_of(facts.uid), *facts.queued);
-    if (facts.least <= shape->second.room)
-        indices_.runnable.insert(facts.uid, place_of(facts.uid), *facts.queued);
+    indices_.queue.insert(facts.uid, turn_of(facts.uid), *facts.queued);
+    if (facts.least <= shape->second.capacity)
+        indices_.runnable.insert(facts.uid, turn_of(facts.uid), *facts.queued);
 }
 
 void State::dequeue(const Facts &facts)
@@ -522,42 +524,42 @@ void State::move_in_queue(const Facts &old, const Facts &now)
 {
     auto move = [&](UserQueues &queues) {
         queues.erase(old.uid, *old.queued);
-        queues.insert(now.uid, place_of(now.uid), *now.queued);
+        queues.insert(now.uid, turn_of(now.uid), *now.queued);
     };
     move(indices_.queue);
-    if (now.least <= indices_.shapes.at(now.shape).room)
+    if (now.least <= indices_.shapes.at(now.shape).capacity)
         move(indices_.runnable);
 }
 
-/* Those whose smallest size lies between the former room and the present one can run now, or cannot
- * any more. */
+/* Jobs whose smallest size lies between the former capacity and the present one can run now, or
+ * cannot any more. */
 void State::find_runnable()
 {
     for (auto &[shape, queue] : indices_.shapes) {
-        int room = room_when_empty(shape, true);
-        int low = std::min(room, queue.room), high = std::max(room, queue.room);
+        int capacity = capacity_when_empty(shape, true);
+        int low = std::min(capacity, queue.capacity), high = std::max(capacity, queue.capacity);
         auto end = queue.jobs.lower_bound({high + 1, 0});
         for (auto job = queue.jobs.lower_bound({low + 1, 0}); job != end; ++job) {
             const Facts &facts = facts_.at(job->second);
-            if (job->first <= room)
-                indices_.runnable.insert(facts.uid, place_of(facts.uid), *facts.queued);
+            if (job->first <= capacity)
+                indices_.runnable.insert(facts.uid, turn_of(facts.uid), *facts.queued);
             else
                 indices_.runnable.erase(facts.uid, *facts.queued);
         }
-        queue.room = room;
+        queue.capacity = capacity;
     }
 }
 
-int State::room_when_empty(const Shape &shape, bool up_only) const
+int State::capacity_when_empty(const Shape &shape, bool up_only) const
 {
-    int64_t room = 0;
+    int64_t capacity = 0;
     for (const auto &[cores, nodes] : up_only ? indices_.up_nodes : indices_.known_nodes) {
         int here = cores / shape.cores_per_process;
         if (shape.processes_per_node > 0)
             here = std::min(here, shape.processes_per_node);
-        room += int64_t{here} * nodes;
+        capacity += int64_t{here} * nodes;
     }
-    return static_cast<int>(std::min<int64_t>(room, std::numeric_limits<int>::max() - 1));
+    return static_cast<int>(std::min<int64_t>(capacity, std::numeric_limits<int>::max() - 1));
 }
 
 /* So many jobs and cores more. */
@@ -619,7 +621,7 @@ void State::book(const Job &job)
     booked = std::move(now);
     if (booked.shares.empty())
         booked_.erase(job.id);
-    changes_.room = true;
+    changes_.capacity = true;
 }
 
 void State::book(const Shares &shares, int sign)
@@ -666,7 +668,7 @@ void State::unindex(const Node &node)
     count(node, -1);
 }
 
-/* What of the counts depends on Node::used. */
+/* The counts that depend on Node::used. */
 void State::count_booked(const Node &node, int sign)
 {
     indices_.free_cores += sign * node.free();
@@ -694,7 +696,7 @@ void State::count(const Node &node, int sign)
         count_kind(indices_.known_nodes);
     find_runnable();
     stale_ = true;
-    changes_.room = true;
+    changes_.capacity = true;
 }
 
 std::string why_waiting(const State &state, const Job &job)

@@ -27,7 +27,7 @@ struct NaturalLess {
     bool operator()(const std::string &left, const std::string &right) const;
 };
 
-/* What a user has used, for fair share: core-milliseconds, forgotten by half in each half-life. */
+/* Past use of a user, for fair share: core-milliseconds that are halved in each half-life. */
 struct Use {
     uint32_t uid = 0;
     int64_t core_ms = 0;
@@ -35,8 +35,8 @@ struct Use {
     ELASTIC_FIELDS(uid, core_ms, delay_ms)
 };
 
-/* Cores that a job has booked on one node.  Those of whole nodes are in the order of the nodes'
- * names, each once. */
+/* Cores that a job has booked on one node.  Whole nodes are in the order of the nodes' names,
+ * each once. */
 struct Share {
     const Node *node;
     int cores;
@@ -54,7 +54,7 @@ struct Booking {
     bool whole = true;
 };
 
-/* What decides how many processes of a job the empty machine has room for. */
+/* The properties of a job that determine how many of its processes fit on the empty machine. */
 struct Shape {
     int cores_per_process = 1, processes_per_node = 0;
     auto operator<=>(const Shape &) const = default;
@@ -69,9 +69,9 @@ struct Turn {
     JobId job = 0;
     JobState state = JobState::PENDING;
     bool array = false;         /* all tasks of the array with this number have */
-    /* of those who wait for it; they are looked at in the order of their numbers */
-    JobId looked_until = 0;
-    ELASTIC_FIELDS(job, state, array, looked_until)
+    /* of the dependents; they are examined in the order of their numbers */
+    JobId examined_until = 0;
+    ELASTIC_FIELDS(job, state, array, examined_until)
 };
 
 /* Who is waited for: a job, or all tasks of an array. */
@@ -83,19 +83,19 @@ struct Awaited {
 
 /* Waiting jobs of one shape. */
 struct ShapeQueue {
-    int room = 0;               /* of all nodes that are up */
+    int capacity = 0;               /* of all nodes that are up */
     std::set<std::pair<int, JobId>> jobs;       /* by their smallest size */
     bool operator==(const ShapeQueue &) const = default;
 };
 
-/* What has changed since somebody looked; so that a decision which nothing of it concerns need not
- * be made again. */
+/* Changes since the last decision, so that a decision which depends on none of them need not be
+ * repeated. */
 struct Changes {
-    bool room = true;           /* what is booked, nodes, or what is about to be freed */
+    bool capacity = true;           /* what is booked, nodes, or what is about to be freed */
     bool sizes = true;          /* what running jobs may give or take */
     QueueKey queue = QUEUE_BEGIN;       /* the first waiting job that came, went or changed */
     int64_t limit_ms = NEVER;   /* the first limit that did */
-    bool wishes = false;        /* what running programs want */
+    bool slot_requests = false;        /* what running programs want */
 };
 constexpr int64_t LIMITS_END = std::numeric_limits<int64_t>::max();
 
@@ -126,21 +126,21 @@ class State {
     JobId last_job = 0;
     uint64_t records = 0;       /* number of the last Record */
     uint64_t unexpected = 0;    /* events that did not fit */
-    int64_t timer_ms = NEVER;   /* what SetTimer has asked for */
-    int64_t look_at_ms = NEVER; /* when all steps are asked how they are */
-    int64_t policy_at_ms = NEVER;       /* when the policy wants to be asked again */
-    int wanted_nodes = 0;       /* by somebody else, ahead of our own jobs (NodesWanted) */
+    int64_t timer_ms = NEVER;   /* time of the last SetTimer */
+    int64_t next_poll_ms = NEVER; /* when all steps are queried */
+    int64_t policy_at_ms = NEVER;       /* when the policy has to decide again */
+    int wanted_nodes = 0;       /* by others, before the own jobs (NodesWanted) */
     std::string wanted_by;
     std::map<uint32_t, Use> uses;       /* by uid; only with Config::fair_share_ms */
     int64_t uses_at_ms = NEVER; /* up to when they are counted */
     std::set<uint32_t> full_users;      /* are at a limit of theirs: none of their jobs starts */
     LearnedPrograms learned;    /* of earlier runs */
     std::deque<JobId> finished; /* oldest first */
-    std::deque<Turn> turns;     /* whose dependents are still to be looked at */
+    std::deque<Turn> turns;     /* whose dependents are not examined yet */
     std::unordered_map<std::string, JobId> requests;    /* Job::request of the known jobs */
     std::map<JobId, JobArray> arrays;   /* of which a task is known */
 
-    /* Indices: what follows from the above, kept up to date by index() and unindex(). */
+    /* Indices: derived data, maintained by index() and unindex(). */
     struct Indices {
         UserQueues queue;               /* is_queued; those of full users are out */
         UserQueues runnable;            /* of these, who could run if they were alone */
@@ -155,23 +155,23 @@ class State {
         std::set<std::pair<Awaited, JobId>> dependents; /* who is waited for, and by whom */
         /* of the tasks of an array that has a limit */
         struct OfArray {
-            int placed = 0;
+            int allocated = 0;
             std::set<JobId> queued, waiting;    /* ready to run: is_queued, or ArrayTask::waits */
             bool operator==(const OfArray &) const = default;
         };
         std::map<JobId, OfArray> arrays;
-        std::set<JobId> placed;         /* STARTING to COMPLETING */
-        std::set<JobId> slot_wishers;   /* running, whose programs want places beside the world */
+        std::set<JobId> allocated;         /* STARTING to COMPLETING */
+        std::set<JobId> slot_wishers;   /* running, whose programs request slots beside the world */
         std::set<JobId> modified;       /* RUNNING, whose programs wait for another size */
-        std::set<JobId> settling;       /* placed, and cores are about to be freed */
+        std::set<JobId> freeing;       /* allocated, and about to free cores */
         std::set<JobId> elastic;        /* RUNNING, and another size may be offered */
         /* of these, whose programs want another size (size_wished) */
         std::set<JobId> wishers;
-        /* RUNNING, whose programs wait for what can be had at once (ProgramWish::waits) */
+        /* RUNNING, whose programs wait for what can be had at once (SizeRequest::waits) */
         std::set<JobId> impatient;
         /* of the elastic ones, who have idle cores in whole nodes of their own */
         std::set<JobId> roomy;
-        std::set<JobId> borrowers;      /* of these, who have lent processes */
+        std::set<JobId> borrowers;      /* of these, with core loans */
         /* Of the elastic ones: */
         /* above their minimum: by cores, negative */
         std::set<std::pair<int64_t, JobId>> donors;
@@ -186,7 +186,7 @@ class State {
         NodeCounts nodes;
         int64_t free_cores = 0;         /* sum of Node::free */
         int64_t up_cores = 0;           /* of nodes that are up and not draining */
-        int removed_nodes = 0;          /* that are still to be forgotten */
+        int removed_nodes = 0;          /* that are not removed yet */
         int64_t spare_cores = 0;        /* what elastic jobs have above their minimum */
         std::map<int, int> up_nodes, known_nodes;       /* how many nodes have so many cores */
         bool operator==(const Indices &) const = default;
@@ -216,41 +216,41 @@ class State {
     void index(Node &node);
     void unindex(const Node &node);
 
-    /* What is free now.  Made anew after changes of nodes. */
+    /* The free cores.  Rebuilt after changes of nodes. */
     const FreeCores &free_cores() const;
-    /* How many processes the machine without jobs has room for: all nodes that are up, or all that
-     * are known. */
-    int room_when_empty(const Shape &shape, bool up_only) const;
+    /* Number of processes that fit on the machine without jobs: on all nodes that are up, or on
+     * all that are known. */
+    int capacity_when_empty(const Shape &shape, bool up_only) const;
     /* From when on it may be grown, for nobody's sake. */
     int64_t growth_from_ms(const Job &job) const;
 
     const Changes &changes() const { return changes_; }
-    void forget_changes() { changes_ = {false, false, QUEUE_END, LIMITS_END, false}; }
+    void clear_changes() { changes_ = {false, false, QUEUE_END, LIMITS_END, false}; }
     /* Of something that is not a job's or a node's. */
-    void changed() { changes_.room = true; }
+    void changed() { changes_.capacity = true; }
     /* More is known of how a job uses its cores. */
     void sampled() { changes_.sizes = true; }
 
     QueueKey queue_key(const Job &job) const;
-    /* Another place in the queue for all jobs of a user; `change` may change full_users and uses
-     * alone. */
+    /* Another position in the queue for all jobs of a user; `change` may change full_users and
+     * uses alone. */
     template <class Change> void requeue(uint32_t uid, Change change)
     {
         changes_.queue = std::min(changes_.queue, indices_.queue.first_of(uid));
         change();
-        indices_.queue.move(uid, place_of(uid));
-        indices_.runnable.move(uid, place_of(uid));
+        indices_.queue.move(uid, turn_of(uid));
+        indices_.runnable.move(uid, turn_of(uid));
         changes_.queue = std::min(changes_.queue, indices_.queue.first_of(uid));
     }
     int64_t delay_of(uint32_t uid) const;
     Indices::OfUser of_user(uint32_t uid) const;
     /* The job whose processes have published this name among those of the user; or nullptr. */
     const Job *owner_of_name(uint32_t uid, const std::string &name) const;
-    /* What these processes of a job book. */
+    /* The booking of these processes of a job. */
     Shares shares(const JobSpec &spec, const Blocks &blocks) const;
     /* All that such a job books: present, joining and departing processes. */
     Shares shares(const Job &job) const;
-    /* What the job has booked. */
+    /* The booking of the job. */
     const Booking &booking(JobId id) const;
     const Shares &booked(JobId id) const { return booking(id).shares; }
 
@@ -267,7 +267,7 @@ class State {
         int least = 0;
         bool prioritised = false;
         bool wants_slots = false, modified = false, impatient = false;
-        bool placed = false, settling = false, elastic = false, roomy = false;
+        bool allocated = false, freeing = false, elastic = false, roomy = false;
         bool borrows = false;
         int wished = 0;         /* size_wished, if another size may be offered */
         std::optional<int64_t> deadline_ms, limit_ms, donor, pause_ms, growth_ms,
@@ -279,7 +279,7 @@ class State {
     };
     Facts facts(const Job &job) const;
     QueueKey own_key(const Job &job) const;
-    UserPlace place_of(uint32_t uid) const { return {delay_of(uid), full_users.contains(uid)}; }
+    UserTurn turn_of(uint32_t uid) const { return {delay_of(uid), full_users.contains(uid)}; }
     void replace(JobId id, const Facts &old, const Facts &now);
     void note_changes(const Facts &old, const Facts &now);
     void enqueue(const Facts &facts);

@@ -1,9 +1,9 @@
 /*
- * The clock by which all durations go.  It counts like a clock that nobody can set and that counts
- * sleep (CLOCK_BOOTTIME), also over restarts of the daemon within one boot; and it approaches the
- * wall clock by no more than a thousandth of the time, so that somebody who sets the wall clock
- * forward ends no job, and back stops no time-out. What is shown to people is its time plus
- * offset_ms().  Pure: readings in, time out.
+ * The clock of all durations.  It counts like a clock that nobody can set and that counts sleep
+ * (CLOCK_BOOTTIME), also over restarts of the daemon within one boot; and it approaches the wall
+ * clock by no more than a thousandth of the time, so that setting the wall clock forward ends no
+ * job, and setting it back stops no time-out.  Displays use its time plus offset_ms().  Pure:
+ * readings in, time out.
  */
 
 #ifndef ELASTIC_RM_CORE_STEADY_CLOCK_H_INCLUDED
@@ -17,13 +17,13 @@ namespace elastic::rm {
 
 class SteadyClock {
   public:
-    /* What a later life goes on from: stored with the events. */
+    /* The start of the clock after a restart: stored with the events. */
     struct Mark {
         std::string boot;       /* which boot it was */
         int64_t boot_ms = 0, clock_ms = 0;
     };
 
-    /* Of another boot the wall clock alone tells how long ago it was.  Never before
+    /* After another boot the wall clock alone shows the elapsed time.  Never before
      * `not_before_ms`. */
     void start(const std::optional<Mark> &mark, int64_t not_before_ms, const std::string &boot,
                int64_t boot_ms, int64_t wall_ms);

@@ -21,7 +21,7 @@ Update of(JobId job)
     return event;
 }
 
-TEST(UpdateTest, a_waiting_job_gets_another_wish)
+TEST(UpdateTest, a_waiting_job_is_updated)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);
     JobId running = driver.submit(rigid(4)), first = driver.submit(rigid(4)),

@@ -9,12 +9,12 @@ namespace elastic::rm {
 QueueKey UserQueues::head(const Queue &queue)
 {
     QueueKey first = *queue.jobs.begin();
-    return {first.key + queue.place.delay_ms, first.job};
+    return {first.key + queue.turn.delay_ms, first.job};
 }
 
 void UserQueues::show(uint32_t uid, const Queue &queue)
 {
-    if (queue.place.out)
+    if (queue.turn.out)
         return;
     heads_.insert({head(queue), uid});
     size_ += queue.jobs.size();
@@ -22,26 +22,26 @@ void UserQueues::show(uint32_t uid, const Queue &queue)
 
 void UserQueues::hide(uint32_t uid, const Queue &queue)
 {
-    if (queue.place.out)
+    if (queue.turn.out)
         return;
     heads_.erase({head(queue), uid});
     size_ -= queue.jobs.size();
 }
 
 /* Only another first job moves its user. */
-void UserQueues::insert(uint32_t uid, const UserPlace &place, const QueueKey &key)
+void UserQueues::insert(uint32_t uid, const UserTurn &turn, const QueueKey &key)
 {
     auto [user, is_new] = users_.try_emplace(uid);
     Queue &queue = user->second;
     bool is_first = is_new || key < *queue.jobs.begin();
     if (is_new)
-        queue.place = place;
+        queue.turn = turn;
     else if (is_first)
         hide(uid, queue);
     bool is_added = queue.jobs.insert(key).second;
     if (is_first)
         show(uid, queue);
-    else if (is_added && !queue.place.out)
+    else if (is_added && !queue.turn.out)
         size_++;
 }
 
@@ -57,7 +57,7 @@ void UserQueues::erase(uint32_t uid, const QueueKey &key)
     bool is_first = job == queue.jobs.begin();
     if (is_first)
         hide(uid, queue);
-    else if (!queue.place.out)
+    else if (!queue.turn.out)
         size_--;
     queue.jobs.erase(job);
     if (queue.jobs.empty())
@@ -66,20 +66,20 @@ void UserQueues::erase(uint32_t uid, const QueueKey &key)
         show(uid, queue);
 }
 
-void UserQueues::move(uint32_t uid, const UserPlace &place)
+void UserQueues::move(uint32_t uid, const UserTurn &turn)
 {
     auto user = users_.find(uid);
     if (user == users_.end())
         return;
     hide(uid, user->second);
-    user->second.place = place;
+    user->second.turn = turn;
     show(uid, user->second);
 }
 
 QueueKey UserQueues::first_of(uint32_t uid) const
 {
     auto user = users_.find(uid);
-    return user == users_.end() || user->second.place.out ? QUEUE_END : head(user->second);
+    return user == users_.end() || user->second.turn.out ? QUEUE_END : head(user->second);
 }
 
 UserQueues::Iterator UserQueues::end() const
@@ -96,7 +96,7 @@ UserQueues::Iterator UserQueues::begin_of_all() const
     all.queues_ = this;
     all.next_ = heads_.begin();
     for (const auto &[uid, queue] : users_)
-        if (queue.place.out)
+        if (queue.turn.out)
             all.open(queue, QUEUE_BEGIN);
     all.open_heads();
     return all;
@@ -116,7 +116,7 @@ UserQueues::Iterator UserQueues::upper_bound(const QueueKey &key) const
 /* Its jobs after that key. */
 void UserQueues::Iterator::open(const Queue &queue, const QueueKey &after)
 {
-    int64_t delay_ms = queue.place.delay_ms;
+    int64_t delay_ms = queue.turn.delay_ms;
     auto next = after == QUEUE_BEGIN ? queue.jobs.begin()
                                      : queue.jobs.upper_bound({after.key - delay_ms, after.job});
     push({{}, next, queue.jobs.end(), delay_ms});

@@ -1,9 +1,8 @@
 /*
- * The waiting jobs of all users in one order, kept by user: all jobs of one user move by one number
- * (State::delay_of), or leave the order and come back, at the cost of one.
+ * The waiting jobs of all users in one order, stored by user: all jobs of one user move by one
+ * number (State::delay_of), or leave the order and return, at the cost of one.
  *
- * Whoever goes through it looks at as many users as the jobs that he has seen belong to, not at
- * all.
+ * A traversal visits only the users of the jobs that it has reached.
  */
 
 #ifndef ELASTIC_RM_CORE_USER_QUEUES_H_INCLUDED
@@ -29,17 +28,17 @@ struct QueueKey {
 constexpr QueueKey QUEUE_BEGIN = {std::numeric_limits<int64_t>::min(), 0};
 constexpr QueueKey QUEUE_END = {std::numeric_limits<int64_t>::max(), 0};
 
-/* What holds for all waiting jobs of a user. */
-struct UserPlace {
+/* Properties of all waiting jobs of a user. */
+struct UserTurn {
     int64_t delay_ms = 0;       /* so far back */
     bool out = false;           /* none of them is in the order */
-    bool operator==(const UserPlace &) const = default;
+    bool operator==(const UserTurn &) const = default;
 };
 
 class UserQueues {
     struct Queue {
         std::set<QueueKey> jobs;        /* keys without the delay; never empty */
-        UserPlace place;
+        UserTurn turn;
         bool operator==(const Queue &) const = default;
     };
     using Heads = std::set<std::pair<QueueKey, uint32_t>>;
@@ -70,10 +69,10 @@ class UserQueues {
         Heads::const_iterator next_;    /* of the others */
     };
 
-    void insert(uint32_t uid, const UserPlace &place, const QueueKey &key);
+    void insert(uint32_t uid, const UserTurn &turn, const QueueKey &key);
     void erase(uint32_t uid, const QueueKey &key);
     /* Of all that the user has here. */
-    void move(uint32_t uid, const UserPlace &place);
+    void move(uint32_t uid, const UserTurn &turn);
     /* With the delay; QUEUE_END: the user has none in the order. */
     QueueKey first_of(uint32_t uid) const;
 

@@ -12,16 +12,16 @@ namespace {
 /* The same, the plain way. */
 struct Plain {
     std::map<uint32_t, std::set<QueueKey>> jobs;
-    std::map<uint32_t, UserPlace> places;
+    std::map<uint32_t, UserTurn> turns;
 
     std::vector<QueueKey> after(const QueueKey &key, bool with_those_out = false) const
     {
         std::set<QueueKey> all;
         for (const auto &[uid, keys] : jobs) {
-            UserPlace place = places.at(uid);
+            UserTurn turn = turns.at(uid);
             for (const QueueKey &each : keys) {
-                QueueKey shown{each.key + place.delay_ms, each.job};
-                if ((with_those_out || !place.out) && shown > key)
+                QueueKey shown{each.key + turn.delay_ms, each.job};
+                if ((with_those_out || !turn.out) && shown > key)
                     all.insert(shown);
             }
         }
@@ -44,7 +44,7 @@ TEST(UserQueuesTest, the_order_is_that_of_all_keys)
     Plain plain;
     for (JobId job = 1; job <= 2000; job++) {
         uint32_t uid = random() % 5;
-        UserPlace &place = plain.places[uid];
+        UserTurn &turn = plain.turns[uid];
         auto &keys = plain.jobs[uid];
         QueueKey key;
         switch (random() % 4) {
@@ -52,20 +52,20 @@ TEST(UserQueuesTest, the_order_is_that_of_all_keys)
             case 1:
                 key = {static_cast<int64_t>(random() % 100), job};
                 keys.insert(key);
-                queues.insert(uid, place, key);
+                queues.insert(uid, turn, key);
                 break;
             case 2:
                 if (!keys.empty()) {
-                    QueueKey gone =
+                    QueueKey removed =
                         *std::next(keys.begin(), static_cast<long>(random() % keys.size()));
-                    queues.erase(uid, gone);
-                    queues.erase(uid, gone);
-                    keys.erase(gone);
+                    queues.erase(uid, removed);
+                    queues.erase(uid, removed);
+                    keys.erase(removed);
                 }
                 break;
             default:
-                place = {static_cast<int64_t>(random() % 50), random() % 3 == 0};
-                queues.move(uid, place);
+                turn = {static_cast<int64_t>(random() % 50), random() % 3 == 0};
+                queues.move(uid, turn);
         }
         std::vector<QueueKey> all = plain.after(QUEUE_BEGIN);
         ASSERT_EQ(after(queues, QUEUE_BEGIN), all) << "job " << job;
@@ -78,9 +78,9 @@ TEST(UserQueuesTest, the_order_is_that_of_all_keys)
         QueueKey some{static_cast<int64_t>(random() % 150), random() % 2000};
         ASSERT_EQ(after(queues, some), plain.after(some));
         ASSERT_EQ(queues.first_of(uid),
-                  place.out || keys.empty()
+                  turn.out || keys.empty()
                       ? QUEUE_END
-                      : (QueueKey{keys.begin()->key + place.delay_ms, keys.begin()->job}));
+                      : (QueueKey{keys.begin()->key + turn.delay_ms, keys.begin()->job}));
     }
 }
 

@@ -29,7 +29,7 @@ class UsersTest : public testing::TestWithParam<PolicyKind> {};
 INSTANTIATE_TEST_SUITE_P(Policies, UsersTest,
                          testing::Values(PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL));
 
-TEST_P(UsersTest, a_user_has_so_many_jobs_on_nodes_and_others_go_ahead)
+TEST_P(UsersTest, a_user_is_limited_and_jobs_of_others_are_backfilled)
 {
     CoreDriver driver(limited(GetParam(), 2, 0));
     add_nodes(driver, 2, 4);
@@ -154,7 +154,7 @@ TEST(FairShareTest, everybody_becomes_first_in_the_end)
     EXPECT_EQ(driver.job(other).state, JobState::PENDING);
 }
 
-TEST(FairShareTest, use_is_forgotten_by_half_in_a_half_life)
+TEST(FairShareTest, use_is_halved_in_a_half_life)
 {
     CoreDriver driver(shared(60000));
     add_nodes(driver, 1, 4);

@@ -293,7 +293,7 @@ TEST(WaitingTest, older_logs_and_snapshots_are_read)
     EXPECT_EQ(driver.job(second).state, JobState::STARTING);
 }
 
-TEST(WaitingTest, impossible_wishes_are_refused)
+TEST(WaitingTest, impossible_jobs_are_refused)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 1);
     JobSpec spec = rigid(1);

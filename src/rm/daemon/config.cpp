@@ -18,8 +18,8 @@
 #include "core/performance.h"
 
 #define TOML_EXCEPTIONS 0
-/* Keys such as "[^" run into an assertion of the library's, behind which it has a good error
- * message. */
+/* Keys such as "[^" run into an assertion of the library, which has a good error message after
+ * it. */
 #define TOML_ASSERT(expression) static_assert(true)
 #include <toml++/toml.h>
 
@@ -39,8 +39,7 @@ using Texts = std::vector<std::string>;
 using Member = std::variant<std::string Settings::*, int64_t Settings::*, bool Settings::*,
                             Texts Settings::*, Ratio Settings::*>;
 
-/* One setting.  `unit` says how a number is written: "" plain, "ms" as a duration text such as
- * "30s". */
+/* One setting.  `unit` is the form of a number: "" plain, "ms" as a duration text such as "30s". */
 struct Setting {
     const char *section, *name;
     Member member;
@@ -482,7 +481,7 @@ std::string format_value(const Setting &setting, const Settings &settings)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-std::string place(const std::string &name, const toml::source_region &source)
+std::string location(const std::string &name, const toml::source_region &source)
 {
     return name + ":" + std::to_string(source.begin.line) + ": ";
 }
@@ -509,7 +508,7 @@ std::string take_section(const std::string &section, const toml::table &values,
         if (section.empty() && is_section(name)) {
             const toml::table *inner = node.as_table();
             if (!inner)
-                return place(file, node.source()) + name + " is a section: write [" + name + "]";
+                return location(file, node.source()) + name + " is a section: write [" + name + "]";
             std::string error = take_section(name, *inner, file, settings);
             if (!error.empty())
                 return error;
@@ -518,16 +517,16 @@ std::string take_section(const std::string &section, const toml::table &values,
         const Setting *setting = find(section, name);
         std::string full = section.empty() ? name : section + "." + name;
         if (!setting)
-            return place(file, node.source()) + "there is no setting " + full +
+            return location(file, node.source()) + "there is no setting " + full +
                 ": 'elasticd --print-config' lists all";
         std::string error = take(*setting, node, settings);
         if (!error.empty())
-            return place(file, node.source()) + full + " " + error;
+            return location(file, node.source()) + full + " " + error;
     }
     return "";
 }
 
-/* What concerns several settings. */
+/* Checks that concern several settings. */
 std::string check_together(const Settings &s)
 {
     if (s.state_dir.empty() || s.state_dir[0] != '/')
@@ -673,7 +672,7 @@ Result<Settings> parse_settings(std::string_view text, const std::string &name)
     toml::parse_result parsed = toml::parse(text, name);
     if (!parsed)
         return Error{
-            place(name, parsed.error().source()) + std::string(parsed.error().description())};
+            location(name, parsed.error().source()) + std::string(parsed.error().description())};
     Settings settings = default_settings();
     std::string error = take_section("", parsed.table(), name, settings);
     if (!error.empty())

@@ -82,16 +82,16 @@ struct Settings {
     int64_t rate_per_s = 0;
     int64_t finished_in_memory = 0, history_keep_ms = 0, snapshot_events = 0;
 
-    /* What of it the core is told. */
+    /* The part for the core. */
     Config core() const;
 };
 
 /* The defaults on this machine for this user. */
 Settings default_settings();
-/* `name` is for messages.  An error says which line or setting, and what would be right. */
+/* `name` is for messages.  An error names the line or setting, and the valid form. */
 Result<Settings> parse_settings(std::string_view toml, const std::string &name);
 Result<Settings> read_settings(const std::string &path);
-/* Where a file is looked for if none is given: empty if there is none. */
+/* Where a file is searched if none is given: empty if there is none. */
 std::string default_settings_path();
 /* A complete file with comments. */
 std::string print_settings(const Settings &settings);

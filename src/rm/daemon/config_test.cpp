@@ -89,7 +89,7 @@ TEST(ConfigTest, Durations)
     EXPECT_EQ(grace("\"99999999999999s\""), -1);
 }
 
-TEST(ConfigTest, ErrorsSayWhereAndWhat)
+TEST(ConfigTest, ErrorsNamePositionAndCause)
 {
     EXPECT_NE(error_of("\nwrong = 1").find("test.toml:2: there is no setting wrong"),
               std::string::npos);

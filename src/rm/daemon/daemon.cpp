@@ -25,7 +25,7 @@ constexpr double LONG_TURN_MS = 40;             /* of processor time */
 constexpr size_t LOAD_JOBS = 500;               /* ended ones, at once */
 constexpr uint32_t NOBODY = UINT32_MAX;         /* elasticd's own reading */
 constexpr int64_t LOAD_AGAIN_MS = 1000;
-constexpr size_t KEPT_COMMAND_MAX = 4096;       /* a longer one is read when it is asked for */
+constexpr size_t KEPT_COMMAND_MAX = 4096;       /* a longer one is read on request */
 
 void log_record(const Record &record)
 {
@@ -62,7 +62,7 @@ Daemon::Daemon(const Settings &settings, Store store, Recovered recovered)
       waiting_(loop_),
       sampler_(loop_, settings_.monitor_interval_ms,
                [this](JobId id, uint32_t step, int64_t write_ms) {
-                   return steps_->ask_performance(id, step, write_ms);
+                   return steps_->query_performance(id, step, write_ms);
                }),
       user_slots_(loop_), sliced_work_(loop_), users_(loop_),
       reader_(loop_)
@@ -126,7 +126,7 @@ std::string Daemon::start_parts()
         loop_,
         StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0,
                     settings_.end_unknown_steps, group.value(), settings_.files_soft},
-        [this](EventContent content) { return tell_of_step(std::move(content)); },
+        [this](EventContent content) { return report_step(std::move(content)); },
         [this](JobId id) { return state().job(id); },
         [this](JobId id, uint32_t step, const PerformanceAnswer &answer) {
             return sampled(id, step, answer);
@@ -134,7 +134,7 @@ std::string Daemon::start_parts()
     error = steps_->open(state());
     if (error.empty())
         error = backend_->start(state(), [this](EventContent content) {
-            journal_.tell(std::move(content));
+            journal_.notify(std::move(content));
         });
     if (!error.empty())
         return error;
@@ -144,8 +144,8 @@ std::string Daemon::start_parts()
     journal_.handle_accepted();
     for (const Action &action : core_.pending())
         std::visit([this](const auto &each) { perform(each); }, action);
-    for (JobId id : state().indices().placed)
-        sampler_.look_at(id, state().job(id));
+    for (JobId id : state().indices().allocated)
+        sampler_.update(id, state().job(id));
     return listen();
 }
 
@@ -169,19 +169,19 @@ std::string Daemon::open_confinement(const std::string &groups)
         error = confinement_->add_node(settings_.local_node_prefix + std::to_string(i),
                                        static_cast<int>(settings_.local_cores_per_node),
                                        static_cast<int>(std::thread::hardware_concurrency()));
-    for (JobId id : state().indices().placed)
+    for (JobId id : state().indices().allocated)
         confinement_->adopt(id, step_group(control_groups_, id, state().job(id)->step));
     return error;
 }
 
-/* What a running job has booked may have changed. */
+/* The booking of a running job may have changed. */
 void Daemon::confine(JobId id)
 {
     const Job *job = confinement_ ? state().job(id) : nullptr;
     if (!job || job->state == JobState::STARTING)
         return;
-    if (!is_placed(job->state))
-        return confinement_->forget(id);
+    if (!is_allocated(job->state))
+        return confinement_->discard(id);
     std::string group = step_group(control_groups_, id, job->step);
     std::string error = confinement_->apply(id, booked_cores(state(), *job), group);
     if (!error.empty())
@@ -197,7 +197,7 @@ void Daemon::configure()
     config.whole_nodes = backend_->whole_nodes();
     config.check_capacity = backend_->capacity_known();
     if (state().seq == 0 || !(state().config == config))
-        journal_.tell_first(Configure{config});
+        journal_.notify_first(Configure{config});
 }
 
 std::string Daemon::listen()
@@ -239,8 +239,8 @@ void Daemon::run()
               {"jobs", state().jobs.size()},
               {"seq", state().seq}});
     lifetime_.begin();
-    forget_old();
-    forget_beyond();
+    remove_old();
+    remove_beyond();
     load_ended_jobs(0);
     loop_.run([this] { end_of_turn(); }, [this](double seconds) { turned(seconds); });
     lifetime_.stopping();
@@ -251,22 +251,22 @@ void Daemon::run()
     lifetime_.end();
 }
 
-void Daemon::forget_old()
+void Daemon::remove_old()
 {
     int64_t before_ms = now_ms() - settings_.history_keep_ms;
-    bool more = journal_.forget_before(before_ms);
+    bool more = journal_.remove_before(before_ms);
     if (!more)
-        ended_jobs_.forget_before(before_ms);
-    loop_.after(more ? FORGET_MORE_MS : FORGET_MS, [this] { forget_old(); });
+        ended_jobs_.remove_before(before_ms);
+    loop_.after(more ? FORGET_MORE_MS : FORGET_MS, [this] { remove_old(); });
 }
 
 /* A quarter of what a user may have stays for what is to come. */
-void Daemon::forget_beyond()
+void Daemon::remove_beyond()
 {
     bool more = journal_.error().empty() &&
-        journal_.forget_beyond(
+        journal_.remove_beyond(
             settings_.bytes_per_user_max / 4 * 3, settings_.history_bytes_max);
-    loop_.after(more ? FORGET_MORE_MS : FORGET_BEYOND_MS, [this] { forget_beyond(); });
+    loop_.after(more ? FORGET_MORE_MS : FORGET_BEYOND_MS, [this] { remove_beyond(); });
 }
 
 void Daemon::read_history(uint32_t uid, HistoryReader::Task task)
@@ -275,7 +275,7 @@ void Daemon::read_history(uint32_t uid, HistoryReader::Task task)
     reader_.add(uid, std::move(task));
 }
 
-/* Those of earlier lives, in parts. */
+/* Jobs of earlier daemons, in parts. */
 void Daemon::load_ended_jobs(JobId after)
 {
     EndedQuery query;
@@ -329,7 +329,7 @@ void Daemon::on_signal(int number)
     }
 }
 
-/* On a thread, since the names in them are looked up. */
+/* On a thread, since their names are looked up. */
 void Daemon::read_tokens_again()
 {
     if (tokens_thread_.joinable())
@@ -349,14 +349,14 @@ void Daemon::read_tokens_again()
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* False: it says nothing new, and nothing is stored of it. */
-bool Daemon::tell_of_step(EventContent content)
+/* False: it changes nothing, and is not stored. */
+bool Daemon::report_step(EventContent content)
 {
     if (is_redundant(state(), content)) {
         metrics_.count_redundant();
         return false;
     }
-    journal_.tell(std::move(content));
+    journal_.notify(std::move(content));
     return true;
 }
 
@@ -415,7 +415,7 @@ void Daemon::handle(const Event &event, Journal::Entry &entry)
     }
     std::visit(
         [this](const auto &content) {
-            /* Who told it may go on talking. */
+            /* Its sender may continue to send. */
             if constexpr (requires { content.job; content.step; })
                 if (std::string_view(content.NAME).starts_with("step_"))
                     steps_->handled(content.job, content.step);
@@ -454,8 +454,7 @@ void Daemon::suspect_world(JobId id)
         suspect(job->blocks);
 }
 
-/* What failed there may be the nodes' fault: they are looked at while it is still known which they
- * are. */
+/* The nodes may be the cause of the failure: they are checked while their names are known. */
 void Daemon::suspect(const Blocks &blocks)
 {
     std::vector<std::string> nodes;
@@ -471,7 +470,7 @@ void Daemon::after(const StepCommitted &committed)
         steps_->set_hosts(*job);
 }
 
-void Daemon::look_at_capacity()
+void Daemon::update_capacity()
 {
     if (state().config.check_capacity != backend_->capacity_known())
         configure();
@@ -484,7 +483,7 @@ void Daemon::perform(const Record &record)
     if (record.event == record::ENDED)
         quota_.remove(record.job);
     confine(record.job);
-    sampler_.look_at(record.job, state().job(record.job));
+    sampler_.update(record.job, state().job(record.job));
     timeline_.add(record);
     const Job *ended = record.event == record::ENDED ? state().job(record.job) : nullptr;
     if (ended)
@@ -508,12 +507,12 @@ void Daemon::perform(const StartStep &start)
     users_.find(job->spec.uid, UserDirectory::FRESH_MS, [this, start](const User &user) {
         starting_.erase({start.job, start.step});
         const Job *now = state().job(start.job);
-        if (now && is_placed(now->state) && now->step == start.step)
+        if (now && is_allocated(now->state) && now->step == start.step)
             start_step(start, user);
     });
 }
 
-/* While the store cannot be read nothing is told: the core asks again. */
+/* While the store cannot be read no answer is sent: the core repeats the query. */
 void Daemon::start_step(const StartStep &start, const User &user)
 {
     auto row = store().launch(start.job);
@@ -537,18 +536,18 @@ Result<Steps::Program> Daemon::make_program(
     std::string error = backend_->prepare_step(*job, folder);
     if (!error.empty())
         return Error{error};
-    LaunchPlace place{
+    LaunchSetup setup{
         settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(), folder,
         settings_.socket,  settings_.kill_grace_ms};
     auto confine_step = [this, id = start.job](const std::string &group) -> std::string {
-        const Job *placed = confinement_ ? state().job(id) : nullptr;
-        return placed ? confinement_->apply(id, booked_cores(state(), *placed), group) : "";
+        const Job *allocated = confinement_ ? state().job(id) : nullptr;
+        return allocated ? confinement_->apply(id, booked_cores(state(), *allocated), group) : "";
     };
-    return Steps::Program{make_step(launch.value(), *job, start, place), user, row->script,
+    return Steps::Program{make_step(launch.value(), *job, start, setup), user, row->script,
                           format_host_lines(start.blocks), confine_step};
 }
 
-/* The machine may sleep: the clock is looked at again now and then. */
+/* The machine may sleep: the clock is read periodically. */
 void Daemon::perform(const SetTimer &timer)
 {
     constexpr int64_t LOOK_AGAIN_MS = 60000;
@@ -560,7 +559,7 @@ void Daemon::perform(const SetTimer &timer)
     core_timer_ = loop_.after(std::min(left_ms, LOOK_AGAIN_MS), [this, timer] {
         core_timer_ = 0;
         if (now_ms() >= timer.at_ms)
-            journal_.tell(Timer{});
+            journal_.notify(Timer{});
         else
             perform(timer);
     });

@@ -107,15 +107,15 @@ class Daemon {
     void configure();
     void on_signal(int number);
     void read_tokens_again();
-    void forget_old();
-    void forget_beyond();
+    void remove_old();
+    void remove_beyond();
     void load_ended_jobs(JobId after);
     void loaded_ended_jobs(std::vector<JobFacts> jobs, std::optional<JobId> last,
                            const std::string &error);
     void cancel_all();
     size_t unfinished_jobs() const { return state().jobs.size() - state().finished.size(); }
 
-    bool tell_of_step(EventContent content);
+    bool report_step(EventContent content);
     bool sampled(JobId job, uint32_t step, const PerformanceAnswer &answer);
     void end_of_turn();
     void turned(double processor_seconds);
@@ -134,20 +134,20 @@ class Daemon {
 
     /* When all that the core wants about it has been carried out. */
     template <class Content> void after(const Content &) {}
-    void after(const StepEnded &ended) { steps_->forget(ended.job, ended.step); }
-    void after(const StepLost &lost) { steps_->forget(lost.job, lost.step); }
-    void after(const StepStartFailed &failed) { steps_->forget(failed.job, failed.step); }
+    void after(const StepEnded &ended) { steps_->discard(ended.job, ended.step); }
+    void after(const StepLost &lost) { steps_->discard(lost.job, lost.step); }
+    void after(const StepStartFailed &failed) { steps_->discard(failed.job, failed.step); }
     void after(const StepCommitted &committed);
-    void after(const NodeUp &) { look_at_capacity(); }
-    void after(const NodeDown &) { look_at_capacity(); }
-    void look_at_capacity();
+    void after(const NodeUp &) { update_capacity(); }
+    void after(const NodeDown &) { update_capacity(); }
+    void update_capacity();
 
-    void perform(const Answer &) {}         /* nobody asks any more */
+    void perform(const Answer &) {}         /* no request waits any more */
     void perform(const Record &record);
     void perform(const StartStep &start);
     void perform(const ResizeStep &resize) { steps_->resize(resize); }
     void perform(const CancelRequest &cancel) { steps_->cancel(cancel); }
-    void perform(const RefuseWish &refusal) { steps_->refuse(refusal); }
+    void perform(const RefuseSizeRequest &refusal) { steps_->refuse(refusal); }
     void perform(const GrantSlots &grant) { steps_->grant(grant); }
     void perform(const SignalStep &signal);
     void perform(const LimitStep &limit)
@@ -162,7 +162,7 @@ class Daemon {
     void perform(const AcquireNodes &acquire) { backend_->acquire(acquire); }
     void perform(const ReleaseNodes &release) { backend_->release(release); }
     void perform(const SetTimer &timer);
-    void perform(const ForgetJob &forget) { launches_.erase(forget.job); }
+    void perform(const RemoveJob &discard) { launches_.erase(discard.job); }
     Result<Steps::Program> make_program(const StartStep &start, const std::optional<LaunchRow> &row,
                                         const std::string &folder, const User &user);
     void start_step(const StartStep &start, const User &user);
@@ -193,7 +193,8 @@ class Daemon {
     std::thread tokens_thread_;         /* reads them; ends by itself */
 
     std::map<JobId, std::shared_ptr<const Launch>> launches_;
-    std::set<std::pair<JobId, uint32_t>> starting_;     /* steps whose user is looked up */
+    /* steps that wait for the lookup of their user */
+    std::set<std::pair<JobId, uint32_t>> starting_;
     Loop::TimerId core_timer_ = 0;
     uint64_t woken_seq_ = 0;
     int64_t started_ms_ = 0;

@@ -1,7 +1,7 @@
 /*
  * elasticd: the elastic resource manager (daemon.h; doc/admin/elasticd.md).  Stays in the
- * foreground; systemd or a shell's & does the rest.  Exit codes: 0 stopped by a signal, or checked;
- * 1 cannot start (the message says why); 2 wrong usage.
+ * foreground; systemd or a shell's & does the rest.  Exit codes: 0 stopped by a signal, or
+ * checked; 1 cannot start (the message has the reason); 2 wrong usage.
  */
 
 #include <sys/resource.h>
@@ -37,7 +37,7 @@ int complain(const std::string &message)
     return 1;
 }
 
-/* Beside elasticd itself, wherever it has been moved to, unless the configuration says another. */
+/* Beside elasticd itself, in any folder, unless the configuration names another path. */
 void find_programs(Settings &settings)
 {
     const Settings defaults = default_settings();
@@ -117,7 +117,7 @@ Result<Settings> gather(const Options &options)
         s.local_nodes = options.nodes;
     if (options.cores)
         s.local_cores_per_node = options.cores;
-    /* What was given on the command line keeps to the same rules. */
+    /* Values of the command line obey the same rules. */
     auto checked = parse_settings(print_settings(s), "command line");
     if (checked)
         find_programs(checked.value());
@@ -126,8 +126,8 @@ Result<Settings> gather(const Options &options)
     return checked;
 }
 
-/* As many as the hard limit permits, for connections of users and steps.  What it was before: jobs
- * get that. */
+/* As many as the hard limit permits, for connections of users and steps.  Jobs get the former
+ * limit. */
 int64_t raise_descriptor_limit()
 {
     rlimit limit = {};

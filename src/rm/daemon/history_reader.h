@@ -1,13 +1,13 @@
 /*
- * A thread that reads the history and computes what takes long, so that the daemon's loop goes on
- * meanwhile (store/history.h, its connection).
+ * A thread that reads the history and does long computations, so that the daemon's loop continues
+ * meanwhile (store/history.h is its connection).
  *
- * A task runs on the thread and must not use what belongs to the loop; it returns what is to be
- * done on the loop with its result.  Tasks of one user wait for each other, and users take turns.
- * A task has READ_MS for what it reads.
+ * A task runs on the thread and must not use data of the loop; it returns a function that the loop
+ * calls with its result.  Tasks of one user wait for each other, and users take turns.  A task has
+ * READ_MS for reading.
  *
- * Owner of the thread.  All functions are for the loop's thread.  What is to be done after a task
- * is dropped when the reader ends.
+ * Owner of the thread.  All functions are for the loop's thread.  Results are dropped when the
+ * reader ends.
  */
 
 #ifndef ELASTIC_RM_DAEMON_HISTORY_READER_H_INCLUDED

@@ -41,13 +41,13 @@ Journal::Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapsh
 
 /* ---- what comes in --------------------------------------------------------------------------- */
 
-void Journal::tell(EventContent content)
+void Journal::notify(EventContent content)
 {
     inbox_.push_back({std::move(content), std::nullopt, nullptr});
     parts_.loop.turn_again();
 }
 
-void Journal::tell_first(Configure configure)
+void Journal::notify_first(Configure configure)
 {
     if (inbox_.empty() || !std::holds_alternative<Configure>(inbox_.front().content))
         inbox_.push_front({std::move(configure), std::nullopt, nullptr});
@@ -80,7 +80,7 @@ void Journal::end_of_turn()
     else if (!inbox_.empty() && error_.empty())
         commit();
     else if (!inbox_.empty())
-        failed(error_);         /* people are told at once; the rest waits for the retry */
+        failed(error_);         /* people get the error at once; the rest waits for the retry */
     if (!accepted_.empty() || (!inbox_.empty() && error_.empty()))
         parts_.loop.turn_again();
 }
@@ -179,7 +179,8 @@ void Journal::handle_accepted()
         handle_some(TURN_MS);
 }
 
-/* People try again themselves; what came from steps and the back end must not be lost. */
+/* People repeat their requests themselves; events of steps and of the back end must not be
+ * dropped. */
 void Journal::failed(const std::string &error)
 {
     if (error_.empty())
@@ -230,7 +231,7 @@ Store &Journal::store()
     return store_;
 }
 
-/* What is derived from earlier events must be there before: a restart would not derive it again. */
+/* Rows derived from earlier events must be stored before: a restart would not derive them again. */
 void Journal::begin_snapshot()
 {
     write_derived();
@@ -265,27 +266,27 @@ void Journal::close()
         log_line(LogLevel::WARNING, more.error());
 }
 
-bool Journal::forget_before(int64_t time_ms)
+bool Journal::remove_before(int64_t time_ms)
 {
-    auto more = store_.forget_before(time_ms, FORGET_ROWS);
+    auto more = store_.remove_before(time_ms, FORGET_ROWS);
     if (!more)
         log_line(LogLevel::WARNING, more.error());
     return more && more.value();
 }
 
-bool Journal::forget_beyond(int64_t user_bytes_max, int64_t bytes_max)
+bool Journal::remove_beyond(int64_t user_bytes_max, int64_t bytes_max)
 {
     bool more = false;
     auto users = store_.users_above(user_bytes_max);
     for (uint32_t uid : users ? users.value() : std::vector<uint32_t>()) {
-        auto found = store_.forget_oldest_of(uid, FORGET_ROWS);
+        auto found = store_.remove_oldest_of(uid, FORGET_ROWS);
         more = more || (found && found.value());
     }
     auto [used_bytes, unused_bytes] = store_.pages();
     if (used_bytes > bytes_max) {
         auto time_ms = store_.time_of_oldest(FORGET_ROWS);
         bool is_old = time_ms && time_ms.value() && *time_ms.value() < now_ms();
-        more = (is_old && forget_before(*time_ms.value())) || more;
+        more = (is_old && remove_before(*time_ms.value())) || more;
     }
     if (unused_bytes > UNUSED_BYTES) {
         std::string error = store_.return_pages(PAGES_RETURNED);

@@ -1,17 +1,17 @@
 /*
- * What the core is told becomes durable before the core sees it.
+ * The journal makes each event durable before the core sees it.
  *
  * Events are collected for a turn of the loop; commit() numbers them, writes them at once, and
- * hands each over, in this turn and those that follow, so that others are served in between; then
- * the next are committed.  Rows that follow from them go with the next commit, or soon.  Now and
- * then a snapshot shortens the way of a restart (snapshot_writer.h).
+ * hands each to the core, in this turn and the following ones, so that other work is served in
+ * between; then the next events are committed.  Rows that follow from them go with the next
+ * commit, or soon.  Periodic snapshots shorten a restart (snapshot_writer.h).
  *
- * If it cannot be written, people are told so and nothing has happened; what came from steps and
- * the back end is kept and tried again.  Before that, a full disk costs the reserve
- * (store/disk_reserve.h): until there is space for it again no job is accepted, and all else goes
- * on.
+ * If a write fails, requests of people are refused with the reason; events of steps and of the
+ * back end stay in memory and are written again.  Before that, a full disk uses the reserve
+ * (store/disk_reserve.h): until there is space again no job is accepted, and all other work
+ * continues.
  *
- * Owner of the store and of what waits for it.  On the daemon's loop.
+ * Owner of the store and of the events that wait for it.  Runs on the daemon's loop.
  */
 
 #ifndef ELASTIC_RM_JOURNAL_H_INCLUDED
@@ -53,9 +53,9 @@ class Journal {
     Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events,
             int64_t reserve_bytes, Handle handle);
 
-    void tell(EventContent content);
+    void notify(EventContent content);
     /* Before everything else that has come in. */
-    void tell_first(Configure configure);
+    void notify_first(Configure configure);
     void request(Entry entry);
     /* The rows that follow from an action about `event`, see store/derive.h. */
     void derive(const Event &event, const Action &action, JobId last_job);
@@ -68,11 +68,11 @@ class Journal {
     /* Everything that is known is written, if it can be. */
     void close();
     /* A bounded part of what is older.  True: there is more. */
-    bool forget_before(int64_t time_ms);
+    bool remove_before(int64_t time_ms);
     /* The same of what goes beyond the bounds: of ended jobs of users with more than
      * `user_bytes_max`, then of the oldest history while the store has more than `bytes_max`; and
      * of space of the file that is not used. */
-    bool forget_beyond(int64_t user_bytes_max, int64_t bytes_max);
+    bool remove_beyond(int64_t user_bytes_max, int64_t bytes_max);
 
     /* With all that has happened in it. */
     Store &store();

@@ -19,7 +19,7 @@ constexpr int64_t LOOK_MS = 500;
 /* for the jobs of an allocation that is over to end */
 constexpr int64_t OVER_GRACE_MS = 60000;
 
-/* Tells systemd how we are, if it has started us. */
+/* Notifies systemd of our state, if it has started us. */
 void notify_systemd(const char *text)
 {
     const char *path = getenv("NOTIFY_SOCKET");

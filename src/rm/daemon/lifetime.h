@@ -1,6 +1,6 @@
 /*
- * How long elasticd lives, when nobody ends it: as long as the Slurm job that it is nested in, or
- * until there has been no job for a while (idle_exit).  systemd is told how it is.  On the daemon's
+ * The lifetime of elasticd without a signal: as long as the Slurm job in which it is nested, or
+ * until there has been no job for some time (idle_exit).  Notifies systemd.  Runs on the daemon's
  * loop.
  */
 

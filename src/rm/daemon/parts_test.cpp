@@ -126,7 +126,7 @@ TEST(LoopTest, TimersComeInTheirOrderAndCanBeCancelled)
     EXPECT_EQ(order, "abc");
 }
 
-Record placed(JobId job, int64_t time_ms, const char *event, Blocks blocks)
+Record allocated(JobId job, int64_t time_ms, const char *event, Blocks blocks)
 {
     return {1, time_ms, event, job, "", Json::object(), "blocks", std::move(blocks)};
 }
@@ -135,8 +135,8 @@ TEST(TimelineTest, SegmentsFollowTheAllocation)
 {
     Timeline timeline;
     timeline.add({1, 0, record::SUBMITTED, 1, "", {{"spec", {{"cores_per_process", 2}}}}});
-    timeline.add(placed(1, 100, record::PLACED, {{"a", 2}, {"b", 1}}));
-    timeline.add(placed(1, 200, record::COMMITTED, {{"a", 2}}));
+    timeline.add(allocated(1, 100, record::ALLOCATED, {{"a", 2}, {"b", 1}}));
+    timeline.add(allocated(1, 200, record::COMMITTED, {{"a", 2}}));
     auto segments = timeline.between({.to_ms = 1000}).segments;
     ASSERT_EQ(segments.size(), 2u);
     EXPECT_EQ(segments[0].cores + segments[1].cores, 6);
@@ -152,7 +152,7 @@ TEST(TimelineTest, SegmentsArePaged)
     Timeline timeline;
     for (JobId job = 1; job <= 25; job++) {
         auto time_ms = static_cast<int64_t>(job);
-        timeline.add(placed(job, time_ms, record::PLACED, {{job % 5 ? "a" : "b", 1}}));
+        timeline.add(allocated(job, time_ms, record::ALLOCATED, {{job % 5 ? "a" : "b", 1}}));
         if (job % 3 == 0)
             timeline.add({1, time_ms, record::ENDED, job, "", Json::object()});
     }
@@ -185,10 +185,10 @@ TEST(TimelineTest, UseOfGroupsAddsUp)
         {"a", {0, 1000}}, {"b", {130, 140}}, {"c", {150, 870}}};
     JobId job = 0;
     for (const auto &[node, time] : times) {
-        timeline.add(placed(++job, time.first, record::PLACED, {{node, 3}}));
+        timeline.add(allocated(++job, time.first, record::ALLOCATED, {{node, 3}}));
         timeline.add({1, time.second, record::ENDED, job, "", Json::object()});
     }
-    timeline.add(placed(++job, 900, record::PLACED, {{"b", 1}}));
+    timeline.add(allocated(++job, 900, record::ALLOCATED, {{"b", 1}}));
     NodeTable group_of;
     for (const auto &[node, group] : {std::pair("a", 0u), {"b", 1u}, {"c", 1u}})
         group_of.set(node, group);
@@ -239,10 +239,10 @@ TEST(ReportTest, AddsUp)
     EXPECT_EQ(of_users[1]["jobs"], 5);
     EXPECT_EQ(of_users[1]["wait_ms"]["max"], 160);
     for (const Json &metric : report_metrics()) {
-        Json place = report;
+        Json allocate = report;
         for (const Json &name : metric["path"])
-            place = place.at(name.get<std::string>());
-        EXPECT_TRUE(place.is_number()) << metric;
+            allocate = allocate.at(name.get<std::string>());
+        EXPECT_TRUE(allocate.is_number()) << metric;
     }
 }
 
@@ -267,11 +267,11 @@ TEST(ReportTest, WhatEndsWhileThePastIsReadCountsOnce)
         return std::pair(count, core_ms);
     };
     EXPECT_EQ(sums(), std::pair(int64_t{2}, int64_t{11}));
-    ended.forget_before(30);
+    ended.remove_before(30);
     EXPECT_EQ(sums(), std::pair(int64_t{1}, int64_t{10}));
 }
 
-TEST(ReportTest, ManyEndedJobsAreForgottenInTheOrderOfTheirEnds)
+TEST(ReportTest, ManyEndedJobsAreRemovedInTheOrderOfTheirEnds)
 {
     EndedJobs ended;
     Job job;
@@ -279,9 +279,9 @@ TEST(ReportTest, ManyEndedJobsAreForgottenInTheOrderOfTheirEnds)
         job.ended_ms = static_cast<int64_t>(job.id);
         ended.add(facts_of(job, 1));
     }
-    ended.forget_before(4001);
+    ended.remove_before(4001);
     EndedJobs::Facts before = ended.facts();
-    ended.forget_before(6000);
+    ended.remove_before(6000);
     int64_t count = 0;
     before.each([&](const JobFacts &facts) {
         EXPECT_GT(facts.id, 4000u);

@@ -1,10 +1,10 @@
 /*
- * The core as it was: the last snapshot that can be read, and the events after it through the core.
- * Their rows are derived and written again, their actions are not carried out.
+ * Recovery of the core: the last readable snapshot, and the events after it.  Their rows are
+ * derived and written again, their actions are not performed.
  *
  * All of the store must be readable: steps that a recovered core does not know would be ended.
- * Only a single event that is damaged, or that the core cannot bear, may be replaced: a submission
- * by what its rows say of it, another one by nothing.
+ * Only a single event that is damaged, or that ends the process, may be replaced: a submission by
+ * the data of its rows, another event by nothing.
  */
 
 #ifndef ELASTIC_RM_RECOVERY_H_INCLUDED

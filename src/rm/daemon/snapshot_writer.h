@@ -28,7 +28,7 @@ class SnapshotWriter {
     }
 
     bool is_due() const;
-    /* Drops one that is being taken.  What follows from the events up to now must be stored. */
+    /* Drops a snapshot in progress.  All rows that follow from events up to now must be stored. */
     void begin(int64_t now_ms);
     /* Writes a bounded part, of the snapshot or of what is left of former ones.  False: there is
      * nothing left to do. */

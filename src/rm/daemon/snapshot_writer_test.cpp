@@ -18,9 +18,9 @@ class SnapshotWriterTest : public testing::Test {
     {
         char name[] = "/tmp/snapshot-test-XXXXXX";
         folder_ = mkdtemp(name);
-        tell(Configure{CoreDriver::config_of(PolicyKind::EASY)});
+        notify(Configure{CoreDriver::config_of(PolicyKind::EASY)});
         for (int i = 0; i < NODES; i++)
-            tell(NodeUp{"n" + std::to_string(i), 4});
+            notify(NodeUp{"n" + std::to_string(i), 4});
     }
     ~SnapshotWriterTest() override { std::filesystem::remove_all(folder_); }
 
@@ -39,14 +39,14 @@ class SnapshotWriterTest : public testing::Test {
         return core.value().snapshot();
     }
 
-    void tell(EventContent content)
+    void notify(EventContent content)
     {
         core_.handle({core_.state().seq + 1, 1000, std::move(content)});
     }
     void submit(int jobs, int size)
     {
         for (int i = 0; i < jobs; i++)
-            tell(Submit{"s" + std::to_string(++submitted_), rigid(size)});
+            notify(Submit{"s" + std::to_string(++submitted_), rigid(size)});
     }
 
     std::string folder_;
@@ -66,7 +66,7 @@ TEST_F(SnapshotWriterTest, it_writes_the_core_as_it_was_while_that_goes_on)
     EXPECT_FALSE(writer.is_due()) << "one is being taken";
     int parts = 0;
     for (bool more = true; more; parts++) {
-        tell(Cancel{{"c" + std::to_string(parts), static_cast<JobId>(600 - parts)}});
+        notify(Cancel{{"c" + std::to_string(parts), static_cast<JobId>(600 - parts)}});
         submit(1, 1);
         auto written = writer.go_on(store);
         ASSERT_TRUE(written) << written.error();
@@ -88,10 +88,10 @@ TEST_F(SnapshotWriterTest, many_jobs_are_not_written_for_few_events)
     while (writer.go_on(store).value())
         continue;
     for (int i = 0; i < 450; i++)
-        tell(Timer{});
+        notify(Timer{});
     EXPECT_FALSE(writer.is_due());
     for (int i = 0; i < 450; i++)
-        tell(Timer{});
+        notify(Timer{});
     EXPECT_TRUE(writer.is_due());
 }
 

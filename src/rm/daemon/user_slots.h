@@ -1,6 +1,6 @@
 /*
- * Long answers of one user are made a few at a time, so that what is kept for them is bounded; more
- * wait for their turn.  On the daemon's loop; a slot may be released on any thread.
+ * Long answers of one user are made a few at a time, so that their memory is bounded; more wait
+ * for their turn.  Runs on the daemon's loop; any thread may release a slot.
  */
 
 #ifndef ELASTIC_RM_DAEMON_USER_SLOTS_H_INCLUDED

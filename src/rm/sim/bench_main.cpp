@@ -81,15 +81,15 @@ bool grows_slowly(Load load)
 
 /* ---- events that concern very many jobs ---- */
 
-/* A small machine, and how long its slowest event took since forget(). */
+/* A small machine, and the duration of its slowest event since discard(). */
 class SlowestEvent {
   public:
     explicit SlowestEvent(const Config &config)
     {
-        tell(Configure{config});
-        tell(NodeUp{"node", 4});
+        notify(Configure{config});
+        notify(NodeUp{"node", 4});
     }
-    void tell(EventContent content)
+    void notify(EventContent content)
     {
         clock_t from = clock();
         core_.handle({core_.state().seq + 1, 1000, std::move(content)});
@@ -98,10 +98,10 @@ class SlowestEvent {
     }
     JobId submit(const JobSpec &spec)
     {
-        tell(Submit{"s" + std::to_string(++submitted_), spec});
+        notify(Submit{"s" + std::to_string(++submitted_), spec});
         return core_.state().last_job;
     }
-    void forget() { slowest_us_ = 0; }
+    void discard() { slowest_us_ = 0; }
     const State &state() const { return core_.state(); }
     bool passes(const char *what) const
     {
@@ -129,10 +129,10 @@ bool one_user_fills_the_queue()
     SlowestEvent machine(config);
     for (int i = 0; i < config.jobs_max; i++)
         machine.submit(JobSpec());
-    machine.forget();
+    machine.discard();
     for (JobId job = 1; job <= 20; job++) {
-        machine.tell(StepStarted{{job, 1}});
-        machine.tell(StepEnded{job, 1, 0, ""});
+        machine.notify(StepStarted{{job, 1}});
+        machine.notify(StepEnded{job, 1, 0, ""});
     }
     return machine.passes("100000 jobs of one user, who is at the limit of running jobs");
 }
@@ -148,10 +148,10 @@ bool many_wait_for_one()
     after.dependencies = {{DependencyKind::AFTER_OK, first}};
     for (int i = 0; i < WAITING; i++)
         machine.submit(after);
-    machine.forget();
-    machine.tell(Cancel{{"cancel", first}});
+    machine.discard();
+    machine.notify(Cancel{{"cancel", first}});
     while (!machine.state().indices().dependents.empty())
-        machine.tell(Timer{});
+        machine.notify(Timer{});
     return machine.passes("a job is cancelled that 50000 others wait for (after_ok)");
 }
 
@@ -167,13 +167,13 @@ bool another_configuration()
         spec.priority = i % 10 == 0 ? i % 7 - 3 : 0;
         machine.submit(spec);
     }
-    machine.forget();
+    machine.discard();
     config.kill_grace_ms++;
-    machine.tell(Configure{config});
+    machine.notify(Configure{config});
     bool good = machine.passes("100000 jobs, another configuration that concerns none of them");
-    machine.forget();
+    machine.discard();
     config.priority_weight_ms++;
-    machine.tell(Configure{config});
+    machine.notify(Configure{config});
     machine.print("100000 jobs, another weight of priorities, which a tenth has", "");
     return good;
 }

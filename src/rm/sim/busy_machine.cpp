@@ -24,9 +24,9 @@ BusyMachine::BusyMachine(const Load &load) : load_(load), random_(load.seed)
     config.asynchronous_nodes = load.slurm;
     config.whole_nodes = load.slurm;
     config.jobs_max = 2 * (load.waiting + load.nodes * load.cores);
-    tell(Configure{config});
+    notify(Configure{config});
     for (int i = 0; i < load.nodes; i++)
-        tell(NodeUp{"node" + std::to_string(i), load.cores});
+        notify(NodeUp{"node" + std::to_string(i), load.cores});
     for (int i = 0; i < load.waiting + load.running; i++)
         submit();
     /* Once over the first jobs, all of which have started at one moment. */
@@ -64,7 +64,7 @@ JobSpec BusyMachine::some_job()
 
 void BusyMachine::submit()
 {
-    tell(Submit{"s" + std::to_string(++submitted_), some_job()});
+    notify(Submit{"s" + std::to_string(++submitted_), some_job()});
 }
 
 void BusyMachine::after(int64_t ms, EventContent content)
@@ -84,17 +84,17 @@ bool BusyMachine::next()
         return true;            /* replaced by another one */
     if (const StepEnded *end = std::get_if<StepEnded>(&happening.content)) {
         const Job *job = core_.state().job(end->job);
-        if (!job || !is_placed(job->state) || job->step != end->step)
+        if (!job || !is_allocated(job->state) || job->step != end->step)
             return true;
-        tell(std::move(happening.content));
+        notify(std::move(happening.content));
         submit();
         return true;
     }
-    tell(std::move(happening.content));
+    notify(std::move(happening.content));
     return true;
 }
 
-void BusyMachine::tell(EventContent content)
+void BusyMachine::notify(EventContent content)
 {
     Event event{core_.state().seq + 1, now_ms_, std::move(content)};
     double from = measuring_ ? processor_seconds() : 0;
@@ -170,7 +170,7 @@ Cost BusyMachine::measure(int64_t events, double seconds_max)
     measuring_ = false;
     Cost cost;
     cost.events = static_cast<int64_t>(costs_us_.size());
-    cost.running = static_cast<int>(core_.state().indices().placed.size());
+    cost.running = static_cast<int>(core_.state().indices().allocated.size());
     cost.decisions = decisions_;
     if (costs_us_.empty())
         return cost;

@@ -1,8 +1,8 @@
 /*
- * A large machine under full load, around one core: the queue is kept full, each start is heard of,
- * each change of size is done, each job that ends is followed by a new one.  Nothing goes wrong and
- * nothing is checked, so that the time in the core is all that is measured (`make bench`).
- * Everything follows from the load and its seed.
+ * A large machine under full load, around one core: the queue is always full, each start is
+ * reported, each change of size is performed, a new job follows each job that ends.  Nothing fails
+ * and nothing is checked, so that the measured time is that of the core alone (`make bench`). All
+ * follows from the load and its seed.
  */
 
 #ifndef ELASTIC_RM_SIM_BUSY_MACHINE_H_INCLUDED
@@ -60,7 +60,7 @@ class BusyMachine {
     void submit();
     void after(int64_t ms, EventContent content);
     bool next();
-    void tell(EventContent content);
+    void notify(EventContent content);
     void sum_up(const Action &action);
 
     void perform(const StartStep &action);
@@ -70,11 +70,11 @@ class BusyMachine {
     void perform(const AcquireNodes &action);
     void perform(const ReleaseNodes &action);
     void perform(const SetTimer &action);
-    void perform(const ForgetJob &) {}
+    void perform(const RemoveJob &) {}
     void perform(const Answer &) {}
     void perform(const Record &) {}
     void perform(const QueryStep &) {}
-    void perform(const RefuseWish &) {} /* nobody wishes here */
+    void perform(const RefuseSizeRequest &) {} /* there are no size requests here */
     void perform(const GrantSlots &) {}
     void perform(const LimitStep &) {}
 

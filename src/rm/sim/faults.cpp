@@ -15,11 +15,11 @@ void SimulatedCluster::plan()
         bool again = chance(options_.faults.repeated);
         after(job.submit_ms, [this, request, spec = job.spec] {
             to_submit_--;
-            tell(Submit{request, spec});
+            notify(Submit{request, spec});
         });
         if (again)
             after(job.submit_ms + delay(), [this, request, spec = job.spec] {
-                tell(Submit{request, spec});
+                notify(Submit{request, spec});
             });
     }
     for (int i = 0; i < options_.faults.people; i++)
@@ -33,7 +33,7 @@ void SimulatedCluster::plan()
     people_until_ms_ = now_ms();
 }
 
-/* What is held is released again, and what is drained resumed, so that all jobs can end. */
+/* Held jobs are released again, and drained nodes resumed, so that all jobs can end. */
 void SimulatedCluster::somebody()
 {
     std::string request = "p" + std::to_string(++requests_);
@@ -42,22 +42,22 @@ void SimulatedCluster::somebody()
     int64_t later_ms = between(1, 60000);
     auto at_last = [&](EventContent content) {
         people_until_ms_ = std::max(people_until_ms_, now_ms() + later_ms);
-        after(later_ms, [this, content] { tell(content); });
+        after(later_ms, [this, content] { notify(content); });
     };
     switch (between(0, 9)) {
-        case 0: return tell(Cancel{{request, job}});
+        case 0: return notify(Cancel{{request, job}});
         case 1:
             at_last(Release{{request + "r", job}});
-            return tell(Hold{{request, job}});
+            return notify(Hold{{request, job}});
         case 2:
             at_last(Resume{request + "r", node});
-            return tell(Drain{request, node, "test"});
+            return notify(Drain{request, node, "test"});
         case 3: {
             JobSpec spec;
             spec.minimum = static_cast<int>(between(-1, 1));
             spec.maximum = static_cast<int>(between(0, 1) * options_.nodes * options_.cores + 1);
             programs_[request] = MixJob{0, spec, 1000, 0, 100, 50};
-            return tell(Submit{request, spec});
+            return notify(Submit{request, spec});
         }
         case 4: {
             Update update;
@@ -72,54 +72,54 @@ void SimulatedCluster::somebody()
             if (between(0, 1))
                 update.minimum = static_cast<int>(between(1, 4));
             update.may_extend = between(0, 1);
-            return tell(update);
+            return notify(update);
         }
         case 5: {
             JobSpec spec;
             spec.dependencies = {{static_cast<DependencyKind>(between(0, 3)), job}};
             spec.begin_ms = between(0, 1) ? now_ms() + between(-1000, 20000) : 0;
             programs_[request] = MixJob{0, spec, 1000, 0, 100, 50};
-            return tell(Submit{request, spec});
+            return notify(Submit{request, spec});
         }
         case 6: {
             JobSpec spec;
             spec.array = "2-10:2%" + std::to_string(between(1, 3));
             JobId first = core_.state().last_job + 1;
             arrays_[first] = MixJob{0, spec, 1000, 0, 100, 50};
-            tell(Submit{request, spec});
+            notify(Submit{request, spec});
             at_last(Release{{request + "r", first, ALL_TASKS}});
-            tell(Hold{{request + "h", first, between(0, 1) ? "2-6" : ALL_TASKS}});
+            notify(Hold{{request + "h", first, between(0, 1) ? "2-6" : ALL_TASKS}});
             at_last(Requeue{{request + "q", first + 1, ""}, "somebody"});
             if (between(0, 1))
                 at_last(Cancel{{request + "c", first, "4,8"}});
             JobSpec after_all;
             after_all.dependencies = {{static_cast<DependencyKind>(between(0, 3)), first, true}};
             programs_[request + "d"] = MixJob{0, after_all, 1000, 0, 100, 50};
-            return tell(Submit{request + "d", after_all});
+            return notify(Submit{request + "d", after_all});
         }
-        default: return tell(Resize{request, job, static_cast<int>(between(0, 12))});
+        default: return notify(Resize{request, job, static_cast<int>(between(0, 12))});
     }
 }
 
-/* It is heard of before or after the end of the step that follows from it. */
+/* It is reported before or after the resulting end of the step. */
 void SimulatedCluster::nodes_are_taken(Step &step)
 {
     if (step.ended)
         return;
     counts.nodes_lost++;
     NodesLost lost{step.job, step.number, "its nodes were taken"};
-    after(delay(), [this, lost] { tell(lost); });
+    after(delay(), [this, lost] { notify(lost); });
     after(delay(), [this, &step] { end(step, 137); });
 }
 
-/* What idles is kept for them until they want nothing more. */
+/* Idle nodes stay reserved for them until they need nothing more. */
 void SimulatedCluster::others_want()
 {
     int nodes = static_cast<int>(between(1, options_.nodes + 1));
     int64_t waiting_ms = between(1, 30000);
     people_until_ms_ = std::max(people_until_ms_, now_ms() + waiting_ms + 1);
-    tell(NodesWanted{nodes, "others"});
-    after(waiting_ms, [this] { tell(NodesWanted{0, ""}); });
+    notify(NodesWanted{nodes, "others"});
+    after(waiting_ms, [this] { notify(NodesWanted{0, ""}); });
 }
 
 /* Somebody sets the clock, by seconds or by years. */
@@ -130,8 +130,8 @@ void SimulatedCluster::clock_jumps()
     wall_offset_ms_ += between(0, 1) == 0 ? by_ms : -by_ms;
 }
 
-/* Whatever the wall clock says: who is ended because of his time limit has had it (less a
- * thousandth). */
+/* Independent of the wall clock: a job that is ended because of its time limit has had it (less
+ * a thousandth). */
 void SimulatedCluster::check_limit(const Record &record)
 {
     if (record.event == "started")
@@ -150,7 +150,7 @@ void SimulatedCluster::check_limit(const Record &record)
 void SimulatedCluster::node_fails()
 {
     std::string node = "n" + std::to_string(between(0, options_.nodes - 1));
-    if (!dead_nodes_.insert(node).second)
+    if (!failed_nodes_.insert(node).second)
         return;
     counts.node_failures++;
     auto on_it = [&node](const Blocks &blocks) {
@@ -165,7 +165,7 @@ void SimulatedCluster::node_fails()
         while (drop_slots(*step, node))
             lost_slots = true;
         if (lost_slots)
-            say_slots(*step);
+            report_slots(*step);
         if (on_it(step->world))
             after(delay(), [this, step] { end(*step, 137); });
         else if (step->request && on_it(step->request->joining) && !step->in_window)
@@ -177,13 +177,13 @@ void SimulatedCluster::node_fails()
     int64_t noticed_ms = delay(), down_ms = between(1, 60000);
     if (between(0, 1) == 0)     /* it is suspected before */
         after(between(0, static_cast<int>(noticed_ms)), [this, node] {
-            tell(NodeSuspect{node, "test"});
+            notify(NodeSuspect{node, "test"});
         });
-    after(noticed_ms, [this, node] { tell(NodeDown{node, "test"}); });
+    after(noticed_ms, [this, node] { notify(NodeDown{node, "test"}); });
     people_until_ms_ = std::max(people_until_ms_, now_ms() + noticed_ms + down_ms);
     after(noticed_ms + down_ms, [this, node] {
-        dead_nodes_.erase(node);
-        tell(NodeUp{node, options_.cores});
+        failed_nodes_.erase(node);
+        notify(NodeUp{node, options_.cores});
     });
 }
 

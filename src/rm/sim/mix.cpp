@@ -17,9 +17,9 @@ RunMetrics simulate_mix(const std::vector<MixJob> &mix, int nodes, int cores, Po
     options.check = false;
     if (as_rigid) {
         for (MixJob &job : options.jobs) {
-            int wish = job.spec.preferred > 0 ? job.spec.preferred : job.spec.maximum;
-            int size = size_at_most(job.spec,
-                                    std::min(wish, nodes * cores / job.spec.cores_per_process));
+            int size_request = job.spec.preferred > 0 ? job.spec.preferred : job.spec.maximum;
+            int size = size_at_most(
+                job.spec, std::min(size_request, nodes * cores / job.spec.cores_per_process));
             job.spec.minimum = job.spec.maximum = size;
             job.spec.preferred = 0;
             job.spec.elasticity = Elasticity::RIGID;

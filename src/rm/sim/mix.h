@@ -10,8 +10,8 @@
 namespace elastic::rm {
 
 /* One job of a mix, and the program that it runs: `work_ms` is its time on one process, of which
- * the part `serial` does not become shorter with more; it looks for adaptations every `probe_ms`,
- * and stands still `standstill_ms` for each. */
+ * the part `serial` does not become shorter with more; it probes for adaptations every
+ * `probe_ms`, and stands still `standstill_ms` for each. */
 struct MixJob {
     int64_t submit_ms = 0;
     JobSpec spec;

@@ -1,5 +1,5 @@
-/* See simulated_cluster.h: the programs and whoever gives them nodes.  What they say may be lost or
- * come twice. */
+/* See simulated_cluster.h: the programs and the owner of nodes. Their reports may be dropped or
+ * repeated. */
 
 #include "core/placement.h"
 #include "core/redundant.h"
@@ -13,23 +13,24 @@ void SimulatedCluster::perform(const AcquireNodes &action)
 {
     if (released_.contains({action.job, action.step, action.request}) ||
         released_.contains({action.job, action.step, UINT64_MAX}))
-        return say(NodesRefused{action.job, action.step, action.request, "given back already"});
+        return send_report(
+            NodesRefused{action.job, action.step, action.request, "given back already"});
     auto key = std::tuple(action.job, action.step, action.request);
     if (!acquired_.contains(key) && chance(options_.faults.refuses / 2))
-        return say(NodesRefused{action.job, action.step, action.request, "no"});
+        return send_report(NodesRefused{action.job, action.step, action.request, "no"});
     acquired_.insert(key);
-    say(NodesAcquired{action.job, action.step, action.request, action.blocks});
+    send_report(NodesAcquired{action.job, action.step, action.request, action.blocks});
 }
 
 void SimulatedCluster::perform(const ReleaseNodes &action)
 {
     released_.insert({action.job, action.step, action.all ? UINT64_MAX : action.request});
-    say(NodesReleased{action.job, action.step, action.request, action.all});
+    send_report(NodesReleased{action.job, action.step, action.request, action.all});
 }
 
 /* ---- steps ------------------------------------------------------------ */
 
-void SimulatedCluster::say(EventContent content)
+void SimulatedCluster::send_report(EventContent content)
 {
     if (chance(options_.faults.lost)) {
         counts.lost++;
@@ -45,7 +46,7 @@ void SimulatedCluster::report(const EventContent &content)
     if (redundant && counts.redundant++ % 8 == 0)
         check_redundant(content);
     if (!redundant || !options_.drop_redundant)
-        tell(content);
+        notify(content);
 }
 
 /* A core that has done what was due at this time is the same afterwards. */
@@ -67,14 +68,14 @@ void SimulatedCluster::check_redundant(const EventContent &content)
               Json::diff(before, after).dump());
 }
 
-void SimulatedCluster::say_all(Step &step)
+void SimulatedCluster::report_all(Step &step)
 {
-    for (const EventContent &content : step.said)
-        say(content);
-    if (step.said_of_wishes)
-        say(*step.said_of_wishes);
-    if (step.slots.told > 0)
-        say(step.slots);
+    for (const EventContent &content : step.reports)
+        send_report(content);
+    if (step.size_request_reports)
+        send_report(*step.size_request_reports);
+    if (step.slots.reported > 0)
+        send_report(step.slots);
 }
 
 SimulatedCluster::Step *SimulatedCluster::find(JobId job, uint32_t step)
@@ -97,26 +98,26 @@ void SimulatedCluster::occupy(const Step &step, const Blocks &blocks, int sign)
 void SimulatedCluster::perform(const StartStep &action)
 {
     if (Step *known = find(action.job, action.step))
-        return say_all(*known);
+        return report_all(*known);
     Step &step = *(steps_[{action.job, action.step}] = std::make_unique<Step>());
     step.job = action.job;
     step.number = action.step;
     const Job &job = *core_.state().job(action.job);
     step.program = job.task ? arrays_.at(job.task->array) : programs_.at(job.request);
-    bool dead = std::any_of(action.blocks.begin(), action.blocks.end(), [this](const Block &block) {
-        return dead_nodes_.contains(block.node);
-    });
-    if (dead || chance(options_.faults.start_fails)) {
+    bool failed =
+        std::any_of(action.blocks.begin(), action.blocks.end(),
+                    [this](const Block &block) { return failed_nodes_.contains(block.node); });
+    if (failed || chance(options_.faults.start_fails)) {
         step.ended = true;
-        step.said.push_back(StepStartFailed{step.job, step.number, "no"});
-        return say_all(step);
+        step.reports.push_back(StepStartFailed{step.job, step.number, "no"});
+        return report_all(step);
     }
     step.world = action.blocks;
     occupy(step, step.world, 1);
     step.work_left_ms = static_cast<double>(step.program.work_ms);
     step.worked_until_ms = step.epoch_began_ms = now_ms();
-    step.said.push_back(StepStarted{{step.job, step.number}});
-    say(step.said.back());
+    step.reports.push_back(StepStarted{{step.job, step.number}});
+    send_report(step.reports.back());
     bool adaptive = step.program.spec.elasticity == Elasticity::MALLEABLE &&
                     !chance(options_.faults.rigid);
     after(delay(), [this, &step, adaptive] {
@@ -124,14 +125,14 @@ void SimulatedCluster::perform(const StartStep &action)
             return;
         step.mode = adaptive ? StepMode::ADAPTIVE : StepMode::RIGID;
         if (adaptive)
-            step.said.push_back(StepAdaptive{{step.job, step.number}});
+            step.reports.push_back(StepAdaptive{{step.job, step.number}});
         else
-            step.said.push_back(StepRigid{{step.job, step.number}});
-        say(step.said.back());
+            step.reports.push_back(StepRigid{{step.job, step.number}});
+        send_report(step.reports.back());
         if (adaptive && options_.sample_ms > 0)
             sample(step);
-        if (adaptive && options_.wish_ms > 0)
-            wish(step);
+        if (adaptive && options_.request_ms > 0)
+            size_request(step);
         if (options_.modify_ms > 0)
             modify(step);
         if (options_.slots_ms > 0)
@@ -146,7 +147,7 @@ void SimulatedCluster::perform(const StartStep &action)
     go_on(step);
 }
 
-/* What has been computed until now. */
+/* The work done until now. */
 void SimulatedCluster::work(Step &step)
 {
     double serial = step.program.serial_permille / 1000.0;
@@ -184,81 +185,87 @@ void SimulatedCluster::sample(Step &step)
     });
 }
 
-/* Now and then another one, which takes the place of an open one; some are withdrawn. */
-void SimulatedCluster::wish(Step &step)
+/* Sometimes another one, which replaces an open one; some are withdrawn. */
+void SimulatedCluster::size_request(Step &step)
 {
-    after(wishes_.between(1, options_.wish_ms), [this, &step] {
+    after(size_requests_.between(1, options_.request_ms), [this, &step] {
         if (step.ended)
             return;
-        bool waits = step.wish && step.wish->modify;
-        if (step.wish && !waits && wishes_.chance(0.5))
-            end_wish(step, "withdrawn", "it is not wanted any more");
-        if (!step.wish)
-            make_wish(step, static_cast<int>(wishes_.between(1, 2 * step.program.spec.maximum)),
-                      false);
-        wish(step);
+        bool waits = step.size_request && step.size_request->modify;
+        if (step.size_request && !waits && size_requests_.chance(0.5))
+            end_size_request(step, "withdrawn", "it is not wanted any more");
+        if (!step.size_request)
+            make_request(step,
+                         static_cast<int>(size_requests_.between(1, 2 * step.program.spec.maximum)),
+                         false);
+        size_request(step);
     });
 }
 
 /* Its program, rigid or not, calls MPIX_Comm_modify. */
 void SimulatedCluster::modify(Step &step)
 {
-    after(wishes_.between(1, options_.modify_ms), [this, &step] {
+    after(size_requests_.between(1, options_.modify_ms), [this, &step] {
         if (step.ended)
             return;
         const JobSpec &spec = step.program.spec;
-        if (!step.wish && !step.request)
-            make_wish(step, static_cast<int>(wishes_.between(1, spec.maximum + spec.places + 1)),
-                      true);
+        if (!step.size_request && !step.request)
+            make_request(
+                step,
+                static_cast<int>(size_requests_.between(1, spec.maximum + spec.extra_slots + 1)),
+                true);
         modify(step);
     });
 }
 
-void SimulatedCluster::make_wish(Step &step, int size, bool modify)
+void SimulatedCluster::make_request(Step &step, int size, bool modify)
 {
-    ProgramWish &made = step.wish.emplace();
+    SizeRequest &made = step.size_request.emplace();
     made.mpiexec = std::to_string(step.number);
-    made.number = ++step.wishes;
+    made.number = ++step.slot_requests;
     made.modify = modify;
     made.size = made.minimum = made.maximum = size;
-    if (!modify && wishes_.chance(0.5))
-        made.minimum = static_cast<int>(wishes_.between(1, size));
-    if (!modify && wishes_.chance(0.5))
-        made.maximum += static_cast<int>(wishes_.between(0, 3));
-    made.waits = !modify && wishes_.chance(0.3);
-    counts.wishes++;
-    step.said_of_wishes = StepWish{step.job, step.number, made};
-    say(*step.said_of_wishes);
+    if (!modify && size_requests_.chance(0.5))
+        made.minimum = static_cast<int>(size_requests_.between(1, size));
+    if (!modify && size_requests_.chance(0.5))
+        made.maximum += static_cast<int>(size_requests_.between(0, 3));
+    made.waits = !modify && size_requests_.chance(0.3);
+    counts.slot_requests++;
+    step.size_request_reports = StepSizeRequest{step.job, step.number, made};
+    send_report(*step.size_request_reports);
     if (count_processes(step.world) == size)
-        end_wish(step, "granted", "");
+        end_size_request(step, "granted", "");
 }
 
-void SimulatedCluster::end_wish(Step &step, const std::string &result, const std::string &reason)
+void SimulatedCluster::end_size_request(Step &step, const std::string &result,
+                                        const std::string &reason)
 {
     (result == "granted"       ? counts.granted
          : result == "refused" ? counts.refused
                                : counts.withdrawn)++;
-    if (step.wish->modify)
+    if (step.size_request->modify)
         (result == "granted" ? counts.modified : counts.not_modified)++;
-    step.said_of_wishes =
-        StepWishEnded{step.job, step.number, step.wish->mpiexec, step.wish->number, result, reason};
-    step.wish.reset();
-    say(*step.said_of_wishes);
+    step.size_request_reports = StepSizeRequestEnded{
+        step.job, step.number, step.size_request->mpiexec, step.size_request->number,
+        result,   reason};
+    step.size_request.reset();
+    send_report(*step.size_request_reports);
 }
 
-void SimulatedCluster::perform(const RefuseWish &action)
+void SimulatedCluster::perform(const RefuseSizeRequest &action)
 {
     Step *step = find(action.job, action.step);
     if (!step || step->ended)
         return;
-    if (step->wish && step->wish->number == action.wish)
-        end_wish(*step, "refused", action.reason);
-    auto open = std::ranges::find(step->slots.wishes, action.wish, &SlotWish::number);
-    if (open == step->slots.wishes.end())
+    if (step->size_request && step->size_request->number == action.size_request)
+        end_size_request(*step, "refused", action.reason);
+    auto open =
+        std::ranges::find(step->slots.slot_requests, action.size_request, &SlotRequest::number);
+    if (open == step->slots.slot_requests.end())
         return;
     counts.slots_refused++;
-    step->slots.wishes.erase(open);
-    say_slots(*step);
+    step->slots.slot_requests.erase(open);
+    report_slots(*step);
 }
 
 /* ---- places beside the world ----------------------------------------------------------------- */
@@ -273,22 +280,22 @@ void SimulatedCluster::want_slots(Step &step)
     });
 }
 
-/* One more wish, a place given back, or a wish that is wanted no more. */
+/* One more request, a released slot, or a request that is withdrawn. */
 void SimulatedCluster::change_slots(Step &step)
 {
     StepSlots &slots = step.slots;
     int64_t what = slots_.between(0, 3);
     if (what == 0 && !slots.held.empty()) {
         drop_slots(step, slots.held.front().node);
-    } else if (what == 1 && !slots.wishes.empty()) {
-        slots.wishes.erase(slots.wishes.begin());
-    } else if (slots.wishes.size() < 4) {
+    } else if (what == 1 && !slots.slot_requests.empty()) {
+        slots.slot_requests.erase(slots.slot_requests.begin());
+    } else if (slots.slot_requests.size() < 4) {
         counts.slots_wished++;
         std::string host = slots_.chance(0.2) ? step.world.front().node.str() : "";
-        slots.wishes.push_back({++step.wishes, static_cast<int>(slots_.between(1, 3)),
+        slots.slot_requests.push_back({++step.slot_requests, static_cast<int>(slots_.between(1, 3)),
                                 slots_.chance(0.6), host, NEVER, "", slots_.chance(0.2)});
     }
-    say_slots(step);
+    report_slots(step);
 }
 
 /* One on the node; false: it has none there. */
@@ -298,29 +305,29 @@ bool SimulatedCluster::drop_slots(Step &step, const std::string &node)
     if (held == step.slots.held.end())
         return false;
     occupy(step, {{node, 1}}, -1);
-    if (--held->places == 0)
+    if (--held->extra_slots == 0)
         step.slots.held.erase(held);
     return true;
 }
 
-void SimulatedCluster::say_slots(Step &step)
+void SimulatedCluster::report_slots(Step &step)
 {
     step.slots.job = step.job;
     step.slots.step = step.number;
     step.slots.mpiexec = std::to_string(step.number);
-    step.slots.told++;
-    say(step.slots);
+    step.slots.reported++;
+    send_report(step.slots);
 }
 
-/* What is wanted no more is held all the same, until it is given back. */
+/* Slots that are no longer needed are held until they are released. */
 void SimulatedCluster::perform(const GrantSlots &action)
 {
     Step *step = find(action.job, action.step);
     if (!step || step->ended || action.grant != step->slots.granted + 1)
         return;
     StepSlots &slots = step->slots;
-    auto open = std::ranges::find(slots.wishes, action.wish, &SlotWish::number);
-    bool exclusive = open != slots.wishes.end() && open->exclusive;
+    auto open = std::ranges::find(slots.slot_requests, action.size_request, &SlotRequest::number);
+    bool exclusive = open != slots.slot_requests.end() && open->exclusive;
     counts.slots_granted += count_processes(action.blocks);
     slots.granted++;
     occupy(*step, action.blocks, 1);
@@ -333,14 +340,14 @@ void SimulatedCluster::perform(const GrantSlots &action)
         if (held == slots.held.end())
             slots.held.push_back({block.node, block.processes, exclusive});
         else
-            held->places += block.processes;
+            held->extra_slots += block.processes;
     }
-    if (open != slots.wishes.end()) {
+    if (open != slots.slot_requests.end()) {
         open->count -= count_processes(action.blocks);
         if (open->count <= 0 || !open->hard)
-            slots.wishes.erase(open);
+            slots.slot_requests.erase(open);
     }
-    say_slots(*step);
+    report_slots(*step);
 }
 
 /* Plans its end, at the present speed. */
@@ -368,12 +375,12 @@ void SimulatedCluster::end(Step &step, int exit_code)
     for (const auto &[epoch, blocks] : step.leaving)
         occupy(step, blocks, -1);
     for (const StepSlots::Held &held : step.slots.held)
-        occupy(step, {{held.node, held.places}}, -1);
+        occupy(step, {{held.node, held.extra_slots}}, -1);
     step.slots.held.clear();
     step.request.reset();
     step.leaving.clear();
-    step.said.push_back(StepEnded{step.job, step.number, exit_code, ""});
-    say(step.said.back());
+    step.reports.push_back(StepEnded{step.job, step.number, exit_code, ""});
+    send_report(step.reports.back());
 }
 
 void SimulatedCluster::perform(const SignalStep &action)
@@ -382,10 +389,10 @@ void SimulatedCluster::perform(const SignalStep &action)
     if (!step) {        /* a start that has not arrived will not be carried out any more */
         step = (steps_[{action.job, action.step}] = std::make_unique<Step>()).get();
         step->ended = true;
-        step->said.push_back(StepLost{action.job, action.step, "it never started"});
+        step->reports.push_back(StepLost{action.job, action.step, "it never started"});
     }
     if (step->ended)
-        return say_all(*step);
+        return report_all(*step);
     bool obeys = action.signal == 9 || chance(0.7);
     if (obeys)
         after(delay(), [this, step, signal = action.signal] { end(*step, 128 + signal); });
@@ -394,7 +401,7 @@ void SimulatedCluster::perform(const SignalStep &action)
 void SimulatedCluster::perform(const QueryStep &action)
 {
     if (Step *step = find(action.job, action.step))
-        say_all(*step);
+        report_all(*step);
 }
 
 /* ---- changes of size ------------------------------------------------------------ */
@@ -404,10 +411,10 @@ void SimulatedCluster::end_request(Step &step, EventContent outcome)
     if (step.request && step.joined)
         occupy(step, step.request->joining, -1);
     step.request.reset();
-    step.said.push_back(outcome);
-    say(std::move(outcome));
-    if (step.wish && step.wish->modify)
-        end_wish(step, "refused", "the change came to nothing");
+    step.reports.push_back(outcome);
+    send_report(std::move(outcome));
+    if (step.size_request && step.size_request->modify)
+        end_size_request(step, "refused", "the change came to nothing");
 }
 
 void SimulatedCluster::perform(const ResizeStep &action)
@@ -416,30 +423,31 @@ void SimulatedCluster::perform(const ResizeStep &action)
     if (!step)
         return wrong("a resize of a step that was never started");
     if (step->ended || action.request <= step->last_request)
-        return say_all(*step);
+        return report_all(*step);
     auto refuse = [&](const char *why) {
         StepRefused refused{{step->job, step->number, action.request, why}};
-        step->said.push_back(refused);
-        say(refused);
+        step->reports.push_back(refused);
+        send_report(refused);
     };
     if (step->request)
         return refuse("busy");
     step->last_request = action.request;
     if (action.epoch != step->epoch)
         return refuse("stale");
-    bool waits = step->wish && step->wish->modify;
-    bool can_be = waits ? step->wish->size == action.size : step->mode == StepMode::ADAPTIVE;
+    bool waits = step->size_request && step->size_request->modify;
+    bool can_be =
+        waits ? step->size_request->size == action.size : step->mode == StepMode::ADAPTIVE;
     if (!can_be || chance(options_.faults.refuses))
         return refuse("no");
     step->request = action;
     step->joined = step->ready = step->agreed = false;
-    step->said.push_back(StepAccepted{step->job, step->number, action.request, action.request});
-    say(step->said.back());
+    step->reports.push_back(StepAccepted{step->job, step->number, action.request, action.request});
+    send_report(step->reports.back());
     if (chance(options_.faults.breaks)) {
         counts.broke++;
         StepBroken broken{step->job, step->number, "test"};
-        step->said.push_back(broken);
-        say(broken);
+        step->reports.push_back(broken);
+        send_report(broken);
     }
     bool fails = chance(options_.faults.change_fails);
     auto still = [step, request = action.request] {
@@ -454,14 +462,14 @@ void SimulatedCluster::perform(const ResizeStep &action)
     after(options_.delay_max_ms + delay(), [this, step, still, fails, request = action.request] {
         if (!still())
             return;
-        bool dead = std::any_of(
+        bool failed = std::any_of(
             step->request->joining.begin(), step->request->joining.end(),
-            [this](const Block &block) { return dead_nodes_.contains(block.node); });
-        if (fails || dead)
+            [this](const Block &block) { return failed_nodes_.contains(block.node); });
+        if (fails || failed)
             return end_request(*step, StepFailed{{step->job, step->number, request,
                                                   "a joining process died"}});
         step->ready = true;
-        say(StepReady{step->job, step->number, request});
+        send_report(StepReady{step->job, step->number, request});
         int64_t probe_ms = between(0, step->program.probe_ms);
         if (chance(options_.faults.stubborn)) {
             if (chance(0.2))
@@ -479,10 +487,10 @@ void SimulatedCluster::perform(const ResizeStep &action)
 /* Agreed: from here on it is committed, unless the program dies, as with one that was to join. */
 void SimulatedCluster::window(Step &step)
 {
-    bool dead = std::ranges::any_of(step.request->joining, [this](const Block &block) {
-        return dead_nodes_.contains(block.node);
+    bool failed = std::ranges::any_of(step.request->joining, [this](const Block &block) {
+        return failed_nodes_.contains(block.node);
     });
-    if (dead && step.agreed)
+    if (failed && step.agreed)
         return end(step, 1);
     counts.late += is_overdue(core_.state().jobs.at(step.job));
     work(step);
@@ -503,13 +511,13 @@ void SimulatedCluster::window(Step &step)
         uint64_t epoch = ++step.epoch;
         step.epoch_began_ms = now_ms();
         step.request.reset();
-        step.said.push_back(StepCommitted{step.job, step.number, request.request, epoch,
+        step.reports.push_back(StepCommitted{step.job, step.number, request.request, epoch,
                                           step.program.standstill_ms});
-        say(step.said.back());
-        bool allowed = step.wish && step.wish->minimum <= request.size &&
-            request.size <= step.wish->maximum;
+        send_report(step.reports.back());
+        bool allowed = step.size_request && step.size_request->minimum <= request.size &&
+            request.size <= step.size_request->maximum;
         if (allowed)
-            end_wish(step, "granted", "");
+            end_size_request(step, "granted", "");
         if (!left.empty()) {
             step.leaving[epoch] = left;
             after(delay(), [this, &step, epoch] {
@@ -517,8 +525,8 @@ void SimulatedCluster::window(Step &step)
                     return;
                 occupy(step, step.leaving.at(epoch), -1);
                 step.leaving.erase(epoch);
-                step.said.push_back(StepFreed{step.job, step.number, epoch});
-                say(step.said.back());
+                step.reports.push_back(StepFreed{step.job, step.number, epoch});
+                send_report(step.reports.back());
             });
         }
         go_on(step);
@@ -532,16 +540,16 @@ void SimulatedCluster::perform(const CancelRequest &action)
         return;
     if (!step->ended && action.request > step->last_request) {
         step->last_request = action.request;    /* if it arrives later, it is not begun */
-        step->said.push_back(
+        step->reports.push_back(
             StepRefused{{step->job, step->number, action.request, "it has not arrived"}});
-        return say(step->said.back());
+        return send_report(step->reports.back());
     }
     bool under_way = step->request && step->request->request == action.request;
     if (under_way && !step->in_window && !step->agreed)
         return end_request(*step, StepWithdrawn{{step->job, step->number, action.request,
                                                  "withdrawn"}});
     if (!under_way)
-        say_all(*step);
+        report_all(*step);
 }
 
 }  // namespace elastic::rm

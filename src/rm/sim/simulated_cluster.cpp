@@ -6,9 +6,8 @@
 namespace elastic::rm {
 
 SimulatedCluster::SimulatedCluster(const ClusterOptions &options)
-    : options_(options), time_(options.seed), samples_(options.seed + 1), wishes_(options.seed + 2),
-      slots_(options.seed + 3),
-      trace_(options.trace)
+    : options_(options), time_(options.seed), samples_(options.seed + 1),
+      size_requests_(options.seed + 2), slots_(options.seed + 3), trace_(options.trace)
 {
 }
 
@@ -33,9 +32,9 @@ void SimulatedCluster::wrong(const std::string &what)
 void SimulatedCluster::run()
 {
     clock_.start(std::nullopt, 0, "boot", now_ms(), now_ms());
-    tell(Configure{options_.config});
+    notify(Configure{options_.config});
     for (int i = 0; i < options_.nodes; i++)
-        tell(NodeUp{"n" + std::to_string(i), options_.cores});
+        notify(NodeUp{"n" + std::to_string(i), options_.cores});
     plan();
     while (!time_.empty() && !all_over() && now_ms() < TIME_MAX_MS && log_.size() < EVENTS_MAX &&
            broken_.size() < BROKEN_MAX)
@@ -57,7 +56,7 @@ bool SimulatedCluster::all_over() const
 
 /* ---- the daemon ------------------------------------------------------------ */
 
-void SimulatedCluster::tell(EventContent content)
+void SimulatedCluster::notify(EventContent content)
 {
     Event event{core_.state().seq + 1, read_clock(), std::move(content)};
     mark_ = clock_.mark();
@@ -157,7 +156,7 @@ void SimulatedCluster::carry_out(const Action &action)
         return set_timer(timer->at_ms);
     bool goes_out = !std::holds_alternative<Record>(action) &&
                     !std::holds_alternative<Answer>(action) &&
-                    !std::holds_alternative<ForgetJob>(action);
+                    !std::holds_alternative<RemoveJob>(action);
     if (!goes_out)
         return;
     trace_.action(now_ms(), action);
@@ -178,7 +177,7 @@ void SimulatedCluster::set_timer(int64_t at_ms)
         return;
     after(std::max<int64_t>(at_ms - read_clock(), 0) + delay(), [this, number, at_ms] {
         if (number == timer_ && read_clock() >= at_ms)
-            tell(Timer{});
+            notify(Timer{});
         else if (number == timer_)
             set_timer(at_ms);
     });

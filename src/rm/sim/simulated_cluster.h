@@ -1,16 +1,15 @@
 /*
  * A machine, its programs and its users in virtual time, around one core: for tests with faults
- * from a seed, and to see how a mix of jobs would run under a policy.  The core is the real one;
- * the daemon between (it stores events before actions are carried out, and may be killed at any
- * moment), steps and nodes are played here.
+ * from a seed, and to show how a mix of jobs would run under a policy.  The core is the real one;
+ * the daemon (it stores events before it performs actions, and may be killed at any moment), steps
+ * and nodes are simulated here.
  *
- * Everything follows from the options and the seed.  What must not be (a broken invariant,
- * processes of two jobs on one core, a replay that decides otherwise, a job without an end) is
- * collected in `broken()`.
+ * All follows from the options and the seed.  Errors (a broken invariant, processes of two jobs on
+ * one core, a replay that decides otherwise, a job without an end) are collected in `broken()`.
  *
- *   virtual_time.h trace.h  mix.h       the clock and chance, what is told of it, what is submitted
+ *   virtual_time.h trace.h  mix.h       clock and random numbers, output, submissions
  *   simulated_cluster.cpp               the daemon: log, crashes, timer
- *   program.cpp                         steps, and whoever gives them nodes
+ *   program.cpp                         steps, and the owner of nodes
  *   faults.cpp                          people and accidents
  */
 
@@ -37,7 +36,7 @@ struct Faults {
     double change_fails = 0;    /* a joining process dies */
     double dies = 0;            /* a program */
     double rigid = 0;           /* a malleable job's program is not adaptive */
-    double stubborn = 0;        /* a program that never looks for adaptations, or too late */
+    double stubborn = 0;        /* a program that never probes for adaptations, or too late */
     int node_failures = 0;      /* so many, over the time of submissions */
     int people = 0;             /* requests of people: cancel, hold, resize, drain, ... */
     /* a step: whoever owns its nodes takes them (with asynchronous_nodes) */
@@ -57,11 +56,11 @@ struct ClusterOptions {
     bool check = true;          /* invariants after each event; keeps the log */
     /* between two samples of an adaptive step, at most; 0: none are taken */
     int64_t sample_ms = 0;
-    /* between two wishes of an adaptive step, at most; 0: there are none */
-    int64_t wish_ms = 0;
+    /* between two size requests of an adaptive step, at most; 0: there are none */
+    int64_t request_ms = 0;
     /* between two sizes that a program gives itself, at most; 0: none does */
     int64_t modify_ms = 0;
-    /* between two changes of mind about places beside the world, at most; 0: nobody wants any */
+    /* between two changes of slot requests, at most; 0: there are none */
     int64_t slots_ms = 0;
     bool drop_redundant = false;        /* as the daemon does; else the core must bear them */
     bool trace = false;
@@ -83,7 +82,7 @@ class SimulatedCluster {
             broke = 0, redundant = 0;
         int jumps = 0, limits = 0, samples = 0, snapshots = 0;
         int overdue = 0, late = 0;      /* changes that nobody counted on, and that were made */
-        int wishes = 0, granted = 0, refused = 0, withdrawn = 0;
+        int slot_requests = 0, granted = 0, refused = 0, withdrawn = 0;
         int modified = 0, not_modified = 0;
         int slots_wished = 0, slots_granted = 0, slots_refused = 0;
     };
@@ -106,7 +105,7 @@ class SimulatedCluster {
     void wrong(const std::string &what);
 
     /* the daemon */
-    void tell(EventContent content);
+    void notify(EventContent content);
     void crash();
     void take_snapshot();
     void carry_out(const Action &action);
@@ -114,36 +113,36 @@ class SimulatedCluster {
     void perform(const SetTimer &) {}
     void perform(const Answer &) {}
     void perform(const Record &) {}
-    void perform(const ForgetJob &) {}
+    void perform(const RemoveJob &) {}
     void perform(const StartStep &action);
     void perform(const ResizeStep &action);
     void perform(const CancelRequest &action);
     void perform(const SignalStep &action);
-    void perform(const RefuseWish &action);
+    void perform(const RefuseSizeRequest &action);
     void perform(const GrantSlots &action);
     void perform(const LimitStep &) {}  /* steps here have no watch of their own */
     void perform(const QueryStep &action);
     void perform(const AcquireNodes &action);
     void perform(const ReleaseNodes &action);
 
-    /* steps; each report may be lost or come twice */
-    void say(EventContent content);
+    /* steps; each report may be dropped or repeated */
+    void send_report(EventContent content);
     void report(const EventContent &content);
     void check_redundant(const EventContent &content);
     Step *find(JobId job, uint32_t step);
-    void say_all(Step &step);
+    void report_all(Step &step);
     void work(Step &step);
     void go_on(Step &step);
     void window(Step &step);
     void sample(Step &step);
-    void wish(Step &step);
+    void size_request(Step &step);
     void modify(Step &step);
-    void make_wish(Step &step, int size, bool modify);
-    void end_wish(Step &step, const std::string &result, const std::string &reason);
+    void make_request(Step &step, int size, bool modify);
+    void end_size_request(Step &step, const std::string &result, const std::string &reason);
     void want_slots(Step &step);
     void change_slots(Step &step);
     bool drop_slots(Step &step, const std::string &node);
-    void say_slots(Step &step);
+    void report_slots(Step &step);
     void end_request(Step &step, EventContent outcome);
     void end(Step &step, int exit_code);
     void occupy(const Step &step, const Blocks &blocks, int sign);
@@ -161,7 +160,7 @@ class SimulatedCluster {
 
     ClusterOptions options_;
     VirtualTime time_;
-    VirtualTime samples_, wishes_, slots_;      /* chances of their own, not times */
+    VirtualTime samples_, size_requests_, slots_;      /* chances of their own, not times */
     Trace trace_;
     uint64_t timer_ = 0, requests_ = 0;
     Core core_;
@@ -180,7 +179,7 @@ class SimulatedCluster {
     std::map<JobId, MixJob> arrays_;            /* by the number of the array */
     std::map<std::string, int> occupied_;       /* cores of living processes */
     std::set<std::tuple<JobId, uint32_t, uint64_t>> acquired_, released_;
-    std::set<std::string> dead_nodes_;
+    std::set<std::string> failed_nodes_;
     size_t to_submit_ = 0;
     int64_t people_until_ms_ = 0;
     SteadyClock clock_;         /* the daemon's; virtual time is the truth */

@@ -25,11 +25,11 @@ struct SimulatedCluster::Step {
     bool agreed = false;                /* too late to withdraw it */
     uint64_t last_request = 0;
     std::map<uint64_t, Blocks> leaving; /* by epoch, still alive */
-    std::optional<ProgramWish> wish;    /* open */
-    uint64_t wishes = 0;
-    std::optional<EventContent> said_of_wishes; /* only the last word is the case */
-    StepSlots slots;                    /* places beside the world, and wishes for them */
-    std::vector<EventContent> said;     /* all that is the case */
+    std::optional<SizeRequest> size_request;    /* open */
+    uint64_t slot_requests = 0;
+    std::optional<EventContent> size_request_reports; /* only the last word is the case */
+    StepSlots slots;                    /* slots beside the world, and requests for them */
+    std::vector<EventContent> reports;     /* all that is the case */
 };
 
 }  // namespace elastic::rm

@@ -80,7 +80,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
     config.adapt_patience_ms = chance.between(1000, 30000);
     config.offer_pause_ms = chance.between(0, 5000);
     config.refusal_pause_ms = chance.between(100, 10000);
-    config.look_interval_ms = chance.between(5000, 60000);
+    config.poll_interval_ms = chance.between(5000, 60000);
     config.start_pause_ms = chance.between(1, 5000);
     config.backfill_depth = static_cast<int>(chance.between(0, 20));
     config.finished_max = 100000;
@@ -123,7 +123,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
             job.spec.serial_ppm = chance.one_in(3) ? chance.between(0, PPM) : NEVER;
         }
     }
-    options.wish_ms = chance.one_in(3) ? chance.between(1000, 60000) : 0;
+    options.request_ms = chance.one_in(3) ? chance.between(1000, 60000) : 0;
     return options;
 }
 
@@ -135,7 +135,7 @@ ClusterOptions demanding_options(uint64_t seed, bool trace)
     options.slots_ms = chance.one_in(4) ? 0 : chance.between(1000, 30000);
     options.modify_ms = chance.one_in(2) ? chance.between(1000, 60000) : 0;
     for (MixJob &job : options.jobs)
-        job.spec.places = chance.one_in(2) ? static_cast<int>(chance.between(1, 8)) : 0;
+        job.spec.extra_slots = chance.one_in(2) ? static_cast<int>(chance.between(1, 8)) : 0;
     return options;
 }
 
@@ -149,7 +149,7 @@ bool fails(SimulatedCluster &cluster, uint64_t seed)
     return !cluster.broken().empty();
 }
 
-TEST(SimulationTest, programs_ask_for_places_and_give_themselves_other_sizes)
+TEST(SimulationTest, programs_request_slots_and_change_their_size)
 {
     uint64_t first = from_environment("ELASTIC_SIMULATION_FIRST", 1);
     uint64_t seeds = (from_environment("ELASTIC_SIMULATION_SEEDS", 100) + 1) / 2;
@@ -210,7 +210,7 @@ TEST(SimulationTest, seeds)
         counts.samples += cluster.counts.samples;
         counts.overdue += cluster.counts.overdue;
         counts.late += cluster.counts.late;
-        counts.wishes += cluster.counts.wishes;
+        counts.slot_requests += cluster.counts.slot_requests;
         counts.granted += cluster.counts.granted;
         counts.refused += cluster.counts.refused;
         counts.withdrawn += cluster.counts.withdrawn;
@@ -226,7 +226,8 @@ TEST(SimulationTest, seeds)
            static_cast<unsigned long long>(seeds), sum.jobs, sum.done, sum.failed, sum.cancelled,
            sum.adaptations, sum.withdrawn, sum.failed_adaptations, counts.crashes, counts.lost,
            counts.node_failures, counts.died, counts.nodes_lost, counts.gave_way, counts.broke,
-           counts.redundant, counts.wishes, counts.granted, counts.refused, counts.withdrawn);
+           counts.redundant, counts.slot_requests, counts.granted, counts.refused,
+           counts.withdrawn);
     if (seeds < 100)
         return;
     /* The seeds reach what they are meant to reach. */

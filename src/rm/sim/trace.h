@@ -1,4 +1,4 @@
-/* What happens in a simulation, a line each on standard output, if that is wanted. */
+/* The events of a simulation, one line each on standard output, if enabled. */
 
 #ifndef ELASTIC_RM_SIM_TRACE_H_INCLUDED
 #define ELASTIC_RM_SIM_TRACE_H_INCLUDED

@@ -1,6 +1,7 @@
 /*
- * What elasticd and elastic-stepd do as the user of a step, when they run as root: a user's paths
- * are only trusted with the user's own rights.  Called by one thread that has no others beside it.
+ * Operations of elasticd and elastic-stepd with the rights of a step's user, if they run as root:
+ * a user's path must be used with the user's own rights only.  Called by one thread of a process
+ * without other threads.
  */
 
 #ifndef ELASTIC_RM_AS_USER_H_INCLUDED
@@ -16,10 +17,10 @@ namespace elastic::rm {
  * see errno. */
 bool become_user(const StepSpec &spec);
 
-/* Removes the socket that a killed mpiexec has left, in a child that nobody waits for but who
- * collects all children: a user's path may hang (a dead server, a file system of the user's own),
- * then the child is ended after some seconds. Anything but a socket, and no path at all, is left
- * alone.  False: there is no child. */
+/* Removes the socket of a killed mpiexec, in a child process that only the reaper of all
+ * children waits for: a user's path may block (a failed file server, a file system of the user);
+ * the child is then killed after some seconds.  Removes nothing but a socket.  False: there is
+ * no child. */
 bool remove_socket_as_user(const std::string &path, const StepSpec &spec);
 
 }  // namespace elastic::rm

@@ -122,7 +122,7 @@ std::string Confinement::apply(JobId job, const Cores &booked, const std::string
     return error;
 }
 
-void Confinement::forget(JobId job)
+void Confinement::discard(JobId job)
 {
     std::erase_if(owners_, [job](const auto &entry) { return entry.second == job; });
 }

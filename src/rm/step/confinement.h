@@ -1,12 +1,12 @@
 /*
- * Which processors and how much memory the steps on this machine may use: the control group (cgroup
- * v2) of each gets a set of processors (cpuset) and a bound of memory that follow what its job has
- * booked, joining and departing processes included.  For the back end whose nodes are parts of this
- * machine; each node is so many processors, in order.
+ * Processors and memory that the steps on this machine may use: the control group (cgroup v2) of
+ * each step gets a set of processors (cpuset) and a memory limit that follow the bookings of its
+ * job, including joining and departing processes.  For the back end whose nodes are parts of this
+ * machine; each node has a number of processors, in order.
  *
- * Owner of who has which processors; the groups are the steps' (control_group.h).  Nothing is
- * decided here: who cannot be given what the core has booked keeps what he has, and the log tells.
- * On the daemon's loop.
+ * Owner of the assignment of processors; the groups belong to the steps (control_group.h).  No
+ * decision is made here: if a booking cannot be assigned, the step continues with its present
+ * processors, and the log reports it.  Runs on the daemon's loop.
  */
 
 #ifndef ELASTIC_RM_CONFINEMENT_H_INCLUDED
@@ -37,11 +37,11 @@ class Confinement {
     std::string open(const std::string &base) const;
     /* Its processors are the next ones.  Empty, or why not. */
     std::string add_node(const std::string &name, int cores, int processors_of_machine);
-    /* What a step had when elasticd was started again. */
+    /* The processors of a step at a restart of elasticd. */
     void adopt(JobId job, const std::string &group);
     /* Writes what the job has now into its step's group.  Empty, or what cannot be written. */
     std::string apply(JobId job, const Cores &booked, const std::string &group);
-    void forget(JobId job);
+    void discard(JobId job);
 
     /* "0-2,5" */
     static std::string format(const std::set<int> &processors);
@@ -56,7 +56,7 @@ class Confinement {
     std::map<int, JobId> owners_;       /* of processors */
 };
 
-/* What a job has booked. */
+/* The booking of a job. */
 Confinement::Cores booked_cores(const State &state, const Job &job);
 
 }  // namespace elastic::rm

@@ -81,7 +81,7 @@ TEST_F(ConfinementTest, a_step_has_what_its_job_has_booked)
     EXPECT_EQ(confinement_.apply(1, {{"n0", 1}, {"n1", 3}}, one), "");
     EXPECT_EQ(get(one, "cpuset.cpus"), "0,4-6");
     EXPECT_NE(confinement_.apply(2, {{"n0", 4}}, two), "") << "one of them is another's";
-    confinement_.forget(1);
+    confinement_.discard(1);
     EXPECT_EQ(confinement_.apply(2, {{"n0", 4}}, two), "");
     EXPECT_EQ(get(two, "cpuset.cpus"), "0-3");
 }

@@ -237,7 +237,7 @@ TEST_F(KernelConfinementTest, a_step_that_wants_more_memory_is_killed)
 }
 
 /* Without the controllers elasticd says at its start which one is missing, and where. */
-TEST_F(ControlGroupTest, what_the_kernel_does_not_offer_is_told)
+TEST_F(ControlGroupTest, missing_features_of_the_kernel_are_reported)
 {
     std::string offered = " " + text_of(base_ + "/cgroup.controllers") + " ";
     for (char &each : offered)

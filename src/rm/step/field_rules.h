@@ -1,6 +1,6 @@
 /*
- * Fields of what a stranger says, read by tables: where a field goes says of which type it must be,
- * its row within which bounds.  What a table does not name is ignored.  Pure.
+ * Rules for fields of messages from untrusted processes, as tables: the target of a field
+ * determines its type, its row the bounds.  Unknown fields are ignored.  Pure.
  */
 
 #ifndef ELASTIC_RM_FIELD_RULES_H_INCLUDED

@@ -39,7 +39,7 @@ void add_array_variables(std::vector<std::string> &environment, const Job &job,
 }
 
 void add_job_variables(std::vector<std::string> &environment, const Job &job,
-                       const StartStep &start, const LaunchPlace &place)
+                       const StartStep &start, const LaunchSetup &setup)
 {
     set_variable(environment, "ELASTIC_JOB_ID", std::to_string(job.id));
     set_variable(environment, "ELASTIC_JOB_NAME", job.spec.name);
@@ -48,18 +48,18 @@ void add_job_variables(std::vector<std::string> &environment, const Job &job,
     set_variable(environment, "ELASTIC_JOB_MAX", std::to_string(job.spec.maximum));
     set_variable(environment, "ELASTIC_JOB_NODES", format_hosts(start.blocks));
     add_array_variables(environment, job, "ELASTIC_ARRAY_");
-    set_variable(environment, "ELASTICD_SOCKET", place.daemon_socket);
-    set_variable(environment, STEP_FOLDER_VARIABLE, place.folder);
-    for (const std::string &entry : place.launcher_environment)
+    set_variable(environment, "ELASTICD_SOCKET", setup.daemon_socket);
+    set_variable(environment, STEP_FOLDER_VARIABLE, setup.folder);
+    for (const std::string &entry : setup.launcher_environment)
         set_variable(environment, entry.substr(0, entry.find('=')),
                      entry.substr(entry.find('=') + 1));
 }
 
 std::vector<std::string>
-mpiexec_arguments(const Launch &launch, const StartStep &start, const LaunchPlace &place)
+mpiexec_arguments(const Launch &launch, const StartStep &start, const LaunchSetup &setup)
 {
-    std::vector<std::string> arguments = {place.mpiexec};
-    arguments.insert(arguments.end(), place.launcher_options.begin(), place.launcher_options.end());
+    std::vector<std::string> arguments = {setup.mpiexec};
+    arguments.insert(arguments.end(), setup.launcher_options.begin(), setup.launcher_options.end());
     arguments.insert(arguments.end(),
                      {"-hosts", format_hosts(start.blocks), "-n", std::to_string(start.size)});
     arguments.insert(arguments.end(), launch.mpiexec.begin(), launch.mpiexec.end());
@@ -69,9 +69,9 @@ mpiexec_arguments(const Launch &launch, const StartStep &start, const LaunchPlac
 
 /* As sbatch sets them.  Not where Slurm is below: its programs would take them for theirs. */
 void add_slurm_variables(std::vector<std::string> &environment, const Job &job,
-                         const StartStep &start, const LaunchPlace &place)
+                         const StartStep &start, const LaunchSetup &setup)
 {
-    for (const std::string &entry : place.launcher_environment) {
+    for (const std::string &entry : setup.launcher_environment) {
         if (entry == "HYDRA_LAUNCHER=slurm")
             return;
     }
@@ -108,10 +108,10 @@ std::string parent_of(const std::string &path)
 }
 
 /* A script finds the mpiexec that belongs to this elasticd, whatever else the machine has. */
-void add_script_variables(std::vector<std::string> &environment, const LaunchPlace &place)
+void add_script_variables(std::vector<std::string> &environment, const LaunchSetup &setup)
 {
-    set_variable(environment, "HYDRA_HOST_FILE", place.folder + "/" + STEP_HOSTS_FILE);
-    std::string path = "/usr/local/bin:/usr/bin:/bin", folder = parent_of(place.mpiexec);
+    set_variable(environment, "HYDRA_HOST_FILE", setup.folder + "/" + STEP_HOSTS_FILE);
+    std::string path = "/usr/local/bin:/usr/bin:/bin", folder = parent_of(setup.mpiexec);
     for (const std::string &entry : environment)
         if (entry.starts_with("PATH="))
             path = entry.substr(5);
@@ -205,7 +205,7 @@ std::string format_host_lines(const Blocks &blocks)
 }
 
 StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
-                   const LaunchPlace &place)
+                   const LaunchSetup &setup)
 {
     StepSpec spec;
     spec.job = job.id;
@@ -218,18 +218,18 @@ StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
     spec.umask = launch.umask;
     spec.limits = launch.limits;
     spec.time_limit_ms = job.spec.time_limit_ms;
-    spec.kill_grace_ms = place.kill_grace_ms;
+    spec.kill_grace_ms = setup.kill_grace_ms;
     spec.warn_signal = launch.warn_signal;
     spec.warn_before_ms = launch.warn_before_ms;
-    add_job_variables(spec.environment, job, start, place);
+    add_job_variables(spec.environment, job, start, setup);
     if (launch.slurm_environment)
-        add_slurm_variables(spec.environment, job, start, place);
+        add_slurm_variables(spec.environment, job, start, setup);
     if (launch.is_script) {
-        add_script_variables(spec.environment, place);
+        add_script_variables(spec.environment, setup);
         spec.arguments = launch.command;
-        spec.arguments[0] = place.folder + "/" + STEP_SCRIPT_FILE;
+        spec.arguments[0] = setup.folder + "/" + STEP_SCRIPT_FILE;
     } else {
-        spec.arguments = mpiexec_arguments(launch, start, place);
+        spec.arguments = mpiexec_arguments(launch, start, setup);
     }
     PathNames names = names_of_paths(job, job.spec.name);
     names.host = start.blocks.empty() ? "" : start.blocks.front().node.str();

@@ -1,6 +1,6 @@
 /*
- * What is to be run, as the submission says it and the store keeps it; and how it becomes a step.
- * The core knows nothing of this.  Pure.
+ * The program to run, as submitted and stored; and its conversion to a step.  The core does not
+ * use it.  Pure.
  */
 
 #ifndef ELASTIC_RM_LAUNCH_H_INCLUDED
@@ -32,7 +32,7 @@ struct Launch {
                    slurm_environment, warn_signal, warn_before_ms, umask, limits)
 };
 
-/* What stands for the patterns in names of files. */
+/* Values of the patterns in file names. */
 struct PathNames {
     JobId job = 0;              /* %j; %5j: with at least five digits */
     std::string name, user;     /* %x, %u */
@@ -54,8 +54,8 @@ std::string format_hosts(const Blocks &blocks);
 /* The same, a line each: for STEP_HOSTS_FILE. */
 std::string format_host_lines(const Blocks &blocks);
 
-/* What elasticd knows of the place. */
-struct LaunchPlace {
+/* Data of elasticd about the environment of the launch. */
+struct LaunchSetup {
     std::string mpiexec;                        /* program */
     std::vector<std::string> launcher_options;  /* of the back end */
     /* NAME=VALUE, for each mpiexec of the job */
@@ -66,7 +66,7 @@ struct LaunchPlace {
 };
 
 StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
-                   const LaunchPlace &place);
+                   const LaunchSetup &setup);
 
 }  // namespace elastic::rm
 

@@ -1,6 +1,6 @@
 /*
- * What the jobs of each user that have not ended keep in the store: scripts, environments,
- * commands; and how many they are.  Pure.
+ * Bytes that the jobs of each user occupy in the store before they end (scripts, environments,
+ * commands), and the number of these jobs.  Pure.
  */
 
 #ifndef ELASTIC_RM_LAUNCH_QUOTA_H_INCLUDED

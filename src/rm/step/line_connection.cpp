@@ -92,7 +92,7 @@ LineConnection::~LineConnection()
     *alive_ = false;
     loop_.cancel(timer_);
     if (watched_)
-        loop_.forget(socket_.get());
+        loop_.discard(socket_.get());
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -109,8 +109,7 @@ void LineConnection::send(const Json &object)
     go_on_soon(0);              /* not now: who sends does not expect an end */
 }
 
-/* An error shows itself in reading, too: what the other side has said before its end is still
- * read. */
+/* Reading detects an error, too: data that the other side has sent before its end is still read. */
 void LineConnection::flush()
 {
     size_t done = 0;
@@ -137,8 +136,8 @@ void LineConnection::update_watch()
     uint32_t wanted = (reads ? EPOLLIN : 0u) | (out_.empty() ? 0u : EPOLLOUT);
     if (wanted == watched_)
         return;
-    if (!wanted)                /* the end of the other side would be told for ever */
-        loop_.forget(socket_.get());
+    if (!wanted)                /* the end of the other side would be reported for ever */
+        loop_.discard(socket_.get());
     else if (watched_)
         loop_.change(socket_.get(), wanted);
     else
@@ -226,7 +225,7 @@ void LineConnection::give_lines()
         update_watch();
 }
 
-/* What goes wrong in taking it is the line's fault, and nobody else's trouble. */
+/* An error in the receiver of a line closes this connection alone. */
 void LineConnection::give_line(std::string_view text)
 {
     auto alive = alive_;
@@ -246,7 +245,7 @@ void LineConnection::give_line(std::string_view text)
 void LineConnection::close()
 {
     if (watched_)
-        loop_.forget(socket_.get());
+        loop_.discard(socket_.get());
     socket_.reset();
     watched_ = 0;
     ended_ = true;              /* it may live on for a while */

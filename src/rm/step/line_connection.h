@@ -1,13 +1,13 @@
 /*
  * JSON lines over a Unix socket, on the daemon's loop: to elastic-stepd and to mpiexec (step
- * protocol). Connects at once or not at all (both listen before they are told of); sends what the
- * other side takes and keeps the rest; gives complete lines.
+ * protocol).  Connects at once or not at all (both listen before their address is known); sends as
+ * much as the other side receives and buffers the rest; delivers complete lines.
  *
- * The other side may be a stranger.  What it may not do (LineLimits: a long line, one that is not
- * an object or nested deeply, not to read what it is sent) closes the connection, as does an
- * exception of who takes its lines; who talks faster than bytes_per_s is read more slowly.  While
- * it is paused nothing is read and no line is given. After on_close nothing is called any more.
- * Either callback may destroy the connection.
+ * The other side may be untrusted.  A violation of LineLimits (a long line, one that is not an
+ * object or is nested deeply, unread output) closes the connection, as does an exception of the
+ * receiver of lines.  Input beyond bytes_per_s is read more slowly.  A paused connection reads
+ * nothing and delivers no line.  After on_close there is no callback any more.  Either callback
+ * may destroy the connection.
  */
 
 #ifndef ELASTIC_RM_LINE_CONNECTION_H_INCLUDED
@@ -88,7 +88,7 @@ class LineConnection {
 /* A path of any length: through the descriptor of its folder where it does not fit a socket
  * address. */
 int connect_unix(const std::string &path);
-/* Whether this user listens on the other side; errno says why not. */
+/* Whether the other side is a process of this user; otherwise errno has the reason. */
 bool is_peer(int socket, uint32_t uid);
 int listen_unix_anywhere(const std::string &path);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t PROCESSES_MAX = 1 << 20;
 /* more than there are */
-constexpr size_t LOOPS_MAX = 64, SLOWEST_MAX = 16, BEHIND_MAX = 16;
+constexpr size_t LOOPS_MAX = 64, SLOWEST_MAX = 16, STRAGGLERS_MAX = 16;
 constexpr size_t ITEMS_MAX = 64, ITEM_BYTES_MAX = 16;
 
 const FieldRules<PerformanceAnswer> ANSWER_FIELDS = {
@@ -61,10 +61,10 @@ const FieldRules<PhaseAnswer> PHASE_FIELDS = {
     {"total", &PhaseAnswer::total, OPTIONAL, STEP_NUMBER_MAX},
     {"iteration_us", &PhaseAnswer::iteration_us, OPTIONAL, 0},
 };
-const FieldRules<RankBehind> BEHIND_FIELDS = {
-    {"rank", &RankBehind::rank, REQUIRED, PROCESSES_MAX},
-    {"host", &RankBehind::host, REQUIRED, FOR_PEOPLE},
-    {"iteration", &RankBehind::iteration, REQUIRED, STEP_NUMBER_MAX},
+const FieldRules<Straggler> BEHIND_FIELDS = {
+    {"rank", &Straggler::rank, REQUIRED, PROCESSES_MAX},
+    {"host", &Straggler::host, REQUIRED, FOR_PEOPLE},
+    {"iteration", &Straggler::iteration, REQUIRED, STEP_NUMBER_MAX},
 };
 
 /* A list of objects; empty, or what is wrong.  One that is not there is empty. */
@@ -112,7 +112,7 @@ std::string read_loop(const Json &json, LoopAnswer &loop)
     return wrong;
 }
 
-std::string read_behind(const Json &json, RankBehind &rank)
+std::string read_straggler(const Json &json, Straggler &rank)
 {
     return json.is_object() ? read_fields(json, BEHIND_FIELDS, rank)
                             : "an element is not an object";
@@ -128,7 +128,7 @@ std::string read_phase(const Json &json, std::optional<PhaseAnswer> &phase)
         return "field 'phase' must be an object";
     std::string wrong = read_fields(*found, PHASE_FIELDS, phase.emplace());
     if (wrong.empty())
-        wrong = read_list(*found, "behind", BEHIND_MAX, phase->behind, read_behind);
+        wrong = read_list(*found, "behind", STRAGGLERS_MAX, phase->stragglers, read_straggler);
     return wrong.empty() ? "" : "field 'phase': " + wrong;
 }
 
@@ -199,8 +199,8 @@ bool is_phase(const LoopAnswer &loop, const char *kind)
     return loop.items.size() == 1 && loop.items[0] == kind;
 }
 
-/* Of a program of phases those that can adapt count (SPEC-epop M4).  The loop that probes is all of
- * them together: where there are several, each is told apart. */
+/* Of a program with phases, those that can adapt count (clause M4 of the EPOP specification).
+ * The probing loop is all of them together: if there are several, each is distinguished. */
 std::vector<const LoopAnswer *> loops_that_count(const PerformanceAnswer &answer)
 {
     std::vector<const LoopAnswer *> loops;
@@ -230,16 +230,16 @@ LoopSample loop_sample(const LoopAnswer &loop)
             loop.name.substr(0, LOOP_NAME_BYTES_MAX)};
 }
 
-/* What the core goes by; nothing: it cannot be. */
-std::optional<PhasePlace> place_of(const PhaseAnswer &phase)
+/* The position for the core; empty: invalid. */
+std::optional<PhasePosition> position_of(const PhaseAnswer &phase)
 {
-    PhasePlace place;
-    place.element = static_cast<int64_t>(phase.element);
-    place.is_rigid = phase.is_rigid;
-    place.iteration = static_cast<int64_t>(phase.iteration);
-    place.total = phase.total ? std::llround(*phase.total) : -1;
-    place.iteration_us = phase.iteration_us ? std::llround(*phase.iteration_us) : -1;
-    return check(place).empty() ? std::optional(place) : std::nullopt;
+    PhasePosition position;
+    position.element = static_cast<int64_t>(phase.element);
+    position.is_rigid = phase.is_rigid;
+    position.iteration = static_cast<int64_t>(phase.iteration);
+    position.total = phase.total ? std::llround(*phase.total) : -1;
+    position.iteration_us = phase.iteration_us ? std::llround(*phase.iteration_us) : -1;
+    return check(position).empty() ? std::optional(position) : std::nullopt;
 }
 
 }  // namespace
@@ -257,9 +257,9 @@ Result<PerformanceAnswer> read_performance(const Json &json)
 
 Json to_json(const PhaseAnswer &phase)
 {
-    Json behind = Json::array();
-    for (const RankBehind &rank : phase.behind)
-        behind.push_back(
+    Json stragglers = Json::array();
+    for (const Straggler &rank : phase.stragglers)
+        stragglers.push_back(
             {{"rank", rank.rank}, {"host", rank.host}, {"iteration", rank.iteration}});
     return {{"element", phase.element},
             {"name", or_null(phase.name)},
@@ -269,7 +269,7 @@ Json to_json(const PhaseAnswer &phase)
             {"iteration_max", phase.iteration_max},
             {"total", phase.total ? Json(std::llround(*phase.total)) : Json()},
             {"iteration_us", phase.iteration_us ? Json(std::llround(*phase.iteration_us)) : Json()},
-            {"behind", std::move(behind)}};
+            {"behind", std::move(stragglers)}};
 }
 
 Json to_json(const PerformanceAnswer &answer)
@@ -304,7 +304,7 @@ std::optional<Sample> sample_of(const PerformanceAnswer &answer, uint64_t epoch_
     sample.probes = static_cast<int64_t>(answer.probes);
     sample.epoch_ms = static_cast<int64_t>(answer.ms);
     if (answer.phase)
-        sample.place = place_of(*answer.phase);
+        sample.position = position_of(*answer.phase);
     std::vector<const LoopAnswer *> distributed = loops_that_count(answer);
     std::stable_sort(
         distributed.begin(), distributed.end(),

@@ -1,7 +1,7 @@
 /*
- * A step's answer to the operation `performance` (doc/developer/step-protocol.md), read by tables
- * as all that a step says (field_rules.h): bounded, of the types that the protocol names.  What it
- * claims may be a lie all the same.  Pure.
+ * The answer of a step to the operation `performance` (doc/developer/step-protocol.md), read by
+ * tables like all messages of a step (field_rules.h): bounded, with the types of the protocol.
+ * Its values may be false all the same.  Pure.
  */
 
 #ifndef ELASTIC_RM_PERFORMANCE_ANSWER_H_INCLUDED
@@ -22,14 +22,14 @@ struct LoopAnswer {
     std::string name, ranks;    /* for people */
     uint64_t processes = 0;
     uint64_t iterations = 0, loop_us = 0, mpi_us = 0;   /* sums over the ranks */
-    uint64_t measured_every = 0;        /* 0: not said */
+    uint64_t measured_every = 0;        /* 0: not reported */
     std::optional<double> ratio_min, ratio_max;
     std::vector<SlowRank> slowest;
     std::vector<std::string> items;
     uint64_t items_total = 0;
 };
 
-struct RankBehind {
+struct Straggler {
     uint64_t rank = 0;
     std::string host;
     uint64_t iteration = 0;
@@ -43,7 +43,7 @@ struct PhaseAnswer {
     uint64_t processes = 0;     /* that are in it */
     uint64_t iteration = 0, iteration_max = 0;  /* least and greatest of theirs, from 0 */
     std::optional<double> total, iteration_us;
-    std::vector<RankBehind> behind;
+    std::vector<Straggler> stragglers;
 };
 
 struct PerformanceAnswer {
@@ -62,8 +62,9 @@ Result<PerformanceAnswer> read_performance(const Json &answer);
 Json to_json(const PerformanceAnswer &answer);
 Json to_json(const PhaseAnswer &phase);
 
-/* What the core is told of it: the longest of the loops that all processes have measured.  Nothing:
- * it is not available, or cannot be.  `epoch_offset`: epochs of earlier mpiexecs of the step. */
+/* The part for the core: the longest of the loops that all processes have measured.  Empty:
+ * unavailable or invalid.  `epoch_offset` is the number of epochs of earlier mpiexecs of the
+ * step. */
 std::optional<Sample> sample_of(const PerformanceAnswer &answer, uint64_t epoch_offset);
 
 }  // namespace elastic::rm

@@ -73,11 +73,11 @@ TEST(PerformanceAnswerTest, is_read_and_shown_as_it_was)
     ASSERT_EQ(answer.value().loops.size(), 2u);
     EXPECT_EQ(answer.value().loops[0].slowest[0].host, "n0");
     EXPECT_EQ(answer.value().loops[1].parent, "probe");
-    const Json said = good(), shown = to_json(answer.value());
+    const Json reports = good(), shown = to_json(answer.value());
     for (const char *name : {"available", "epoch", "size", "processes", "stale", "progress"})
-        EXPECT_EQ(shown[name], said[name]) << name;
+        EXPECT_EQ(shown[name], reports[name]) << name;
     for (size_t i = 0; i < 2; i++)
-        for (const auto &[name, value] : said["loops"][i].items())
+        for (const auto &[name, value] : reports["loops"][i].items())
             EXPECT_EQ(shown["loops"][i][name], value) << name;
     auto again = read(shown);
     ASSERT_TRUE(again.ok()) << again.error();
@@ -138,9 +138,9 @@ TEST(PerformanceAnswerTest, wrong_types_and_bounds_are_named)
     for (const auto &[field, change] : cases) {
         Json answer = good();
         change(answer);
-        auto told = read(answer);
-        ASSERT_FALSE(told.ok()) << answer.dump();
-        EXPECT_NE(told.error().find(field), std::string::npos) << told.error();
+        auto reported = read(answer);
+        ASSERT_FALSE(reported.ok()) << answer.dump();
+        EXPECT_NE(reported.error().find(field), std::string::npos) << reported.error();
     }
 }
 
@@ -150,15 +150,15 @@ TEST(PerformanceAnswerTest, texts_are_printable_and_short)
     answer["loops"][1]["name"] = "\x1b[2J" + std::string(1000, 'x');
     answer["loops"][1]["items"] = {"\x1b[2J"};
     answer["loops"][0]["slowest"][0]["host"] = "a\nb";
-    auto told = read(answer);
-    ASSERT_TRUE(told.ok()) << told.error();
-    EXPECT_EQ(told.value().loops[1].name.size(), PEOPLE_BYTES_MAX);
-    EXPECT_TRUE(told.value().loops[1].name.starts_with("?[2J"));
-    EXPECT_EQ(told.value().loops[1].items[0], "?[2J");
-    EXPECT_EQ(told.value().loops[0].slowest[0].host, "a b");
+    auto reported = read(answer);
+    ASSERT_TRUE(reported.ok()) << reported.error();
+    EXPECT_EQ(reported.value().loops[1].name.size(), PEOPLE_BYTES_MAX);
+    EXPECT_TRUE(reported.value().loops[1].name.starts_with("?[2J"));
+    EXPECT_EQ(reported.value().loops[1].items[0], "?[2J");
+    EXPECT_EQ(reported.value().loops[0].slowest[0].host, "a b");
 }
 
-TEST(PerformanceAnswerTest, J3_the_core_hears_of_distributed_loops_the_longest_first)
+TEST(PerformanceAnswerTest, J3_the_core_receives_distributed_loops_longest_first)
 {
     Json answer = good();
     Json alone = inner_loop();
@@ -231,15 +231,16 @@ TEST(PerformanceAnswerTest, where_a_program_of_phases_is)
                   {"total", 1000},      {"iteration_us", 300000},
                   {"behind", {{{"rank", 1}, {"host", "n0"}, {"iteration", 412}}}}};
     Json answer = good();
-    EXPECT_FALSE(sample_of(read(answer).value(), 0)->place);
+    EXPECT_FALSE(sample_of(read(answer).value(), 0)->position);
     answer["phase"] = phase;
-    auto told = read(answer);
-    ASSERT_TRUE(told.ok()) << told.error();
-    EXPECT_EQ(to_json(told.value()).at("phase"), phase);
-    EXPECT_EQ(sample_of(told.value(), 0)->place, (PhasePlace{3, false, 412, 1000, 300000}));
+    auto reported = read(answer);
+    ASSERT_TRUE(reported.ok()) << reported.error();
+    EXPECT_EQ(to_json(reported.value()).at("phase"), phase);
+    EXPECT_EQ(sample_of(reported.value(), 0)->position,
+              (PhasePosition{3, false, 412, 1000, 300000}));
     answer["phase"]["rigid"] = true;
     answer["phase"]["total"] = answer["phase"]["iteration_us"] = nullptr;
-    EXPECT_EQ(sample_of(read(answer).value(), 0)->place, (PhasePlace{3, true, 412, -1, -1}));
+    EXPECT_EQ(sample_of(read(answer).value(), 0)->position, (PhasePosition{3, true, 412, -1, -1}));
     answer["phase"] = nullptr;
     EXPECT_TRUE(read(answer).ok());
     const std::pair<const char *, Json> lies[] = {
@@ -263,9 +264,9 @@ TEST(PerformanceAnswerTest, what_cannot_be_is_not_believed)
     auto sample = [](const std::function<void(Json &)> &change) {
         Json answer = good();
         change(answer);
-        auto told = read(answer);
-        EXPECT_TRUE(told.ok()) << told.error();
-        return sample_of(told.value(), 0);
+        auto reported = read(answer);
+        EXPECT_TRUE(reported.ok()) << reported.error();
+        return sample_of(reported.value(), 0);
     };
     EXPECT_TRUE(sample([](Json &) {}));
     EXPECT_FALSE(sample([](Json &a) { a["processes"] = 3; }));

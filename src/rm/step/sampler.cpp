@@ -6,7 +6,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* after a start of elasticd its steps are not asked all at once */
+/* after a start of elasticd its steps are not queried all at once */
 constexpr int64_t SPREAD_MS = 10000;
 
 bool is_sampled(const Job &job)
@@ -30,13 +30,13 @@ class LoopTime : public Sampler::Time {
 
 }  // namespace
 
-Sampler::Sampler(Loop &loop, int64_t interval_ms, Ask ask)
-    : Sampler(std::make_unique<LoopTime>(loop), interval_ms, std::move(ask))
+Sampler::Sampler(Loop &loop, int64_t interval_ms, Query query)
+    : Sampler(std::make_unique<LoopTime>(loop), interval_ms, std::move(query))
 {
 }
 
-Sampler::Sampler(std::unique_ptr<Time> time, int64_t interval_ms, Ask ask)
-    : time_(std::move(time)), interval_ms_(interval_ms), ask_(std::move(ask)),
+Sampler::Sampler(std::unique_ptr<Time> time, int64_t interval_ms, Query query)
+    : time_(std::move(time)), interval_ms_(interval_ms), query_(std::move(query)),
       rate_(SAMPLES_PER_S, SAMPLES_AT_ONCE)
 {
 }
@@ -48,10 +48,10 @@ Sampler::~Sampler()
 
 /* ---- who, and when --------------------------------------------------------------------------- */
 
-void Sampler::look_at(JobId id, const Job *job)
+void Sampler::update(JobId id, const Job *job)
 {
     auto found = entries_.find(id);
-    if (!job || !is_placed(job->state)) {
+    if (!job || !is_allocated(job->state)) {
         if (found == entries_.end())
             return;
         set_due(id, found->second, NEVER);
@@ -106,35 +106,35 @@ void Sampler::tick()
     int64_t now_ms = time_->now_ms();
     while (!due_.empty() && due_.begin()->first <= now_ms && not_before_ms_ <= now_ms) {
         JobId id = due_.begin()->second;
-        ask_due(id, entries_.at(id), now_ms);
+        query_due(id, entries_.at(id), now_ms);
     }
     update_timer();
 }
 
-void Sampler::ask_due(JobId id, Entry &entry, int64_t now_ms)
+void Sampler::query_due(JobId id, Entry &entry, int64_t now_ms)
 {
-    if (!ask_(id, entry.step, is_on() ? WRITE_MS : 0))
+    if (!query_(id, entry.step, is_on() ? WRITE_MS : 0))
         return set_due(id, entry, now_ms + LOOK_MS);
     not_before_ms_ = now_ms + rate_.take(1, now_ms);
-    entry.asked_ms = now_ms;
-    entry.tell = is_on();
-    if (!is_on())               /* it is told once, and after each commit */
+    entry.queried_ms = now_ms;
+    entry.notify = is_on();
+    if (!is_on())               /* it is notified once, and after each commit */
         return set_due(id, entry, NEVER);
     int64_t wait_ms = entry.soon > 0 ? interval_ms_ / 2 : interval_ms_;
     entry.soon = std::max(entry.soon - 1, 0);
     set_due(id, entry, now_ms + wait_ms);
 }
 
-void Sampler::ask_soon(JobId id)
+void Sampler::query_soon(JobId id)
 {
     auto found = entries_.find(id);
     int64_t now_ms = time_->now_ms();
     if (found == entries_.end() || !is_on())
         return;
     Entry &entry = found->second;
-    bool too_soon = entry.asked_ms != NEVER && now_ms - entry.asked_ms < LOOK_MS;
-    if (!too_soon && ask_(id, entry.step, WRITE_MS))
-        entry.asked_ms = now_ms;
+    bool too_soon = entry.queried_ms != NEVER && now_ms - entry.queried_ms < LOOK_MS;
+    if (!too_soon && query_(id, entry.step, WRITE_MS))
+        entry.queried_ms = now_ms;
 }
 
 /* ---- what comes ------------------------------------------------------------------------------ */
@@ -146,7 +146,7 @@ bool Sampler::take(JobId id, uint32_t step, const PerformanceAnswer &answer)
         return false;
     (answer.available ? counts_.taken : counts_.unavailable)++;
     found->second.newest = {answer, time_->now_ms()};
-    return std::exchange(found->second.tell, false) && answer.available;
+    return std::exchange(found->second.notify, false) && answer.available;
 }
 
 const Sampler::Newest *Sampler::newest(JobId id) const

@@ -1,14 +1,14 @@
 /*
- * When which step is asked what its processes do with their time, and the newest answer of each
- * (SPEC-performance J2).
+ * Sampling of steps: when each step is queried for the use of its time, and its newest answer
+ * (clause J2 of the performance specification).
  *
- * Adaptive running steps are asked every `interval_ms`, the first two times after their start or a
- * commit in half of it.  All together at most SAMPLES_PER_S times a second: with very many steps
- * the interval grows.  Besides, a step is asked when somebody looks; of that the core does not
- * hear.  Only the newest answer is kept, as long as the step runs: what lasts is the core's
- * (core/performance.h).  With interval 0 steps are told to measure nothing.
+ * Adaptive running steps are queried every `interval_ms`, the first two times after their start or
+ * a commit after half of it.  All queries together are at most SAMPLES_PER_S in a second: with
+ * very many steps the interval grows.  Besides, a step is queried for a display; the core does not
+ * receive these answers.  Only the newest answer is stored, while the step runs: the core stores
+ * the history (core/performance.h).  With interval 0 steps are instructed to measure nothing.
  *
- * Owner of its timer.  On the daemon's loop.
+ * Owner of its timer.  Runs on the daemon's loop.
  */
 
 #ifndef ELASTIC_RM_SAMPLER_H_INCLUDED
@@ -27,15 +27,15 @@ namespace elastic::rm {
 class Sampler {
   public:
     static constexpr double SAMPLES_PER_S = 20, SAMPLES_AT_ONCE = 40;
-    /* the least between two questions, and while a step cannot be asked */
+    /* minimum between two queries, and while a step cannot be queried */
     static constexpr int64_t LOOK_MS = 1000;
     static constexpr int64_t WRITE_MS = 1000;   /* how often processes write down their loops */
 
-    /* Asks the job's step, whose processes are to write down their loops so often.  False: it
-     * cannot be asked now. */
-    using Ask = std::function<bool(JobId, uint32_t step, int64_t write_ms)>;
+    /* Queries the step of the job, whose processes are to write their loops at this interval.
+     * False: a query is impossible now. */
+    using Query = std::function<bool(JobId, uint32_t step, int64_t write_ms)>;
 
-    /* What it follows: the loop's time, or a test's. */
+    /* The source of time: the loop, or a test. */
     class Time {
       public:
         virtual ~Time() = default;
@@ -44,15 +44,15 @@ class Sampler {
         virtual void cancel(Loop::TimerId id) = 0;
     };
 
-    Sampler(Loop &loop, int64_t interval_ms, Ask ask);
-    Sampler(std::unique_ptr<Time> time, int64_t interval_ms, Ask ask);
+    Sampler(Loop &loop, int64_t interval_ms, Query query);
+    Sampler(std::unique_ptr<Time> time, int64_t interval_ms, Query query);
     ~Sampler();
     Sampler(const Sampler &) = delete;
     Sampler &operator=(const Sampler &) = delete;
 
     /* After every change of a job.  Null: there is no such job any more. */
-    void look_at(JobId id, const Job *job);
-    /* An answer.  True: the core is to hear of it. */
+    void update(JobId id, const Job *job);
+    /* An answer.  True: the core receives it. */
     bool take(JobId id, uint32_t step, const PerformanceAnswer &answer);
 
     struct Newest {
@@ -61,8 +61,8 @@ class Sampler {
     };
     /* Null: none is known. */
     const Newest *newest(JobId id) const;
-    /* Somebody looks at it. */
-    void ask_soon(JobId id);
+    /* A display uses it. */
+    void query_soon(JobId id);
     bool is_on() const { return interval_ms_ > 0; }
 
     struct Counts {
@@ -75,20 +75,20 @@ class Sampler {
         uint32_t step = 0;
         uint64_t epoch = 0;
         int soon = 0;           /* samples that are still taken in half of the interval */
-        int64_t due_ms = NEVER, asked_ms = NEVER;
-        bool tell = false;      /* the core is to hear of the next answer */
+        int64_t due_ms = NEVER, queried_ms = NEVER;
+        bool notify = false;      /* the core receives the next answer */
         std::optional<Newest> newest;
     };
     static constexpr int SOON = 2;
 
     void set_due(JobId id, Entry &entry, int64_t due_ms);
-    void ask_due(JobId id, Entry &entry, int64_t now_ms);
+    void query_due(JobId id, Entry &entry, int64_t now_ms);
     void update_timer();
     void tick();
 
     std::unique_ptr<Time> time_;
     int64_t interval_ms_;
-    Ask ask_;
+    Query query_;
     std::map<JobId, Entry> entries_;
     std::set<std::pair<int64_t, JobId>> due_;
     TokenBucket rate_;

@@ -56,9 +56,9 @@ class SamplerTest : public testing::Test {
     {
         sampler = std::make_unique<Sampler>(std::make_unique<TestTime>(clock), interval_ms,
                                             [this](JobId id, uint32_t, int64_t write_ms) {
-                                                asked[id].push_back(clock.now_ms);
+                                                queries[id].push_back(clock.now_ms);
                                                 last_write_ms = write_ms;
-                                                return can_ask;
+                                                return can_query;
                                             });
     }
     Job &job(JobId id)
@@ -70,7 +70,7 @@ class SamplerTest : public testing::Test {
         one.mode = StepMode::ADAPTIVE;
         return one;
     }
-    void look(const Job &one) { sampler->look_at(one.id, &one); }
+    void refresh(const Job &one) { sampler->update(one.id, &one); }
     bool run_until(const std::function<bool()> &condition)
     {
         int64_t until_ms = clock.now_ms + PATIENCE_MS;
@@ -85,7 +85,7 @@ class SamplerTest : public testing::Test {
         while (clock.step(until_ms))
             continue;
     }
-    size_t times(JobId id) { return asked[id].size(); }
+    size_t times(JobId id) { return queries[id].size(); }
     bool answer(JobId id, bool available = true, uint32_t step = 1)
     {
         PerformanceAnswer one;
@@ -96,20 +96,20 @@ class SamplerTest : public testing::Test {
 
     Clock clock;
     std::map<JobId, Job> jobs;
-    std::map<JobId, std::vector<int64_t>> asked;
-    bool can_ask = true;
+    std::map<JobId, std::vector<int64_t>> queries;
+    bool can_query = true;
     int64_t last_write_ms = -1;
     std::unique_ptr<Sampler> sampler;
 };
 
-TEST_F(SamplerTest, J2_a_running_adaptive_step_is_asked_again_and_again)
+TEST_F(SamplerTest, J2_a_running_adaptive_step_is_queried_periodically)
 {
     make();
-    look(job(1));
+    refresh(job(1));
     EXPECT_EQ(times(1), 0u) << "not at once: it has just begun";
     ASSERT_TRUE(run_until([&] { return times(1) >= 4; }));
     EXPECT_EQ(last_write_ms, Sampler::WRITE_MS);
-    EXPECT_GE(asked[1][3] - asked[1][2], INTERVAL_MS) << "after the first two";
+    EXPECT_GE(queries[1][3] - queries[1][2], INTERVAL_MS) << "after the first two";
 }
 
 TEST_F(SamplerTest, others_are_not)
@@ -121,33 +121,33 @@ TEST_F(SamplerTest, others_are_not)
     job(4).broken = "test";
     job(5).state = JobState::STARTING;
     for (auto &[id, one] : jobs)
-        look(one);
-    sampler->look_at(6, nullptr);
+        refresh(one);
+    sampler->update(6, nullptr);
     pass(50);
     for (JobId id = 1; id <= 6; id++)
         EXPECT_EQ(times(id), 0u) << id;
 }
 
-TEST_F(SamplerTest, J2_in_an_adaptation_it_is_not_asked_and_then_anew)
+TEST_F(SamplerTest, J2_a_step_is_not_queried_during_an_adaptation)
 {
     make();
-    look(job(1));
+    refresh(job(1));
     ASSERT_TRUE(run_until([&] { return times(1) > 0; }));
     jobs[1].state = JobState::ADAPTING;
-    look(jobs[1]);
+    refresh(jobs[1]);
     size_t before = times(1);
     pass(3 * INTERVAL_MS);
     EXPECT_EQ(times(1), before);
     jobs[1].state = JobState::RUNNING;
     jobs[1].epoch = 1;
-    look(jobs[1]);
+    refresh(jobs[1]);
     ASSERT_TRUE(run_until([&] { return times(1) > before; }));
 }
 
-TEST_F(SamplerTest, the_core_hears_of_what_was_due_and_not_of_what_somebody_looks_at)
+TEST_F(SamplerTest, the_core_receives_due_samples_and_not_those_for_display)
 {
     make();
-    look(job(1));
+    refresh(job(1));
     EXPECT_FALSE(answer(1)) << "nobody has asked";
     ASSERT_TRUE(run_until([&] { return times(1) == 1; }));
     EXPECT_TRUE(answer(1));
@@ -160,50 +160,50 @@ TEST_F(SamplerTest, the_core_hears_of_what_was_due_and_not_of_what_somebody_look
     EXPECT_EQ(sampler->counts().unavailable, 1u);
     ASSERT_TRUE(sampler->newest(1));
     EXPECT_FALSE(sampler->newest(1)->answer.available);
-    sampler->look_at(1, nullptr);
+    sampler->update(1, nullptr);
     EXPECT_FALSE(sampler->newest(1)) << "nothing is kept of jobs that are over";
     EXPECT_FALSE(answer(1));
 }
 
-TEST_F(SamplerTest, who_looks_asks_at_most_each_second)
+TEST_F(SamplerTest, display_queries_at_most_once_a_second)
 {
     make(PATIENCE_MS);
-    look(job(1));
-    sampler->ask_soon(2);
+    refresh(job(1));
+    sampler->query_soon(2);
     for (int i = 0; i < 1000; i++)
-        sampler->ask_soon(1);
+        sampler->query_soon(1);
     EXPECT_LE(times(1), 2u);
     EXPECT_GE(times(1), 1u);
     EXPECT_FALSE(answer(1));
     EXPECT_TRUE(sampler->newest(1));
 }
 
-TEST_F(SamplerTest, one_that_cannot_be_asked_is_asked_later)
+TEST_F(SamplerTest, a_query_that_cannot_be_sent_is_sent_later)
 {
-    can_ask = false;
+    can_query = false;
     make(2);
-    look(job(1));
+    refresh(job(1));
     pass(200);
     EXPECT_LE(times(1), 2u) << "not again and again";
     EXPECT_GE(times(1), 1u);
-    can_ask = true;
+    can_query = true;
     size_t before = times(1);
     ASSERT_TRUE(run_until([&] { return times(1) > before; }));
 }
 
-TEST_F(SamplerTest, J2_B1_switched_off_steps_are_told_to_measure_nothing)
+TEST_F(SamplerTest, J2_B1_switched_off_steps_are_instructed_to_measure_nothing)
 {
     make(0);
-    look(job(1));
+    refresh(job(1));
     ASSERT_TRUE(run_until([&] { return times(1) == 1; }));
     EXPECT_EQ(last_write_ms, 0);
     pass(50);
     EXPECT_FALSE(answer(1));
     EXPECT_FALSE(sampler->newest(1));
-    sampler->ask_soon(1);
+    sampler->query_soon(1);
     EXPECT_EQ(times(1), 1u);
     jobs[1].epoch = 1;          /* joining processes do not know it */
-    look(jobs[1]);
+    refresh(jobs[1]);
     ASSERT_TRUE(run_until([&] { return times(1) == 2; }));
 }
 
@@ -211,10 +211,10 @@ TEST_F(SamplerTest, many_steps_together_have_a_rate)
 {
     make(2);
     for (JobId id = 1; id <= 80; id++)
-        look(job(id));
+        refresh(job(id));
     auto total = [&] {
         size_t sum = 0;
-        for (const auto &[id, each] : asked)
+        for (const auto &[id, each] : queries)
             sum += each.size();
         return sum;
     };
@@ -222,7 +222,7 @@ TEST_F(SamplerTest, many_steps_together_have_a_rate)
     ASSERT_TRUE(run_until([&] { return total() >= 60; }));
     EXPECT_GE(clock.now_ms - begin_ms, 900) << "40 at once, then 20 in a second";
     EXPECT_LE(clock.now_ms - begin_ms, 1200);
-    ASSERT_TRUE(run_until([&] { return asked.size() == 80; })) << "and each comes to its turn";
+    ASSERT_TRUE(run_until([&] { return queries.size() == 80; })) << "and each comes to its turn";
 }
 
 }  // namespace

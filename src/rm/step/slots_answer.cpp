@@ -13,34 +13,34 @@ constexpr size_t NAME_MAX_BYTES = 255;
 
 struct Head {
     std::string step;
-    uint64_t told = 0, granted = 0;
+    uint64_t reported = 0, granted = 0;
 };
 const FieldRules<Head> HEAD = {
-    {"step", &Head::step, REQUIRED, WISH_MPIEXEC_BYTES_MAX},
-    {"told", &Head::told, REQUIRED, STEP_NUMBER_MAX},
+    {"step", &Head::step, REQUIRED, REQUEST_MPIEXEC_BYTES_MAX},
+    {"told", &Head::reported, REQUIRED, STEP_NUMBER_MAX},
     {"granted", &Head::granted, REQUIRED, STEP_NUMBER_MAX},
 };
 
 struct Host {
     std::string name;
-    uint64_t places = 0;
+    uint64_t extra_slots = 0;
     bool exclusive = false;
 };
 const FieldRules<Host> HOST = {
     {"name", &Host::name, REQUIRED, NAME_MAX_BYTES},
-    {"places", &Host::places, REQUIRED, SLOTS_MAX},
+    {"places", &Host::extra_slots, REQUIRED, SLOTS_MAX},
     {"exclusive", &Host::exclusive, OPTIONAL, 0},
 };
 
-struct Wish {
-    uint64_t wish = 0, count = 0;
+struct SlotRequestRow {
+    uint64_t size_request = 0, count = 0;
     bool hard = false, exclusive = false;
 };
-const FieldRules<Wish> WISH = {
-    {"wish", &Wish::wish, REQUIRED, STEP_NUMBER_MAX},
-    {"count", &Wish::count, REQUIRED, SLOTS_MAX},
-    {"hard", &Wish::hard, REQUIRED, 0},
-    {"exclusive", &Wish::exclusive, OPTIONAL, 0},
+const FieldRules<SlotRequestRow> REQUEST = {
+    {"wish", &SlotRequestRow::size_request, REQUIRED, STEP_NUMBER_MAX},
+    {"count", &SlotRequestRow::count, REQUIRED, SLOTS_MAX},
+    {"hard", &SlotRequestRow::hard, REQUIRED, 0},
+    {"exclusive", &SlotRequestRow::exclusive, OPTIONAL, 0},
 };
 
 /* The members of a list, each read by these rules; empty, or what is wrong. */
@@ -62,10 +62,10 @@ std::string read_list(const Json &line, const char *name, const FieldRules<Item>
 }
 
 /* One at most; empty: any. */
-std::string host_of(const Json &wish)
+std::string host_of(const Json &size_request)
 {
-    auto hosts = wish.find("hosts");
-    bool named = hosts != wish.end() && hosts->is_array() && hosts->size() == 1 &&
+    auto hosts = size_request.find("hosts");
+    bool named = hosts != size_request.end() && hosts->is_array() && hosts->size() == 1 &&
                  (*hosts)[0].is_string() &&
                  (*hosts)[0].get_ref<const std::string &>().size() <= NAME_MAX_BYTES;
     return named ? (*hosts)[0].get<std::string>() : "";
@@ -80,16 +80,18 @@ Result<StepSlots> read_slots(const Json &line)
     if (std::string wrong = read_fields(line, HEAD, head); !wrong.empty())
         return Error{"slots: " + wrong};
     slots.mpiexec = head.step;
-    slots.told = head.told;
+    slots.reported = head.reported;
     slots.granted = head.granted;
     std::string wrong = read_list(line, "hosts", HOST, [&](const Json &, const Host &host) {
-        slots.held.push_back({host.name, static_cast<int>(host.places), host.exclusive});
+        slots.held.push_back({host.name, static_cast<int>(host.extra_slots), host.exclusive});
     });
     if (wrong.empty())
-        wrong = read_list(line, "wishes", WISH, [&](const Json &json, const Wish &wish) {
-            slots.wishes.push_back({wish.wish, static_cast<int>(wish.count), wish.hard,
-                                    host_of(json), NEVER, "", wish.exclusive});
-        });
+        wrong = read_list(
+            line, "wishes", REQUEST, [&](const Json &json, const SlotRequestRow &size_request) {
+                slots.slot_requests.push_back(
+                    {size_request.size_request, static_cast<int>(size_request.count),
+                     size_request.hard, host_of(json), NEVER, "", size_request.exclusive});
+            });
     if (!wrong.empty())
         return Error{wrong};
     return slots;

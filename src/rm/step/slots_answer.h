@@ -1,6 +1,7 @@
 /*
- * The answer to "slots" of the step protocol: which places beside its world a step has, and which
- * it wants.  A stranger's word: read by tables, every field with its type and bounds.  Pure.
+ * The answer to "slots" of the step protocol: the slots beside its world that a step has, and
+ * those that it requests.  Untrusted input: read by tables, every field with its type and bounds.
+ * Pure.
  */
 
 #ifndef ELASTIC_RM_STEP_SLOTS_ANSWER_H_INCLUDED
@@ -10,7 +11,7 @@
 
 namespace elastic::rm {
 
-/* Of which job and step is the caller's to say; or which field is wrong. */
+/* The caller knows job and step.  Returns the slots, or the invalid field. */
 Result<StepSlots> read_slots(const Json &line);
 
 }  // namespace elastic::rm

@@ -20,7 +20,7 @@ constexpr const char *SLOTS_ID = "slots";
 constexpr size_t REASON_BYTES_MAX = 63;
 constexpr size_t LEAVE_LIST_MAX = 1000;
 constexpr size_t BYTES_OF_PROCESS = 64; /* in a line that names each process of the step */
-constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core asks about the last */
+constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core queries the last */
 constexpr size_t LEFT_KEPT = 64;        /* the core misses none but while elasticd is down */
 constexpr size_t SET_CHANGES_KEPT = 1024;       /* of a request: tellers that have ended */
 constexpr size_t FREED_KEPT = 1024;     /* as many events as a step keeps */
@@ -43,8 +43,8 @@ uint64_t parse_request(const std::string &tag)
 
 StepLink::Counts StepLink::counts_;
 
-StepLink::StepLink(Loop &loop, Place place)
-    : loop_(loop), place_(std::move(place)), rate_(TOLD_PER_S, TOLD_AT_ONCE)
+StepLink::StepLink(Loop &loop, Setup setup)
+    : loop_(loop), setup_(std::move(setup)), rate_(TOLD_PER_S, TOLD_AT_ONCE)
 {
     connect();
 }
@@ -59,35 +59,35 @@ void StepLink::connect()
     auto on_line = [this](const Json &object) { line(object); };
     auto on_close = [this](const std::string &broken) { closed(broken); };
     LineLimits limits = LIMITS;
-    auto processes = static_cast<size_t>(std::max(place_.processes_max, 0));
+    auto processes = static_cast<size_t>(std::max(setup_.processes_max, 0));
     limits.line_bytes = std::max(limits.line_bytes, processes * BYTES_OF_PROCESS);
     limits.output_bytes = limits.line_bytes;
-    if (!place_.connected.is_open())
+    if (!setup_.connected.is_open())
         connection_ =
-            LineConnection::connect(loop_, place_.socket, place_.uid, limits, on_line, on_close);
-    else if (is_peer(place_.connected.get(), place_.uid))
+            LineConnection::connect(loop_, setup_.socket, setup_.uid, limits, on_line, on_close);
+    else if (is_peer(setup_.connected.get(), setup_.uid))
         connection_ = std::make_unique<LineConnection>(
-            loop_, std::move(place_.connected), limits, on_line, on_close);
+            loop_, std::move(setup_.connected), limits, on_line, on_close);
     if (!connection_) {
         log_line(LogLevel::WARNING, "cannot connect to the step",
-                 {{"job", place_.job}, {"socket", place_.socket}, {"error", strerror(errno)}});
+                 {{"job", setup_.job}, {"socket", setup_.socket}, {"error", strerror(errno)}});
         return;
     }
     connection_->send({{"id", EVENTS_ID}, {"op", "events"}, {"since", 0}, {"follow", true}});
 }
 
-/* An mpiexec that is gone wants nothing any more; a script may start another one. */
+/* An mpiexec that has ended requests nothing any more; a script may start another one. */
 void StepLink::closed(const std::string &broken)
 {
-    if (auto open = std::exchange(wish_, {})) {
-        wish_ended_ = StepWishEnded{
-            place_.job,        place_.step, open->wish.mpiexec,
-            open->wish.number, "withdrawn", "mpiexec has closed its step socket"};
-        tell_wish();
+    if (auto open = std::exchange(size_request_, {})) {
+        size_request_ended_ = StepSizeRequestEnded{
+            setup_.job,        setup_.step, open->size_request.mpiexec,
+            open->size_request.number, "withdrawn", "mpiexec has closed its step socket"};
+        report_size_request();
     }
     if (auto last = std::exchange(slots_, {}); last && broken.empty()) {
         last->over = true;
-        tell(*last);
+        notify(*last);
     }
     if (broken.empty())
         connection_.reset();
@@ -104,8 +104,8 @@ void StepLink::cut_off(const std::string &why)
     broken_ = why;
     counts_.broken++;
     log_line(LogLevel::WARNING, "a step breaks the step protocol and is cut off",
-             {{"job", place_.job}, {"step", place_.step}, {"uid", place_.uid}, {"problem", why}});
-    tell(StepBroken{place_.job, place_.step, why});
+             {{"job", setup_.job}, {"step", setup_.step}, {"uid", setup_.uid}, {"problem", why}});
+    notify(StepBroken{setup_.job, setup_.step, why});
 }
 
 void StepLink::line(const Json &object)
@@ -121,9 +121,9 @@ void StepLink::line(const Json &object)
 
 /* ---- what the core hears --------------------------------------------------------------------- */
 
-void StepLink::tell(EventContent content)
+void StepLink::notify(EventContent content)
 {
-    if (!place_.tell(std::move(content)))
+    if (!setup_.notify(std::move(content)))
         return;
     int64_t now_ms = monotonic_ms();
     not_before_ms_ = now_ms + rate_.take(1, now_ms);
@@ -165,11 +165,11 @@ void StepLink::answer(const StepMessage &message, const Json &line)
         : 0;
     auto found = requests_.find(number);
     if (found == requests_.end() || found->second.phase == Phase::ENDED || message.ok)
-        return;                 /* of an accepted one the events tell the same, and more */
+        return;                 /* of an accepted one the events report the same, and more */
     refuse(number, message.error);
 }
 
-bool StepLink::ask_performance(int64_t interval_ms)
+bool StepLink::query_performance(int64_t interval_ms)
 {
     if (!connection_ || !caught_up_)
         return false;
@@ -198,28 +198,28 @@ void StepLink::performance(const StepMessage &message, const Json &line)
             return cut_off(read.error());
         answer = std::move(read.value());
     }
-    auto sample = sample_of(answer, place_.epoch_offset);
+    auto sample = sample_of(answer, setup_.epoch_offset);
     if (answer.available && !sample) {
         counts_.dropped++;
         return;
     }
-    if (place_.sampled(answer) && sample)
-        tell(StepSampled{place_.job, place_.step, std::move(*sample)});
+    if (setup_.sampled(answer) && sample)
+        notify(StepSampled{setup_.job, setup_.step, std::move(*sample)});
 }
 
 void StepLink::refuse(uint64_t request, const std::string &reason)
 {
-    end(requests_[request], StepRefused{{place_.job, place_.step, request, reason}});
+    end(requests_[request], StepRefused{{setup_.job, setup_.step, request, reason}});
 }
 
 void StepLink::end(Request &request, EventContent content)
 {
     request.phase = Phase::ENDED;
     request.end = std::move(content);
-    tell(*request.end);
+    notify(*request.end);
 }
 
-void StepLink::forget_old_requests()
+void StepLink::remove_old_requests()
 {
     while (requests_.size() > REQUESTS_KEPT && requests_.begin()->second.phase == Phase::ENDED)
         requests_.erase(requests_.begin());
@@ -247,12 +247,12 @@ bool StepLink::take_event(const StepMessage &message)
         case StepMessageKind::RIGID: return mode(StepMode::RIGID);
         case StepMessageKind::SIZES: return sizes(message.rule);
         case StepMessageKind::REQUESTED: return requested(message);
-        case StepMessageKind::WISH: return wish(message);
-        case StepMessageKind::WISH_ENDED: return wish_ended(message);
-        case StepMessageKind::SLOTS_CHANGED: ask_slots(); return true;
-        case StepMessageKind::FREED: return freed(place_.epoch_offset + message.epoch);
+        case StepMessageKind::SIZE_REQUEST: return size_request(message);
+        case StepMessageKind::REQUEST_ENDED: return size_request_ended(message);
+        case StepMessageKind::SLOTS_CHANGED: query_slots(); return true;
+        case StepMessageKind::FREED: return freed(setup_.epoch_offset + message.epoch);
         case StepMessageKind::LEFT: return left(message);
-        case StepMessageKind::TOLD: return set_change(message, SetStage::TOLD);
+        case StepMessageKind::NOTIFIED: return set_change(message, SetStage::NOTIFIED);
         case StepMessageKind::ACCEPTED: return set_change(message, SetStage::ACCEPTED);
         case StepMessageKind::DECLINED: return set_change(message, SetStage::DECLINED);
         case StepMessageKind::PLAN:
@@ -274,9 +274,9 @@ bool StepLink::mode(StepMode mode)
         return false;
     mode_ = mode;
     if (mode == StepMode::RIGID)
-        tell(StepRigid{{place_.job, place_.step}});
+        notify(StepRigid{{setup_.job, setup_.step}});
     else
-        tell(StepAdaptive{{place_.job, place_.step}});
+        notify(StepAdaptive{{setup_.job, setup_.step}});
     return true;
 }
 
@@ -286,108 +286,109 @@ bool StepLink::sizes(const std::string &rule)
         return false;
     rate_.take(SIZES_COST - 1, monotonic_ms());
     sizes_ = rule;
-    tell(StepSizes{place_.job, place_.step, rule});
+    notify(StepSizes{setup_.job, setup_.step, rule});
     return true;
 }
 
-/* One is open at a time.  Of those of the past only the last one matters. */
-bool StepLink::wish(const StepMessage &message)
+/* One is open at a time.  Of earlier ones only the last one matters. */
+bool StepLink::size_request(const StepMessage &message)
 {
     bool ordered = message.size_min >= 1 && message.size_min <= message.size &&
         message.size <= message.size_max;
-    if (wish_ || !ordered || message.wish == 0)
+    if (size_request_ || !ordered || message.size_request == 0)
         return false;
-    ProgramWish what;
+    SizeRequest what;
     what.mpiexec = message.step;
-    what.number = message.wish;
+    what.number = message.size_request;
     what.modify = message.modify;
     what.waits = message.waits;
     what.size = static_cast<int>(message.size);
     what.minimum = static_cast<int>(message.size_min);
     what.maximum = static_cast<int>(message.size_max);
     what.reason = message.reason;
-    wish_ = StepWish{place_.job, place_.step, what};
-    wish_ended_.reset();
-    if (message.kind_of_wish != to_string(WishKind::PROCESSES))
-        refuse({place_.job, place_.step, message.step, message.wish,
+    size_request_ = StepSizeRequest{setup_.job, setup_.step, what};
+    size_request_ended_.reset();
+    if (message.request_kind != to_string(RequestKind::PROCESSES))
+        refuse({setup_.job, setup_.step, message.step, message.size_request,
                 "this elasticd does not know such wishes"});
     else if (caught_up_)
-        tell_wish();
+        report_size_request();
     return true;
 }
 
-bool StepLink::wish_ended(const StepMessage &message)
+bool StepLink::size_request_ended(const StepMessage &message)
 {
-    bool is_open = wish_ && wish_->wish.number == message.wish;
+    bool is_open = size_request_ && size_request_->size_request.number == message.size_request;
     if (!is_open)
-        /* it may have been made before the first event that the step has kept */
+        /* it may have been made before the first event that the step still has */
         return !caught_up_;
-    wish_.reset();
-    wish_ended_ = StepWishEnded{
-        place_.job, place_.step, message.step, message.wish, message.result, message.reason};
+    size_request_.reset();
+    size_request_ended_ =
+        StepSizeRequestEnded{setup_.job,           setup_.step,    message.step,
+                             message.size_request, message.result, message.reason};
     if (caught_up_)
-        tell_wish();
+        report_size_request();
     return true;
 }
 
-void StepLink::tell_wish()
+void StepLink::report_size_request()
 {
-    if (wish_)
-        tell(*wish_);
-    else if (wish_ended_)
-        tell(*wish_ended_);
+    if (size_request_)
+        notify(*size_request_);
+    else if (size_request_ended_)
+        notify(*size_request_ended_);
 }
 
-void StepLink::refuse(const RefuseWish &refusal)
+void StepLink::refuse(const RefuseSizeRequest &refusal)
 {
-    bool is_open =
-        (wish_ && wish_->wish.number == refusal.wish && wish_->wish.mpiexec == refusal.mpiexec) ||
-        (slots_ && slots_->mpiexec == refusal.mpiexec &&
-         std::ranges::find(slots_->wishes, refusal.wish, &SlotWish::number) !=
-             slots_->wishes.end());
+    bool is_open = (size_request_ && size_request_->size_request.number == refusal.size_request &&
+                    size_request_->size_request.mpiexec == refusal.mpiexec) ||
+                   (slots_ && slots_->mpiexec == refusal.mpiexec &&
+                    std::ranges::find(slots_->slot_requests, refusal.size_request,
+                                      &SlotRequest::number) != slots_->slot_requests.end());
     if (is_open && connection_)
         connection_->send({{"id", "refuse"},
                            {"op", "refuse"},
-                           {"wish", refusal.wish},
-                           {"reason", refusal.reason.substr(0, WISH_REASON_BYTES_MAX)}});
+                           {"wish", refusal.size_request},
+                           {"reason", refusal.reason.substr(0, REQUEST_REASON_BYTES_MAX)}});
 }
 
 /* ---- places beside the world ----------------------------------------------------------------- */
 
-/* What happens while the answer is under way may be in it, or not: then once more. */
-void StepLink::ask_slots()
+/* A change while the answer is in transit may be in it, or not: then once more. */
+void StepLink::query_slots()
 {
     if (!connection_ || !caught_up_)
         return;
-    if (slots_asked_ != Asking::NO) {
-        slots_asked_ = Asking::AGAIN;
+    if (slots_queried_ != Asking::NO) {
+        slots_queried_ = Asking::AGAIN;
         return;
     }
-    slots_asked_ = Asking::YES;
+    slots_queried_ = Asking::YES;
     connection_->send({{"id", SLOTS_ID},
                        {"op", "slots"},
-                       {"most", place_.most_slots ? place_.most_slots() : 0}});
+                       {"most", setup_.most_slots ? setup_.most_slots() : 0}});
 }
 
-/* An error: of an mpiexec that knows no places. */
+/* An error: of an mpiexec without slots. */
 void StepLink::slots(const StepMessage &message, const Json &line)
 {
-    if (slots_asked_ == Asking::NO) {
+    if (slots_queried_ == Asking::NO) {
         counts_.dropped++;
         return;
     }
-    bool again = std::exchange(slots_asked_, Asking::NO) == Asking::AGAIN;
+    bool again = std::exchange(slots_queried_, Asking::NO) == Asking::AGAIN;
     if (!message.ok)
         return;
     auto read = read_slots(line);
     if (!read)
         return cut_off(read.error());
     slots_ = std::move(read.value());
-    slots_->job = place_.job;
-    slots_->step = place_.step;
-    tell(*slots_);
+    slots_->job = setup_.job;
+    slots_->step = setup_.step;
+    notify(*slots_);
     if (again)
-        ask_slots();
+        query_slots();
 }
 
 void StepLink::grant(const GrantSlots &grant)
@@ -399,7 +400,7 @@ void StepLink::grant(const GrantSlots &grant)
         hosts.push_back(block.node + ":" + std::to_string(block.processes));
     connection_->send({{"id", "grant"},
                        {"op", "grant"},
-                       {"wish", grant.wish},
+                       {"wish", grant.size_request},
                        {"grant", grant.grant},
                        {"hosts", hosts}});
 }
@@ -412,16 +413,16 @@ bool StepLink::requested(const StepMessage &message)
     uint64_t number = parse_request(message.tag);
     if (!number)
         return true;
-    if (number > place_.last_request())
+    if (number > setup_.last_request())
         return false;
-    forget_old_requests();
+    remove_old_requests();
     Request &request = requests_[number];
     if (request.phase != Phase::WAITING && request.phase != Phase::SENT)
         return false;
     under_way_.second = number;
     request.step_request = message.request;
     request.phase = Phase::ACCEPTED;
-    tell(StepAccepted{place_.job, place_.step, number, message.request});
+    notify(StepAccepted{setup_.job, setup_.step, number, message.request});
     if (request.cancelled)
         send_cancel(message.request);
     return true;
@@ -430,7 +431,7 @@ bool StepLink::requested(const StepMessage &message)
 bool StepLink::request_event(const StepMessage &message)
 {
     if (!under_way_.first || message.request != under_way_.first)
-        /* it may have begun before the first event that the step has kept */
+        /* it may have begun before the first event that the step still has */
         return !caught_up_;
     uint64_t number = under_way_.second;
     auto found = requests_.find(number);
@@ -445,7 +446,7 @@ bool StepLink::request_event(const StepMessage &message)
     under_way_ = {};
     if (!is_ours)
         return true;
-    RequestEnded ended{place_.job, place_.step, number, message.reason};
+    RequestEnded ended{setup_.job, setup_.step, number, message.reason};
     if (message.kind == StepMessageKind::WITHDRAWN)
         end(found->second, StepWithdrawn{ended});
     else
@@ -458,11 +459,11 @@ bool StepLink::ready(uint64_t number, Request &request)
     if (request.phase != Phase::ACCEPTED)
         return false;
     request.phase = Phase::READY;
-    tell(StepReady{place_.job, place_.step, number});
+    notify(StepReady{setup_.job, setup_.step, number});
     return true;
 }
 
-/* The first one that is heard of may be a later one: a step keeps its last events only. */
+/* The first one that arrives may be a later one: a step has its last events only. */
 bool StepLink::committed(Request *request, const StepMessage &message)
 {
     bool follows = message.epoch == epoch_ + 1 || (!caught_up_ && message.epoch > epoch_);
@@ -474,7 +475,7 @@ bool StepLink::committed(Request *request, const StepMessage &message)
     auto standstill_ms = static_cast<int64_t>(still_ms + 0.5);
     uint64_t number = std::exchange(under_way_, {}).second;
     if (request)
-        end(*request, StepCommitted{place_.job, place_.step, number, epoch(), standstill_ms});
+        end(*request, StepCommitted{setup_.job, setup_.step, number, epoch(), standstill_ms});
     return true;
 }
 
@@ -484,7 +485,7 @@ bool StepLink::freed(uint64_t epoch)
         return false;
     if (freed_.size() > FREED_KEPT)
         freed_.erase(freed_.begin());
-    tell(StepFreed{place_.job, place_.step, epoch});
+    notify(StepFreed{setup_.job, setup_.step, epoch});
     return true;
 }
 
@@ -495,10 +496,10 @@ bool StepLink::left(const StepMessage &message)
     if (under_way_.first || !follows || message.leaving.empty())
         return false;
     epoch_ = message.epoch;
-    left_.push_back({place_.job, place_.step, epoch(), message.leaving});
+    left_.push_back({setup_.job, setup_.step, epoch(), message.leaving});
     if (left_.size() > LEFT_KEPT)
         left_.erase(left_.begin());
-    tell(left_.back());
+    notify(left_.back());
     return true;
 }
 
@@ -516,8 +517,8 @@ bool StepLink::set_change(const StepMessage &message, SetStage stage)
     if (changes.size() >= SET_CHANGES_KEPT)
         return false;
     changes.push_back(
-        {place_.job, place_.step, found->first, changes.size() + 1, stage, message.uid});
-    tell(changes.back());
+        {setup_.job, setup_.step, found->first, changes.size() + 1, stage, message.uid});
+    notify(changes.back());
     return true;
 }
 
@@ -525,13 +526,13 @@ bool StepLink::set_change(const StepMessage &message, SetStage stage)
 void StepLink::caught_up()
 {
     caught_up_ = true;
-    tell_wish();
-    ask_slots();
+    report_size_request();
+    query_slots();
     for (auto &[number, request] : requests_)
         if (request.phase == Phase::WAITING && request.cancelled)
             end(request,
                 StepRefused{
-                    {place_.job, place_.step, number, "withdrawn before the step heard of it"}});
+                    {setup_.job, setup_.step, number, "withdrawn before the step heard of it"}});
         else if (request.phase == Phase::WAITING)
             send_resize(request);
 }
@@ -550,7 +551,7 @@ void StepLink::send_resize(Request &request)
                  {"op", "resize"},
                  {"size", resize.size},
                  {"leave", is_long ? Json(format_ranks(resize.leave)) : Json(resize.leave)},
-                 {"if_epoch", resize.epoch - place_.epoch_offset},
+                 {"if_epoch", resize.epoch - setup_.epoch_offset},
                  {"reason", resize.reason.substr(0, REASON_BYTES_MAX)},
                  {"tag", std::to_string(resize.request)}};
     if (!hosts.empty())
@@ -561,14 +562,14 @@ void StepLink::send_resize(Request &request)
 
 void StepLink::resize(const ResizeStep &resize)
 {
-    forget_old_requests();
+    remove_old_requests();
     auto [found, is_new] = requests_.try_emplace(resize.request);
     Request &request = found->second;
-    if (!is_new) {              /* asked again: say again what is the case */
+    if (!is_new) {              /* repeated: report the present state again */
         if (request.end)
-            tell(*request.end);
+            notify(*request.end);
         else if (request.phase >= Phase::ACCEPTED)
-            tell(StepAccepted{place_.job, place_.step, resize.request, request.step_request});
+            notify(StepAccepted{setup_.job, setup_.step, resize.request, request.step_request});
         return;
     }
     request.resize = resize;
@@ -576,7 +577,7 @@ void StepLink::resize(const ResizeStep &resize)
         refuse(resize.request, "step protocol broken: " + broken_);
     else if (!connection_)
         refuse(resize.request, "mpiexec has closed its step socket: it is ending");
-    else if (resize.epoch < place_.epoch_offset)
+    else if (resize.epoch < setup_.epoch_offset)
         refuse(resize.request, "decided for an earlier mpiexec of the script");
     else if (caught_up_)
         send_resize(request);
@@ -595,10 +596,10 @@ bool StepLink::cancel(const CancelRequest &cancel)
         return !caught_up_ && connection_ ? (requests_[cancel.request].cancelled = true) : false;
     Request &request = found->second;
     if (request.end)
-        tell(*request.end);
+        notify(*request.end);
     else if (request.phase == Phase::WAITING)
         end(request,
-            StepRefused{{place_.job, place_.step, cancel.request,
+            StepRefused{{setup_.job, setup_.step, cancel.request,
                          "withdrawn before the step heard of it"}});
     else if (request.step_request)
         send_cancel(request.step_request);
@@ -607,39 +608,39 @@ bool StepLink::cancel(const CancelRequest &cancel)
     return true;
 }
 
-void StepLink::tell_all()
+void StepLink::report_all()
 {
     if (!broken_.empty())
-        tell(StepBroken{place_.job, place_.step, broken_});
+        notify(StepBroken{setup_.job, setup_.step, broken_});
     if (mode_ == StepMode::ADAPTIVE)
-        tell(StepAdaptive{{place_.job, place_.step}});
+        notify(StepAdaptive{{setup_.job, setup_.step}});
     else if (mode_ == StepMode::RIGID)
-        tell(StepRigid{{place_.job, place_.step}});
+        notify(StepRigid{{setup_.job, setup_.step}});
     if (!sizes_.empty())
-        tell(StepSizes{place_.job, place_.step, sizes_});
-    tell_wish();
-    ask_slots();
+        notify(StepSizes{setup_.job, setup_.step, sizes_});
+    report_size_request();
+    query_slots();
     auto left = left_.begin();
-    auto tell_left_before = [&](uint64_t epoch) {
+    auto report_left_before = [&](uint64_t epoch) {
         for (; left != left_.end() && left->epoch < epoch; ++left)
-            tell(*left);
+            notify(*left);
     };
     for (const auto &[number, request] : requests_) {
         if (request.phase >= Phase::ACCEPTED && request.step_request)
-            tell(StepAccepted{place_.job, place_.step, number, request.step_request});
+            notify(StepAccepted{setup_.job, setup_.step, number, request.step_request});
         if (request.phase == Phase::READY)
-            tell(StepReady{place_.job, place_.step, number});
+            notify(StepReady{setup_.job, setup_.step, number});
         for (const StepSetChange &change : request.set_changes)
-            tell(change);
+            notify(change);
         if (request.end) {
             const auto *committed = std::get_if<StepCommitted>(&*request.end);
-            tell_left_before(committed ? committed->epoch : 0);
-            tell(*request.end);
+            report_left_before(committed ? committed->epoch : 0);
+            notify(*request.end);
         }
     }
-    tell_left_before(UINT64_MAX);
+    report_left_before(UINT64_MAX);
     for (uint64_t epoch : freed_)
-        tell(StepFreed{place_.job, place_.step, epoch});
+        notify(StepFreed{setup_.job, setup_.step, epoch});
 }
 
 }  // namespace elastic::rm

@@ -1,5 +1,5 @@
-/* Fuzzes what a step may say to elasticd: bytes on the socket that it listens on, after a resize
- * that it was sent. */
+/* Fuzzes messages of a step to elasticd: bytes on the socket that it listens on, after a resize
+ * was sent to it. */
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -37,21 +37,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     listening();
     Loop loop;
-    uint64_t told = 0;
-    StepLink::Place place;
-    place.job = place.step = 1;
-    place.socket = socket_path();
-    place.uid = getuid();
-    place.last_request = [] { return 2; };
-    place.tell = [&told](EventContent content) {
-        told++;
-        /* What is told can be stored and read again. */
+    uint64_t reported = 0;
+    StepLink::Setup setup;
+    setup.job = setup.step = 1;
+    setup.socket = socket_path();
+    setup.uid = getuid();
+    setup.last_request = [] { return 2; };
+    setup.notify = [&reported](EventContent content) {
+        reported++;
+        /* Reports can be stored and read again. */
         if (!event_from_json(Json::parse(to_json(Event{1, 1, std::move(content)}).dump())))
             abort();
         return false;
     };
-    place.sampled = [](const PerformanceAnswer &answer) { return !to_json(answer).dump().empty(); };
-    StepLink link(loop, std::move(place));
+    setup.sampled = [](const PerformanceAnswer &answer) { return !to_json(answer).dump().empty(); };
+    StepLink link(loop, std::move(setup));
     Descriptor step(accept4(listening().get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     link.resize({1, 1, 2, 0, 4, {}, {}, "fuzz"});
     [[maybe_unused]] ssize_t bytes = write(step.get(), data, size);
@@ -59,12 +59,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int turns = 0;
     loop.turn_again();
     loop.run([&] {
-        link.ask_performance(1000);
+        link.query_performance(1000);
         if (++turns > 4)
             loop.stop();
         else
             loop.turn_again();
     });
-    link.tell_all();
+    link.report_all();
     return 0;
 }

@@ -20,22 +20,22 @@ class StepLinkTest : public testing::Test {
         char name[] = "/tmp/step-link-XXXXXX";
         folder_ = mkdtemp(name);
         listening_ = Descriptor(listen_unix_anywhere(folder_ + "/step.sock"));
-        StepLink::Place place;
-        place.job = 1;
-        place.step = 1;
-        place.socket = folder_ + "/step.sock";
-        place.uid = getuid();
-        place.last_request = [this] { return last_request_; };
-        place.most_slots = [] { return 6; };
-        place.tell = [this](EventContent content) {
-            told_.push_back(std::move(content));
+        StepLink::Setup setup;
+        setup.job = 1;
+        setup.step = 1;
+        setup.socket = folder_ + "/step.sock";
+        setup.uid = getuid();
+        setup.last_request = [this] { return last_request_; };
+        setup.most_slots = [] { return 6; };
+        setup.notify = [this](EventContent content) {
+            events_.push_back(std::move(content));
             return stored_;
         };
-        place.sampled = [this](const PerformanceAnswer &answer) {
+        setup.sampled = [this](const PerformanceAnswer &answer) {
             answers_.push_back(answer);
-            return hears_;
+            return reads_;
         };
-        link_ = std::make_unique<StepLink>(loop_, std::move(place));
+        link_ = std::make_unique<StepLink>(loop_, std::move(setup));
         step_ =
             Descriptor(accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     }
@@ -61,28 +61,28 @@ class StepLinkTest : public testing::Test {
     /* What the step says goes out as fast as it is read. */
     void step_writes()
     {
-        ssize_t bytes = ::send(step_.get(), says_.data(), says_.size(), MSG_NOSIGNAL);
+        ssize_t bytes = ::send(step_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
         if (bytes > 0)
-            says_.erase(0, static_cast<size_t>(bytes));
+            outgoing_.erase(0, static_cast<size_t>(bytes));
     }
-    void say(const std::string &line) { says_ += line + "\n"; }
-    void say_history() { say(R"({"id":"events","ok":true,"oldest":1,"next":1})"); }
+    void queue_line(const std::string &line) { outgoing_ += line + "\n"; }
+    void send_history() { queue_line(R"({"id":"events","ok":true,"oldest":1,"next":1})"); }
     void event(const std::string &name, const std::string &fields = "")
     {
-        say(R"({"event":")" + name + R"(","seq":)" + std::to_string(++seq_) + fields + "}");
+        queue_line(R"({"event":")" + name + R"(","seq":)" + std::to_string(++seq_) + fields + "}");
     }
     template <class Kind> size_t count() const
     {
         return static_cast<size_t>(
-            std::count_if(told_.begin(), told_.end(), [](const EventContent &content) {
+            std::count_if(events_.begin(), events_.end(), [](const EventContent &content) {
                 return std::holds_alternative<Kind>(content);
             }));
     }
-    std::string heard()
+    std::string incoming()
     {
         char block[65536];
         ssize_t bytes = recv(step_.get(), block, sizeof block, 0);
-        return heard_ += std::string(block, bytes > 0 ? static_cast<size_t>(bytes) : 0);
+        return incoming_ += std::string(block, bytes > 0 ? static_cast<size_t>(bytes) : 0);
     }
     void resize(uint64_t request)
     {
@@ -101,180 +101,181 @@ class StepLinkTest : public testing::Test {
     bool is_broken() { return turn_until([this] { return count<StepBroken>() > 0; }); }
 
     Loop loop_;
-    std::string folder_, says_, heard_;
+    std::string folder_, outgoing_, incoming_;
     Descriptor listening_, step_;
     uint64_t last_request_ = 0, seq_ = 0;
     bool stored_ = false;       /* what is told waits to be stored */
-    bool hears_ = true;         /* the core is to hear of samples */
+    bool reads_ = true;         /* the core is to hear of samples */
     std::vector<PerformanceAnswer> answers_;
-    std::vector<EventContent> told_;
+    std::vector<EventContent> events_;
     std::unique_ptr<StepLink> link_;
 };
 
-const char *const WISH =
+const char *const SIZE_REQUEST =
     R"(,"step":"4711","wish":1,"kind":"processes","size":8,"size_min":4,"size_max":8)";
 
-TEST_F(StepLinkTest, a_wish_is_told_and_can_be_refused)
+TEST_F(StepLinkTest, a_size_request_is_reported_and_can_be_refused)
 {
-    say_history();
+    send_history();
     event("adaptive");
-    event("wish", std::string(WISH) + R"(,"reason":"fine grid","rank":0)");
-    ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
-    const auto &wish = std::get<StepWish>(told_.back()).wish;
-    EXPECT_EQ(wish.mpiexec, "4711");
-    EXPECT_EQ(wish.number, 1u);
-    EXPECT_EQ(wish.size, 8);
-    EXPECT_EQ(wish.minimum, 4);
-    EXPECT_EQ(wish.reason, "fine grid");
+    event("wish", std::string(SIZE_REQUEST) + R"(,"reason":"fine grid","rank":0)");
+    ASSERT_TRUE(turn_until([&] { return count<StepSizeRequest>() == 1; }));
+    const auto &size_request = std::get<StepSizeRequest>(events_.back()).size_request;
+    EXPECT_EQ(size_request.mpiexec, "4711");
+    EXPECT_EQ(size_request.number, 1u);
+    EXPECT_EQ(size_request.size, 8);
+    EXPECT_EQ(size_request.minimum, 4);
+    EXPECT_EQ(size_request.reason, "fine grid");
     link_->refuse({1, 1, "4712", 1, "not this one"});
     link_->refuse({1, 1, "4711", 1, "too many"});
-    ASSERT_TRUE(
-        turn_until([&] { return heard().find("\"reason\":\"too many\"") != std::string::npos; }));
-    EXPECT_EQ(heard().find("not this one"), std::string::npos);
+    ASSERT_TRUE(turn_until(
+        [&] { return incoming().find("\"reason\":\"too many\"") != std::string::npos; }));
+    EXPECT_EQ(incoming().find("not this one"), std::string::npos);
     event("wish_ended",
           R"(,"step":"4711","wish":1,"result":"refused","size":4,"reason":"too many")");
-    ASSERT_TRUE(turn_until([&] { return count<StepWishEnded>() == 1; }));
-    EXPECT_EQ(std::get<StepWishEnded>(told_.back()).result, "refused");
-    link_->tell_all();
-    EXPECT_EQ(count<StepWish>(), 1u) << "it is open no more";
-    EXPECT_EQ(count<StepWishEnded>(), 2u);
+    ASSERT_TRUE(turn_until([&] { return count<StepSizeRequestEnded>() == 1; }));
+    EXPECT_EQ(std::get<StepSizeRequestEnded>(events_.back()).result, "refused");
+    link_->report_all();
+    EXPECT_EQ(count<StepSizeRequest>(), 1u) << "it is open no more";
+    EXPECT_EQ(count<StepSizeRequestEnded>(), 2u);
 }
 
 /* How often the step was asked for its slots. */
-size_t questions(const std::string &heard)
+size_t questions(const std::string &incoming)
 {
     size_t count = 0;
-    for (size_t at = heard.find(R"("op":"slots")"); at != std::string::npos;
-         at = heard.find(R"("op":"slots")", at + 1))
+    for (size_t at = incoming.find(R"("op":"slots")"); at != std::string::npos;
+         at = incoming.find(R"("op":"slots")", at + 1))
         count++;
     return count;
 }
 
-TEST_F(StepLinkTest, what_a_step_has_of_places_is_asked_for_when_it_changes)
+TEST_F(StepLinkTest, slots_of_a_step_are_queried_when_they_change)
 {
-    say_history();
-    ASSERT_TRUE(turn_until([this] { return questions(heard()) == 1; }));
-    EXPECT_NE(heard_.find(R"("most":6)"), std::string::npos);
+    send_history();
+    ASSERT_TRUE(turn_until([this] { return questions(incoming()) == 1; }));
+    EXPECT_NE(incoming_.find(R"("most":6)"), std::string::npos);
     event("wish", R"(,"step":"4711","wish":1,"kind":"slots","count":2,"hard":true,"hosts":[])");
     event("granted");
-    say(R"({"id":"slots","ok":true,"step":"4711","told":5,"granted":0,"hosts":[],"wishes":[]})");
-    ASSERT_TRUE(turn_until([this] { return questions(heard()) == 2; }))
+    queue_line(
+        R"({"id":"slots","ok":true,"step":"4711","told":5,"granted":0,"hosts":[],"wishes":[]})");
+    ASSERT_TRUE(turn_until([this] { return questions(incoming()) == 2; }))
         << "once more, and once only";
-    say(R"({"id":"slots","ok":true,"step":"4711","told":7,"granted":1,)"
+    queue_line(R"({"id":"slots","ok":true,"step":"4711","told":7,"granted":1,)"
         R"("hosts":[{"name":"n0","places":2}],)"
         R"("wishes":[{"wish":3,"kind":"slots","count":1,"hard":false,"hosts":["n1"],)"
         R"("exclusive":true}]})");
     ASSERT_TRUE(turn_until([this] { return count<StepSlots>() == 2; }));
-    const auto &slots = std::get<StepSlots>(told_.back());
+    const auto &slots = std::get<StepSlots>(events_.back());
     EXPECT_EQ(slots.mpiexec, "4711");
-    EXPECT_EQ(slots.told, 7u);
+    EXPECT_EQ(slots.reported, 7u);
     EXPECT_EQ(slots.granted, 1u);
     ASSERT_EQ(slots.held.size(), 1u);
     EXPECT_EQ(slots.held[0].node, "n0");
-    EXPECT_EQ(slots.held[0].places, 2);
-    ASSERT_EQ(slots.wishes.size(), 1u);
-    EXPECT_EQ(slots.wishes[0].host, "n1");
-    EXPECT_FALSE(slots.wishes[0].hard);
-    EXPECT_TRUE(slots.wishes[0].exclusive);
+    EXPECT_EQ(slots.held[0].extra_slots, 2);
+    ASSERT_EQ(slots.slot_requests.size(), 1u);
+    EXPECT_EQ(slots.slot_requests[0].host, "n1");
+    EXPECT_FALSE(slots.slot_requests[0].hard);
+    EXPECT_TRUE(slots.slot_requests[0].exclusive);
     EXPECT_FALSE(slots.held[0].exclusive);
     link_->grant({1, 1, "4712", 3, 2, {{"n1", 1}}});
     link_->grant({1, 1, "4711", 3, 2, {{"n1", 1}}});
     link_->refuse({1, 1, "4711", 3, "no"});
-    ASSERT_TRUE(turn_until([this] { return heard().find("refuse") != std::string::npos; }));
-    EXPECT_NE(heard_.find(R"("hosts":["n1:1"])"), std::string::npos);
-    EXPECT_EQ(heard_.find(R"("op":"grant")"), heard_.rfind(R"("op":"grant")"));
+    ASSERT_TRUE(turn_until([this] { return incoming().find("refuse") != std::string::npos; }));
+    EXPECT_NE(incoming_.find(R"("hosts":["n1:1"])"), std::string::npos);
+    EXPECT_EQ(incoming_.find(R"("op":"grant")"), incoming_.rfind(R"("op":"grant")"));
     step_ = Descriptor();       /* mpiexec has ended */
     ASSERT_TRUE(turn_until([this] { return count<StepSlots>() == 3; }));
-    EXPECT_TRUE(std::get<StepSlots>(told_.back()).over);
+    EXPECT_TRUE(std::get<StepSlots>(events_.back()).over);
 }
 
-TEST_F(StepLinkTest, a_wrong_word_about_places_ends_the_connection)
+TEST_F(StepLinkTest, a_malformed_report_of_slots_ends_the_connection)
 {
-    say_history();
-    ASSERT_TRUE(turn_until([this] { return questions(heard()) == 1; }));
-    say(R"({"id":"slots","ok":true,"step":"4711","told":5,"granted":0,)"
+    send_history();
+    ASSERT_TRUE(turn_until([this] { return questions(incoming()) == 1; }));
+    queue_line(R"({"id":"slots","ok":true,"step":"4711","told":5,"granted":0,)"
         R"("hosts":[{"name":"n0","places":-1}],"wishes":[]})");
     EXPECT_TRUE(is_broken());
 }
 
-TEST_F(StepLinkTest, a_size_that_all_processes_wait_for_is_told_as_such)
+TEST_F(StepLinkTest, a_size_that_all_processes_wait_for_is_marked)
 {
-    say_history();
+    send_history();
     event("wish", R"(,"step":"4711","wish":1,"kind":"processes","modify":true,)"
                   R"("size":4,"size_min":4,"size_max":4)");
-    ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
-    EXPECT_TRUE(std::get<StepWish>(told_.back()).wish.modify);
-    EXPECT_FALSE(std::get<StepWish>(told_.back()).wish.waits);
+    ASSERT_TRUE(turn_until([&] { return count<StepSizeRequest>() == 1; }));
+    EXPECT_TRUE(std::get<StepSizeRequest>(events_.back()).size_request.modify);
+    EXPECT_FALSE(std::get<StepSizeRequest>(events_.back()).size_request.waits);
 }
 
-TEST_F(StepLinkTest, that_processes_wait_for_what_can_be_had_at_once_is_told)
+TEST_F(StepLinkTest, a_request_for_available_processes_only_is_marked)
 {
-    say_history();
-    event("wish", std::string(WISH) + R"(,"waits":true)");
-    ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
-    EXPECT_TRUE(std::get<StepWish>(told_.back()).wish.waits);
+    send_history();
+    event("wish", std::string(SIZE_REQUEST) + R"(,"waits":true)");
+    ASSERT_TRUE(turn_until([&] { return count<StepSizeRequest>() == 1; }));
+    EXPECT_TRUE(std::get<StepSizeRequest>(events_.back()).size_request.waits);
 }
 
-TEST_F(StepLinkTest, of_the_wishes_of_the_past_only_the_last_matters)
+TEST_F(StepLinkTest, only_the_last_of_earlier_size_requests_counts)
 {
-    say(R"({"id":"events","ok":true,"oldest":1,"next":4})");
-    event("wish", WISH);
+    queue_line(R"({"id":"events","ok":true,"oldest":1,"next":4})");
+    event("wish", SIZE_REQUEST);
     event("wish_ended", R"(,"step":"4711","wish":1,"result":"granted","size":8)");
     event("wish",
           R"(,"step":"4711","wish":2,"kind":"processes","size":2,"size_min":2,"size_max":2)");
-    ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
-    EXPECT_EQ(std::get<StepWish>(told_.back()).wish.number, 2u);
-    EXPECT_EQ(count<StepWishEnded>(), 0u);
+    ASSERT_TRUE(turn_until([&] { return count<StepSizeRequest>() == 1; }));
+    EXPECT_EQ(std::get<StepSizeRequest>(events_.back()).size_request.number, 2u);
+    EXPECT_EQ(count<StepSizeRequestEnded>(), 0u);
 }
 
-TEST_F(StepLinkTest, wishes_that_cannot_be_are_dropped)
+TEST_F(StepLinkTest, impossible_size_requests_are_dropped)
 {
-    say_history();
+    send_history();
     uint64_t before = StepLink::counts().dropped;
     event("wish",
           R"(,"step":"4711","wish":1,"kind":"processes","size":3,"size_min":4,"size_max":8)");
     event("wish_ended", R"(,"step":"4711","wish":7,"result":"granted","size":8)");
-    event("wish", WISH);
+    event("wish", SIZE_REQUEST);
     event("wish",
           R"(,"step":"4711","wish":2,"kind":"processes","size":2,"size_min":2,"size_max":2)");
     ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == before + 3; }));
-    EXPECT_EQ(count<StepWish>(), 1u) << "the first is still open";
+    EXPECT_EQ(count<StepSizeRequest>(), 1u) << "the first is still open";
     event("wish_ended",
           R"(,"step":"4711","wish":1,"result":"withdrawn","size":8,"reason":"not wanted")");
     event("wish", R"(,"step":"4711","wish":3,"kind":"coffee","size":2,"size_min":2,"size_max":2)");
-    ASSERT_TRUE(
-        turn_until([&] { return heard().find("does not know such wishes") != std::string::npos; }));
-    EXPECT_EQ(count<StepWish>(), 1u);
+    ASSERT_TRUE(turn_until(
+        [&] { return incoming().find("does not know such wishes") != std::string::npos; }));
+    EXPECT_EQ(count<StepSizeRequest>(), 1u);
 }
 
-TEST_F(StepLinkTest, a_step_that_has_gone_wants_nothing_any_more)
+TEST_F(StepLinkTest, a_step_that_has_ended_requests_nothing)
 {
-    say_history();
-    event("wish", WISH);
-    ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
+    send_history();
+    event("wish", SIZE_REQUEST);
+    ASSERT_TRUE(turn_until([&] { return count<StepSizeRequest>() == 1; }));
     step_ = Descriptor();
-    ASSERT_TRUE(turn_until([&] { return count<StepWishEnded>() == 1; }));
-    EXPECT_EQ(std::get<StepWishEnded>(told_.back()).result, "withdrawn");
+    ASSERT_TRUE(turn_until([&] { return count<StepSizeRequestEnded>() == 1; }));
+    EXPECT_EQ(std::get<StepSizeRequestEnded>(events_.back()).result, "withdrawn");
 }
 
 TEST_F(StepLinkTest, SL1_processes_end_by_themselves)
 {
-    say_history();
+    send_history();
     event("rigid");
     event("adaptive");
     event("left", R"(,"epoch":1,"leaving":[0,2],"size":2)");
     ASSERT_TRUE(turn_until([&] { return count<StepLeft>() == 1; }));
-    EXPECT_EQ(std::get<StepLeft>(told_.back()).leave, (std::vector<int>{0, 2}));
+    EXPECT_EQ(std::get<StepLeft>(events_.back()).leave, (std::vector<int>{0, 2}));
     EXPECT_EQ(count<StepAdaptive>(), 1u) << "SW3";
     resize(1);
     commit(1, 2);
     event("left", R"(,"epoch":3,"leaving":[1],"size":3)");
     ASSERT_TRUE(turn_until([&] { return count<StepLeft>() == 2; }));
     EXPECT_EQ(link_->epoch(), 3u);
-    told_.clear();
-    link_->tell_all();          /* by epoch */
+    events_.clear();
+    link_->report_all();          /* by epoch */
     std::vector<uint64_t> epochs;
-    for (const EventContent &content : told_) {
+    for (const EventContent &content : events_) {
         if (const auto *left = std::get_if<StepLeft>(&content))
             epochs.push_back(left->epoch);
         else if (const auto *committed = std::get_if<StepCommitted>(&content))
@@ -283,9 +284,9 @@ TEST_F(StepLinkTest, SL1_processes_end_by_themselves)
     EXPECT_EQ(epochs, (std::vector<uint64_t>{1, 2, 3}));
 }
 
-TEST_F(StepLinkTest, SM3_who_is_told_of_a_change_of_sets_and_what_he_answers)
+TEST_F(StepLinkTest, SM3_notified_processes_and_their_answers_are_recorded)
 {
-    say_history();
+    send_history();
     event("adaptive");
     resize(1);
     event("requested", R"(,"request":9,"tag":"1","time_ms":100)");
@@ -295,11 +296,11 @@ TEST_F(StepLinkTest, SM3_who_is_told_of_a_change_of_sets_and_what_he_answers)
     event("committed", R"(,"request":9,"epoch":1,"time_ms":1020)");
     event("accepted", R"(,"request":8,"uid":3,"tag":1)");
     ASSERT_TRUE(turn_until([&] { return count<StepCommitted>() == 1; }));
-    EXPECT_EQ(std::get<StepCommitted>(told_.back()).standstill_ms, 20) << "from the answer on";
+    EXPECT_EQ(std::get<StepCommitted>(events_.back()).standstill_ms, 20) << "from the answer on";
     std::string seen;
     auto see = [&] {
         seen.clear();
-        for (const EventContent &content : told_) {
+        for (const EventContent &content : events_) {
             if (const auto *change = std::get_if<StepSetChange>(&content))
                 seen += std::to_string(change->request) + "." + std::to_string(change->number) +
                     " " + to_string(change->stage) + " " + std::to_string(change->uid) + "; ";
@@ -307,27 +308,27 @@ TEST_F(StepLinkTest, SM3_who_is_told_of_a_change_of_sets_and_what_he_answers)
         return seen;
     };
     EXPECT_EQ(see(), "1.1 told 0; 1.2 told 3; 1.3 accepted 3; ");
-    told_.clear();
-    link_->tell_all();
+    events_.clear();
+    link_->report_all();
     EXPECT_EQ(see(), "1.1 told 0; 1.2 told 3; 1.3 accepted 3; ") << "before the end";
-    EXPECT_TRUE(std::holds_alternative<StepCommitted>(told_.back()));
+    EXPECT_TRUE(std::holds_alternative<StepCommitted>(events_.back()));
 }
 
 TEST_F(StepLinkTest, a_change_of_sets_that_nobody_has_answered_stops_nobody)
 {
-    say_history();
+    send_history();
     resize(1);
     event("requested", R"(,"request":1,"tag":"1","time_ms":100)");
     event("committed", R"(,"request":1,"epoch":1,"time_ms":50000)");
     ASSERT_TRUE(turn_until([&] { return count<StepCommitted>() == 1; }));
-    EXPECT_EQ(std::get<StepCommitted>(told_.back()).standstill_ms, 0);
+    EXPECT_EQ(std::get<StepCommitted>(events_.back()).standstill_ms, 0);
     event("told", R"(,"request":1,"uid":-1)");
     EXPECT_TRUE(is_broken());
 }
 
 TEST_F(StepLinkTest, ends_that_cannot_be_are_dropped)
 {
-    say_history();
+    send_history();
     uint64_t before = StepLink::counts().dropped;
     event("left", R"(,"epoch":2,"leaving":[0])");
     event("left", R"(,"epoch":1,"leaving":[])");
@@ -341,12 +342,12 @@ TEST_F(StepLinkTest, ends_that_cannot_be_are_dropped)
 
 TEST_F(StepLinkTest, a_good_step_is_resized)
 {
-    say_history();
+    send_history();
     event("adaptive");
     ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
     resize(1);
-    ASSERT_TRUE(turn_until([&] { return heard().find("\"tag\":\"1\"") != std::string::npos; }));
-    say(R"({"id":"resize-1","ok":true,"request":1})");
+    ASSERT_TRUE(turn_until([&] { return incoming().find("\"tag\":\"1\"") != std::string::npos; }));
+    queue_line(R"({"id":"resize-1","ok":true,"request":1})");
     commit(1, 1);
     event("freed", R"(,"epoch":1)");
     ASSERT_TRUE(turn_until([&] { return count<StepFreed>() == 1; }));
@@ -359,49 +360,49 @@ TEST_F(StepLinkTest, a_good_step_is_resized)
 TEST_F(StepLinkTest, sizes_are_passed_on_if_they_are_a_rule)
 {
     uint64_t dropped = StepLink::counts().dropped;
-    say_history();
+    send_history();
     event("sizes", R"(,"rule":"2-8&multiple:2")");
     event("sizes", R"(,"rule":"2 8")");
     ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == dropped + 1; }));
     ASSERT_EQ(count<StepSizes>(), 1u);
-    link_->tell_all();
+    link_->report_all();
     ASSERT_EQ(count<StepSizes>(), 2u);
-    EXPECT_EQ(std::get<StepSizes>(told_.back()).rule, "2-8&multiple:2");
+    EXPECT_EQ(std::get<StepSizes>(events_.back()).rule, "2-8&multiple:2");
 }
 
 constexpr const char *SAMPLE =
     R"(,"ok":true,"available":true,"epoch":0,"size":2,"processes":2,"stale":0,)"
     R"("progress":{"probes":7,"ms":1000},"loops":[]})";
 
-TEST_F(StepLinkTest, a_step_is_asked_how_fast_it_goes_on)
+TEST_F(StepLinkTest, a_step_is_queried_for_its_performance)
 {
-    EXPECT_FALSE(link_->ask_performance(1000)) << "its past is not known yet";
-    say_history();
-    ASSERT_TRUE(turn_until([&] { return link_->ask_performance(1000); }));
-    EXPECT_TRUE(link_->ask_performance(1000)) << "the same question";
-    ASSERT_TRUE(turn_until([&] { return heard().find("performance-1") != std::string::npos; }));
-    EXPECT_NE(heard().find("\"interval_ms\":1000"), std::string::npos) << heard();
-    say(R"({"id":"performance-1")" + std::string(SAMPLE));
+    EXPECT_FALSE(link_->query_performance(1000)) << "its past is not known yet";
+    send_history();
+    ASSERT_TRUE(turn_until([&] { return link_->query_performance(1000); }));
+    EXPECT_TRUE(link_->query_performance(1000)) << "the same question";
+    ASSERT_TRUE(turn_until([&] { return incoming().find("performance-1") != std::string::npos; }));
+    EXPECT_NE(incoming().find("\"interval_ms\":1000"), std::string::npos) << incoming();
+    queue_line(R"({"id":"performance-1")" + std::string(SAMPLE));
     ASSERT_TRUE(turn_until([&] { return count<StepSampled>() == 1; }));
-    EXPECT_EQ(std::get<StepSampled>(told_.back()).sample.probes, 7);
-    EXPECT_EQ(heard().find("performance-2"), std::string::npos);
-    hears_ = false;
-    ASSERT_TRUE(link_->ask_performance(1000));
-    say(R"({"id":"performance-2")" + std::string(SAMPLE));
+    EXPECT_EQ(std::get<StepSampled>(events_.back()).sample.probes, 7);
+    EXPECT_EQ(incoming().find("performance-2"), std::string::npos);
+    reads_ = false;
+    ASSERT_TRUE(link_->query_performance(1000));
+    queue_line(R"({"id":"performance-2")" + std::string(SAMPLE));
     ASSERT_TRUE(turn_until([&] { return answers_.size() == 2; }));
     EXPECT_EQ(count<StepSampled>(), 1u) << "of what somebody looks at the core does not hear";
 }
 
-TEST_F(StepLinkTest, samples_that_nobody_asked_for_are_dropped)
+TEST_F(StepLinkTest, samples_that_nobody_requested_are_dropped)
 {
     uint64_t dropped = StepLink::counts().dropped;
-    say_history();
-    say(R"({"id":"performance-0")" + std::string(SAMPLE));
-    say(R"({"id":"performance-1")" + std::string(SAMPLE));
+    send_history();
+    queue_line(R"({"id":"performance-0")" + std::string(SAMPLE));
+    queue_line(R"({"id":"performance-1")" + std::string(SAMPLE));
     ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == dropped + 2; }));
-    ASSERT_TRUE(link_->ask_performance(1000));
+    ASSERT_TRUE(link_->query_performance(1000));
     for (int i = 0; i < 3; i++)
-        say(R"({"id":"performance-1")" + std::string(SAMPLE));
+        queue_line(R"({"id":"performance-1")" + std::string(SAMPLE));
     ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == dropped + 4; }));
     EXPECT_EQ(answers_.size(), 1u);
 }
@@ -409,25 +410,25 @@ TEST_F(StepLinkTest, samples_that_nobody_asked_for_are_dropped)
 TEST_F(StepLinkTest, a_sample_that_cannot_be_is_dropped_and_one_of_wrong_types_breaks)
 {
     uint64_t dropped = StepLink::counts().dropped;
-    say_history();
-    ASSERT_TRUE(turn_until([&] { return link_->ask_performance(1000); }));
-    say(R"({"id":"performance-1","ok":true,"available":true,"epoch":0,"size":2,)"
+    send_history();
+    ASSERT_TRUE(turn_until([&] { return link_->query_performance(1000); }));
+    queue_line(R"({"id":"performance-1","ok":true,"available":true,"epoch":0,"size":2,)"
         R"("processes":3,"stale":0,)"
         R"("progress":{"probes":7,"ms":1000},"loops":[]})");
     ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == dropped + 1; }));
     EXPECT_TRUE(answers_.empty());
-    ASSERT_TRUE(link_->ask_performance(1000));
-    say(R"({"id":"performance-2","ok":true,"available":true,"epoch":"x"})");
+    ASSERT_TRUE(link_->query_performance(1000));
+    queue_line(R"({"id":"performance-2","ok":true,"available":true,"epoch":"x"})");
     ASSERT_TRUE(is_broken());
-    EXPECT_NE(std::get<StepBroken>(told_.back()).reason.find("'epoch'"), std::string::npos);
-    EXPECT_FALSE(link_->ask_performance(1000));
+    EXPECT_NE(std::get<StepBroken>(events_.back()).reason.find("'epoch'"), std::string::npos);
+    EXPECT_FALSE(link_->query_performance(1000));
 }
 
-TEST_F(StepLinkTest, a_step_that_knows_no_performance_says_so)
+TEST_F(StepLinkTest, a_step_without_performance_reports_that)
 {
-    say_history();
-    ASSERT_TRUE(turn_until([&] { return link_->ask_performance(1000); }));
-    say(R"({"id":"performance-1","ok":false,)"
+    send_history();
+    ASSERT_TRUE(turn_until([&] { return link_->query_performance(1000); }));
+    queue_line(R"({"id":"performance-1","ok":false,)"
         R"("error":{"code":"operation","message":"operation is not known"}})");
     ASSERT_TRUE(turn_until([&] { return answers_.size() == 1; }));
     EXPECT_FALSE(answers_[0].available);
@@ -437,11 +438,11 @@ TEST_F(StepLinkTest, a_step_that_knows_no_performance_says_so)
 
 TEST_F(StepLinkTest, an_answer_of_a_wrong_type_breaks_the_step_and_nothing_else)
 {
-    say_history();
+    send_history();
     event("adaptive");
     ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
     resize(1);
-    say(R"({"id":"resize-1","ok":"x"})");
+    queue_line(R"({"id":"resize-1","ok":"x"})");
     event("freed", R"(,"epoch":0)");    /* is not heard any more */
     ASSERT_TRUE(is_broken());
     EXPECT_EQ(count<StepFreed>(), 0u);
@@ -451,15 +452,15 @@ TEST_F(StepLinkTest, an_answer_of_a_wrong_type_breaks_the_step_and_nothing_else)
 
 TEST_F(StepLinkTest, a_line_without_an_end_breaks_it)
 {
-    say_history();
-    says_ += std::string(60 << 20, 'x');
+    send_history();
+    outgoing_ += std::string(60 << 20, 'x');
     ASSERT_TRUE(is_broken());
-    EXPECT_GT(says_.size(), size_t{50} << 20) << "it was read on and on";
+    EXPECT_GT(outgoing_.size(), size_t{50} << 20) << "it was read on and on";
 }
 
 TEST_F(StepLinkTest, a_deep_line_breaks_it)
 {
-    say(R"({"event":"adaptive","seq":1,"x":)" + std::string(200000, '[') +
+    queue_line(R"({"event":"adaptive","seq":1,"x":)" + std::string(200000, '[') +
         std::string(200000, ']') + "}");
     ASSERT_TRUE(is_broken());
     EXPECT_EQ(count<StepAdaptive>(), 0u);
@@ -476,7 +477,7 @@ TEST_F(StepLinkTest, numbers_that_do_not_rise_break_it)
 TEST_F(StepLinkTest, what_cannot_be_is_dropped_and_counted)
 {
     uint64_t dropped = StepLink::counts().dropped;
-    say_history();
+    send_history();
     event("adaptive");
     event("rigid");
     event("requested", R"(,"request":1,"tag":"99")");   /* nobody has asked */
@@ -487,47 +488,47 @@ TEST_F(StepLinkTest, what_cannot_be_is_dropped_and_counted)
     event("freed", R"(,"epoch":0)");
     ASSERT_TRUE(turn_until([&] { return count<StepFreed>() == 1; }));
     EXPECT_EQ(StepLink::counts().dropped, dropped + 5);
-    EXPECT_EQ(told_.size(), 2u);
+    EXPECT_EQ(events_.size(), 2u);
     EXPECT_EQ(link_->epoch(), 0u);
 }
 
 TEST_F(StepLinkTest, nothing_is_read_while_something_waits_to_be_stored)
 {
     stored_ = true;
-    say_history();
+    send_history();
     event("adaptive");
     for (int i = 0; i < 1000; i++)
         event("freed", R"(,"epoch":)" + std::to_string(0));
-    ASSERT_TRUE(turn_until([&] { return !told_.empty() && says_.empty(); }));
+    ASSERT_TRUE(turn_until([&] { return !events_.empty() && outgoing_.empty(); }));
     loop_.after(100, [this] { loop_.stop(); });
     loop_.run([] {});
-    EXPECT_EQ(told_.size(), 1u);
+    EXPECT_EQ(events_.size(), 1u);
     link_->resume();
-    ASSERT_TRUE(turn_until([&] { return told_.size() == 2; }));
+    ASSERT_TRUE(turn_until([&] { return events_.size() == 2; }));
 }
 
-TEST_F(StepLinkTest, what_is_told_has_a_rate)
+TEST_F(StepLinkTest, reports_have_a_rate)
 {
     stored_ = true;
-    say_history();
+    send_history();
     int64_t begin_ms = monotonic_ms();
     for (uint64_t request = 1; request <= 500; request++)
         commit(request, request);
     last_request_ = 500;
     size_t seen = 0;
     ASSERT_TRUE(turn_until([&] {
-        if (told_.size() > seen)
+        if (events_.size() > seen)
             link_->resume();
-        seen = told_.size();
+        seen = events_.size();
         return count<StepCommitted>() == 500;
     }));
     /* 1500 reports: 1000 at once, then 100 in a second. */
     EXPECT_GT(monotonic_ms() - begin_ms, 4000);
 }
 
-TEST_F(StepLinkTest, it_forgets_what_is_long_over)
+TEST_F(StepLinkTest, old_use_expires)
 {
-    say_history();
+    send_history();
     event("adaptive");
     ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
     for (uint64_t request = 1; request <= 200; request++) {
@@ -535,15 +536,15 @@ TEST_F(StepLinkTest, it_forgets_what_is_long_over)
         commit(request, request);
         ASSERT_TRUE(turn_until([&] { return count<StepCommitted>() == request; }));
     }
-    told_.clear();
-    link_->tell_all();
-    EXPECT_LT(told_.size(), 150u);
-    EXPECT_GT(told_.size(), 60u);
+    events_.clear();
+    link_->report_all();
+    EXPECT_LT(events_.size(), 150u);
+    EXPECT_GT(events_.size(), 60u);
 }
 
 TEST_F(StepLinkTest, a_step_that_does_not_read_is_cut_off)
 {
-    say_history();
+    send_history();
     event("adaptive");
     ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
     std::vector<int> leave(100000, 1000000);
@@ -556,7 +557,7 @@ TEST_F(StepLinkTest, a_step_that_does_not_read_is_cut_off)
 
 TEST_F(StepLinkTest, a_long_list_of_ranks_becomes_ranges)
 {
-    say_history();
+    send_history();
     event("adaptive");
     ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
     std::vector<int> leave;
@@ -565,15 +566,15 @@ TEST_F(StepLinkTest, a_long_list_of_ranks_becomes_ranges)
     last_request_ = 1;
     link_->resize({1, 1, 1, 0, 10, leave, {}, "test"});
     ASSERT_TRUE(
-        turn_until([&] { return heard().find(R"("op":"resize")") != std::string::npos; }));
-    EXPECT_NE(heard_.find(R"("leave":"10-99999")"), std::string::npos) << heard_;
+        turn_until([&] { return incoming().find(R"("op":"resize")") != std::string::npos; }));
+    EXPECT_NE(incoming_.find(R"("leave":"10-99999")"), std::string::npos) << incoming_;
 }
 
 TEST_F(StepLinkTest, the_end_of_a_step_is_no_break)
 {
-    say_history();
+    send_history();
     event("adaptive");
-    ASSERT_TRUE(turn_until([&] { return says_.empty(); }));
+    ASSERT_TRUE(turn_until([&] { return outgoing_.empty(); }));
     step_.reset();
     resize(1);
     ASSERT_TRUE(turn_until([&] {

@@ -10,7 +10,7 @@ namespace elastic::rm {
 namespace {
 
 constexpr size_t ID_BYTES_MAX = 64, TAG_BYTES_MAX = 64, NAME_BYTES_MAX = 64, WORD_BYTES_MAX = 32;
-constexpr uint64_t WISH_SIZE_MOST = 1 << 20;
+constexpr uint64_t REQUEST_SIZE_MAX = 1 << 20;
 
 using Rule = FieldRule<StepMessage>;
 
@@ -29,13 +29,13 @@ const Rule TAG = {"tag", &StepMessage::tag, OPTIONAL, TAG_BYTES_MAX};
 const Rule RULE = {"rule", &StepMessage::rule, REQUIRED, PMI_ADAPT_SIZES_MAX};
 const Rule REASON = {"reason", &StepMessage::reason, OPTIONAL, FOR_PEOPLE};
 
-const Rule LEAVING = {"leaving", &StepMessage::leaving, REQUIRED, WISH_SIZE_MOST};
+const Rule LEAVING = {"leaving", &StepMessage::leaving, REQUIRED, REQUEST_SIZE_MAX};
 const Rule STEP = {"step", &StepMessage::step, REQUIRED, ID_BYTES_MAX};
-const Rule WISH_NUMBER = {"wish", &StepMessage::wish, REQUIRED, STEP_NUMBER_MAX};
-const Rule KIND = {"kind", &StepMessage::kind_of_wish, REQUIRED, WORD_BYTES_MAX};
-const Rule SIZE = {"size", &StepMessage::size, REQUIRED, WISH_SIZE_MOST};
-const Rule SIZE_LEAST = {"size_min", &StepMessage::size_min, REQUIRED, WISH_SIZE_MOST};
-const Rule SIZE_MOST = {"size_max", &StepMessage::size_max, REQUIRED, WISH_SIZE_MOST};
+const Rule REQUEST_NUMBER = {"wish", &StepMessage::size_request, REQUIRED, STEP_NUMBER_MAX};
+const Rule KIND = {"kind", &StepMessage::request_kind, REQUIRED, WORD_BYTES_MAX};
+const Rule SIZE = {"size", &StepMessage::size, REQUIRED, REQUEST_SIZE_MAX};
+const Rule SIZE_LEAST = {"size_min", &StepMessage::size_min, REQUIRED, REQUEST_SIZE_MAX};
+const Rule SIZE_MOST = {"size_max", &StepMessage::size_max, REQUIRED, REQUEST_SIZE_MAX};
 const Rule MODIFY = {"modify", &StepMessage::modify, OPTIONAL, 0};
 const Rule WAITS = {"waits", &StepMessage::waits, OPTIONAL, 0};
 const Rule RESULT = {"result", &StepMessage::result, REQUIRED, WORD_BYTES_MAX};
@@ -55,12 +55,13 @@ const std::vector<MessageRule> &events()
         {"failed", FAILED, {REQUEST, REASON}},
         {"freed", FREED, {EPOCH}},
         {"left", LEFT, {EPOCH, LEAVING}},
-        {"told", TOLD, {REQUEST, UID}},
+        {"told", NOTIFIED, {REQUEST, UID}},
         {"accepted", ACCEPTED, {REQUEST, UID}},
         {"declined", DECLINED, {REQUEST, UID}},
-        {"wish", WISH, {STEP, WISH_NUMBER, KIND, SIZE, SIZE_LEAST, SIZE_MOST, MODIFY, WAITS,
-                        REASON}},
-        {"wish_ended", WISH_ENDED, {STEP, WISH_NUMBER, RESULT, REASON}},
+        {"wish",
+         SIZE_REQUEST,
+         {STEP, REQUEST_NUMBER, KIND, SIZE, SIZE_LEAST, SIZE_MOST, MODIFY, WAITS, REASON}},
+        {"wish_ended", REQUEST_ENDED, {STEP, REQUEST_NUMBER, RESULT, REASON}},
         {"wish of slots", SLOTS_CHANGED, {}},
         {"wish_ended of slots", SLOTS_CHANGED, {}},
         {"granted", SLOTS_CHANGED, {}},
@@ -80,7 +81,7 @@ const FieldRules<StepMessage> ANSWER_FIELDS = {
 const FieldRules<StepMessage> ERROR_FIELDS = {
     {"message", &StepMessage::error, OPTIONAL, FOR_PEOPLE}};
 
-/* Wishes for places have rows of their own. */
+/* Requests for slots have rows of their own. */
 std::string row_of(const Json &line, const std::string &name)
 {
     auto kind = line.find("kind");

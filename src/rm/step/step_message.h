@@ -1,11 +1,10 @@
 /*
- * What a step says (doc/developer/step-protocol.md), read by one table of messages.  A step is a
- * process of a user: its lines are a stranger's word, and nothing of them is used but what the
- * table names, with the type and within the bounds that the table gives.  A line that breaks the
- * table is an error of the whole connection; a message or field that the table does not name is
- * ignored, as the protocol demands.  Pure.
+ * A message of a step (doc/developer/step-protocol.md), read by one table of messages.  A step is
+ * a process of a user: its lines are untrusted input, and only fields of the table are used, with
+ * the type and within the bounds of the table.  A line that violates the table is an error of the
+ * whole connection; an unknown message or field is ignored, as the protocol requires.  Pure.
  *
- * A new message, or a new field of one, is a row in step_message.cpp and a member of StepMessage.
+ * A new message, or a new field, is a row in step_message.cpp and a member of StepMessage.
  */
 
 #ifndef ELASTIC_RM_STEP_MESSAGE_H_INCLUDED
@@ -33,11 +32,11 @@ enum class StepMessageKind {
     FAILED,
     FREED,
     LEFT,
-    TOLD,
+    NOTIFIED,
     ACCEPTED,
     DECLINED,
-    WISH,
-    WISH_ENDED,
+    SIZE_REQUEST,
+    REQUEST_ENDED,
     SLOTS_CHANGED,
     OTHER       /* an event that is not for us */
 };
@@ -49,8 +48,8 @@ struct StepMessage {
     double time_ms = 0;
     uint64_t request = 0, epoch = 0, uid = 0;
     std::string tag, reason, rule;
-    std::string step, kind_of_wish, result;
-    uint64_t wish = 0, size = 0, size_min = 0, size_max = 0;
+    std::string step, request_kind, result;
+    uint64_t size_request = 0, size = 0, size_min = 0, size_max = 0;
     bool modify = false, waits = false;
     std::vector<int> leaving;   /* ranks, rising */
     /* of an answer */

@@ -25,10 +25,10 @@ TEST(StepMessageTest, events_are_read)
     EXPECT_EQ(message.value().time_ms, 12.5);
     EXPECT_EQ(message.value().request, 3u);
     EXPECT_EQ(message.value().epoch, 2u);
-    const char *wish = R"({"event":"wish","seq":9,"step":"47","wish":2,"kind":"processes",)"
+    const char *size_request = R"({"event":"wish","seq":9,"step":"47","wish":2,"kind":"processes",)"
                        R"("size":8,"size_min":1,"size_max":9})";
-    EXPECT_EQ(read(wish).value().kind, StepMessageKind::WISH);
-    EXPECT_EQ(read(wish).value().size_max, 9u);
+    EXPECT_EQ(read(size_request).value().kind, StepMessageKind::SIZE_REQUEST);
+    EXPECT_EQ(read(size_request).value().size_max, 9u);
     EXPECT_EQ(read(R"({"event":"sizes","seq":8,"rule":"2-8,cube"})").value().rule, "2-8,cube");
 }
 

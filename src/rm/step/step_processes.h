@@ -1,9 +1,9 @@
 /*
- * What is left of a step whose elastic-stepd was killed, and its end.  A number of a process alone
- * says nothing: after a boot, or much later, it is another's.  What is ended is known to be the
- * step's: it is in the step's control group; or it is the program itself, by its number and the
- * time of its start; or it is a process of the step's user whose environment names the step's
- * folder.  Each is held by a descriptor (pidfd) and looked at again before it is killed.
+ * The remaining processes of a step whose elastic-stepd was killed, and their end.  A process
+ * number alone identifies nothing: after a boot, or much later, another process has it.  A process
+ * belongs to the step if it is in the step's control group; or if it is the program itself, by its
+ * number and start time; or if it is a process of the step's user whose environment names the
+ * step's folder. Each is held by a descriptor (pidfd) and checked again before it is killed.
  */
 
 #ifndef ELASTIC_RM_STEP_PROCESSES_H_INCLUDED

@@ -1,18 +1,17 @@
 /*
- * What elasticd and elastic-stepd tell each other, by files in the step's folder
- * (STATE/steps/JOB.STEP) and by JSON lines on the socket there.
+ * The interface of elasticd and elastic-stepd: files in the step's folder (STATE/steps/JOB.STEP),
+ * and JSON lines on the socket there.
  *
- *   step.json    elasticd: what is to be run; written before elastic-stepd is started
- *   stepd.json   elastic-stepd: its process and the step's; its being there means that the start
- *                was tried
- *   exit.json    elastic-stepd: how it ended; written when no process of the step is left
+ *   step.json    elasticd: the program to run; written before elastic-stepd is started
+ *   stepd.json   elastic-stepd: its process and the step's; if the file exists, a start was tried
+ *   exit.json    elastic-stepd: the end of the step; written when no process of it remains
  *   script       of a job that is a script
  *   hosts        the present allocation, one line `name:processes` per block, for each mpiexec in
  *                the script
- *   stepd.sock   elasticd makes and binds it, elastic-stepd inherits it listening: whoever can
- *                connect knows that elastic-stepd lives
+ *   stepd.sock   elasticd makes and binds it, elastic-stepd inherits it listening: a successful
+ *                connection shows that elastic-stepd runs
  *
- * Each file is written under another name and renamed, so that it is there in full or not at all.
+ * Each file is written under another name and renamed, so that it exists in full or not at all.
  */
 
 #ifndef ELASTIC_RM_STEP_SPEC_H_INCLUDED
@@ -36,8 +35,8 @@ constexpr const char *STEP_HOSTS_FILE = "hosts";
 constexpr const char *STEP_SOCKET_FILE = "stepd.sock";
 constexpr int STEPD_LISTEN_FD = 3;
 
-/* Where mpiexec tells its supervisor the path of its step socket: the name, in hexadecimal, of an
- * abstract Unix datagram socket. */
+/* The address to which mpiexec sends the path of its step socket: the name, in hexadecimal, of
+ * an abstract Unix datagram socket. */
 constexpr const char *STEP_REGISTER_VARIABLE = "ELASTIC_STEP_REGISTER";
 
 /* Where what mpiexec starts finds the step's folder. */
@@ -71,19 +70,19 @@ struct StepSpec {
 
 struct StepStartedFile {
     int64_t stepd_pid = 0, pid = 0;
-    /* in clock ticks since boot: tells a process from a later one of its number */
+    /* in clock ticks since boot: distinguishes a process from a later one with its number */
     uint64_t pid_start = 0;
-    std::string boot;           /* what boot_id() said: of another boot nothing runs */
+    std::string boot;           /* result of boot_id(): after another boot no process of it runs */
     ELASTIC_FIELDS(stepd_pid, pid, pid_start, boot)
 };
 
 struct StepExitFile {
-    bool started = false;       /* false: the program could not be run, reason says why */
+    bool started = false;       /* false: the program could not start, and reason has the cause */
     int exit_code = 0;          /* 128 + number, if a signal ended it */
     std::string reason;
     bool signalled = false;     /* elastic-stepd had sent it a signal before */
     bool node_fault = false;    /* not started, and whatever was to be run would not have been */
-    bool node_leaves = false;   /* elastic-stepd was told to end: the node is shut down in order */
+    bool node_leaves = false;   /* elastic-stepd was ordered to end: the node shuts down in order */
     int64_t cpu_ms = -1, rss_bytes = -1;        /* as in StepEnded; -1: unknown */
     ELASTIC_FIELDS(started, exit_code, reason, signalled, node_fault, node_leaves, cpu_ms,
                    rss_bytes)
@@ -93,7 +92,7 @@ struct StepExitFile {
 struct StepdLine {
     bool started = false;       /* the program runs */
     std::string step_socket;    /* of the mpiexec that runs now; empty: none has registered */
-    int64_t epoch_offset = -1;  /* what elasticd has said about it; -1: nothing yet */
+    int64_t epoch_offset = -1;  /* the setting of elasticd; -1: none yet */
     bool connects = false;      /* it understands StepdConnect */
     /* Answer to StepdConnect: the descriptor beside this line is connected to that socket; none: it
      * could not be. */
@@ -104,8 +103,8 @@ struct StepdLine {
 /* elasticd's lines. */
 struct StepdOrder {
     int signal = 0;             /* 0: none */
-    /* To be kept for after a restart of elasticd: so many epochs were committed by earlier mpiexecs
-     * of the step.  -1: nothing to be kept. */
+    /* Number of epochs of earlier mpiexecs of the step, for a restart of elasticd.  -1: nothing
+     * to store. */
     int64_t epoch_offset = -1;
     ELASTIC_FIELDS(signal, epoch_offset)
 };
@@ -143,7 +142,7 @@ Result<std::optional<std::string>> read_file(const std::string &folder, const ch
 
 /* 0: there is no such process. */
 uint64_t process_start(int64_t pid);
-/* Differs from boot to boot; empty: the kernel does not say. */
+/* Differs from boot to boot; empty: the kernel does not report it. */
 std::string boot_id();
 
 }  // namespace elastic::rm

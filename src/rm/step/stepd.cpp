@@ -31,7 +31,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* for what the program leaves behind to end by itself; then for SIGTERM */
+/* for remaining processes of the program to end by themselves; then for SIGTERM */
 constexpr int64_t REST_GRACE_MS = 3000;
 constexpr int64_t KILL_AGAIN_MS = 200;
 constexpr int64_t LIMIT_SLACK_MS = 3000;        /* elasticd is first, if it is there */
@@ -93,7 +93,8 @@ void set_limits(const StepSpec &spec)
     }
 }
 
-/* Whatever elasticd's parent, elasticd or we have open: the program gets 0 to 2 alone. */
+/* Descriptors that elasticd's parent, elasticd or this process have open: the program gets 0 to
+ * 2 alone. */
 void close_at_exec()
 {
     if (close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
@@ -133,7 +134,7 @@ void reset_signals()
     set_limits(spec);
     reset_signals();
     auto arguments = pointers_to(spec.arguments), environment = pointers_to(spec.environment);
-    environ = environment.data();       /* execvp looks for PATH there */
+    environ = environment.data();       /* execvp reads PATH there */
     execvp(arguments[0], arguments.data());
     give_up(report, "cannot run", arguments[0]);
 }
@@ -192,7 +193,7 @@ std::string Stepd::make_register_socket()
     return "";
 }
 
-/* Empty, or why there is no child.  What becomes of it says launched(). */
+/* Empty, or why there is no child.  launched() returns its result. */
 std::string Stepd::launch()
 {
     int ends[2];
@@ -213,14 +214,14 @@ std::string Stepd::launch()
     return "";
 }
 
-/* The child has become the program, or has said why it cannot. */
+/* The child has become the program, or has reported why it cannot. */
 void Stepd::launched()
 {
     char text[PIPE_MESSAGE_MAX];
     ssize_t bytes = launch_report_.is_open() ? ::read(launch_report_.get(), text, sizeof text) : -1;
     if (bytes < 0)
         return;
-    loop_.forget(launch_report_.get());
+    loop_.discard(launch_report_.get());
     launch_report_.reset();
     if (bytes > 0) {
         launch_error_ = std::string(text, static_cast<size_t>(bytes));
@@ -242,8 +243,8 @@ std::string Stepd::start()
     launched_ms_ = monotonic_ms();
     arm_limit();
     StepStartedFile started{getpid(), program_, process_start(program_), boot_id()};
-    /* If this cannot be written the step runs all the same: only a lost elastic-stepd would not be
-     * noticed. */
+    /* If this cannot be written the step runs all the same: only a failure of elastic-stepd
+     * would be undetected. */
     error = write_file(folder_, STEP_STARTED_FILE, write(started).dump());
     if (!error.empty())
         log_line(LogLevel::WARNING, error);
@@ -276,7 +277,7 @@ void Stepd::change_limit(int64_t limit_ms)
     arm_limit();
 }
 
-/* What the program makes of it, and its exit code, are its own. */
+/* The program decides its reaction and its exit code. */
 void Stepd::limit_is_near()
 {
     constexpr int64_t START_LOOK_MS = 50;
@@ -370,7 +371,7 @@ void Stepd::client_ready(int fd)
     if (bytes > 0)
         client.in.append(block, static_cast<size_t>(bytes));
     if (bytes <= 0 || client.in.size() > LINE_MAX_BYTES) {
-        loop_.forget(fd);
+        loop_.discard(fd);
         clients_.erase(fd);
         return;
     }
@@ -407,7 +408,8 @@ StepdLine Stepd::line() const
 
 void Stepd::send(Client &client, const StepdLine &line, int descriptor)
 {
-    /* Some hundred bytes into an empty socket; who does not read them asks again. */
+    /* Some hundred bytes into an empty socket; a peer that does not read them sends the query
+     * again. */
     send_with_descriptor(client.socket.get(), write(line).dump() + "\n", descriptor);
 }
 
@@ -445,7 +447,7 @@ void Stepd::connected(int report, int client, const std::string &socket)
     char byte;
     std::vector<Descriptor> descriptors;
     receive_with_descriptors(report, &byte, 1, descriptors);
-    loop_.forget(report);
+    loop_.discard(report);
     connecting_.erase(report);
     auto found = clients_.find(client);
     if (found == clients_.end())
@@ -457,7 +459,7 @@ void Stepd::connected(int report, int client, const std::string &socket)
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
-/* An mpiexec of the step tells where it listens. */
+/* An mpiexec of the step reports its socket. */
 void Stepd::registered()
 {
     char path[256];
@@ -549,7 +551,7 @@ void Stepd::reap()
 
 void Stepd::program_ended(int status)
 {
-    launched();                 /* what it has said at last */
+    launched();                 /* its last report */
     ended_ = true;
     exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (killing_) {
@@ -568,7 +570,7 @@ bool Stepd::has_rest() const
     return !spec_.control_group.empty() && is_populated(spec_.control_group);
 }
 
-/* What has been killed leaves children of its own, which come to us in turn. */
+/* Killed processes leave children of their own, which become ours in turn. */
 void Stepd::remove_rest(int number)
 {
     for (pid_t pid : children())

@@ -78,7 +78,7 @@ class Stepd {
     std::string launch_error_;
     std::string register_name_;
     std::map<int, Client> clients_;
-    std::map<int, Descriptor> connecting_;      /* where children say what they have connected to */
+    std::map<int, Descriptor> connecting_;      /* where children report their connections */
     std::string step_socket_;
     int64_t epoch_offset_ = -1;
     pid_t program_ = 0;

@@ -25,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *FILES_LIMIT = "nofile";
-constexpr int64_t REST_LOOK_MS = 200;
-constexpr int64_t HEARD_LOOK_MS = 5, HEARD_MS = 2000;
+constexpr int64_t REMAINING_POLL_MS = 200;
+constexpr int64_t HEARD_LOOK_MS = 5, RECEIVED_MS = 2000;
 
 template <class File>
 std::optional<File> read_struct_file(const std::string &folder, const char *name)
@@ -77,9 +77,9 @@ struct Steps::Step {
     Loop::TimerId rest_timer = 0;
 };
 
-Steps::Steps(Loop &loop, StepsConfig config, Tell tell, JobOf job_of, Sampled sampled)
-    : loop_(loop), config_(std::move(config)), tell_(std::move(tell)), job_of_(std::move(job_of)),
-      sampled_(std::move(sampled))
+Steps::Steps(Loop &loop, StepsConfig config, Notify notify, JobOf job_of, Sampled sampled)
+    : loop_(loop), config_(std::move(config)), notify_(std::move(notify)),
+      job_of_(std::move(job_of)), sampled_(std::move(sampled))
 {
 }
 
@@ -100,7 +100,7 @@ std::string Steps::open(const State &state)
     for (const auto &entry : fs::directory_iterator(config_.folder, code)) {
         auto key = parse_key(entry.path().filename());
         const Job *job = key ? state.job(key->first) : nullptr;
-        if (job && is_placed(job->state) && job->step == key->second)
+        if (job && is_allocated(job->state) && job->step == key->second)
             continue;
         /* Nobody waits for it: if it runs all the same, it must not. */
         Descriptor stepd(connect_unix(entry.path().string() + "/" + STEP_SOCKET_FILE));
@@ -159,7 +159,7 @@ void Steps::start(JobId job, uint32_t step, const Make &make)
 {
     Step *found = find_or_adopt(job, step);
     if (found) {
-        say(*found);
+        report(*found);
         return;
     }
     auto fresh = std::make_unique<Step>();
@@ -216,7 +216,7 @@ std::string Steps::create(Step &step, const Make &make, bool &node_fault)
     return error.empty() ? spawn(step) : error;
 }
 
-/* What the user's own processes read belongs to the user. */
+/* Files that the user's own processes read belong to the user. */
 std::optional<FileOwner> Steps::owner_of_files(const Step &step) const
 {
     return config_.as_root ? std::optional<FileOwner>({step.uid, step.gid}) : std::nullopt;
@@ -263,28 +263,28 @@ std::string Steps::spawn(Step &step)
     return "";
 }
 
-/* Until it is connected, or has gone: there may be no descriptor at present. */
+/* Until it is connected, or has ended: there may be no descriptor at present. */
 void Steps::connect_later(Step &step)
 {
     constexpr int64_t AGAIN_MS = 200;
-    step.rest_timer = loop_.after(AGAIN_MS, [this, kept = &step] {
-        kept->rest_timer = 0;
-        if (connect(*kept))
+    step.rest_timer = loop_.after(AGAIN_MS, [this, same = &step] {
+        same->rest_timer = 0;
+        if (connect(*same))
             return;
         if (errno == ECONNREFUSED || errno == ENOENT)
-            stepd_gone(*kept);
+            stepd_closed(*same);
         else
-            connect_later(*kept);
+            connect_later(*same);
     });
 }
 
 bool Steps::connect(Step &step)
 {
-    Step *kept = &step;
+    Step *same = &step;
     step.stepd = LineConnection::connect(
         loop_, step.folder + "/" + STEP_SOCKET_FILE, geteuid(), LineLimits{.descriptors = true},
-        [this, kept](const Json &line) { stepd_line(*kept, line); },
-        [this, kept](const std::string &) { stepd_gone(*kept); });
+        [this, same](const Json &line) { stepd_line(*same, line); },
+        [this, same](const std::string &) { stepd_closed(*same); });
     return step.stepd != nullptr;
 }
 
@@ -307,10 +307,10 @@ Steps::Step *Steps::find_or_adopt(JobId job, uint32_t number)
     Step &step = *fresh;
     if (connect(step)) {
         steps_[key] = std::move(fresh);
-        return &step;           /* elastic-stepd says the rest */
+        return &step;           /* elastic-stepd reports the rest */
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS ||
-        errno == EAGAIN) {      /* that says nothing of it */
+        errno == EAGAIN) {      /* that does not contain it */
         steps_[key] = std::move(fresh);
         connect_later(step);
         return &step;
@@ -320,29 +320,29 @@ Steps::Step *Steps::find_or_adopt(JobId job, uint32_t number)
     if (!tried)
         return nullptr;
     steps_[key] = std::move(fresh);
-    stepd_gone(step);
+    stepd_closed(step);
     return &step;
 }
 
 void Steps::query(JobId job, uint32_t number)
 {
     if (Step *step = find_or_adopt(job, number))
-        say(*step);
+        report(*step);
     else
-        tell_(StepLost{job, number,
+        notify_(StepLost{job, number,
                        "nothing is left of the step: its folder is gone from " + config_.folder});
 }
 
 /* All that is known of it, again. */
-void Steps::say(Step &step)
+void Steps::report(Step &step)
 {
     auto [job, number] = step.key;
     if (step.started)
-        tell(step, StepStarted{{job, number}});
+        notify(step, StepStarted{{job, number}});
     if (step.link)
-        step.link->tell_all();
+        step.link->report_all();
     if (step.end)
-        tell(step, *step.end);
+        notify(step, *step.end);
 }
 
 void Steps::order(Step &step, int signal, int64_t kill_after_ms)
@@ -352,9 +352,9 @@ void Steps::order(Step &step, int signal, int64_t kill_after_ms)
         step.stepd->send(write(StepdDeadline{kill_after_ms}));
 }
 
-bool Steps::tell(Step &step, EventContent content)
+bool Steps::notify(Step &step, EventContent content)
 {
-    if (!tell_(std::move(content)))
+    if (!notify_(std::move(content)))
         return false;
     step.untold++;
     return true;
@@ -379,7 +379,7 @@ void Steps::stepd_line(Step &step, const Json &line)
     auto [job, number] = step.key;
     if (parsed.value().started && !step.started) {
         step.started = true;
-        tell(step, StepStarted{{job, number}});
+        notify(step, StepStarted{{job, number}});
     }
     if (!parsed.value().connected.empty())
         return connected(step, parsed.value().connected);
@@ -390,7 +390,7 @@ void Steps::stepd_line(Step &step, const Json &line)
     if (!known || !known->broken.empty())
         return;                 /* it is not believed any more */
     int64_t offset = parsed.value().epoch_offset;
-    if (offset < 0) {           /* a new mpiexec: nothing of it has been told to the core */
+    if (offset < 0) {           /* a new mpiexec: the core has no report of it */
         offset = static_cast<int64_t>(
             step.link ? std::min(step.link->epoch(), known->epoch + 1) : known->epoch);
         step.stepd->send(write(StepdOrder{0, offset}));
@@ -422,33 +422,33 @@ void Steps::connected(Step &step, const std::string &socket)
 void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset,
                     Descriptor connected)
 {
-    StepLink::Place place;
-    std::tie(place.job, place.step) = step.key;
-    place.socket = socket;
-    place.connected = std::move(connected);
-    place.uid = step.uid;
-    place.epoch_offset = epoch_offset;
+    StepLink::Setup setup;
+    std::tie(setup.job, setup.step) = step.key;
+    setup.socket = socket;
+    setup.connected = std::move(connected);
+    setup.uid = step.uid;
+    setup.epoch_offset = epoch_offset;
     if (const Job *job = job_of_(step.key.first))
-        place.processes_max = most_processes(job->spec);
-    place.last_request = [this, id = step.key.first] {
+        setup.processes_max = most_processes(job->spec);
+    setup.last_request = [this, id = step.key.first] {
         const Job *job = job_of_(id);
         return job ? job->requests : 0;
     };
-    place.most_slots = [this, id = step.key.first] {
+    setup.most_slots = [this, id = step.key.first] {
         const Job *job = job_of_(id);
         return job ? most_slots(*job) : 0;
     };
-    place.tell = [this, kept = &step](EventContent content) {
-        return tell(*kept, std::move(content));
+    setup.notify = [this, same = &step](EventContent content) {
+        return notify(*same, std::move(content));
     };
-    place.sampled = [this, key = step.key](const PerformanceAnswer &answer) {
+    setup.sampled = [this, key = step.key](const PerformanceAnswer &answer) {
         return sampled_(key.first, key.second, answer);
     };
-    step.link = std::make_unique<StepLink>(loop_, std::move(place));
+    step.link = std::make_unique<StepLink>(loop_, std::move(setup));
 }
 
 /* It writes exit.json before it goes. */
-void Steps::stepd_gone(Step &step)
+void Steps::stepd_closed(Step &step)
 {
     step.stepd.reset();
     auto [job, number] = step.key;
@@ -469,14 +469,14 @@ void Steps::lost(Step &step)
 {
     auto started = read_struct_file<StepStartedFile>(step.folder, STEP_STARTED_FILE);
     if (started)
-        look_for_rest(step, *started);
+        find_remaining_processes(step, *started);
     else
         end(step, StepStartFailed{step.key.first, step.key.second,
                                   "elastic-stepd ended before it could start the program"});
 }
 
 /* Of an earlier boot nothing runs. */
-void Steps::look_for_rest(Step &step, const StepStartedFile &started)
+void Steps::find_remaining_processes(Step &step, const StepStartedFile &started)
 {
     auto spec = read_struct_file<StepSpec>(step.folder, STEP_SPEC_FILE);
     bool other_boot = !started.boot.empty() && started.boot != boot_id();
@@ -491,32 +491,33 @@ void Steps::look_for_rest(Step &step, const StepStartedFile &started)
                      other_boot ? "the machine was started anew" : "its elastic-stepd was killed"});
         return;
     }
-    step.rest_timer =
-        loop_.after(REST_LOOK_MS, [this, kept = &step, started] { look_for_rest(*kept, started); });
+    step.rest_timer = loop_.after(REMAINING_POLL_MS, [this, same = &step, started] {
+        find_remaining_processes(*same, started);
+    });
 }
 
 void Steps::end(Step &step, EventContent content)
 {
     step.stepd.reset();
-    end_when_heard(step, std::move(content), monotonic_ms() + HEARD_MS);
+    end_when_received(step, std::move(content), monotonic_ms() + RECEIVED_MS);
 }
 
-/* What mpiexec has said last is told first: it may not be read yet, as something of it is being
- * stored.  Not for ever: it may have said too much, or somebody else may have its connection. */
-void Steps::end_when_heard(Step &step, EventContent content, int64_t until_ms)
+/* The last reports of mpiexec precede: they may not be read yet, as one of them is being stored.
+ * Not for ever: it may have sent too much, or another process may have its connection. */
+void Steps::end_when_received(Step &step, EventContent content, int64_t until_ms)
 {
     if (step.link && step.link->is_open() && monotonic_ms() < until_ms) {
-        step.rest_timer = loop_.after(HEARD_LOOK_MS, [this, kept = &step, content, until_ms] {
-            end_when_heard(*kept, content, until_ms);
+        step.rest_timer = loop_.after(HEARD_LOOK_MS, [this, same = &step, content, until_ms] {
+            end_when_received(*same, content, until_ms);
         });
         return;
     }
     step.link.reset();
     step.end = std::move(content);
-    tell(step, *step.end);
+    notify(step, *step.end);
 }
 
-void Steps::forget(JobId job, uint32_t number)
+void Steps::discard(JobId job, uint32_t number)
 {
     auto found = steps_.find({job, number});
     if (found == steps_.end())
@@ -524,9 +525,9 @@ void Steps::forget(JobId job, uint32_t number)
     loop_.cancel(found->second->rest_timer);
     remove_folder(found->second->folder);
     /* We may have been called by it. */
-    std::shared_ptr<Step> kept = std::move(found->second);
+    std::shared_ptr<Step> same = std::move(found->second);
     steps_.erase(found);
-    loop_.after(0, [kept] {});
+    loop_.after(0, [same] {});
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */
@@ -537,14 +538,14 @@ void Steps::resize(const ResizeStep &resize)
     if (step && step->link)
         step->link->resize(resize);
     else if (step && step->end)
-        tell(*step, *step->end);
+        notify(*step, *step->end);
     else if (step && !step->connecting.empty())
         step->held_resize = resize;
     else if (step && step->started)
-        tell(*step,
+        notify(*step,
              StepRefused{{resize.job, resize.step, resize.request,
                           "no mpiexec of the step can be resized now"}});
-    /* else elastic-stepd is about to say where the step is; the core asks again */
+    /* else elastic-stepd is about to report the socket; the core repeats the action */
 }
 
 void Steps::cancel(const CancelRequest &cancel)
@@ -554,24 +555,24 @@ void Steps::cancel(const CancelRequest &cancel)
         step->held_cancel = cancel;
         return;
     }
-    bool heard = step && step->link && step->link->cancel(cancel);
+    bool received = step && step->link && step->link->cancel(cancel);
     if (step && step->end)
-        tell(*step, *step->end);
-    else if (step && !heard && (step->started || step->link))
-        tell(*step,
+        notify(*step, *step->end);
+    else if (step && !received && (step->started || step->link))
+        notify(*step,
              StepRefused{{cancel.job, cancel.step, cancel.request,
                           "withdrawn before the step heard of it"}});
 }
 
-/* If it does not get there: the step tells of its wish again when it is asked how it is. */
-void Steps::refuse(const RefuseWish &refusal)
+/* If it does not arrive: the step reports its request again when it is queried. */
+void Steps::refuse(const RefuseSizeRequest &refusal)
 {
     Step *step = find(refusal.job, refusal.step);
     if (step && step->link)
         step->link->refuse(refusal);
 }
 
-/* The same: the step tells what it has. */
+/* The same: the step reports its slots. */
 void Steps::grant(const GrantSlots &grant)
 {
     Step *step = find(grant.job, grant.step);
@@ -586,14 +587,14 @@ bool Steps::signal(JobId job, uint32_t number, int signal, int64_t kill_after_ms
     if (step && step->stepd)
         order(*step, signal, kill_after_ms);
     else if (step && step->end)
-        tell(*step, *step->end);
+        notify(*step, *step->end);
     return step != nullptr;
 }
 
-bool Steps::ask_performance(JobId job, uint32_t number, int64_t interval_ms)
+bool Steps::query_performance(JobId job, uint32_t number, int64_t interval_ms)
 {
     Step *step = find(job, number);
-    return step && step->link && !step->end && step->link->ask_performance(interval_ms);
+    return step && step->link && !step->end && step->link->query_performance(interval_ms);
 }
 
 void Steps::limit(JobId job, uint32_t number, int64_t time_limit_ms)

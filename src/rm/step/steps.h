@@ -1,12 +1,12 @@
 /*
- * The steps that run: starts them through elastic-stepd, finds them again after a restart, passes
- * on what the core wants of them, and tells the core what became of them.
+ * The running steps: starts them through elastic-stepd, finds them again after a restart, forwards
+ * the actions of the core to them, and reports their results to the core.
  *
- * Each action may come again (core/action.h): the answer is what is the case.  A step's folder
- * (STATE/steps/JOB.STEP, see step_spec.h) tells after a restart whether it was started, runs, or
- * has ended; it is removed by forget(), once its end is durable.
+ * Each action may be repeated (core/action.h): the answer is the present state.  A step's folder
+ * (STATE/steps/JOB.STEP, see step_spec.h) shows after a restart whether it was started, runs, or
+ * has ended; discard() removes it once its end is durable.
  *
- * Owner of the folders and connections; the processes own themselves.  On the daemon's loop.
+ * Owner of the folders and connections; the processes are independent.  Runs on the daemon's loop.
  */
 
 #ifndef ELASTIC_RM_STEPS_H_INCLUDED
@@ -33,25 +33,25 @@ struct StepsConfig {
     bool as_root = false;       /* steps become their users */
     bool end_unknown = false;   /* what runs and is newer than the store */
     std::string control_group;  /* above those of the steps; empty: they have none */
-    /* descriptors that a program may open, if its user does not say; 0: as many as elasticd */
+    /* limit of descriptors of a program without one of its user; 0: that of elasticd */
     int64_t files_soft = 0;
 };
 
 class Steps {
   public:
     /* False: it changes nothing, and is not stored. */
-    using Tell = std::function<bool(EventContent)>;
+    using Notify = std::function<bool(EventContent)>;
     /* as the core knows it; null: not any more */
     using JobOf = std::function<const Job *(JobId)>;
-    /* A step's answer to ask_performance.  True: the core is to hear of it. */
+    /* An answer of a step to query_performance.  True: the core receives it. */
     using Sampled = std::function<bool(JobId, uint32_t step, const PerformanceAnswer &)>;
 
-    Steps(Loop &loop, StepsConfig config, Tell tell, JobOf job_of, Sampled sampled);
+    Steps(Loop &loop, StepsConfig config, Notify notify, JobOf job_of, Sampled sampled);
     ~Steps();
 
-    /* Makes the folder, removes what belongs to no step that the core has placed.  Empty, or why it
-     * cannot.  Steps that the state has never heard of prove that the store has lost its last
-     * events: then nothing is touched. */
+    /* Makes the folder, and removes folders of steps that the core has not allocated.  Returns
+     * an error, or empty.  Steps that are unknown to the state prove that the store has lost its
+     * last events: then nothing is removed. */
     std::string open(const State &state);
 
     /* `make` gives the step's program and script; it is called only if nothing has been started
@@ -61,28 +61,28 @@ class Steps {
         User user;                      /* as it is now, with its groups */
         std::string script;
         std::string hosts;
-        /* What its control group may use, before anything is in it.  Empty, or what is wrong; may
-         * be null. */
+        /* The limits of its control group before the first process.  Returns an error, or empty;
+         * may be null. */
         std::function<std::string(const std::string &group)> confine;
     };
     using Make = std::function<Result<Program>(const std::string &folder)>;
     void start(JobId job, uint32_t step, const Make &make);
     void resize(const ResizeStep &resize);
     void cancel(const CancelRequest &cancel);
-    void refuse(const RefuseWish &refusal);
+    void refuse(const RefuseSizeRequest &refusal);
     void grant(const GrantSlots &grant);
     /* False: no such step. */
     bool signal(JobId job, uint32_t step, int number, int64_t kill_after_ms = -1);
     /* See StepLink. */
-    bool ask_performance(JobId job, uint32_t step, int64_t interval_ms);
+    bool query_performance(JobId job, uint32_t step, int64_t interval_ms);
     /* For elastic-stepd, which keeps it when we are not there; 0: none. */
     void limit(JobId job, uint32_t step, int64_t time_limit_ms);
     void query(JobId job, uint32_t step);
-    /* An event of the step that was told is stored, and the core has handled it. */
+    /* An event of the step is stored, and the core has handled it. */
     void handled(JobId job, uint32_t step);
 
     /* The core knows the end of the step. */
-    void forget(JobId job, uint32_t step);
+    void discard(JobId job, uint32_t step);
     /* The allocation has changed: for the next mpiexec of a script. */
     void set_hosts(const Job &job);
     /* Of the mpiexec that runs now; empty: none known. */
@@ -104,21 +104,21 @@ class Steps {
     std::string spawn(Step &step);
     bool connect(Step &step);
     void stepd_line(Step &step, const Json &line);
-    void stepd_gone(Step &step);
+    void stepd_closed(Step &step);
     void lost(Step &step);
-    void look_for_rest(Step &step, const StepStartedFile &started);
+    void find_remaining_processes(Step &step, const StepStartedFile &started);
     void link_to(Step &step, const std::string &socket, uint64_t epoch_offset,
                  Descriptor connected);
     void connected(Step &step, const std::string &socket);
     void order(Step &step, int signal, int64_t kill_after_ms);
-    bool tell(Step &step, EventContent content);
-    void say(Step &step);
+    bool notify(Step &step, EventContent content);
+    void report(Step &step);
     void end(Step &step, EventContent content);
-    void end_when_heard(Step &step, EventContent content, int64_t until_ms);
+    void end_when_received(Step &step, EventContent content, int64_t until_ms);
 
     Loop &loop_;
     StepsConfig config_;
-    Tell tell_;
+    Notify notify_;
     JobOf job_of_;
     Sampled sampled_;
     std::map<Key, std::unique_ptr<Step>> steps_;

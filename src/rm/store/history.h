@@ -1,9 +1,9 @@
 /*
- * What has happened, read from the store by a connection of its own that cannot write: records,
- * ended jobs, what jobs ran.  For a thread beside the daemon's loop (daemon/history_reader.h).
+ * The history, read from the store by a connection that cannot write: records, ended jobs,
+ * programs of jobs.  For a thread beside the daemon's loop (daemon/history_reader.h).
  *
- * In pages: each has a bound of rows and of bytes, and tells where the next one begins.  After the
- * deadline nothing more is read: a page is shorter then, and an error if nothing was found.
+ * In pages: each has a bound of rows and of bytes, and returns the start of the next one.  After
+ * the deadline nothing more is read: a page is shorter then, and an error if it is empty.
  *
  * Owner of the connection.  One thread, any.
  */
@@ -22,7 +22,7 @@
 
 namespace elastic::rm {
 
-/* Whose records: an administrator's query has neither. */
+/* The owner of the records: an administrator's query has neither. */
 struct RecordView {
     std::optional<uint32_t> uid;    /* of this user's jobs, and of nodes */
     bool of_something = false;      /* of any job or node */
@@ -31,12 +31,12 @@ struct RecordView {
 struct RecordPage {
     std::vector<Json> rows;
     uint64_t next = 1;              /* the next page begins here */
-    uint64_t oldest = 1;            /* that is kept */
+    uint64_t oldest = 1;            /* that is stored */
 };
 
 struct EndedJob {
     Job job;
-    Json launch;                    /* a Launch; null: it is no longer kept */
+    Json launch;                    /* a Launch; null: it is no longer stored */
 };
 
 struct EndedPage {
@@ -62,7 +62,7 @@ class History {
     /* `query.limit` jobs that are wanted. */
     Result<EndedPage> ended(const EndedQuery &query, const Wanted &wanted);
     Result<std::optional<LaunchRow>> launch(JobId job);
-    /* nullopt: it has not ended, or is no longer kept. */
+    /* nullopt: it has not ended, or is no longer stored. */
     Result<std::optional<uint32_t>> owner(JobId job);
 
   private:

@@ -31,8 +31,8 @@ class StoredRecords {
     size_t next_ = 0;
 };
 
-/* A wish, a configuration, or what decided, that an older elasticd has stored lacks what that did
- * not know: those fields have their defaults then, or are not compared. */
+/* A specification, a configuration, or numbers of a decision that an older elasticd has stored
+ * lack newer fields: those have their defaults then, or are not compared. */
 bool is_same_data(Json stored, const Json &replayed)
 {
     for (const char *name : {"spec", "config", "why"}) {
@@ -58,7 +58,7 @@ bool is_same(const Record &record, const Json &row)
 }
 
 /* A user's oldest jobs go with all their records (limits.bytes_per_user). */
-bool is_forgotten(Store &store, JobId job)
+bool is_discarded(Store &store, JobId job)
 {
     auto launch = store.launch(job);
     RecordQuery query;
@@ -85,7 +85,7 @@ Result<Replay> replay(Store &store)
                 continue;
             result.records++;
             const Json *row = stored.find(record->number);
-            if (!row && record->job && is_forgotten(store, record->job))
+            if (!row && record->job && is_discarded(store, record->job))
                 continue;
             if (!row || !is_same(*record, *row))
                 result.difference = "record " + std::to_string(record->number) + " of event " +

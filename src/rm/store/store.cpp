@@ -42,7 +42,8 @@ CREATE INDEX ended_by_end ON ended (ended_ms);
 CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL,
                     clock_ms INTEGER NOT NULL);
 )";
-/* What each user's rows take, until they are gone: about, with what the file needs beside them. */
+/* The bytes of each user's rows until they are deleted: approximately, with the overhead of the
+ * file. */
 constexpr const char *USED = R"(
 CREATE TABLE IF NOT EXISTS used (uid INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
 CREATE TRIGGER IF NOT EXISTS launch_comes AFTER INSERT ON launch BEGIN
@@ -488,8 +489,8 @@ std::string Store::write_snapshot(uint64_t seq, int64_t time_ms, const Json &hea
     return old.bind(int64_t{SNAPSHOTS_KEPT}).done() ? "" : problem("write");
 }
 
-/* The number of the first row that is not before the time: times rise with the numbers, so that no
- * index over them is needed, and no row is looked at that stays. */
+/* The number of the first row that is not before the time: times rise with the numbers, so that
+ * no index over them is needed, and no remaining row is read. */
 Result<uint64_t> Store::first_since(const std::string &table, const std::string &number,
                                     int64_t time_ms)
 {
@@ -513,30 +514,30 @@ Result<uint64_t> Store::first_since(const std::string &table, const std::string 
     return first;
 }
 
-Result<bool> Store::forget_before(int64_t time_ms, int64_t rows_max)
+Result<bool> Store::remove_before(int64_t time_ms, int64_t rows_max)
 {
     auto event = first_since("event", "seq", time_ms),
          record = first_since("record", "number", time_ms);
     if (!event || !record)
         return Error{problem("read")};
     bool more = false;
-    auto forget = [&](const char *sql, int64_t before) {
+    auto discard = [&](const char *sql, int64_t before) {
         Statement statement(prepare(sql));
         bool done = statement.bind(before).bind(rows_max).done();
         more = more || sqlite3_changes(database_) >= rows_max;
         return done;
     };
     bool done = run("BEGIN IMMEDIATE").empty() &&
-        forget("DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq < ?1 AND seq <= "
+        discard("DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq < ?1 AND seq <= "
                "(SELECT coalesce(min(seq), 0) FROM snapshot) ORDER BY seq LIMIT ?2)",
                static_cast<int64_t>(event.value())) &&
-        forget("DELETE FROM record WHERE number IN (SELECT number FROM record WHERE number < ?1 "
+        discard("DELETE FROM record WHERE number IN (SELECT number FROM record WHERE number < ?1 "
                "ORDER BY number LIMIT ?2)",
                static_cast<int64_t>(record.value())) &&
-        forget("DELETE FROM launch WHERE last IS NULL AND job IN (SELECT job FROM ended "
+        discard("DELETE FROM launch WHERE last IS NULL AND job IN (SELECT job FROM ended "
                "WHERE ended_ms < ?1 ORDER BY ended_ms, job LIMIT ?2)",
                time_ms) &&
-        forget("DELETE FROM ended WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?1 "
+        discard("DELETE FROM ended WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?1 "
                "ORDER BY ended_ms, job LIMIT ?2)",
                time_ms) &&
         run(DISCARD_ARRAYS).empty() &&
@@ -569,7 +570,7 @@ Result<std::vector<uint32_t>> Store::users_above(int64_t bytes)
 }
 
 /* Its records first: of a job that is still among the ended ones the next call takes the rest. */
-Result<bool> Store::forget_oldest_of(uint32_t uid, int64_t rows_max)
+Result<bool> Store::remove_oldest_of(uint32_t uid, int64_t rows_max)
 {
     if (std::string error = run("BEGIN IMMEDIATE"); !error.empty())
         return Error{error};
@@ -717,7 +718,7 @@ Result<std::optional<Submit>> Store::submission(uint64_t seq)
     Json data = Json::parse(row.text(1), nullptr, false);
     auto spec = parse<JobSpec>(data.is_object() ? data.value("spec", Json()) : Json());
     Submit submit{"restored-" + std::to_string(seq), spec ? spec.value() : JobSpec()};
-    if (!spec) {                /* whoever owns it looks at it before it runs */
+    if (!spec) {                /* its owner checks it before it runs */
         submit.spec.uid = static_cast<uint32_t>(row.number(0));
         submit.spec.user = std::to_string(submit.spec.uid);
         submit.spec.name = "damaged";
@@ -860,7 +861,7 @@ Result<std::vector<Json>> Store::ended(const EndedQuery &query)
         sql += ")";
     }
     sql += query.newest_first ? " ORDER BY job DESC LIMIT ?4" : " ORDER BY job LIMIT ?4";
-    /* Not kept: the numbers in it differ each time. */
+    /* Not stored: the numbers in it differ each time. */
     sqlite3_stmt *statement = nullptr;
     sqlite3_prepare_v2(database_, sql.c_str(), -1, &statement, nullptr);
     std::vector<Json> jobs;

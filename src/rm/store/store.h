@@ -1,25 +1,23 @@
 /*
- * What elasticd must not forget, in one SQLite file (write-ahead log, each commit synchronous):
+ * The persistent data of elasticd, in one SQLite file (write-ahead log, each commit synchronous):
  *
- *   event     every input of the core, numbered; the truth
- *   snapshot  the core after some event: a restart replays only what is newer
- *   snapshot_part   what of it is long, written before it; without a snapshot it is worth nothing
- *   launch    of each submission what the core need not know (program, environment, files), by the
- *             number of its event; `job` is set once the core has accepted it, and `last` as well
- *             if it is an array (the numbers of its tasks); the environment goes when all have
- *             ended
- *   record    the history for people, derived from the events
- *   ended     each ended job as it was last; derived
- *   used      how many bytes the rows of each user take, until they are deleted; kept by triggers
- *   clock     what the time of the last event was by a clock that nobody can set
- *             (core/steady_clock.h)
+ *   event     every input of the core, numbered; all else follows from it
+ *   snapshot  the core after some event: a restart replays only newer events
+ *   snapshot_part   long parts of a snapshot, written before it; invalid without it
+ *   launch    the part of each submission that the core does not need (program, environment,
+ *             files), by the number of its event; `job` is set once the core has accepted it; the
+ *             environment is deleted when the job has ended
+ *   record    the history for display, derived from the events
+ *   ended     each ended job in its last state; derived
+ *   used      bytes of the rows of each user until they are deleted; maintained by triggers
+ *   clock     the time of the last event by a clock that nobody can set (core/steady_clock.h)
  *
  * A turn of the daemon is one Batch, written in one transaction: all of it or nothing.  Derived
  * rows of a turn go with the next Batch or alone, and then without a synchronisation (a restart
- * derives them again), so that a turn costs one.
+ * derives them again), so that a turn costs one synchronisation.
  *
- * The disk may fail.  What cannot be read is an error, never the end of a table: a caller that gets
- * a value has all of it.  Events and snapshots carry a sum; events are numbered without a gap.
+ * The disk may fail.  Unreadable data is an error, never the end of a table: a caller that gets a
+ * value has all of it.  Events and snapshots carry a checksum; events are numbered without a gap.
  *
  * The folder is locked while the store is open: two daemons never share one.  One thread.
  */
@@ -111,29 +109,30 @@ class Store {
     Store(Store &&) noexcept;
     Store &operator=(Store &&) noexcept;
 
-    /* Empty, or why nothing was written.  Events and launches are on the disk then; what is derived
-     * from earlier ones may be lost with the power, and with it all that was written later. */
+    /* Returns an error if nothing was written, or empty.  Events and launches are on the disk
+     * then; rows derived from earlier ones may disappear at a power failure, with all that was
+     * written later. */
     std::string write(const Batch &batch);
     /* The same for something that changes nothing: whether it can be written again. */
     std::string probe();
-    /* A snapshot whose parts, so many, were written before.  An older one is forgotten. */
+    /* A snapshot whose parts were written before.  An older one is deleted. */
     std::string write_snapshot(uint64_t seq, int64_t time_ms, const Json &head, uint64_t parts = 0);
     std::string write_snapshot_part(uint64_t seq, uint64_t number, const Json &part);
     /* Deletes parts that belong to no snapshot, so many at most.  True: there may be more. */
     Result<bool> tidy_snapshots(int64_t parts_max);
     /* Deletes what ended or happened before, never what a restart needs: `rows_max` of each kind.
      * True: there is more. */
-    Result<bool> forget_before(int64_t time_ms, int64_t rows_max);
+    Result<bool> remove_before(int64_t time_ms, int64_t rows_max);
 
     /* The last write failed for want of space. */
     bool is_full() const;
 
     Result<int64_t> used_bytes(uint32_t uid);
     Result<std::vector<uint32_t>> users_above(int64_t bytes);
-    /* Deletes the user's ended jobs, the oldest first, with all that is kept of them: about so many
-     * rows.  False: there is none. */
-    Result<bool> forget_oldest_of(uint32_t uid, int64_t rows_max);
-    /* When the event behind so many of the oldest ones happened; nullopt: there are fewer. */
+    /* Deletes ended jobs of the user, the oldest first, with all their data: about so many rows.
+     * False: there is none. */
+    Result<bool> remove_oldest_of(uint32_t uid, int64_t rows_max);
+    /* The time of the event after so many of the oldest ones; nullopt: there are fewer. */
     Result<std::optional<int64_t>> time_of_oldest(int64_t events);
     struct Pages {
         int64_t used_bytes, unused_bytes;       /* of the file */
@@ -154,10 +153,10 @@ class Store {
     /* `bad`: becomes the number of the event that is to blame, if one is. */
     std::string each_event(uint64_t seq, const std::function<std::string(const Event &)> &take,
                            uint64_t *bad = nullptr);
-    /* Puts another one, a Timer changes nothing, in the place of an event that cannot be borne, and
-     * keeps what was there in the table `quarantined`.  The snapshots above it are deleted. */
+    /* Replaces an event that ends the process by a Timer, which changes nothing, and stores the
+     * event in the table `quarantined`.  Deletes later snapshots. */
     std::string quarantine(uint64_t seq, const EventContent &instead = Timer{});
-    /* What the rows that follow from a Submit say of it; nullopt: it made no job. */
+    /* The data of a Submit in the rows that follow from it; nullopt: it made no job. */
     Result<std::optional<Submit>> submission(uint64_t seq);
 
     /* nullopt: none was written yet. */

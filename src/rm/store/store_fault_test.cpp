@@ -179,7 +179,7 @@ TEST_F(StoreFaultTest, what_is_acknowledged_is_there_after_write_errors)
 
 /* A disk that says it has synchronised and has not: the end may be missing, never a part
  * between. */
-TEST_F(StoreFaultTest, a_lost_synchronisation_loses_the_end_only)
+TEST_F(StoreFaultTest, a_failed_synchronisation_affects_the_end_only)
 {
     std::mt19937_64 random(2);
     for (int round = 0; round < 20; round++) {
@@ -275,7 +275,7 @@ TEST_F(StoreFaultTest, damage_of_any_page_in_use_is_refused)
     std::filesystem::remove_all(folder_ + ".good");
 }
 
-TEST_F(StoreFaultTest, an_older_snapshot_is_found_behind_a_damaged_one)
+TEST_F(StoreFaultTest, an_older_snapshot_is_found_if_the_newest_is_damaged)
 {
     fill();
     auto store = Store::open(folder_);

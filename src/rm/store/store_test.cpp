@@ -123,9 +123,9 @@ TEST_F(StoreTest, ALaunchOfAnArrayIsThatOfEachTaskUntilTheLastIsDiscarded)
     }
     EXPECT_FALSE(launch(2)->body.contains("environment")) << "all have ended";
     EXPECT_TRUE(launch(1)->body.contains("environment"));
-    ASSERT_TRUE(store.forget_before(14, 100));
+    ASSERT_TRUE(store.remove_before(14, 100));
     EXPECT_TRUE(launch(4)) << "the last task is still in the history";
-    ASSERT_TRUE(store.forget_before(15, 100));
+    ASSERT_TRUE(store.remove_before(15, 100));
     EXPECT_FALSE(launch(4));
     EXPECT_TRUE(launch(6)) << "it has not ended";
 }
@@ -232,9 +232,9 @@ TEST_F(StoreTest, RecordsAreFoundByJobAndNode)
     EXPECT_EQ(store.records({1, 100, 0, "n1"}).value()[0]["seq"], 2);
     EXPECT_EQ(store.records({1, 2, 0, ""}).value().size(), 2u);
     EXPECT_EQ(store.last_record().value(), 3u);
-    EXPECT_TRUE(store.forget_before(25, 1).value()) << "there is more";
+    EXPECT_TRUE(store.remove_before(25, 1).value()) << "there is more";
     EXPECT_EQ(store.oldest_record().value(), 2u) << "a part at a time";
-    ASSERT_FALSE(store.forget_before(25, 1000).value());
+    ASSERT_FALSE(store.remove_before(25, 1000).value());
     EXPECT_EQ(store.oldest_record().value(), 3u);
 }
 
@@ -245,14 +245,14 @@ TEST_F(StoreTest, ForgettingKeepsWhatARestartNeeds)
     for (uint64_t seq = 1; seq <= 10; seq++)
         batch.events.push_back(event(seq));
     ASSERT_EQ(store.write(batch), "");
-    ASSERT_FALSE(store.forget_before(1000000, 1000).value());
+    ASSERT_FALSE(store.remove_before(1000000, 1000).value());
     uint64_t count = 0;
     auto counting = [&](const Event &) { count++; return std::string(); };
     store.each_event(0, counting);
     EXPECT_EQ(count, 10u) << "without a snapshot every event is needed";
     store.write_snapshot(4, 1, Json::object());
     store.write_snapshot(8, 2, Json::object());
-    ASSERT_FALSE(store.forget_before(1000000, 1000).value());
+    ASSERT_FALSE(store.remove_before(1000000, 1000).value());
     count = 0;
     store.each_event(0, counting);
     EXPECT_EQ(count, 6u) << "from the older snapshot on";
@@ -288,7 +288,7 @@ void put_job(Store &store, uint64_t number, uint32_t uid, size_t script_bytes)
     ASSERT_EQ(store.write(ended), "");
 }
 
-TEST_F(StoreTest, BytesOfAUserCountUntilTheyAreGone)
+TEST_F(StoreTest, BytesOfAUserCountUntilTheyAreDeleted)
 {
     Store store = open();
     for (uint64_t number = 1; number <= 10; number++)
@@ -298,11 +298,11 @@ TEST_F(StoreTest, BytesOfAUserCountUntilTheyAreGone)
     EXPECT_LT(before, 510000);
     EXPECT_EQ(store.users_above(before).value(), std::vector<uint32_t>());
     EXPECT_EQ(store.users_above(400000).value().size(), 2u);
-    EXPECT_TRUE(store.forget_oldest_of(7, 2).value());
+    EXPECT_TRUE(store.remove_oldest_of(7, 2).value());
     EXPECT_LT(store.used_bytes(7).value(), before - 90000);
     EXPECT_FALSE(store.launch(2).value()) << "the oldest";
     EXPECT_TRUE(store.launch(10).value());
-    while (store.forget_oldest_of(7, 3).value())
+    while (store.remove_oldest_of(7, 3).value())
         ;
     EXPECT_EQ(store.used_bytes(7).value(), 0);
     EXPECT_EQ(store.ended({}).value().size(), 5u) << "another user's are there";
@@ -314,7 +314,7 @@ TEST_F(StoreTest, SpaceThatIsNotUsedIsReturned)
     Store store = open();
     for (uint64_t number = 1; number <= 20; number++)
         put_job(store, number, 7, 1000000);
-    while (store.forget_oldest_of(7, 100).value())
+    while (store.remove_oldest_of(7, 100).value())
         ;
     Store::Pages before = store.pages();
     EXPECT_GT(before.unused_bytes, 15000000);
@@ -324,7 +324,7 @@ TEST_F(StoreTest, SpaceThatIsNotUsedIsReturned)
     EXPECT_LT(store.pages().unused_bytes, 10000);
 }
 
-TEST_F(StoreTest, ALostSubmissionIsKnownByItsRows)
+TEST_F(StoreTest, ADamagedSubmissionIsFoundByItsRows)
 {
     Store store = open();
     Batch batch;

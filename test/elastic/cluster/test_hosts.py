@@ -21,7 +21,7 @@ from hosttests import (  # noqa: F401  each registers its cases
 )
 from hosttests.cases import Case
 from hosttests.hostrun import HostRun
-from playground import hosts, slurm
+from testbed import hosts, slurm
 
 
 def marks(case: Case) -> list[Any]:
@@ -60,5 +60,5 @@ def test_hosts(case: Case, setting: Setting, drive: Callable[..., None], impossi
 
     try:
         drive(start, case.drive)
-    except hosts.PlaygroundError as error:
+    except hosts.TestbedError as error:
         raise TestFailure(f"no hosts: {error}") from error

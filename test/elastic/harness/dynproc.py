@@ -16,7 +16,7 @@ from pathlib import Path
 
 from support import procfs
 
-from . import checks, processes, scenarios
+from . import checks, processes, scenarios_environment
 from .job import Job, Skip, TestRun
 from .scenarios import scenario
 
@@ -274,7 +274,7 @@ def dyn_one_job(run: TestRun) -> None:
 @scenario
 def dyn_outside(run: TestRun, how: str) -> None:
     """Not started by our mpiexec: what is named by its host and port works; its secret stays."""
-    {"singleton": scenarios.singleton, "under_stock": scenarios.under_stock}[how](run)
+    {"singleton": scenarios_environment.singleton, "under_stock": scenarios_environment.under_stock}[how](run)
     _forget_secret(run)
 
 

@@ -295,10 +295,10 @@ class TestRun:
         """Ends the test; what should not be there any more, as sentences."""
         for job in self.jobs:
             job.stop()
-        left = processes.await_gone(self.marker, GRACE_S)
+        left = processes.await_end_of_processes(self.marker, GRACE_S)
         found = [f"left behind: {process}" for process in left]
         processes.kill(left)
-        processes.await_gone(self.marker, GRACE_S)
+        processes.await_end_of_processes(self.marker, GRACE_S)
         processes.collect_orphans()
         found += [f"left behind: file {path}" for path in processes.new_files(self.before)]
         found += [f"left behind: file {path.name} in TMPDIR" for path in self.temporary.iterdir()]

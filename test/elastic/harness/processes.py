@@ -85,7 +85,7 @@ def collect_orphans() -> None:
                 pass
 
 
-def await_gone(marker: str, grace_s: float) -> list[Process]:
+def await_end_of_processes(marker: str, grace_s: float) -> list[Process]:
     """Waits for a test's processes to end; what is still there then."""
     deadline = time.monotonic() + grace_s
     while True:

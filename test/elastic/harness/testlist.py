@@ -9,7 +9,7 @@ not report JOINED and LEFT), `events=WORDS` (how the adaptations end, in order, 
 log), `file=NAME[:TEXT]` (put into the working directory), `env=NAME:VALUE`, `tool=NAME` (a
 profiling tool of programs/ that is loaded before MPI; `around`: between the two libraries for tools that
 know no adaptations), `network` (the test runs a second time, as NAME_network, with MPIR_CVAR_NOLOCAL=1: the
-processes of a host send to each other over the network), `driver=OPTIONS` (of epop, for programs that are archives), `scenario=NAME[:ARGUMENTS]` (a function of scenarios.py drives the test).
+processes of a host send to each other over the network), `driver=OPTIONS` (of epop, for programs that are archives), `scenario=NAME[:ARGUMENTS]` (a function of scenarios_*.py drives the test).
 In options and arguments {epochs}, {seed}, {draw:LENGTH:LOW:HIGH} (a drawn schedule) and
 {repeat:COUNT:ENTRY} (the same entry again and again) are replaced.
 """

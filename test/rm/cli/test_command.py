@@ -255,7 +255,7 @@ def test_submit_wrap(here: Place) -> None:
     expect((here.folder / "elastic-1.out").read_text() == "A B\n", "output")
 
 
-def test_submit_lost_answer(here: Place) -> None:
+def test_submit_without_an_answer(here: Place) -> None:
     """submit: a lost answer does not make a second job"""
     here.fake.lose_answers = 2
     expect(here.call("submit", "true")[0] == "Submitted job 1\n", "number")
@@ -403,7 +403,7 @@ def test_attach_input(here: Place) -> None:
     expect("has ended" in err, err)
 
 
-def test_attach_strangers(here: Place) -> None:
+def test_attach_of_other_users(here: Place) -> None:
     """attach: neither to another user's elastic run nor by another user"""
     run = started_run(here, "echo secret; until [ -e go ]; do sleep 0.1; done")
     assert run.stdout

@@ -73,8 +73,8 @@ static int make_table(const struct pmi_adapt_plan *plan, int index)
             *entry = old->table[i - prebuilt.first];
             continue;
         }
-        mpi_errno = MPIDI_NM_adapt_insert((const char *) plan + members[i].card_offset,
-                                           (int) members[i].card_bytes, entry);
+        mpi_errno = MPIDI_NM_adapt_insert((const char *) plan + members[i].bc_offset,
+                                           (int) members[i].bc_bytes, entry);
         MPIR_ERR_CHECK(mpi_errno);
 #ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
         entry->is_local = MPIDI_Adapt_is_same_node(plan, i, index);

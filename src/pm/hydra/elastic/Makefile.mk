@@ -117,8 +117,8 @@ noinst_HEADERS += \
     elastic/mpiexec/core.h          \
     elastic/mpiexec/end.h           \
     elastic/mpiexec/exits.h         \
-    elastic/mpiexec/glue.h          \
-    elastic/mpiexec/greeting.h      \
+    elastic/mpiexec/hooks.h          \
+    elastic/mpiexec/handshake.h      \
     elastic/mpiexec/groups.h        \
     elastic/mpiexec/input.h         \
     elastic/mpiexec/launch.h        \
@@ -142,7 +142,7 @@ noinst_HEADERS += \
     elastic/pmi_adapt_set.h         \
     elastic/pmi_adapt_sizes.h       \
     elastic/pmi_adapt_signal.h      \
-    elastic/pmi_adapt_wish.h        \
+    elastic/pmi_adapt_request.h        \
     elastic/proxy/agent.h           \
     elastic/proxy/answers.h         \
     elastic/proxy/bcasts.h          \
@@ -155,7 +155,7 @@ noinst_HEADERS += \
     elastic/proxy/gathered_loops.h  \
     elastic/proxy/output.h          \
     elastic/proxy/performance.h     \
-    elastic/proxy/plan_places.h     \
+    elastic/proxy/plan_areas.h     \
     elastic/proxy/pmi_line.h        \
     elastic/proxy/pmi_rest.h        \
     elastic/proxy/relay.h           \
@@ -165,10 +165,10 @@ noinst_HEADERS += \
     elastic/proxy/spawned.h         \
     elastic/proxy/state.h           \
     elastic/proxy/tasks.h           \
-    elastic/proxy/warden.h          \
+    elastic/proxy/reaper.h          \
     elastic/proxy/stdin.h           \
     elastic/proxy/upward.h          \
-    elastic/proxy/wish.h            \
+    elastic/proxy/requests.h            \
     elastic/wire/accept.h           \
     elastic/wire/bcast.h            \
     elastic/wire/channel.h          \
@@ -183,12 +183,12 @@ noinst_HEADERS += \
     elastic/wire/sample.h           \
     elastic/wire/send_queue.h       \
     elastic/wire/sessions.h         \
-    elastic/wire/silence.h          \
+    elastic/wire/keepalive.h          \
     elastic/wire/spawn.h            \
     elastic/wire/step_socket.h      \
     elastic/wire/tree.h             \
     elastic/wire/task.h             \
-    elastic/wire/wish.h
+    elastic/wire/request_messages.h
 
 # For the launchers, mpiexec and hydra_pmi_proxy.
 libhydra_la_SOURCES += \
@@ -199,7 +199,7 @@ libhydra_la_SOURCES += \
     elastic/wire/job_secret.c \
     elastic/wire/send_queue.c \
     elastic/wire/sessions.c   \
-    elastic/wire/silence.c
+    elastic/wire/keepalive.c
 
 if hydra_ui_mpich
 mpiexec_hydra_SOURCES += \
@@ -208,8 +208,8 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/core.c      \
     elastic/mpiexec/end.c       \
     elastic/mpiexec/exits.c     \
-    elastic/mpiexec/glue.c      \
-    elastic/mpiexec/greeting.c  \
+    elastic/mpiexec/hooks.c      \
+    elastic/mpiexec/handshake.c  \
     elastic/mpiexec/groups.c    \
     elastic/mpiexec/input.c     \
     elastic/mpiexec/launch.c    \
@@ -245,11 +245,11 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/end.c         \
     elastic/proxy/exits.c       \
     elastic/proxy/gathered_loops.c \
-    elastic/proxy/greeting.c    \
+    elastic/proxy/handshake.c    \
     elastic/proxy/messages.c    \
     elastic/proxy/output.c      \
     elastic/proxy/performance.c \
-    elastic/proxy/plan_places.c \
+    elastic/proxy/plan_areas.c \
     elastic/proxy/parked.c      \
     elastic/proxy/pmi_commands.c\
     elastic/proxy/pmi_line.c    \
@@ -262,10 +262,10 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/spawned.c     \
     elastic/proxy/start.c       \
     elastic/proxy/tasks.c       \
-    elastic/proxy/warden.c      \
+    elastic/proxy/reaper.c      \
     elastic/proxy/stdin.c       \
     elastic/proxy/upward.c      \
-    elastic/proxy/wish.c        \
+    elastic/proxy/requests.c        \
     elastic/wire/loop_set.c     \
     elastic/wire/message.c
 endif

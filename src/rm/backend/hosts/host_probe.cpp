@@ -38,7 +38,7 @@ void add_if_here(std::vector<InstalledFile> &files, const std::string &path, boo
 /* ---- when ssh says no ------------------------------------------------------------------------ */
 
 struct Complaint {
-    const char *part;           /* of what ssh says */
+    const char *part;           /* of the message of ssh */
     HostHealth health;
     const char *advice;
 };
@@ -74,14 +74,14 @@ constexpr Complaint COMPLAINTS[] = {
      "is it very busy, or does it or its file system hang?"},
 };
 
-HostLook complain(const std::string &host, const CommandEnd &end, const std::string &ssh)
+HostReport complain(const std::string &host, const CommandEnd &end, const std::string &ssh)
 {
-    std::string said = end.errors + end.problem;
-    HostLook look;
+    std::string reports = end.errors + end.problem;
+    HostReport poll;
     std::string advice = "does it work by hand?";
     for (const Complaint &complaint : COMPLAINTS)
-        if (said.find(complaint.part) != std::string::npos) {
-            look.health = complaint.health;
+        if (reports.find(complaint.part) != std::string::npos) {
+            poll.health = complaint.health;
             advice = complaint.advice;
             break;
         }
@@ -92,9 +92,9 @@ HostLook complain(const std::string &host, const CommandEnd &end, const std::str
         what = "no answer in time";
     if (what.empty())
         what = "ssh ended with code " + std::to_string(end.exit_code);
-    look.reason = "host " + host + " cannot be used: " + what + " (" + advice + "; try: " + ssh +
+    poll.reason = "host " + host + " cannot be used: " + what + " (" + advice + "; try: " + ssh +
         " true)";
-    return look;
+    return poll;
 }
 
 /* ---- what the host has said ------------------------------------------------------------------ */
@@ -119,7 +119,7 @@ bool split(const std::string &line, const std::string &word, int64_t &number, st
     return true;
 }
 
-/* Other lines may come before: what the host greets with. */
+/* Other lines may come before: messages of the host at login. */
 Answer read_answer(const std::string &text)
 {
     Answer answer;
@@ -199,27 +199,27 @@ std::string probe_script(const std::vector<InstalledFile> &files)
     return script + "echo " + LAST_LINE + "\n";
 }
 
-HostLook judge(const std::string &host, const CommandEnd &end,
-               const std::vector<InstalledFile> &files, int64_t asked_ms, int64_t answered_ms,
+HostReport judge(const std::string &host, const CommandEnd &end,
+               const std::vector<InstalledFile> &files, int64_t queried_ms, int64_t answered_ms,
                const std::string &ssh)
 {
     Answer answer = read_answer(end.output);
     if (!answer.complete)
         return complain(host, end, ssh);
-    HostLook look;
+    HostReport poll;
     std::string wrong = unfit(answer, files);
     if (wrong.empty() && (answer.cores < 1 || answer.cores > 65536))
         wrong = "it does not say how many cores it has";
-    look.health = wrong.empty() ? HostHealth::WELL : HostHealth::UNFIT;
+    poll.health = wrong.empty() ? HostHealth::WELL : HostHealth::UNFIT;
     if (!wrong.empty())
-        look.reason = "host " + host + " cannot be used: " + wrong +
+        poll.reason = "host " + host + " cannot be used: " + wrong +
                       " (the same Elastic MPICH must be at the same path on all hosts)";
-    look.cores = static_cast<int>(answer.cores);
+    poll.cores = static_cast<int>(answer.cores);
     if (answer.time_s * 1000 > answered_ms)
-        look.clock_ahead_s = (answer.time_s * 1000 - answered_ms) / 1000;
-    else if ((answer.time_s + 1) * 1000 < asked_ms)
-        look.clock_ahead_s = -((asked_ms - (answer.time_s + 1) * 1000) / 1000);
-    return look;
+        poll.clock_offset_s = (answer.time_s * 1000 - answered_ms) / 1000;
+    else if ((answer.time_s + 1) * 1000 < queried_ms)
+        poll.clock_offset_s = -((queried_ms - (answer.time_s + 1) * 1000) / 1000);
+    return poll;
 }
 
 }  // namespace elastic::rm

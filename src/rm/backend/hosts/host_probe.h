@@ -1,11 +1,11 @@
 /*
- * One look at a host over ssh: the script that is run there, and what its answer means.  Pure,
- * except for installed_files(), which looks at the files here.
+ * A probe of a host over ssh: the script that runs there, and the meaning of its answer.  Pure,
+ * except for installed_files(), which checks the files here.
  *
- * The script goes to the standard input of /bin/sh, so that it does not matter which shell the user
- * has there.  It says how many cores the host has and what time it is, and whether that is there
- * without which no process of ours can start: the node daemon and the library, of the same size as
- * here, with all that the library needs.
+ * The script is the standard input of /bin/sh, so that the user's shell does not matter.  It
+ * reports the number of cores and the time of the host, and whether the files exist that every
+ * process needs: the proxy and the library, of the same size as here, with all libraries that they
+ * need.
  */
 
 #ifndef ELASTIC_RM_HOST_PROBE_H_INCLUDED
@@ -19,7 +19,7 @@
 
 namespace elastic::rm {
 
-/* What must be the same there. */
+/* The files that must be the same there. */
 struct InstalledFile {
     std::string path;
     int64_t bytes = 0;
@@ -31,27 +31,27 @@ std::vector<InstalledFile> installed_files(const std::string &mpiexec);
 
 std::string probe_script(const std::vector<InstalledFile> &files);
 
-/* What it means for the jobs on the host. */
+/* Meaning for the jobs on the host. */
 enum class HostHealth {
     WELL,
     UNFIT,          /* it answers, and our processes could not start there */
     /* it does not let us in, or not in time: nothing is known of the processes on it */
     NO_ACCESS,
-    NO_ANSWER       /* the network does not reach it: for us they are lost */
+    NO_ANSWER       /* the network does not reach it: its jobs have failed */
 };
 
-struct HostLook {
+struct HostReport {
     HostHealth health = HostHealth::NO_ACCESS;
     /* unless it is well: what is wrong and what to do; names the host */
     std::string reason;
     int cores = 0;              /* if it is well */
-    int64_t clock_ahead_s = 0;  /* of its clock to ours, beyond the time that the look took */
+    int64_t clock_offset_s = 0;  /* difference of its clock, beyond the duration of the probe */
 };
 
-/* `asked_ms` and `answered_ms` by our clock.  `ssh` is how a person would try it: "ssh -F FILE
+/* `queried_ms` and `answered_ms` by our clock.  `ssh` is how a person would try it: "ssh -F FILE
  * h1". */
-HostLook judge(const std::string &host, const CommandEnd &end,
-               const std::vector<InstalledFile> &files, int64_t asked_ms, int64_t answered_ms,
+HostReport judge(const std::string &host, const CommandEnd &end,
+               const std::vector<InstalledFile> &files, int64_t queried_ms, int64_t answered_ms,
                const std::string &ssh);
 
 }  // namespace elastic::rm

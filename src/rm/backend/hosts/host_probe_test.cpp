@@ -52,7 +52,7 @@ class HostProbeTest : public testing::Test {
         return end;
     }
 
-    HostLook look() const
+    HostReport poll() const
     {
         auto files = installed_;
         int64_t now_ms = unix_ms();
@@ -68,10 +68,10 @@ TEST_F(HostProbeTest, AGoodHost)
 {
     installed_ = installed_files(mpiexec());
     ASSERT_EQ(installed_.size(), 2u);
-    HostLook seen = look();
+    HostReport seen = poll();
     EXPECT_EQ(seen.health, HostHealth::WELL) << seen.reason;
     EXPECT_GE(seen.cores, 1);
-    EXPECT_EQ(seen.clock_ahead_s, 0);
+    EXPECT_EQ(seen.clock_offset_s, 0);
     EXPECT_EQ(seen.reason, "");
 }
 
@@ -79,12 +79,12 @@ TEST_F(HostProbeTest, WhatIsMissingIsNamed)
 {
     installed_ = installed_files(mpiexec());
     write(library(), "another version");
-    HostLook seen = look();
+    HostReport seen = poll();
     EXPECT_EQ(seen.health, HostHealth::UNFIT);
     EXPECT_NE(seen.reason.find("host h1"), std::string::npos);
     EXPECT_NE(seen.reason.find("libmpi.so is another one"), std::string::npos) << seen.reason;
     fs::remove(proxy());
-    seen = look();
+    seen = poll();
     EXPECT_EQ(seen.health, HostHealth::UNFIT);
     EXPECT_NE(seen.reason.find("hydra_pmi_proxy is missing"), std::string::npos) << seen.reason;
 }
@@ -92,29 +92,29 @@ TEST_F(HostProbeTest, WhatIsMissingIsNamed)
 TEST_F(HostProbeTest, WithoutAnInstallationHereNothingIsCompared)
 {
     EXPECT_TRUE(installed_files("/nonexistent/bin/mpiexec").empty());
-    EXPECT_EQ(look().health, HostHealth::WELL);
+    EXPECT_EQ(poll().health, HostHealth::WELL);
 }
 
-HostLook judge_text(const std::string &output, int64_t asked_ms = 1000000,
+HostReport judge_text(const std::string &output, int64_t queried_ms = 1000000,
                     int64_t answered_ms = 1000100)
 {
     CommandEnd end;
     end.started = true;
     end.exit_code = 0;
     end.output = output;
-    return judge("h1", end, {}, asked_ms, answered_ms, "ssh h1");
+    return judge("h1", end, {}, queried_ms, answered_ms, "ssh h1");
 }
 
 TEST(JudgeTest, Clocks)
 {
-    auto ahead = [](int64_t time_s) {
+    auto offset = [](int64_t time_s) {
         return judge_text("elastic-probe 1\ncores 4\ntime " + std::to_string(time_s) +
                           "\nelastic-probe end\n")
-            .clock_ahead_s;
+            .clock_offset_s;
     };
-    EXPECT_EQ(ahead(1000), 0);
-    EXPECT_EQ(ahead(1010), 9);
-    EXPECT_EQ(ahead(900), -99);
+    EXPECT_EQ(offset(1000), 0);
+    EXPECT_EQ(offset(1010), 9);
+    EXPECT_EQ(offset(900), -99);
 }
 
 TEST(JudgeTest, ACutAnswerIsNone)
@@ -126,9 +126,9 @@ TEST(JudgeTest, ACutAnswerIsNone)
               HostHealth::UNFIT);
 }
 
-TEST(JudgeTest, WhatSshSaysBecomesAdvice)
+TEST(JudgeTest, MessagesOfSshBecomeAdvice)
 {
-    auto look = [](const std::string &errors, bool timed_out = false) {
+    auto poll = [](const std::string &errors, bool timed_out = false) {
         CommandEnd end;
         end.started = true;
         end.timed_out = timed_out;
@@ -137,31 +137,31 @@ TEST(JudgeTest, WhatSshSaysBecomesAdvice)
         end.problem = timed_out ? "ssh gave no answer within 10 ms" : "ssh ended with code 255";
         return judge("h1", end, {}, 0, 0, "ssh -F f h1");
     };
-    HostLook seen = look("ssh: Could not resolve hostname h1: Name or service not known\r\n");
+    HostReport seen = poll("ssh: Could not resolve hostname h1: Name or service not known\r\n");
     EXPECT_EQ(seen.health, HostHealth::NO_ACCESS);
     EXPECT_EQ(
         seen.reason,
         "host h1 cannot be used: ssh: Could not resolve hostname h1: Name or service not known "
         "(is the name in the list of hosts (backend.hosts) right, and known to this machine?; "
         "try: ssh -F f h1 true)");
-    EXPECT_EQ(look("root@h1: Permission denied (publickey).").health, HostHealth::NO_ACCESS);
-    EXPECT_EQ(look("Host key verification failed.").health, HostHealth::NO_ACCESS);
-    EXPECT_EQ(look("ssh: connect to host h1 port 22: Connection refused").health,
+    EXPECT_EQ(poll("root@h1: Permission denied (publickey).").health, HostHealth::NO_ACCESS);
+    EXPECT_EQ(poll("Host key verification failed.").health, HostHealth::NO_ACCESS);
+    EXPECT_EQ(poll("ssh: connect to host h1 port 22: Connection refused").health,
               HostHealth::NO_ACCESS);
-    EXPECT_EQ(look("ssh: connect to host h1 port 22: No route to host").health,
+    EXPECT_EQ(poll("ssh: connect to host h1 port 22: No route to host").health,
               HostHealth::NO_ANSWER);
-    EXPECT_EQ(look("ssh: connect to host h1 port 22: Connection timed out").health,
+    EXPECT_EQ(poll("ssh: connect to host h1 port 22: Connection timed out").health,
               HostHealth::NO_ANSWER);
-    EXPECT_EQ(look("Connection timed out during banner exchange").health, HostHealth::NO_ACCESS);
-    EXPECT_EQ(look("", true).health, HostHealth::NO_ACCESS) << "load alone ends no job";
-    EXPECT_NE(look("", true).reason.find("no answer in time"), std::string::npos);
+    EXPECT_EQ(poll("Connection timed out during banner exchange").health, HostHealth::NO_ACCESS);
+    EXPECT_EQ(poll("", true).health, HostHealth::NO_ACCESS) << "load alone ends no job";
+    EXPECT_NE(poll("", true).reason.find("no answer in time"), std::string::npos);
 }
 
-TEST(JudgeTest, AMissingSshSaysNothingOfTheHost)
+TEST(JudgeTest, AMissingSshIsNoFindingAboutTheHost)
 {
     CommandEnd end;
     end.problem = "cannot run myssh: No such file or directory";
-    HostLook seen = judge("h1", end, {}, 0, 0, "myssh h1");
+    HostReport seen = judge("h1", end, {}, 0, 0, "myssh h1");
     EXPECT_EQ(seen.health, HostHealth::NO_ACCESS);
     EXPECT_NE(seen.reason.find("cannot run myssh"), std::string::npos);
 }

@@ -14,9 +14,10 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t RETRY_MS = 5000;              /* at most, after a look that failed */
+constexpr int64_t RETRY_MS = 5000;              /* at most, after a probe that failed */
 constexpr int64_t SUSPECT_AFTER_MS = 2000;
-constexpr int64_t HURRY_PAUSE_MS = 1000;        /* after the last look, however many steps fail */
+/* after the last probe, for any number of failed steps */
+constexpr int64_t HURRY_PAUSE_MS = 1000;
 constexpr int64_t CLOCK_TOLERANCE_S = 5;
 constexpr size_t FILE_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -35,7 +36,7 @@ Result<std::string> read_text(const std::string &path)
     return text;
 }
 
-/* Options for looks and for mpiexec alike: nobody is there to answer a question. */
+/* Options for probes and for mpiexec alike: no person is there to answer a question. */
 std::vector<std::string> ssh_options(const Settings &settings)
 {
     std::vector<std::string> options;
@@ -101,10 +102,10 @@ std::string HostsBackend::read_hosts()
     return "";
 }
 
-std::string HostsBackend::start(const State &known, Tell tell)
+std::string HostsBackend::start(const State &known, Notify notify)
 {
     state_ = &known;
-    tell_ = std::move(tell);
+    notify_ = std::move(notify);
     std::string error = read_hosts();
     if (!error.empty())
         return error;
@@ -112,13 +113,13 @@ std::string HostsBackend::start(const State &known, Tell tell)
     script_ = probe_script(files_);
     for (const auto &[name, node] : known.nodes)
         if (!hosts_.contains(name) && !node.removed)
-            tell_(NodeRemoved{name});
+            notify_(NodeRemoved{name});
     for (auto &[name, host] : hosts_) {
         const Node *before = node(host);
         host.cores_known = host.cores_known || (before && before->up);
         if (!before || before->removed)
-            tell_(NodeDown{name, "host " + name + " has not been looked at yet", host.cores});
-        look_soon(host);
+            notify_(NodeDown{name, "host " + name + " has not been looked at yet", host.cores});
+        poll_soon(host);
     }
     return "";
 }
@@ -145,12 +146,12 @@ std::vector<std::string> HostsBackend::launcher_environment() const
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
-void HostsBackend::look_at(const std::string &name)
+void HostsBackend::check_node(const std::string &name)
 {
     auto found = hosts_.find(name);
     if (found == hosts_.end())
         return;
-    look_soon(found->second);
+    poll_soon(found->second);
 }
 
 void HostsBackend::step_failed_on(const std::vector<std::string> &nodes)
@@ -165,43 +166,43 @@ void HostsBackend::step_failed_on(const std::vector<std::string> &nodes)
         host.hurry = true;
         loop_.cancel(host.timer);
         host.timer =
-            loop_.after(host.looked_ms + HURRY_PAUSE_MS - monotonic_ms(), [this, kept = &host] {
-                kept->timer = 0;
-                look_soon(*kept);
+            loop_.after(host.polled_ms + HURRY_PAUSE_MS - monotonic_ms(), [this, same = &host] {
+                same->timer = 0;
+                poll_soon(*same);
             });
     }
 }
 
 /* As soon as others have been: one that is under way counts. */
-void HostsBackend::look_soon(Host &host)
+void HostsBackend::poll_soon(Host &host)
 {
     loop_.cancel(host.timer);
     host.timer = 0;
     if (host.hurry && !host.slow_timer)
-        host.slow_timer = loop_.after(SUSPECT_AFTER_MS, [this, kept = &host] {
-            kept->slow_timer = 0;
+        host.slow_timer = loop_.after(SUSPECT_AFTER_MS, [this, same = &host] {
+            same->slow_timer = 0;
             suspect(
-                *kept,
-                "host " + kept->name +
+                *same,
+                "host " + same->name +
                     " is being looked at, because a step failed there, and does not answer yet");
         });
-    if (host.waits || host.look)
+    if (host.waits || host.poll)
         return;
     host.waits = true;
     if (host.hurry)
         queue_.push_front(&host);
     else
         queue_.push_back(&host);
-    look_next();
+    poll_next();
 }
 
-void HostsBackend::look_next()
+void HostsBackend::poll_next()
 {
-    while (!queue_.empty() && looks_ < settings_.checks_at_once) {
+    while (!queue_.empty() && polls_ < settings_.checks_at_once) {
         Host &host = *queue_.front();
         queue_.pop_front();
         host.waits = false;
-        look(host);
+        poll(host);
     }
 }
 
@@ -212,20 +213,20 @@ std::vector<std::string> HostsBackend::ssh_words() const
     return words;
 }
 
-void HostsBackend::look(Host &host)
+void HostsBackend::poll(Host &host)
 {
     CommandSpec spec;
     spec.words = ssh_words();
     spec.words.insert(spec.words.end(), {"-x", "-T", host.name, "/bin/sh", "-s"});
     spec.input = script_;
-    /* So that ssh itself can say that it could not connect (ConnectTimeout): a host that only is
-     * slow is not lost. */
+    /* So that ssh itself can report that it could not connect (ConnectTimeout): a slow host has
+     * not failed. */
     spec.limit_ms = 2 * settings_.check_timeout_ms;
-    host.asked_ms = unix_ms();
-    looks_++;
-    host.look = std::make_unique<Command>(
+    host.queried_ms = unix_ms();
+    polls_++;
+    host.poll = std::make_unique<Command>(
         loop_, std::move(spec),
-        [this, kept = &host](const CommandEnd &end) { looked(*kept, end); });
+        [this, same = &host](const CommandEnd &end) { polled(*same, end); });
 }
 
 int64_t HostsBackend::pause_ms(const Host &host) const
@@ -237,82 +238,82 @@ int64_t HostsBackend::pause_ms(const Host &host) const
 
 /* ---- what has been seen ---------------------------------------------------------------------- */
 
-void HostsBackend::looked(Host &host, const CommandEnd &end)
+void HostsBackend::polled(Host &host, const CommandEnd &end)
 {
-    host.look.reset();
-    host.looked_ms = monotonic_ms();
-    looks_--;
+    host.poll.reset();
+    host.polled_ms = monotonic_ms();
+    polls_--;
     loop_.cancel(host.slow_timer);
     host.slow_timer = 0;
     std::string by_hand = join_words(ssh_words()) + " " + host.name;
-    HostLook seen = judge(host.name, end, files_, host.asked_ms, unix_ms(), by_hand);
+    HostReport seen = judge(host.name, end, files_, host.queried_ms, unix_ms(), by_hand);
     if (seen.health == HostHealth::WELL)
         well(host, seen);
     else
         ill(host, seen);
     host.hurry = false;
-    loop_.cancel(host.timer);   /* a step may have failed during the look: that counts for it */
-    host.timer = loop_.after(pause_ms(host), [this, kept = &host] {
-        kept->timer = 0;
-        look_soon(*kept);
+    loop_.cancel(host.timer);   /* a step may have failed during the probe: that counts for it */
+    host.timer = loop_.after(pause_ms(host), [this, same = &host] {
+        same->timer = 0;
+        poll_soon(*same);
     });
-    look_next();
+    poll_next();
 }
 
-void HostsBackend::well(Host &host, const HostLook &look)
+void HostsBackend::well(Host &host, const HostReport &poll)
 {
     host.failures = 0;
     host.cores_known = true;
-    check_clock(host, look.clock_ahead_s);
+    check_clock(host, poll.clock_offset_s);
     const Node *known = node(host);
-    int cores = host.cores > 0 ? host.cores : look.cores;
+    int cores = host.cores > 0 ? host.cores : poll.cores;
     if (known && known->used > 0)
         cores = known->cores;           /* another number counts when it is empty */
     bool is_new = !known || !known->up || known->removed || !known->trouble.empty() ||
         known->cores != cores;
     if (is_new)
-        tell_(NodeUp{host.name, cores});
+        notify_(NodeUp{host.name, cores});
 }
 
-void HostsBackend::ill(Host &host, const HostLook &look)
+void HostsBackend::ill(Host &host, const HostReport &poll)
 {
     host.failures++;
     log_line(LogLevel::DEBUG, "a look at a host failed",
-             {{"host", host.name}, {"failures", host.failures}, {"reason", look.reason}});
+             {{"host", host.name}, {"failures", host.failures}, {"reason", poll.reason}});
     const Node *known = node(host);
     if (!known || !known->up)
-        return down(host, look.reason);
-    bool sure = look.health == HostHealth::UNFIT || host.failures >= 2 || host.hurry;
-    bool gone = look.health == HostHealth::NO_ANSWER && host.failures >= settings_.check_failures;
-    if (gone || (sure && known->used == 0))
-        down(host, look.reason);
+        return down(host, poll.reason);
+    bool sure = poll.health == HostHealth::UNFIT || host.failures >= 2 || host.hurry;
+    bool absent = poll.health == HostHealth::NO_ANSWER && host.failures >= settings_.check_failures;
+    if (absent || (sure && known->used == 0))
+        down(host, poll.reason);
     else if (sure)
-        suspect(host, look.reason);
+        suspect(host, poll.reason);
 }
 
 void HostsBackend::down(const Host &host, const std::string &reason)
 {
     const Node *known = node(host);
     if (!known || known->up || known->reason != reason)
-        tell_(NodeDown{host.name, reason, host.cores});
+        notify_(NodeDown{host.name, reason, host.cores});
 }
 
 void HostsBackend::suspect(const Host &host, const std::string &reason)
 {
     const Node *known = node(host);
     if (known && known->up && known->trouble != reason)
-        tell_(NodeSuspect{host.name, reason});
+        notify_(NodeSuspect{host.name, reason});
 }
 
 /* Nothing of ours depends on the clocks of hosts; their users' programs may. */
-void HostsBackend::check_clock(Host &host, int64_t ahead_s)
+void HostsBackend::check_clock(Host &host, int64_t offset_s)
 {
-    bool wrong = std::abs(ahead_s) > CLOCK_TOLERANCE_S;
-    if (wrong && !host.clock_told)
+    bool wrong = std::abs(offset_s) > CLOCK_TOLERANCE_S;
+    if (wrong && !host.clock_reported)
         log_line(LogLevel::WARNING,
                  "the clock of a host differs from the one here: set them by NTP",
-                 {{"host", host.name}, {"seconds_ahead", ahead_s}});
-    host.clock_told = wrong;
+                 {{"host", host.name}, {"seconds_ahead", offset_s}});
+    host.clock_reported = wrong;
 }
 
 }  // namespace elastic::rm

@@ -53,7 +53,7 @@ class HostsBackendTest : public testing::Test {
         settings_.check_interval_ms = 100;
         settings_.check_timeout_ms = 20000;
         loop_.watch_signals({SIGCHLD}, [this](int) { loop_.reap_children(); });
-        tell(Configure{settings_.core()});
+        notify(Configure{settings_.core()});
     }
     ~HostsBackendTest() override
     {
@@ -66,21 +66,21 @@ class HostsBackendTest : public testing::Test {
         fs::remove_all(folder_);
     }
 
-    void tell(EventContent content)
+    void notify(EventContent content)
     {
         core_.handle({core_.state().seq + 1, ++now_ms_, std::move(content)});
     }
-    void set(const std::string &host, const std::string &says)
+    void set(const std::string &host, const std::string &reports)
     {
-        std::ofstream(folder_ / "new") << says << "\n";
+        std::ofstream(folder_ / "new") << reports << "\n";
         fs::rename(folder_ / "new", folder_ / ("host." + host));
     }
     void start(std::vector<std::string> hosts)
     {
         settings_.hosts = std::move(hosts);
         backend_ = std::make_unique<HostsBackend>(settings_, loop_);
-        auto tell = [this](EventContent content) { inbox_.push_back(std::move(content)); };
-        EXPECT_EQ(backend_->start(core_.state(), tell), "");
+        auto notify = [this](EventContent content) { inbox_.push_back(std::move(content)); };
+        EXPECT_EQ(backend_->start(core_.state(), notify), "");
     }
     const Node *node(const std::string &name) const { return core_.state().node(name); }
 
@@ -92,7 +92,7 @@ class HostsBackendTest : public testing::Test {
         tick();
         loop_.run([&] {
             for (EventContent &content : std::exchange(inbox_, {}))
-                tell(std::move(content));
+                notify(std::move(content));
             if (late || condition())
                 loop_.stop();
         });
@@ -105,25 +105,25 @@ class HostsBackendTest : public testing::Test {
         return turn_until([&] { return node(name) && node(name)->state() == state; });
     }
     /* So many more looks at all hosts together have begun, and know what they will say. */
-    bool turn_for_looks(int count)
+    bool turn_for_polls(int count)
     {
-        int before = looks();
-        return turn_until([&] { return looks() >= before + count; });
+        int before = polls();
+        return turn_until([&] { return polls() >= before + count; });
     }
     std::vector<int> at_once() const
     {
         std::ifstream file(folder_ / "at_once");
         return {std::istream_iterator<int>(file), {}};
     }
-    int looks() const { return static_cast<int>(at_once().size()); }
+    int polls() const { return static_cast<int>(at_once().size()); }
     void occupy(int processes)
     {
         JobSpec spec;
         spec.minimum = spec.maximum = processes;
         spec.elasticity = Elasticity::RIGID;
-        tell(Submit{"job", spec});
+        notify(Submit{"job", spec});
         ASSERT_EQ(core_.state().job(1)->state, JobState::STARTING);
-        tell(StepStarted{{1, 1}});
+        notify(StepStarted{{1, 1}});
     }
 
     fs::path folder_;
@@ -148,7 +148,7 @@ TEST_F(HostsBackendTest, WellHostsComeUpWithTheirCores)
     EXPECT_GE(node("b")->cores, 1);
     EXPECT_TRUE(backend_->capacity_known());
     uint64_t seq = core_.state().seq;
-    EXPECT_TRUE(turn_for_looks(6));
+    EXPECT_TRUE(turn_for_polls(6));
     EXPECT_EQ(core_.state().seq, seq) << "what has not changed is not told again";
 }
 
@@ -197,10 +197,10 @@ TEST_F(HostsBackendTest, AHostThatLetsNobodyInKeepsItsJobs)
     occupy(2);
     set("a", "root@a: Permission denied (publickey).");
     ASSERT_TRUE(turn_until_state("a", NodeState::DRAINING));
-    EXPECT_TRUE(turn_for_looks(8));
+    EXPECT_TRUE(turn_for_polls(8));
     EXPECT_EQ(node("a")->state(), NodeState::DRAINING);
     EXPECT_EQ(core_.state().job(1)->state, JobState::RUNNING);
-    tell(StepEnded{1, 1, 0, "", false});
+    notify(StepEnded{1, 1, 0, "", false});
     EXPECT_TRUE(turn_until_state("a", NodeState::DOWN)) << "nobody is hurt now";
 }
 
@@ -212,13 +212,13 @@ TEST_F(HostsBackendTest, OneFailureAloneIsForgiven)
     ASSERT_TRUE(turn_until_state("a", NodeState::UP));
     set("a", "kex_exchange_identification: read: Connection reset by peer");
     uint64_t seq = core_.state().seq;
-    backend_->look_at("a");
-    EXPECT_TRUE(turn_for_looks(1));
+    backend_->check_node("a");
+    EXPECT_TRUE(turn_for_polls(1));
     set("a", "well");
     /* One that is under way counts, so it is asked for until it begins; then the one before has
      * been judged. */
-    for (int next : {looks() + 1, looks() + 2})
-        EXPECT_TRUE(turn_until([&] { return backend_->look_at("a"), looks() >= next; }));
+    for (int next : {polls() + 1, polls() + 2})
+        EXPECT_TRUE(turn_until([&] { return backend_->check_node("a"), polls() >= next; }));
     EXPECT_EQ(node("a")->state(), NodeState::UP);
     EXPECT_EQ(core_.state().seq, seq);
 }
@@ -243,7 +243,7 @@ TEST_F(HostsBackendTest, AfterAFailedStepTheFirstFailureCounts)
     EXPECT_NE(node("b")->why().find("does not answer yet"), std::string::npos) << node("b")->why();
 }
 
-TEST_F(HostsBackendTest, ManyHostsFewLooksAtOnce)
+TEST_F(HostsBackendTest, ManyHostsFewPollsAtOnce)
 {
     settings_.checks_at_once = 3;
     std::vector<std::string> hosts;

@@ -15,25 +15,25 @@ FixedBackend::FixedBackend(std::map<std::string, int> nodes, std::string launche
     variables_.push_back("HYDRA_LAUNCHER=" + launcher_);
 }
 
-std::string FixedBackend::start(const State &known, Tell tell)
+std::string FixedBackend::start(const State &known, Notify notify)
 {
-    tell_ = std::move(tell);
+    notify_ = std::move(notify);
     for (const auto &[name, cores] : nodes_) {
         const Node *node = known.node(name);
         if (!node || !node->up || node->removed || node->cores != cores)
-            tell_(NodeUp{name, cores});
+            notify_(NodeUp{name, cores});
     }
     for (const auto &[name, node] : known.nodes)
         if (!nodes_.contains(name) && !node.removed)
-            tell_(NodeRemoved{name});
+            notify_(NodeRemoved{name});
     return "";
 }
 
-void FixedBackend::look_at(const std::string &node)
+void FixedBackend::check_node(const std::string &node)
 {
     auto found = nodes_.find(node);
     if (found != nodes_.end())
-        tell_(NodeUp{found->first, found->second});
+        notify_(NodeUp{found->first, found->second});
 }
 
 std::unique_ptr<Backend> make_local_backend(const Settings &settings)
@@ -45,7 +45,7 @@ std::unique_ptr<Backend> make_local_backend(const Settings &settings)
     return std::make_unique<FixedBackend>(std::move(nodes), "fork", std::vector<std::string>{});
 }
 
-/* What the launchers need to know the allocation by, for jobs that are submitted with another
+/* The variables by which launchers find the allocation, for jobs that are submitted with another
  * environment than that of the allocation. */
 std::unique_ptr<Backend> make_nested_backend(const Settings &settings)
 {

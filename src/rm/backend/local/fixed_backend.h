@@ -1,9 +1,9 @@
 /*
- * Nodes that are up as long as elasticd is, and never others:
- *   local    this machine, played as several nodes, which needs no configuration.  The nodes are
- *            names; mpiexec's launcher "fork" starts the processes of every one of them here.
+ * Nodes that are up as long as elasticd runs, and never others:
+ *   local    this machine, as several simulated nodes, which needs no configuration.  The nodes are
+ *            names; mpiexec's launcher "fork" starts the processes of all of them here.
  *   nested   the nodes of one allocation of a batch system, which starts the processes itself
- *            (srun, blaunch) and watches its nodes (nested.h).
+ *            (srun, blaunch) and monitors its nodes (nested.h).
  */
 
 #ifndef ELASTIC_RM_FIXED_BACKEND_H_INCLUDED
@@ -21,8 +21,8 @@ class FixedBackend : public Backend {
     FixedBackend(std::map<std::string, int> nodes, std::string launcher,
                  std::vector<std::string> variables);
 
-    std::string start(const State &known, Tell tell) override;
-    void look_at(const std::string &node) override;
+    std::string start(const State &known, Notify notify) override;
+    void check_node(const std::string &node) override;
     std::vector<std::string> launcher_options() const override { return {"-launcher", launcher_}; }
     std::vector<std::string> launcher_environment() const override { return variables_; }
 
@@ -30,7 +30,7 @@ class FixedBackend : public Backend {
     std::map<std::string, int> nodes_;
     std::string launcher_;
     std::vector<std::string> variables_;
-    Tell tell_;
+    Notify notify_;
 };
 
 std::unique_ptr<Backend> make_local_backend(const Settings &settings);

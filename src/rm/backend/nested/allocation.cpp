@@ -12,7 +12,7 @@ struct Known {
     BatchSystem system;
     const char *name, *short_name;
     const char *id, *other_id;          /* variables */
-    const char *nodes, *other_nodes;    /* one of them tells the nodes */
+    const char *nodes, *other_nodes;    /* one of them lists the nodes */
 };
 
 constexpr Known KNOWN[] = {
@@ -57,8 +57,8 @@ std::optional<Allocation> find_allocation(const Variables &variable)
         std::string id = variable(each.id);
         if (id.empty())
             id = variable(each.other_id);
-        bool tells_nodes = !variable(each.nodes).empty() || !variable(each.other_nodes).empty();
-        if (!id.empty() && tells_nodes)
+        bool names_nodes = !variable(each.nodes).empty() || !variable(each.other_nodes).empty();
+        if (!id.empty() && names_nodes)
             return Allocation{each.system, id};
     }
     return std::nullopt;

@@ -1,7 +1,7 @@
 /*
- * The allocation of a batch system that this process is in, as its environment tells; and where the
- * elasticd that manages just its nodes (`elasticd --nested`) is found.  Shared by elasticd, which
- * serves there, and `elastic`, which looks there or starts it.
+ * The allocation of a batch system in which this process runs, as its environment describes it;
+ * and the socket of the elasticd that manages just its nodes (`elasticd --nested`).  Shared by
+ * elasticd, which serves there, and `elastic`, which connects to it or starts it.
  *
  * Pure but for getenv(), which the caller may replace.
  */
@@ -31,7 +31,7 @@ struct Allocation {
 using Variables = std::function<std::string(const char *name)>;
 std::string environment_variable(const char *name);
 
-/* nullopt: in none that tells its nodes. */
+/* nullopt: in none that describes its nodes. */
 std::optional<Allocation> find_allocation(const Variables &variable = environment_variable);
 
 /* `base`: the user's folder for sockets (runtime_directory(), step_socket_directory()). */

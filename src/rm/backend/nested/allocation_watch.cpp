@@ -6,7 +6,7 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t ASK_MS = 15000;
+constexpr int64_t QUERY_MS = 15000;
 
 /* States of a job that has its nodes, or had them a moment ago and will again. */
 constexpr const char *LIVING[] = {"RUNNING", "SUSPENDED", "CONFIGURING", "RESIZING",
@@ -17,7 +17,7 @@ constexpr const char *LIVING[] = {"RUNNING", "SUSPENDED", "CONFIGURING", "RESIZI
 AllocationWatch::AllocationWatch(Loop &loop, std::string slurm_job, Over over)
     : loop_(loop), job_(std::move(slurm_job)), over_(std::move(over))
 {
-    ask();
+    query();
 }
 
 AllocationWatch::~AllocationWatch()
@@ -25,7 +25,7 @@ AllocationWatch::~AllocationWatch()
     loop_.cancel(timer_);
 }
 
-void AllocationWatch::ask()
+void AllocationWatch::query()
 {
     timer_ = 0;
     CommandSpec spec;
@@ -40,7 +40,7 @@ void AllocationWatch::answered(const CommandEnd &end)
     std::string reason = judge(job_, end);
     squeue_.reset();
     if (reason.empty())
-        timer_ = loop_.after(ASK_MS, [this] { ask(); });
+        timer_ = loop_.after(QUERY_MS, [this] { query(); });
     else
         over_(reason);
 }

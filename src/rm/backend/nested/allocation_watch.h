@@ -1,6 +1,6 @@
 /*
- * Whether the Slurm job that a nested elasticd lives in is still there: asks squeue now and then,
- * and tells once when it is over.  A Slurm that does not answer is no end.  On the daemon's loop.
+ * Monitors the Slurm job of a nested elasticd: queries squeue periodically, and notifies once when
+ * the job has ended.  A Slurm that does not answer is no end.  Runs on the daemon's loop.
  */
 
 #ifndef ELASTIC_RM_ALLOCATION_WATCH_H_INCLUDED
@@ -17,11 +17,11 @@ class AllocationWatch {
     AllocationWatch(Loop &loop, std::string slurm_job, Over over);
     ~AllocationWatch();
 
-    /* What squeue's end says of the job: why it is over, or empty. */
+    /* Result of squeue: why the job has ended, or empty. */
     static std::string judge(const std::string &job, const CommandEnd &end);
 
   private:
-    void ask();
+    void query();
     void answered(const CommandEnd &end);
 
     Loop &loop_;

@@ -44,8 +44,7 @@ std::string one_of(const Variables &variable, std::initializer_list<const char *
 
 Result<ListedNodes> nodes_of_slurm(const Variables &variable)
 {
-    /* What the job has, and not how many processes the user has thought of: those are elasticd's
-     * business. */
+    /* The cores of the job, not its number of processes: elasticd manages those. */
     return parse_slurm_nodes(one_of(variable, {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}),
                              one_of(variable, {"SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE"}));
 }
@@ -130,7 +129,7 @@ void set_nested(Settings &settings, const NestedNodes &nodes)
     settings.hosts.clear();
     for (const ListedNode &node : nodes.nodes)
         settings.hosts.push_back(node.name + ":" + std::to_string(node.cores));
-    /* Where ssh starts the processes it can also tell how the nodes are. */
+    /* Where ssh starts the processes it can also probe the nodes. */
     settings.backend = nodes.launcher == "ssh" ? "hosts" : "nested";
     settings.nested_launcher = nodes.launcher;
 }

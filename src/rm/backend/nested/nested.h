@@ -1,9 +1,8 @@
 /*
  * `elasticd --nested`: the settings of an elasticd that manages just the nodes of one allocation,
- * for the user whose allocation it is.  The nodes come from the environment (Slurm, PBS, LSF) or a
- * file; state and socket are in a folder of the allocation's own, which `elastic` finds without
- * being told; processes start the way the batch system wants it: srun under Slurm, blaunch under
- * LSF, ssh otherwise.
+ * for its user.  The nodes come from the environment (Slurm, PBS, LSF) or a file; state and socket
+ * are in a folder of the allocation, which `elastic` finds without options; processes start as the
+ * batch system requires: by srun under Slurm, by blaunch under LSF, else by ssh.
  *
  * Pure but for reading the node file and getenv(), which the caller may replace.
  */
@@ -30,7 +29,7 @@ struct NestedNodes {
 Result<NestedNodes> nested_nodes(const std::string &file,
                                  const Variables &variable = environment_variable);
 
-/* What a nested elasticd does differently. */
+/* The settings that differ in a nested elasticd. */
 void set_nested(Settings &settings, const NestedNodes &nodes);
 
 }  // namespace elastic::rm

@@ -19,7 +19,7 @@ constexpr const char *CLUSTER_FILE = "slurm_id";
 constexpr int64_t RETRY_FIRST_MS = 500, RETRY_MAX_MS = 10000;
 constexpr int64_t RELEASE_LOOK_MS = 200;
 
-/* Tells our Slurm jobs from those of another elasticd; made once, kept as long as the store. */
+/* Distinguishes our Slurm jobs from those of another elasticd; made once, stored with the store. */
 Result<std::string> read_cluster_id(const std::string &folder)
 {
     auto kept = read_file(folder, CLUSTER_FILE);
@@ -48,13 +48,13 @@ SlurmBackend::SlurmBackend(const Settings &settings, Loop &loop)
 
 SlurmBackend::~SlurmBackend()
 {
-    loop_.cancel(look_timer_);
+    loop_.cancel(poll_timer_);
 }
 
-std::string SlurmBackend::start(const State &known, Tell tell)
+std::string SlurmBackend::start(const State &known, Notify notify)
 {
     state_ = &known;
-    tell_ = std::move(tell);
+    notify_ = std::move(notify);
     launcher_ = settings_.stepd.substr(0, settings_.stepd.rfind('/') + 1) + "elastic-srun";
     if (access(launcher_.c_str(), X_OK) != 0)
         return launcher_ +
@@ -65,23 +65,23 @@ std::string SlurmBackend::start(const State &known, Tell tell)
         return id.error();
     cluster_ = id.value();
     users_.start();
-    ask_configuration();
+    query_configuration();
     return "";
 }
 
 /* ---- how Slurm is ---------------------------------------------------------------------------- */
 
-void SlurmBackend::ask_configuration()
+void SlurmBackend::query_configuration()
 {
     client_.run(config_command(), 0, [this](const SlurmAnswer &answer) {
         if (!answer.good()) {
             no_answer(answer.problem);
-            look_timer_ = loop_.after(retry_ms_, [this] { ask_configuration(); });
+            poll_timer_ = loop_.after(retry_ms_, [this] { query_configuration(); });
             return;
         }
         answers();
         read_configuration(parse_config(answer.output));
-        ask_partition();
+        query_partition();
     });
 }
 
@@ -118,20 +118,20 @@ void SlurmBackend::use(Resize resize, const std::string &why)
 }
 
 /* Without a name it is Slurm's default. */
-void SlurmBackend::ask_partition()
+void SlurmBackend::query_partition()
 {
     if (!options_.partition.empty())
-        return look();
+        return poll();
     client_.run(partitions_command(), 0, [this](const SlurmAnswer &answer) {
         std::istringstream words(answer.output);
         for (std::string word; answer.good() && words >> word;)
             if (word.ends_with("*"))
                 options_.partition = word.substr(0, word.size() - 1);
         if (!options_.partition.empty())
-            return look();
+            return poll();
         no_answer(answer.good() ? "Slurm has no default partition: name one as slurm.partition"
                                 : answer.problem);
-        look_timer_ = loop_.after(retry_ms_, [this] { ask_partition(); });
+        poll_timer_ = loop_.after(retry_ms_, [this] { query_partition(); });
     });
 }
 
@@ -179,8 +179,8 @@ void SlurmBackend::acquire(const AcquireNodes &action)
 {
     Set &set = sets_[action.job];
     if (set.answered == action.request && set.step == action.step)
-        set.answered.reset();           /* asked again */
-    look_soon(0);
+        set.answered.reset();           /* queried again */
+    poll_soon(0);
 }
 
 void SlurmBackend::release(const ReleaseNodes &action)
@@ -190,89 +190,89 @@ void SlurmBackend::release(const ReleaseNodes &action)
         return each.request == action.request && each.all == action.all && each.step == action.step;
     });
     open.push_back(action);
-    look_soon(0);
+    poll_soon(0);
 }
 
-void SlurmBackend::look_at(const std::string &)
+void SlurmBackend::check_node(const std::string &)
 {
-    look_soon(0);
+    poll_soon(0);
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-void SlurmBackend::look_soon(int64_t delay_ms)
+void SlurmBackend::poll_soon(int64_t delay_ms)
 {
     if (looking_) {
-        look_again_ = look_again_ || delay_ms == 0;
+        poll_again_ = poll_again_ || delay_ms == 0;
         return;
     }
     if (options_.partition.empty() || resize_ == Resize::UNKNOWN)
         return;                         /* comes when the configuration is known */
     delay_ms = std::max(delay_ms, problem_.empty() ? 0 : retry_ms_);
     int64_t at_ms = monotonic_ms() + delay_ms;
-    if (look_timer_ && look_at_ms_ <= at_ms)
+    if (poll_timer_ && next_poll_ms_ <= at_ms)
         return;
-    loop_.cancel(look_timer_);
-    look_at_ms_ = at_ms;
-    look_timer_ = loop_.after(delay_ms, [this] { look(); });
+    loop_.cancel(poll_timer_);
+    next_poll_ms_ = at_ms;
+    poll_timer_ = loop_.after(delay_ms, [this] { poll(); });
 }
 
-void SlurmBackend::look()
+void SlurmBackend::poll()
 {
-    loop_.cancel(look_timer_);
-    look_timer_ = 0;
+    loop_.cancel(poll_timer_);
+    poll_timer_ = 0;
     looking_ = true;
-    look_again_ = false;
-    look_began_ = ++clock_;
-    client_.look(options_.partition, [this](const SlurmAnswer &answer, const SlurmLook &look) {
-        looked(answer, look);
+    poll_again_ = false;
+    poll_began_ = ++clock_;
+    client_.poll(options_.partition, [this](const SlurmAnswer &answer, const SlurmReport &poll) {
+        polled(answer, poll);
     });
 }
 
-void SlurmBackend::looked(const SlurmAnswer &answer, const SlurmLook &look)
+void SlurmBackend::polled(const SlurmAnswer &answer, const SlurmReport &poll)
 {
     looking_ = false;
-    if (!answer.good() || look.nodes.empty()) {
+    if (!answer.good() || poll.nodes.empty()) {
         no_answer(
             answer.good() ? "partition " + options_.partition + " has no nodes" : answer.problem);
-        return look_soon(retry_ms_);
+        return poll_soon(retry_ms_);
     }
     answers();
-    /* What our job gave back may be somebody else's already: first it is not ours, then it is
-     * theirs, and only then do they wait for nothing more.  In any other order it would be taken
-     * for free. */
-    answer_releases(look);
-    for (EventContent &event : node_events(*state_, look.nodes, look.jobs, cluster_))
-        tell_(std::move(event));
-    wanted_by_others(look);
-    reconcile_all(look);
+    /* Nodes that our job released may belong to others already: first they are not ours, then
+     * they are theirs, and only then do others wait for nothing more.  In any other order they
+     * would count as free. */
+    answer_releases(poll);
+    for (EventContent &event : node_events(*state_, poll.nodes, poll.jobs, cluster_))
+        notify_(std::move(event));
+    wanted_by_others(poll);
+    reconcile_all(poll);
     int64_t pause_ms = settings_.slurm_poll_ms;
     if (!releases_.empty())
         pause_ms = std::min(pause_ms, RELEASE_LOOK_MS);
-    look_soon(look_again_ ? 0 : pause_ms);
+    poll_soon(poll_again_ ? 0 : pause_ms);
 }
 
-void SlurmBackend::wanted_by_others(const SlurmLook &look)
+void SlurmBackend::wanted_by_others(const SlurmReport &poll)
 {
     NodesWanted wanted;
     if (settings_.slurm_yield)
-        wanted = demand_.look(*state_, look.jobs, cluster_, monotonic_ms());
+        wanted = demand_.poll(*state_, poll.jobs, cluster_, monotonic_ms());
     if (wanted.nodes != state_->wanted_nodes || wanted.by != state_->wanted_by)
-        tell_(wanted);
+        notify_(wanted);
 }
 
 /* ---- given back ------------------------------------------------------------------------------ */
 
-void SlurmBackend::answer_releases(const SlurmLook &look)
+void SlurmBackend::answer_releases(const SlurmReport &poll)
 {
     for (auto entry = releases_.begin(); entry != releases_.end();) {
         std::vector<ReleaseNodes> &open = entry->second;
         bool all_over = false;
         std::erase_if(open, [&](const ReleaseNodes &release) {
-            if (!is_given_back(release, look))
+            if (!is_given_back(release, poll))
                 return false;
             all_over = all_over || release.all;
-            tell_(NodesReleased{release.job, release.step, release.request, release.all});
+            notify_(NodesReleased{release.job, release.step, release.request, release.all});
             return true;
         });
         if (all_over)
@@ -281,21 +281,21 @@ void SlurmBackend::answer_releases(const SlurmLook &look)
     }
 }
 
-bool SlurmBackend::is_given_back(const ReleaseNodes &release, const SlurmLook &look) const
+bool SlurmBackend::is_given_back(const ReleaseNodes &release, const SlurmReport &poll) const
 {
     auto set = sets_.find(release.job);
-    if (set != sets_.end() && (set->second.busy || set->second.changed > look_began_))
+    if (set != sets_.end() && (set->second.busy || set->second.changed > poll_began_))
         return false;
     const Job *job = state_->job(release.job);
     NodeSet wanted, given;
     if (job && !release.all) {
-        SlurmWish wish = wish_of(*job);
-        wanted = wish.keep;
-        wanted.insert(wish.acquire.begin(), wish.acquire.end());
+        SlurmTarget target = target_of(*job);
+        wanted = target.keep;
+        wanted.insert(target.acquire.begin(), target.acquire.end());
     }
     for (const Block &block : release.blocks)
         given.insert(block.node);
-    for (const SlurmJob &each : look.jobs) {
+    for (const SlurmJob &each : poll.jobs) {
         if (!is_own(each, cluster_, *state_) || each.tag->job != release.job ||
             each.tag->step != release.step || each.state == SlurmJobState::ENDED)
             continue;

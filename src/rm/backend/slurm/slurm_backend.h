@@ -1,24 +1,21 @@
 /*
- * A stock Slurm as the back end: whole nodes are got from it for each job, and given back, by its
- * own commands.
+ * A stock Slurm as the back end: its own commands acquire whole nodes for each job, and release
+ * them.
  *
- *   look        every poll_interval, and after whatever was done, squeue and sinfo say what is the
- *               case
- *   plan        for each of our jobs: what is to be done so that it becomes what the core wants
- *               (slurm_plan.h)
+ *   poll        every poll_interval, and after each order, squeue and sinfo report the state
+ *   plan        for each own job: the orders that make it what the core requires (slurm_plan.h)
  *   orders      salloc, scontrol, scancel: one at a time for each job, those of different jobs at
  *               once
- *   answers     NodesAcquired, NodesReleased when a later look shows it; NodesRefused with what
- *               Slurm said; NodesLost for Slurm jobs that others have ended
+ *   answers     NodesAcquired; NodesReleased when a later poll shows it; NodesRefused with the
+ *               message of Slurm; NodesLost for Slurm jobs that others have ended
  *
- * Nothing is remembered that a look would not show: Slurm jobs carry whose they are in their
- * comment (SlurmTag, with the number of this elasticd, kept in STATE/slurm_id).  So a restart needs
- * nothing else, an answer that was lost does no harm, and what belongs to no job is given back.
+ * No state is stored that a poll would not show: the comment of a Slurm job names its owner
+ * (SlurmTag, with the number of this elasticd, stored in STATE/slurm_id).  So a restart needs
+ * nothing else, a missing answer does no harm, and nodes that belong to no job are released.
  *
- * While Slurm does not answer, nothing is decided: jobs that run go on, and what was wanted is
- * wanted again later.
+ * While Slurm does not answer, no decision is made: running jobs continue, and orders wait.
  *
- * Owner of what is known of Slurm.  On the daemon's loop.
+ * Owner of the known state of Slurm.  Runs on the daemon's loop.
  */
 
 #ifndef ELASTIC_RM_SLURM_BACKEND_H_INCLUDED
@@ -41,14 +38,14 @@ class SlurmBackend : public Backend {
     SlurmBackend(const Settings &settings, Loop &loop);
     ~SlurmBackend() override;
 
-    std::string start(const State &known, Tell tell) override;
+    std::string start(const State &known, Notify notify) override;
     bool asynchronous_nodes() const override { return true; }
     bool whole_nodes() const override { return true; }
     bool capacity_known() const override { return state_ && !state_->nodes.empty(); }
     void acquire(const AcquireNodes &action) override;
     void release(const ReleaseNodes &action) override;
     std::string prepare_step(const Job &job, const std::string &folder) override;
-    void look_at(const std::string &node) override;
+    void check_node(const std::string &node) override;
     std::vector<std::string> launcher_options() const override;
     std::vector<std::string> launcher_environment() const override;
     std::string about() const override;
@@ -64,36 +61,36 @@ class SlurmBackend : public Backend {
         uint64_t changed = 0;                   /* the clock's time of its last order's end */
         std::deque<SlurmOrder> orders;
         bool waited = false;                    /* the present order has been given leave to wait */
-        std::set<SlurmId> running;              /* at the last look */
+        std::set<SlurmId> running;              /* at the last poll */
         std::set<SlurmId> ended_by_us, no_merge;
-        std::map<std::string, SlurmId> nodes;   /* as the launcher is told */
+        std::map<std::string, SlurmId> nodes;   /* as reported to the launcher */
         std::map<std::string, int64_t> given_back_ms;
         /* the request whose acquisition has been answered */
         std::optional<uint64_t> answered;
-        bool explained = false;                 /* the loss of its nodes has been told */
+        bool explained = false;                 /* the loss of its nodes is reported */
         int64_t shrink_after_ms = 0;            /* Slurm has refused to take nodes back */
         std::string pending;                    /* why its present allocation waits in Slurm */
         bool looks_up = false;                  /* the user of the present order */
     };
 
     /* how Slurm is (slurm_backend.cpp) */
-    void ask_configuration();
+    void query_configuration();
     void read_configuration(const std::map<std::string, std::string> &values);
-    void ask_partition();
+    void query_partition();
     void use(Resize resize, const std::string &why);
     void no_answer(const std::string &problem);
     void answers();
 
     /* looking */
-    void look_soon(int64_t delay_ms);
-    void look();
-    void looked(const SlurmAnswer &answer, const SlurmLook &look);
-    void answer_releases(const SlurmLook &look);
-    bool is_given_back(const ReleaseNodes &release, const SlurmLook &look) const;
-    void wanted_by_others(const SlurmLook &look);
+    void poll_soon(int64_t delay_ms);
+    void poll();
+    void polled(const SlurmAnswer &answer, const SlurmReport &poll);
+    void answer_releases(const SlurmReport &poll);
+    bool is_given_back(const ReleaseNodes &release, const SlurmReport &poll) const;
+    void wanted_by_others(const SlurmReport &poll);
 
     /* one job (slurm_orders.cpp) */
-    void reconcile_all(const SlurmLook &look);
+    void reconcile_all(const SlurmReport &poll);
     void reconcile(JobId id, const std::vector<const SlurmJob *> &jobs);
     void remember(JobId id, Set &set, const std::vector<const SlurmJob *> &jobs);
     bool must_wait(const Set &set, const std::vector<SlurmOrder> &orders);
@@ -108,7 +105,7 @@ class SlurmBackend : public Backend {
     void refuse(JobId id, Set &set, const std::string &reason, bool never);
     void stop_orders(Set &set);
     void explain(JobId id, const NodeNames &lost);
-    std::string reason_of_loss(JobId id, const Set &set, const SlurmLook &look,
+    std::string reason_of_loss(JobId id, const Set &set, const SlurmReport &poll,
                                const NodeNames &lost) const;
     std::string write_node_map(const Set &set, const std::string &folder) const;
     std::string folder_of(JobId id, uint32_t step) const;
@@ -120,7 +117,7 @@ class SlurmBackend : public Backend {
     SlurmDemand demand_;
     SlurmOptions options_;
     const State *state_ = nullptr;
-    Tell tell_;
+    Notify notify_;
     std::string cluster_;
     std::string launcher_;                      /* elastic-srun, beside elastic-stepd */
 
@@ -131,11 +128,11 @@ class SlurmBackend : public Backend {
 
     std::map<JobId, Set> sets_;
     std::map<JobId, std::vector<ReleaseNodes>> releases_;
-    uint64_t clock_ = 0;                        /* counts looks and ends of orders */
-    uint64_t look_began_ = 0;
-    bool looking_ = false, look_again_ = false;
-    Loop::TimerId look_timer_ = 0;
-    int64_t look_at_ms_ = 0;
+    uint64_t clock_ = 0;                        /* counts polls and ends of orders */
+    uint64_t poll_began_ = 0;
+    bool looking_ = false, poll_again_ = false;
+    Loop::TimerId poll_timer_ = 0;
+    int64_t next_poll_ms_ = 0;
 };
 
 }  // namespace elastic::rm

@@ -55,13 +55,13 @@ void SlurmClient::run(Words words, int64_t wait_ms, Done done)
     commands_[number] = std::make_unique<Command>(
         loop_, std::move(spec), [this, number, done](const CommandEnd &end) {
             SlurmAnswer answer = answer_of(end);
-            forget(number);
+            discard(number);
             done(answer);
         });
 }
 
 /* We are called by it. */
-void SlurmClient::forget(uint64_t number)
+void SlurmClient::discard(uint64_t number)
 {
     auto found = commands_.find(number);
     std::shared_ptr<Command> kept = std::move(found->second);
@@ -69,31 +69,31 @@ void SlurmClient::forget(uint64_t number)
     loop_.after(0, [kept] {});
 }
 
-void SlurmClient::look(const std::string &partition, Looked done)
+void SlurmClient::poll(const std::string &partition, Polled done)
 {
     std::string marker = draw_marker();
     run(nodes_command(partition, marker), 0,
         [this, partition, marker, done](const SlurmAnswer &answer) {
-            SlurmLook look;
-            SlurmAnswer read = read_listing(answer, parse_nodes, marker, look.nodes);
+            SlurmReport poll;
+            SlurmAnswer read = read_listing(answer, parse_nodes, marker, poll.nodes);
             if (!read.good())
-                return done(read, look);
-            list_jobs(partition, false, std::move(look), done);
+                return done(read, poll);
+            list_jobs(partition, false, std::move(poll), done);
         });
 }
 
-void SlurmClient::look_at_ended(const std::string &partition, Looked done)
+void SlurmClient::list_ended(const std::string &partition, Polled done)
 {
     list_jobs(partition, true, {}, std::move(done));
 }
 
-void SlurmClient::list_jobs(const std::string &partition, bool ended, SlurmLook look, Looked done)
+void SlurmClient::list_jobs(const std::string &partition, bool ended, SlurmReport poll, Polled done)
 {
     std::string marker = draw_marker();
     run(jobs_command(partition, marker, ended), 0,
-        [look = std::move(look), marker,
+        [poll = std::move(poll), marker,
          done = std::move(done)](const SlurmAnswer &answer) mutable {
-            done(read_listing(answer, parse_jobs, marker, look.jobs), look);
+            done(read_listing(answer, parse_jobs, marker, poll.jobs), poll);
         });
 }
 

@@ -1,9 +1,9 @@
 /*
- * Slurm's commands, given beside the loop.  Each has a time limit; its end is told once, from the
- * loop, unless the client is destroyed before: then the commands are killed, and what they were
- * about to do may be done or not (whoever starts again looks).
+ * Slurm's commands, as child processes.  Each has a time limit; the loop reports its end once,
+ * unless the client is destroyed before: then the commands are killed, and their effects are
+ * unknown (a new client polls first).
  *
- * Owner of the commands that run.  One thread, that of the loop.
+ * Owner of the running commands.  One thread, that of the loop.
  */
 
 #ifndef ELASTIC_RM_SLURM_CLIENT_H_INCLUDED
@@ -18,7 +18,7 @@
 namespace elastic::rm {
 
 /* All nodes and jobs of the partition; the jobs are never older than the nodes. */
-struct SlurmLook {
+struct SlurmReport {
     std::vector<SlurmNode> nodes;
     std::vector<SlurmJob> jobs;
 };
@@ -26,19 +26,19 @@ struct SlurmLook {
 class SlurmClient {
   public:
     using Done = std::function<void(const SlurmAnswer &)>;
-    using Looked = std::function<void(const SlurmAnswer &, const SlurmLook &)>;
+    using Polled = std::function<void(const SlurmAnswer &, const SlurmReport &)>;
 
     explicit SlurmClient(Loop &loop) : loop_(loop) {}
 
-    /* `wait_ms`: that the command itself may take by what it was told. */
+    /* `wait_ms`: the time that the command itself may wait by its arguments. */
     void run(Words words, int64_t wait_ms, Done done);
-    void look(const std::string &partition, Looked done);
+    void poll(const std::string &partition, Polled done);
     /* Jobs alone, and those that have ended of late. */
-    void look_at_ended(const std::string &partition, Looked done);
+    void list_ended(const std::string &partition, Polled done);
 
   private:
-    void list_jobs(const std::string &partition, bool ended, SlurmLook look, Looked done);
-    void forget(uint64_t number);
+    void list_jobs(const std::string &partition, bool ended, SlurmReport poll, Polled done);
+    void discard(uint64_t number);
 
     Loop &loop_;
     std::map<uint64_t, std::unique_ptr<Command>> commands_;

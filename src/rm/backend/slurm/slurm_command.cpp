@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t MINUTE_MS = 60000;
 
-/* Texts of Slurm 22.05 (slurm_errno.c and its clients) for "could not be asked". */
+/* Texts of Slurm 22.05 (slurm_errno.c and its clients) for a Slurm that cannot be reached. */
 constexpr const char *NO_ANSWER[] = {
     "Unable to contact",
     "onnection refused",
@@ -140,16 +140,16 @@ SlurmAnswer answer_of(const CommandEnd &end)
         answer.kind = SlurmAnswer::Kind::GOOD;
         return answer;
     }
-    /* What Slurm itself says is clearer than the command. */
-    std::string said = last_line(end.errors.empty() ? end.output : end.errors);
+    /* The message of Slurm itself is clearer than the command. */
+    std::string reports = last_line(end.errors.empty() ? end.output : end.errors);
     for (const char *prefix :
          {"salloc: ", "scontrol: ", "squeue: ", "sinfo: ", "scancel: ", "error: "})
-        if (said.starts_with(prefix))
-            said.erase(0, strlen(prefix));
+        if (reports.starts_with(prefix))
+            reports.erase(0, strlen(prefix));
     answer.problem = end.truncated ? "the answer is too long"
-                     : said.empty() || end.timed_out
+                     : reports.empty() || end.timed_out
                          ? end.problem
-                         : said;
+                         : reports;
     bool refused = end.started && !end.timed_out && !end.truncated && end.exit_code < 128 &&
                    !contains_any(end.errors, std::begin(NO_ANSWER), std::end(NO_ANSWER));
     answer.kind = refused ? SlurmAnswer::Kind::REFUSED : SlurmAnswer::Kind::NONE;

@@ -11,7 +11,7 @@
 
 namespace elastic::rm {
 
-/* What of the configuration every allocation gets. */
+/* The part of the configuration that applies to every allocation. */
 struct SlurmOptions {
     std::string partition, account, qos;
     std::vector<std::string> more;      /* as written, for salloc */
@@ -39,7 +39,7 @@ Words config_command();
 /* "NAME" of each partition, the default one with a star. */
 Words partitions_command();
 Words nodes_command(const std::string &partition, const std::string &marker);
-/* `ended`: those too that have ended and are still remembered. */
+/* `ended`: including ended jobs that Slurm still knows. */
 Words jobs_command(const std::string &partition, const std::string &marker, bool ended);
 
 /* How a command ended, for whoever gave it. */
@@ -47,7 +47,7 @@ struct SlurmAnswer {
     enum class Kind {
         GOOD,
         REFUSED,        /* Slurm does not do it */
-        /* nobody knows whether it was done: Slurm could not be asked, or does not answer */
+        /* result unknown: Slurm could not be reached, or does not answer */
         NONE
     };
     Kind kind = Kind::NONE;

@@ -93,7 +93,7 @@ TEST(SlurmCommandTest, what_an_end_means)
 }
 
 /* Nobody knows whether it was done. */
-TEST(SlurmCommandTest, ends_that_say_nothing)
+TEST(SlurmCommandTest, ends_without_a_message)
 {
     CommandEnd late = ended(143, "");
     late.timed_out = true;

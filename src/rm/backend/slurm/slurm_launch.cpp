@@ -59,8 +59,8 @@ std::vector<std::string> misleading_variables(char **environment)
     return names;
 }
 
-/* Other steps of the job are there too; MPI and binding are our own business; a step that ends
- * badly says so itself. */
+/* Other steps of the job may run there too; MPI and binding are our own business; a failing step
+ * reports that itself. */
 std::vector<std::string> srun_options(uint64_t slurm_job)
 {
     return {"--jobid=" + std::to_string(slurm_job), "--overlap", "--mpi=none", "--cpu-bind=none",

@@ -1,8 +1,8 @@
 /*
- * How mpiexec's daemons get to nodes that Slurm has given: elastic-srun (slurm_launch_main.cpp)
- * takes the place of srun for mpiexec.  Which Slurm job has a node, it reads from a file in the
- * step's folder, which elasticd writes before it tells mpiexec of the node.  Each step that it
- * starts is on one node.
+ * How mpiexec's proxies start on nodes of Slurm: elastic-srun (slurm_launch_main.cpp) replaces
+ * srun for mpiexec.  A file in the step's folder contains the Slurm job of each node; elasticd
+ * writes it before it sends the node to mpiexec.  Each step that elastic-srun starts is on one
+ * node.
  *
  * The file: a line `NODE ID` for each node of the job.
  *
@@ -27,7 +27,7 @@ std::string format_slurm_jobs(const std::map<std::string, uint64_t> &nodes);
 /* nullopt: the node is not in it. */
 std::optional<uint64_t> find_slurm_job(std::string_view text, std::string_view node);
 
-/* The node that srun is asked for by these words: that of --nodelist, if it is one. */
+/* The node in these arguments of srun: that of --nodelist, if it is one. */
 std::optional<std::string> node_of_srun(const std::vector<std::string> &words);
 /* Variables that would change what Slurm's commands do, of those in an environment. */
 std::vector<std::string> misleading_variables(char **environment);

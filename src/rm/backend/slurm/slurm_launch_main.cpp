@@ -1,8 +1,9 @@
 /*
  * elastic-srun: srun for mpiexec under elasticd's Slurm back end (slurm_launch.h).  mpiexec starts
- * it as its launcher's program; it becomes srun with the number of the Slurm job that has the node.
+ * it as its launcher's program; it becomes srun with the number of the Slurm job that has the
+ * node.
  *
- * After a restart of elasticd the file may come a little later than mpiexec asks: it is waited for.
+ * After a restart of elasticd the file may appear a little later than mpiexec needs it: it waits.
  */
 
 #include <unistd.h>

@@ -30,7 +30,7 @@ std::string why_used(const SlurmJob *user, const std::string &cluster)
     return (ours ? "is given back by " : "in use by ") + name_of(*user);
 }
 
-/* Why nothing new may be placed on it; empty: it may. */
+/* Why no new processes may be allocated on it; empty: they may. */
 std::string trouble_of(const SlurmNode &node, bool booked, const SlurmJob *user,
                        const std::string &cluster)
 {
@@ -43,11 +43,11 @@ std::string trouble_of(const SlurmNode &node, bool booked, const SlurmJob *user,
     return "";
 }
 
-void tell_node(const Node *known, const SlurmNode &node, const std::string &trouble,
+void report_node(const Node *known, const SlurmNode &node, const std::string &trouble,
                std::vector<EventContent> &events)
 {
     bool up = known && known->up && !known->removed;
-    if (node.dead) {
+    if (node.failed) {
         std::string reason = with_reason("Slurm says " + node.word, node.reason);
         if (!known || up || known->reason != reason)
             events.push_back(NodeDown{node.name, reason, node.cores});
@@ -96,7 +96,7 @@ std::vector<EventContent> node_events(const State &state, const std::vector<Slur
         auto user = users.find(node.name);
         std::string trouble = trouble_of(node, known && known->used > 0,
                                          user == users.end() ? nullptr : user->second, cluster);
-        tell_node(known, node, trouble, events);
+        report_node(known, node, trouble, events);
     }
     for (const auto &[name, node] : state.nodes)
         if (!listed.contains(name) && !node.removed)
@@ -104,7 +104,7 @@ std::vector<EventContent> node_events(const State &state, const std::vector<Slur
     return events;
 }
 
-NodesWanted SlurmDemand::look(const State &state, const std::vector<SlurmJob> &jobs,
+NodesWanted SlurmDemand::poll(const State &state, const std::vector<SlurmJob> &jobs,
                               const std::string &cluster, int64_t now_ms)
 {
     std::vector<const SlurmJob *> waiting;

@@ -1,10 +1,10 @@
 /*
- * What the core is told of Slurm's nodes and of those who wait for them.
+ * Events for the core about Slurm's nodes and the jobs of others that wait for them.
  *
- * A node that other people's jobs use is one on which nothing of ours is placed (NodeSuspect, with
- * whose it is); so is one that an administrator drains, or that does not answer at present.  Our
- * jobs end only with a node that Slurm has given up (NodeDown).  A node on which the core has
- * booked anything is never taken for somebody else's: what Slurm says may be older than that.
+ * A node with jobs of others gets no new processes (NodeSuspect, with the owner's name); neither
+ * does a node that an administrator drains, or that does not answer at present.  Own jobs end only
+ * with a node that Slurm has given up (NodeDown).  A node with bookings of the core never counts
+ * as a node of others: the report of Slurm may be older than the booking.
  *
  * Pure; any thread.
  */
@@ -23,7 +23,7 @@ bool is_own(const SlurmJob &job, const std::string &cluster, const State &state)
 /* "Slurm job 17 of bob" */
 std::string name_of(const SlurmJob &job);
 
-/* What has changed for the core; the jobs may be newer than the nodes. */
+/* The changes for the core; the jobs may be newer than the nodes. */
 std::vector<EventContent>
 node_events(const State &state, const std::vector<SlurmNode> &nodes,
             const std::vector<SlurmJob> &jobs, const std::string &cluster);
@@ -39,7 +39,7 @@ class SlurmDemand {
         : lowest_priority_(lowest_priority), patience_ms_(patience_ms)
     {
     }
-    NodesWanted look(const State &state, const std::vector<SlurmJob> &jobs,
+    NodesWanted poll(const State &state, const std::vector<SlurmJob> &jobs,
                      const std::string &cluster, int64_t now_ms);
 
   private:

@@ -49,7 +49,7 @@ class SlurmNodesTest : public testing::Test {
         return config;
     }
     /* Tells it the core, and says what was told. */
-    std::string look(const std::vector<SlurmNode> &nodes, const std::vector<SlurmJob> &jobs = {})
+    std::string poll(const std::vector<SlurmNode> &nodes, const std::vector<SlurmJob> &jobs = {})
     {
         std::string text;
         for (const EventContent &event : node_events(driver.core.state(), nodes, jobs, "c")) {
@@ -69,59 +69,59 @@ TEST_F(SlurmNodesTest, others_use_them_and_leave)
     std::vector<SlurmNode> nodes = {
         slurm_node("h1", SlurmNodeState::IDLE), slurm_node("h2", SlurmNodeState::USED)};
     std::vector<SlurmJob> jobs = {slurm_job(17, {"h2"})};
-    EXPECT_EQ(look(nodes, jobs), "node_up, node_down");
+    EXPECT_EQ(poll(nodes, jobs), "node_up, node_down");
     EXPECT_EQ(why("h2"), "in use by Slurm job 17 of bob");
     nodes[1].state = SlurmNodeState::IDLE;
-    EXPECT_EQ(look(nodes), "node_up");
+    EXPECT_EQ(poll(nodes), "node_up");
     nodes[0].state = SlurmNodeState::USED;
-    EXPECT_EQ(look(nodes, {slurm_job(18, {"h1"})}), "node_suspect");
+    EXPECT_EQ(poll(nodes, {slurm_job(18, {"h1"})}), "node_suspect");
     EXPECT_EQ(driver.node("h1").free(), 0);
     EXPECT_EQ(why("h1"), "in use by Slurm job 18 of bob");
-    EXPECT_EQ(look({nodes[1]}), "node_removed");
+    EXPECT_EQ(poll({nodes[1]}), "node_removed");
 }
 
-TEST_F(SlurmNodesTest, node_is_somebodys_as_soon_as_the_newer_listing_says_so)
+TEST_F(SlurmNodesTest, a_node_belongs_to_a_job_from_the_newer_listing_on)
 {
     std::vector<SlurmNode> nodes = {slurm_node("h1", SlurmNodeState::IDLE)};
-    EXPECT_EQ(look(nodes), "node_up");
-    EXPECT_EQ(look(nodes, {slurm_job(18, {"h1"})}), "node_suspect");
+    EXPECT_EQ(poll(nodes), "node_up");
+    EXPECT_EQ(poll(nodes, {slurm_job(18, {"h1"})}), "node_suspect");
     EXPECT_EQ(why("h1"), "in use by Slurm job 18 of bob");
-    EXPECT_EQ(look(nodes, {waiting(19, 1, 5)}), "node_up");
+    EXPECT_EQ(poll(nodes, {waiting(19, 1, 5)}), "node_up");
 }
 
 /* What Slurm says may be older than what the core has booked. */
 TEST_F(SlurmNodesTest, a_node_that_is_booked_is_never_others)
 {
     std::vector<SlurmNode> nodes = {slurm_node("h1", SlurmNodeState::IDLE)};
-    look(nodes);
+    poll(nodes);
     JobId id = driver.submit(malleable(1, 4));
     nodes[0].state = SlurmNodeState::USED;
-    EXPECT_EQ(look(nodes, {slurm_job(17, {"h1"})}), "");
+    EXPECT_EQ(poll(nodes, {slurm_job(17, {"h1"})}), "");
     driver.send(NodesAcquired{id, 1, 0, {{"h1", 4}}});
     driver.run(id);
-    EXPECT_EQ(look(nodes), "");
+    EXPECT_EQ(poll(nodes), "");
     nodes[0].draining = true;
     nodes[0].reason = "fan";
-    EXPECT_EQ(look(nodes), "node_suspect");
+    EXPECT_EQ(poll(nodes), "node_suspect");
     EXPECT_EQ(why("h1"), "drained in Slurm: fan");
     EXPECT_EQ(driver.job(id).state, JobState::RUNNING);
     nodes[0] = slurm_node("h1", SlurmNodeState::GONE, "down");
-    nodes[0].dead = true;
-    EXPECT_EQ(look(nodes), "node_down");
+    nodes[0].failed = true;
+    EXPECT_EQ(poll(nodes), "node_down");
     EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
 }
 
 TEST_F(SlurmNodesTest, a_node_that_does_not_answer_ends_nobody_yet)
 {
-    look({slurm_node("h1", SlurmNodeState::IDLE)});
-    EXPECT_EQ(look({slurm_node("h1", SlurmNodeState::GONE, "not answering")}), "node_suspect");
+    poll({slurm_node("h1", SlurmNodeState::IDLE)});
+    EXPECT_EQ(poll({slurm_node("h1", SlurmNodeState::GONE, "not answering")}), "node_suspect");
     EXPECT_EQ(why("h1"), "Slurm says not answering");
-    EXPECT_EQ(look({slurm_node("h1", SlurmNodeState::IDLE)}), "node_up");
+    EXPECT_EQ(poll({slurm_node("h1", SlurmNodeState::IDLE)}), "node_up");
 }
 
 TEST_F(SlurmNodesTest, who_owns_a_slurm_job)
 {
-    look({slurm_node("h1", SlurmNodeState::IDLE)});
+    poll({slurm_node("h1", SlurmNodeState::IDLE)});
     JobSpec spec = rigid(1);
     spec.uid = 1001;
     JobId id = driver.submit(spec);
@@ -137,21 +137,21 @@ TEST_F(SlurmNodesTest, who_owns_a_slurm_job)
 TEST_F(SlurmNodesTest, the_first_who_waits_is_heeded_and_not_for_ever)
 {
     SlurmDemand demand(10, 60000);
-    auto look = [&](const std::vector<SlurmJob> &jobs, int64_t now_ms) {
-        NodesWanted wanted = demand.look(driver.core.state(), jobs, "c", now_ms);
+    auto poll = [&](const std::vector<SlurmJob> &jobs, int64_t now_ms) {
+        NodesWanted wanted = demand.poll(driver.core.state(), jobs, "c", now_ms);
         return std::to_string(wanted.nodes) + " " + wanted.by;
     };
     std::vector<SlurmJob> jobs = {waiting(1, 3, 50, "Priority"), waiting(2, 2, 60),
                                   waiting(3, 4, 99, "Dependency"), waiting(4, 4, 9)};
-    EXPECT_EQ(look({}, 0), "0 ");
-    EXPECT_EQ(look(jobs, 0), "2 Slurm job 2 of bob");
-    EXPECT_EQ(look(jobs, 59999), "2 Slurm job 2 of bob");
-    EXPECT_EQ(look(jobs, 60000), "3 Slurm job 1 of bob");       /* 2 waits for something else */
-    EXPECT_EQ(look(jobs, 120000), "0 ");
+    EXPECT_EQ(poll({}, 0), "0 ");
+    EXPECT_EQ(poll(jobs, 0), "2 Slurm job 2 of bob");
+    EXPECT_EQ(poll(jobs, 59999), "2 Slurm job 2 of bob");
+    EXPECT_EQ(poll(jobs, 60000), "3 Slurm job 1 of bob");       /* 2 waits for something else */
+    EXPECT_EQ(poll(jobs, 120000), "0 ");
     jobs[1].state = SlurmJobState::RUNNING;
-    EXPECT_EQ(look(jobs, 120001), "0 ");
+    EXPECT_EQ(poll(jobs, 120001), "0 ");
     jobs[1] = waiting(2, 2, 60);        /* requeued: it counts anew */
-    EXPECT_EQ(look(jobs, 120002), "2 Slurm job 2 of bob");
+    EXPECT_EQ(poll(jobs, 120002), "2 Slurm job 2 of bob");
 }
 
 }  // namespace

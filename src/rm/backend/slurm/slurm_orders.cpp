@@ -18,17 +18,17 @@ constexpr int64_t SHRINK_PAUSE_MS = 10000;      /* after a refusal */
 
 bool is_step_of(const SlurmJob &each, const Job *job)
 {
-    return job && is_placed(job->state) && each.tag->step == job->step;
+    return job && is_allocated(job->state) && each.tag->step == job->step;
 }
 
 }  // namespace
 
-void SlurmBackend::reconcile_all(const SlurmLook &look)
+void SlurmBackend::reconcile_all(const SlurmReport &poll)
 {
     std::map<JobId, std::vector<const SlurmJob *>> by_job;
-    for (JobId id : state_->indices().placed)
+    for (JobId id : state_->indices().allocated)
         by_job[id];
-    for (const SlurmJob &job : look.jobs) {
+    for (const SlurmJob &job : poll.jobs) {
         bool may_end = geteuid() == 0 || job.uid == geteuid();
         if (job.state != SlurmJobState::ENDED && may_end && is_own(job, cluster_, *state_))
             by_job[job.tag->job].push_back(&job);
@@ -37,16 +37,16 @@ void SlurmBackend::reconcile_all(const SlurmLook &look)
         reconcile(id, jobs);
 }
 
-/* Nothing is concluded from a look that is older than what was done last. */
+/* A poll that is older than the last order proves nothing. */
 void SlurmBackend::reconcile(JobId id, const std::vector<const SlurmJob *> &jobs)
 {
     const Job *job = state_->job(id);
     Set &set = sets_[id];
     if (set.busy && set.waited)
         note_pending(id, set, jobs);
-    if (set.busy || set.changed > look_began_)
+    if (set.busy || set.changed > poll_began_)
         return;
-    if (job && set.step != job->step && is_placed(job->state)) {
+    if (job && set.step != job->step && is_allocated(job->state)) {
         set = Set();
         set.step = job->step;
     }
@@ -61,9 +61,9 @@ void SlurmBackend::reconcile(JobId id, const std::vector<const SlurmJob *> &jobs
     if (!orders.empty())
         log_line(LogLevel::WARNING, "Slurm jobs that belong to no job are cancelled",
                  {{"job", id}, {"count", orders.size()}, {"first", orders[0].id}});
-    SlurmWish wish = job ? wish_of(*job) : SlurmWish();
-    wish.acquires = wish.acquires && set.answered != wish.request;
-    SlurmPlan plan = plan_for(wish, present, resize_ == Resize::MERGE, set.no_merge);
+    SlurmTarget target = job ? target_of(*job) : SlurmTarget();
+    target.acquires = target.acquires && set.answered != target.request;
+    SlurmPlan plan = plan_for(target, present, resize_ == Resize::MERGE, set.no_merge);
     bool ended = std::any_of(set.running.begin(), set.running.end(), [&](SlurmId each) {
         return !set.ended_by_us.contains(each) &&
                std::none_of(present.begin(), present.end(), [&](const SlurmJob *now) {
@@ -77,11 +77,11 @@ void SlurmBackend::reconcile(JobId id, const std::vector<const SlurmJob *> &jobs
     if (!orders.empty() && !must_wait(set, orders))
         return begin(id, std::move(orders));
     if (plan.acquired) {
-        set.answered = wish.request;
-        Blocks blocks = wish.request ? job->adaptation->joining : job->blocks;
-        tell_(NodesAcquired{id, job->step, wish.request, blocks});
+        set.answered = target.request;
+        Blocks blocks = target.request ? job->adaptation->joining : job->blocks;
+        notify_(NodesAcquired{id, job->step, target.request, blocks});
     }
-    if (present.empty() && jobs.empty() && !(job && is_placed(job->state)))
+    if (present.empty() && jobs.empty() && !(job && is_allocated(job->state)))
         sets_.erase(id);
 }
 
@@ -99,7 +99,7 @@ void SlurmBackend::note_pending(JobId id, Set &set, const std::vector<const Slur
     }
 }
 
-/* Before mpiexec hears of nodes, its launcher can find them. */
+/* Before mpiexec gets nodes, its launcher can find them. */
 void SlurmBackend::remember(JobId id, Set &set, const std::vector<const SlurmJob *> &jobs)
 {
     set.running.clear();
@@ -145,7 +145,7 @@ bool SlurmBackend::must_wait(const Set &set, const std::vector<SlurmOrder> &orde
                 wait_ms = std::max(wait_ms, found->second + SAME_NODE_PAUSE_MS - now_ms);
     }
     if (wait_ms > 0)
-        loop_.after(wait_ms, [this] { look_soon(0); });
+        loop_.after(wait_ms, [this] { poll_soon(0); });
     return wait_ms > 0;
 }
 
@@ -167,7 +167,7 @@ void SlurmBackend::stop_orders(Set &set)
     set.orders.clear();
     set.busy = false;
     set.changed = ++clock_;
-    look_soon(0);
+    poll_soon(0);
 }
 
 void SlurmBackend::next_order(JobId id)
@@ -237,7 +237,7 @@ void SlurmBackend::order_done(JobId id, const SlurmAnswer &answer)
 {
     Set &set = sets_[id];
     const SlurmOrder order = set.orders.front();
-    /* the next look shows whether it was done */
+    /* the next poll shows whether it was done */
     if (answer.kind == SlurmAnswer::Kind::NONE) {
         no_answer(answer.problem);
         return stop_orders(set);
@@ -271,8 +271,9 @@ void SlurmBackend::allocate_refused(JobId id, Set &set, const SlurmAnswer &answe
 {
     SlurmOrder &order = set.orders.front();
     const Job *job = state_->job(id);
-    SlurmWish wish = job ? wish_of(*job) : SlurmWish();
-    bool still_wanted = wish.acquires && wish.request == order.request && wish.step == set.step;
+    SlurmTarget target = job ? target_of(*job) : SlurmTarget();
+    bool still_wanted =
+        target.acquires && target.request == order.request && target.step == set.step;
     if (still_wanted && is_never(answer)) {
         refuse(id, set, answer.problem, true);
         return stop_orders(set);
@@ -299,7 +300,7 @@ void SlurmBackend::refuse(JobId id, Set &set, const std::string &reason, bool ne
 {
     uint64_t request = set.orders.front().request;
     set.answered = request;
-    tell_(NodesRefused{id, set.step, request, "Slurm: " + reason, never && request == 0});
+    notify_(NodesRefused{id, set.step, request, "Slurm: " + reason, never && request == 0});
 }
 
 /* ---- losses ---------------------------------------------------------------------------------- */
@@ -308,26 +309,26 @@ void SlurmBackend::explain(JobId id, const NodeNames &lost)
 {
     Set &set = sets_[id];
     set.busy = true;
-    client_.look_at_ended(
-        options_.partition, [this, id, lost](const SlurmAnswer &answer, const SlurmLook &look) {
+    client_.list_ended(
+        options_.partition, [this, id, lost](const SlurmAnswer &answer, const SlurmReport &poll) {
             Set &set = sets_[id];
             if (!answer.good()) {
                 no_answer(answer.problem);
                 return stop_orders(set);
             }
-            std::string reason = reason_of_loss(id, set, look, lost);
+            std::string reason = reason_of_loss(id, set, poll, lost);
             set.explained = !reason.empty();
             if (!reason.empty())
-                tell_(NodesLost{id, set.step, reason});
+                notify_(NodesLost{id, set.step, reason});
             stop_orders(set);
         });
 }
 
 /* Empty: nothing that concerns the job. */
-std::string SlurmBackend::reason_of_loss(JobId id, const Set &set, const SlurmLook &look,
+std::string SlurmBackend::reason_of_loss(JobId id, const Set &set, const SlurmReport &poll,
                                          const NodeNames &lost) const
 {
-    for (const SlurmJob &each : look.jobs)
+    for (const SlurmJob &each : poll.jobs)
         if (is_own(each, cluster_, *state_) && each.tag->job == id && each.tag->step == set.step &&
             (each.state == SlurmJobState::ENDED || each.state == SlurmJobState::COMPLETING) &&
             !set.ended_by_us.contains(each.id) && !(each.tag->expands && each.word == "COMPLETED"))

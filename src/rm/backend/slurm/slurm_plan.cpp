@@ -29,7 +29,7 @@ const SlurmJob *trunk(const std::vector<const SlurmJob *> &jobs)
     return oldest;
 }
 
-/* What is of no use any more.  One that still waits belongs to a command that nobody waits for. */
+/* Slurm jobs without a use.  A pending one belongs to a command that no code waits for. */
 void give_back(const NodeSet &wanted, const std::vector<const SlurmJob *> &jobs,
                std::vector<SlurmOrder> &orders)
 {
@@ -46,65 +46,65 @@ void give_back(const NodeSet &wanted, const std::vector<const SlurmJob *> &jobs,
     }
 }
 
-void get(const SlurmWish &wish, const NodeNames &missing, const SlurmJob *into, bool merge,
+void get(const SlurmTarget &target, const NodeNames &missing, const SlurmJob *into, bool merge,
          std::vector<SlurmOrder> &orders)
 {
     if (merge) {
-        orders.push_back({SlurmAct::ALLOCATE, 0, missing, into ? into->id : 0, wish.request});
+        orders.push_back({SlurmAct::ALLOCATE, 0, missing, into ? into->id : 0, target.request});
         return;
     }
     for (const std::string &node : missing)
-        orders.push_back({SlurmAct::ALLOCATE, 0, {node}, 0, wish.request});
+        orders.push_back({SlurmAct::ALLOCATE, 0, {node}, 0, target.request});
 }
 
 }  // namespace
 
-SlurmWish wish_of(const Job &job)
+SlurmTarget target_of(const Job &job)
 {
-    SlurmWish wish;
-    wish.job = job.id;
-    wish.step = job.step;
-    wish.uid = job.spec.uid;
-    if (!is_placed(job.state) || job.releasing)
-        return wish;
+    SlurmTarget target;
+    target.job = job.id;
+    target.step = job.step;
+    target.uid = job.spec.uid;
+    if (!is_allocated(job.state) || job.releasing)
+        return target;
     for (const Departure &departure : job.departures)
         if (!departure.releasing)
-            add_nodes(wish.keep, departure.blocks);
-    add_nodes(wish.keep, slots_of(job));        /* also where none of its processes is any more */
+            add_nodes(target.keep, departure.blocks);
+    add_nodes(target.keep, slots_of(job));        /* also where none of its processes is any more */
     if (job.acquiring) {
-        wish.acquires = true;
-        add_nodes(wish.acquire, job.blocks);
-        return wish;
+        target.acquires = true;
+        add_nodes(target.acquire, job.blocks);
+        return target;
     }
-    add_nodes(wish.keep, job.blocks);
+    add_nodes(target.keep, job.blocks);
     if (!job.adaptation)
-        return wish;
-    wish.acquires = job.adaptation->phase == AdaptPhase::ACQUIRING;
-    wish.request = job.adaptation->request;
-    add_nodes(wish.acquires ? wish.acquire : wish.keep, job.adaptation->joining);
-    return wish;
+        return target;
+    target.acquires = job.adaptation->phase == AdaptPhase::ACQUIRING;
+    target.request = job.adaptation->request;
+    add_nodes(target.acquires ? target.acquire : target.keep, job.adaptation->joining);
+    return target;
 }
 
-SlurmPlan plan_for(const SlurmWish &wish, const std::vector<const SlurmJob *> &jobs, bool merge,
+SlurmPlan plan_for(const SlurmTarget &target, const std::vector<const SlurmJob *> &jobs, bool merge,
                    const std::set<SlurmId> &no_merge)
 {
     SlurmPlan plan;
     std::map<std::string, SlurmId> held = node_map(jobs);
-    for (const std::string &node : wish.keep)
+    for (const std::string &node : target.keep)
         if (!held.contains(node))
             plan.lost.push_back(node);
-    NodeSet wanted = wish.keep;
-    wanted.insert(wish.acquire.begin(), wish.acquire.end());
+    NodeSet wanted = target.keep;
+    wanted.insert(target.acquire.begin(), target.acquire.end());
     give_back(wanted, jobs, plan.orders);
-    if (!plan.orders.empty() || !plan.lost.empty() || !wish.acquires)
+    if (!plan.orders.empty() || !plan.lost.empty() || !target.acquires)
         return plan;
     NodeNames missing;
-    for (const std::string &node : wish.acquire)
+    for (const std::string &node : target.acquire)
         if (!held.contains(node))
             missing.push_back(node);
     const SlurmJob *into = trunk(jobs);
     if (!missing.empty()) {
-        get(wish, missing, into, merge, plan.orders);
+        get(target, missing, into, merge, plan.orders);
         return plan;
     }
     for (const SlurmJob *job : jobs)

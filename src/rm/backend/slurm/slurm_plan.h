@@ -1,12 +1,12 @@
 /*
- * What is to be done about Slurm's jobs, so that they become what the core wants: the difference
- * between the two. Decided from the two alone, each time anew: that finds again what was begun
- * before a restart, what an answer got lost of, and what belongs to nobody any more.
+ * The orders that make Slurm jobs what the core requires: the difference between the two.
+ * Computed from the two alone, each time anew: this finds again orders from before a restart,
+ * orders without an answer, and nodes that belong to no job any more.
  *
- * A *set* are the Slurm jobs of one step of one of our jobs.  Under *merge* one of them grows (an
- * expansion is merged into it) and shrinks; else each node is a Slurm job of its own, so that every
- * one can be given back alone.  Both may be mixed: whichever Slurm job has a node, is shrunk by it,
- * or cancelled if that was its last.
+ * A *set* are the Slurm jobs of one step of one own job.  Under *merge* one of them grows (an
+ * expansion is merged into it) and shrinks; else each node is a Slurm job of its own, so that each
+ * one can be released alone.  Both may be mixed: the Slurm job with a node shrinks by it, or is
+ * cancelled if that was its last.
  *
  * Pure; any thread.
  */
@@ -23,8 +23,8 @@ namespace elastic::rm {
 
 using NodeSet = std::set<std::string>;
 
-/* What the core wants for a job that is placed. */
-struct SlurmWish {
+/* The target state of an allocated job, as the core requires it. */
+struct SlurmTarget {
     JobId job = 0;
     uint32_t step = 0;
     uint32_t uid = 0;
@@ -33,7 +33,7 @@ struct SlurmWish {
     uint64_t request = 0;       /* of the acquisition, 0: for its start */
     NodeSet acquire;            /* all of its nodes, those that it has already included */
 };
-SlurmWish wish_of(const Job &job);
+SlurmTarget target_of(const Job &job);
 
 enum class SlurmAct { CANCEL, SHRINK, ALLOCATE, MERGE };
 
@@ -54,10 +54,10 @@ struct SlurmPlan {
 
 /* `jobs`: those of Slurm that carry this job's and step's tag, of whatever request.  `no_merge`:
  * expansions whose merging was refused, which stay jobs of their own. */
-SlurmPlan plan_for(const SlurmWish &wish, const std::vector<const SlurmJob *> &jobs, bool merge,
+SlurmPlan plan_for(const SlurmTarget &target, const std::vector<const SlurmJob *> &jobs, bool merge,
                    const std::set<SlurmId> &no_merge);
 
-/* Which Slurm job has each node: what the launcher needs. */
+/* The Slurm job of each node, for the launcher. */
 std::map<std::string, SlurmId> node_map(const std::vector<const SlurmJob *> &jobs);
 
 }  // namespace elastic::rm

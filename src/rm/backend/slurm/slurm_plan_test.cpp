@@ -18,25 +18,25 @@ SlurmJob slurm_job(SlurmId id, NodeNames nodes, bool expands = false,
     return job;
 }
 
-SlurmWish wish(NodeSet keep, NodeSet acquire = {}, uint64_t request = 0)
+SlurmTarget target(NodeSet keep, NodeSet acquire = {}, uint64_t request = 0)
 {
-    SlurmWish wish;
-    wish.job = wish.step = 1;
-    wish.keep = std::move(keep);
-    wish.acquires = !acquire.empty();
-    wish.acquire = std::move(acquire);
-    wish.request = request;
-    return wish;
+    SlurmTarget target;
+    target.job = target.step = 1;
+    target.keep = std::move(keep);
+    target.acquires = !acquire.empty();
+    target.acquire = std::move(acquire);
+    target.request = request;
+    return target;
 }
 
 /* "allocate h1,h2 into 7; merge 8 into 7", "acquired", "lost h1" */
-std::string plan(const SlurmWish &wish, const std::vector<SlurmJob> &jobs, bool merge,
+std::string plan(const SlurmTarget &target, const std::vector<SlurmJob> &jobs, bool merge,
                  std::set<SlurmId> no_merge = {})
 {
     std::vector<const SlurmJob *> pointers;
     for (const SlurmJob &job : jobs)
         pointers.push_back(&job);
-    SlurmPlan plan = plan_for(wish, pointers, merge, no_merge);
+    SlurmPlan plan = plan_for(target, pointers, merge, no_merge);
     std::string text = plan.lost.empty() ? "" : "lost " + join_names(plan.lost);
     for (const SlurmOrder &order : plan.orders) {
         static const char *const NAMES[] = {"cancel", "shrink", "allocate", "merge"};
@@ -50,16 +50,16 @@ std::string plan(const SlurmWish &wish, const std::vector<SlurmJob> &jobs, bool 
 
 TEST(SlurmPlanTest, a_start)
 {
-    EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {}, true), "allocate h1,h2");
-    EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {}, false), "allocate h1; allocate h2");
-    EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {slurm_job(7, {"h1", "h2"})}, true), "acquired");
+    EXPECT_EQ(plan(target({}, {"h1", "h2"}), {}, true), "allocate h1,h2");
+    EXPECT_EQ(plan(target({}, {"h1", "h2"}), {}, false), "allocate h1; allocate h2");
+    EXPECT_EQ(plan(target({}, {"h1", "h2"}), {slurm_job(7, {"h1", "h2"})}, true), "acquired");
     /* killed in between */
-    EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {slurm_job(7, {"h1"})}, false), "allocate h2");
+    EXPECT_EQ(plan(target({}, {"h1", "h2"}), {slurm_job(7, {"h1"})}, false), "allocate h2");
 }
 
 TEST(SlurmPlanTest, a_growth_is_merged_or_not)
 {
-    SlurmWish grows = wish({"h1"}, {"h1", "h2"}, 1);
+    SlurmTarget grows = target({"h1"}, {"h1", "h2"}, 1);
     EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"})}, true), "allocate h2 into 7");
     EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"}), slurm_job(8, {"h2"}, true)}, true),
               "merge 8 into 7");
@@ -69,41 +69,42 @@ TEST(SlurmPlanTest, a_growth_is_merged_or_not)
     EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"})}, false), "allocate h2");
     EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"}), slurm_job(8, {"h2"}, true)}, false), "acquired");
     /* within its nodes */
-    EXPECT_EQ(plan(wish({"h1"}, {"h1"}, 2), {slurm_job(7, {"h1"})}, true), "acquired");
+    EXPECT_EQ(plan(target({"h1"}, {"h1"}, 2), {slurm_job(7, {"h1"})}, true), "acquired");
 }
 
 TEST(SlurmPlanTest, a_shrink)
 {
-    EXPECT_EQ(plan(wish({"h1"}), {slurm_job(7, {"h1", "h2"})}, true), "shrink 7 to h1");
-    EXPECT_EQ(plan(wish({"h2"}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2"})}, false), "cancel 7");
-    EXPECT_EQ(plan(wish({"h2"}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2", "h3"}, true)}, false),
+    EXPECT_EQ(plan(target({"h1"}), {slurm_job(7, {"h1", "h2"})}, true), "shrink 7 to h1");
+    EXPECT_EQ(plan(target({"h2"}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2"})}, false),
+              "cancel 7");
+    EXPECT_EQ(plan(target({"h2"}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2", "h3"}, true)}, false),
               "cancel 7; shrink 8 to h2");
-    EXPECT_EQ(plan(wish({"h1"}), {slurm_job(7, {"h1"})}, true), "");
-    EXPECT_EQ(plan(wish({}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2"})}, true),
+    EXPECT_EQ(plan(target({"h1"}), {slurm_job(7, {"h1"})}, true), "");
+    EXPECT_EQ(plan(target({}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2"})}, true),
               "cancel 7; cancel 8");
-    EXPECT_EQ(plan(wish({}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true), "");
+    EXPECT_EQ(plan(target({}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true), "");
 }
 
 /* What is given back goes first: the core counts with it. */
 TEST(SlurmPlanTest, a_shrink_before_a_growth)
 {
     std::vector<SlurmJob> jobs = {slurm_job(7, {"h1", "h2"})};
-    EXPECT_EQ(plan(wish({"h1"}, {"h3"}, 3), jobs, true), "shrink 7 to h1");
+    EXPECT_EQ(plan(target({"h1"}, {"h3"}, 3), jobs, true), "shrink 7 to h1");
     jobs[0].nodes = {"h1"};
-    EXPECT_EQ(plan(wish({"h1"}, {"h3"}, 3), jobs, true), "allocate h3 into 7");
+    EXPECT_EQ(plan(target({"h1"}, {"h3"}, 3), jobs, true), "allocate h3 into 7");
 }
 
-TEST(SlurmPlanTest, what_others_have_ended_is_told_before_anything_else)
+TEST(SlurmPlanTest, ends_by_others_are_reported_first)
 {
-    EXPECT_EQ(plan(wish({"h1", "h2"}, {"h3"}, 1), {slurm_job(7, {"h1"})}, false), "lost h2");
-    EXPECT_EQ(plan(wish({"h1"}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true),
+    EXPECT_EQ(plan(target({"h1", "h2"}, {"h3"}, 1), {slurm_job(7, {"h1"})}, false), "lost h2");
+    EXPECT_EQ(plan(target({"h1"}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true),
               "lost h1");
 }
 
 TEST(SlurmPlanTest, what_still_waits_for_nobody_is_cancelled)
 {
     SlurmJob waits = slurm_job(8, {}, true, SlurmJobState::PENDING);
-    EXPECT_EQ(plan(wish({"h1"}, {"h2"}, 1), {slurm_job(7, {"h1"}), waits}, true), "cancel 8");
+    EXPECT_EQ(plan(target({"h1"}, {"h2"}, 1), {slurm_job(7, {"h1"}), waits}, true), "cancel 8");
 }
 
 TEST(SlurmPlanTest, what_the_core_wants)
@@ -114,7 +115,7 @@ TEST(SlurmPlanTest, what_the_core_wants)
     job.state = JobState::STARTING;
     job.acquiring = true;
     job.blocks = {{"h1", 4}, {"h2", 1}};
-    SlurmWish start = wish_of(job);
+    SlurmTarget start = target_of(job);
     EXPECT_TRUE(start.acquires);
     EXPECT_TRUE(start.keep.empty());
     EXPECT_EQ(start.acquire, (NodeSet{"h1", "h2"}));
@@ -126,26 +127,26 @@ TEST(SlurmPlanTest, what_the_core_wants)
     job.adaptation->phase = AdaptPhase::ACQUIRING;
     job.adaptation->joining = {{"h2", 3}, {"h3", 1}};
     job.departures = {{3, 1, {{"h4", 4}}, false}, {4, 2, {{"h5", 4}, {"h1", 1}}, true}};
-    SlurmWish grows = wish_of(job);
+    SlurmTarget grows = target_of(job);
     EXPECT_EQ(grows.keep, (NodeSet{"h1", "h2", "h4"}));
     EXPECT_EQ(grows.acquire, (NodeSet{"h2", "h3"}));
     EXPECT_EQ(grows.request, 5u);
     job.adaptation->phase = AdaptPhase::ACCEPTED;
-    EXPECT_EQ(wish_of(job).keep, (NodeSet{"h1", "h2", "h3", "h4"}));
-    EXPECT_FALSE(wish_of(job).acquires);
+    EXPECT_EQ(target_of(job).keep, (NodeSet{"h1", "h2", "h3", "h4"}));
+    EXPECT_FALSE(target_of(job).acquires);
 
     job.slots.emplace();
     job.slots->held = {{"h6", 1}};
     job.slots->grants = {{1, 1, {{"h7", 2}}, false}};
-    EXPECT_EQ(wish_of(job).keep, (NodeSet{"h1", "h2", "h3", "h4", "h6", "h7"}))
+    EXPECT_EQ(target_of(job).keep, (NodeSet{"h1", "h2", "h3", "h4", "h6", "h7"}))
         << "where only its places are";
     job.slots.reset();
 
     job.state = JobState::COMPLETING;
     job.adaptation.reset();
-    EXPECT_EQ(wish_of(job).keep, (NodeSet{"h1", "h2", "h4"}));
+    EXPECT_EQ(target_of(job).keep, (NodeSet{"h1", "h2", "h4"}));
     job.releasing = true;
-    EXPECT_TRUE(wish_of(job).keep.empty());
+    EXPECT_TRUE(target_of(job).keep.empty());
 }
 
 }  // namespace

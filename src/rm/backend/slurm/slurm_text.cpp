@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text)
     return text.substr(begin, text.find_last_not_of(SPACE) + 1 - begin);
 }
 
-/* Slurm says "no value" in several ways. */
+/* Slurm has several texts for "no value". */
 std::string value_or_nothing(std::string_view text)
 {
     text = trimmed(text);
@@ -51,7 +51,7 @@ std::string join_names(const NodeNames &names)
 
 namespace {
 
-/* What lies between the marker at the beginning of a line and the next one. */
+/* The text between the marker at the beginning of a line and the next one. */
 std::vector<std::string_view> marked_lines(std::string_view text, const std::string &marker)
 {
     std::vector<std::string_view> lines;
@@ -90,7 +90,7 @@ Error broken(const char *command, std::string_view line)
 struct StateWord {
     std::string_view word;
     SlurmNodeState state;
-    bool draining = false, dead = false;
+    bool draining = false, failed = false;
 };
 /* Words that are not here: GONE. */
 constexpr StateWord NODE_STATES[] = {
@@ -121,7 +121,7 @@ void set_state(SlurmNode &node, std::string_view word)
         if (node.word == known.word) {
             node.state = known.state;
             node.draining = known.draining;
-            node.dead = known.dead;
+            node.failed = known.failed;
         }
     }
     /* Not answering, powered down or about to be, booting: not for new jobs, and nobody's end
@@ -204,7 +204,7 @@ SlurmJobState job_state(std::string_view word)
     return word == "COMPLETING" ? SlurmJobState::COMPLETING : SlurmJobState::ENDED;
 }
 
-/* The last node list is kept for jobs that have ended; what they have is nothing. */
+/* Slurm keeps the last node list of ended jobs; they have no nodes. */
 std::string set_nodes(SlurmJob &job, std::string_view list)
 {
     if (job.state != SlurmJobState::RUNNING && job.state != SlurmJobState::COMPLETING)
@@ -247,8 +247,8 @@ Result<std::vector<SlurmJob>> parse_jobs(std::string_view text, const std::strin
     return jobs;
 }
 
-/* While a job is COMPLETING, only the reason tells what ended it.  Its allocation has no script
-   that could end by itself. */
+/* While a job is COMPLETING, only the reason shows what ended it.  Its allocation has no script
+ * that could end by itself. */
 std::string how_it_ended(const SlurmJob &job)
 {
     std::string name = "Slurm job " + std::to_string(job.id);

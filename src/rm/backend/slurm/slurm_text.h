@@ -1,9 +1,9 @@
 /*
- * What Slurm's commands print, as data: pure functions over text that may be anything.
+ * Output of Slurm's commands as data: pure functions over arbitrary text.
  *
- * Free texts in Slurm (names, comments, reasons) are other people's and may hold any byte, a line
- * that looks like another job included.  Each line of a listing therefore begins and ends with a
- * word that is drawn anew for each call (`marker`): what does not is no line of the listing.
+ * Free texts in Slurm (names, comments, reasons) are written by others and may hold any byte,
+ * including a line that looks like another job.  Each line of a listing therefore begins and ends
+ * with a random word of this call (`marker`); all other lines are ignored.
  *
  * Pure; any thread.
  */
@@ -39,8 +39,8 @@ struct SlurmNode {
     std::string name;
     int cores = 0;
     SlurmNodeState state = SlurmNodeState::GONE;
-    bool dead = false;          /* Slurm has given it up: its jobs are ended */
-    bool draining = false;      /* an administrator's wish: no new jobs */
+    bool failed = false;          /* Slurm has given it up: its jobs are ended */
+    bool draining = false;      /* set by an administrator: */
     std::string word;           /* Slurm's own for the state, without its marks */
     std::string reason;         /* of the administrator or of Slurm; empty: none */
 };
@@ -49,7 +49,7 @@ struct SlurmNode {
 std::string node_format(const std::string &marker);
 Result<std::vector<SlurmNode>> parse_nodes(std::string_view text, const std::string &marker);
 
-/* What a job of ours says in its comment: whose it is. */
+/* The comment of an own job: its owner. */
 struct SlurmTag {
     std::string cluster;        /* of the elasticd */
     JobId job = 0;

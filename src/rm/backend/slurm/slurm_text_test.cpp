@@ -45,9 +45,9 @@ TEST(SlurmTextTest, states_of_nodes)
     for (const char *word :
          {"down", "down*", "idle*", "idle~", "reserved", "unknown*", "maint", "something_new", "*"})
         EXPECT_EQ(node(word).state, SlurmNodeState::GONE) << word;
-    EXPECT_TRUE(node("down*").dead);
-    EXPECT_FALSE(node("idle*").dead);
-    EXPECT_FALSE(node("allocated*").dead);
+    EXPECT_TRUE(node("down*").failed);
+    EXPECT_FALSE(node("idle*").failed);
+    EXPECT_FALSE(node("allocated*").failed);
     EXPECT_EQ(node("idle*").word, "not answering");
 }
 
@@ -74,20 +74,20 @@ TEST(SlurmTextTest, jobs)
     EXPECT_FALSE(jobs.value()[2].tag);
 }
 
-TEST(SlurmTextTest, what_ended_a_job_is_told_before_its_nodes_are_clean)
+TEST(SlurmTextTest, the_cause_of_an_end_is_reported_before_nodes_are_clean)
 {
-    auto told = [](const std::string &state, const std::string &reason) {
+    auto reported = [](const std::string &state, const std::string &reason) {
         auto jobs = parse_jobs(line("18|" + state + "|bob|7|1|1|h1|" + reason + "|"), MARKER);
         return jobs.ok() ? how_it_ended(jobs.value().at(0)) : jobs.error();
     };
-    EXPECT_EQ(told("CANCELLED", "None"), "Slurm job 18 was cancelled in Slurm (scancel)");
-    EXPECT_EQ(told("COMPLETING", "None"),
+    EXPECT_EQ(reported("CANCELLED", "None"), "Slurm job 18 was cancelled in Slurm (scancel)");
+    EXPECT_EQ(reported("COMPLETING", "None"),
               "Slurm job 18 was cancelled in Slurm (scancel, or preempted)");
     for (const char *state : {"COMPLETING", "TIMEOUT"})
-        EXPECT_EQ(told(state, "TimeLimit"), "Slurm job 18 reached its time limit in Slurm");
+        EXPECT_EQ(reported(state, "TimeLimit"), "Slurm job 18 reached its time limit in Slurm");
     for (const char *state : {"COMPLETING", "NODE_FAIL"})
-        EXPECT_EQ(told(state, "NodeDown"), "Slurm job 18 lost a node");
-    EXPECT_EQ(told("BOOT_FAIL", "None"), "Slurm job 18 ended in Slurm as BOOT_FAIL");
+        EXPECT_EQ(reported(state, "NodeDown"), "Slurm job 18 lost a node");
+    EXPECT_EQ(reported("BOOT_FAIL", "None"), "Slurm job 18 ended in Slurm as BOOT_FAIL");
 }
 
 /* A comment that looks like the next line, for whoever does not know the marker. */

@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t REMAINING_PER_DURATION = 2; /* of one that gives: else its end comes first (K3) */
 constexpr int64_t SOONER_PERCENT = 95; /* than what is promised: else that is good enough */
 
-/* What it books for them beside what it has: of whole nodes that it has nothing. */
+/* Its booking for them beside the present one: none on whole nodes that it has. */
 Shares new_shares(const State &state, const Job &job, const Blocks &joining)
 {
     Shares shares = state.shares(job.spec, joining);
@@ -29,7 +29,7 @@ void Balancing::plan()
     bool others = !plan_.starts.empty() || state_.wanted_nodes > 0;
     if (!plan_.first || !plan_.rules.balances() || others)
         return;
-    promised_ms_ = plan_.promise().time_ms();
+    promised_ms_ = plan_.first_reservation().time_ms();
     if (!find_members())
         return;
     std::optional<Balance> found = worthwhile(balance_);
@@ -61,11 +61,11 @@ void Balancing::carry_out(const Balance &found)
     plan_.reservation.reset(); /* what it is made from has changed */
 }
 
-/* As they are expected to end, until there is room for the first job. */
+/* In the order of their expected ends, until the first job fits. */
 bool Balancing::find_members()
 {
     std::vector<std::pair<int64_t, JobId>> ends;
-    for (JobId id : state_.indices().placed) {
+    for (JobId id : state_.indices().allocated) {
         const Job &job = state_.jobs.at(id);
         int64_t end_ms = expected_end_ms(state_, job);
         if (job.state != JobState::COMPLETING && end_ms != NEVER)
@@ -75,17 +75,17 @@ bool Balancing::find_members()
     first_end_ms_ = ends.empty() ? NEVER : ends.front().first;
     const JobSpec &spec = plan_.first->spec;
     balance_ = {plan_.first->id, plan_.soon.total(), {}};
-    GrowingRoom room(plan_.soon, spec);
+    GrowingCapacity capacity(plan_.soon, spec);
     for (const auto &[end_ms, id] : ends) {
-        if (room.room() >= lowest(spec))
+        if (capacity.capacity() >= lowest(spec))
             break;
         const Job &job = state_.jobs.at(id);
         Booking kept(state_.shares(job.spec, plan_.world_to_come(job)));
-        room.give(kept);
+        capacity.give(kept);
         balance_.cores += kept.cores;
         balance_.members.push_back(member(job, std::max(end_ms, state_.now_ms)));
     }
-    return !balance_.members.empty() && room.room() >= lowest(spec);
+    return !balance_.members.empty() && capacity.capacity() >= lowest(spec);
 }
 
 BalanceMember Balancing::member(const Job &job, int64_t end_ms) const
@@ -114,7 +114,7 @@ bool Balancing::may_change(const Job &job) const
         return false;
     int64_t from_ms = state_.growth_from_ms(job);
     if (from_ms > state_.now_ms)
-        plan_.decisions.look_again_at(from_ms);
+        plan_.decisions.recheck_at(from_ms);
     return from_ms <= state_.now_ms;
 }
 
@@ -128,8 +128,8 @@ SizeBounds Balancing::range(const Job &job, const BalanceMember &member) const
     if (bounds.low > size || bounds.high < size) /* to be reduced (R2) */
         return keep;
     int64_t limit_ms = job.limit_at_ms;
-    bool gone_in_time = promised_ms_ == NEVER || (limit_ms != NEVER && limit_ms <= promised_ms_);
-    if (!gone_in_time)
+    bool freed_in_time = promised_ms_ == NEVER || (limit_ms != NEVER && limit_ms <= promised_ms_);
+    if (!freed_in_time)
         bounds.high = size;
     bounds.high = std::max(std::min(bounds.high, largest_wanted(job)), size);
     if (member.remaining_ms() <= REMAINING_PER_DURATION * member.times.duration_ms)
@@ -143,7 +143,7 @@ SizeBounds Balancing::range(const Job &job, const BalanceMember &member) const
     return bounds;
 }
 
-/* Whoever goes ahead is to leave it that. */
+/* Backfilled jobs must leave it these cores. */
 void Balancing::expect_start(int64_t in_ms)
 {
     bool sooner = promised_ms_ == NEVER ||
@@ -156,27 +156,27 @@ void Balancing::expect_start(int64_t in_ms)
                       first_end_ms_};
 }
 
-/* Once: so it waits while others are to give what it needs.  That is kept for it. */
+/* Once: it waits while others give the cores that it needs, which stay reserved for it. */
 void Balancing::grow(const Job &job, int size)
 {
     Blocks own = present(job);
     auto fitting = [&](const Space &space) {
-        return size_at_most(job.spec, std::min(size, job.size() + space.room(job.spec, own)));
+        return size_at_most(job.spec, std::min(size, job.size() + space.capacity(job.spec, own)));
     };
     int later = fitting(plan_.soon), here = fitting(plan_.now);
     if (later <= job.size())
         return;
     if (here < later) {
-        plan_.now.limit(plan_.soon, plan_.soon.place(job.spec, later - job.size(), own));
+        plan_.now.limit(plan_.soon, plan_.soon.allocate(job.spec, later - job.size(), own));
         return;
     }
-    Blocks joining = plan_.now.place(job.spec, later - job.size(), own);
+    Blocks joining = plan_.now.allocate(job.spec, later - job.size(), own);
     Shares more = new_shares(state_, job, joining);
     plan_.soon.take(more);
     if (job.limit_at_ms != NEVER)
         plan_.grown.push_back({job.limit_at_ms, Booking(std::move(more))});
     Change change = plan_.to_balance(job, later, {}, std::move(joining));
-    change.lent = job.lent > 0 ? later - job.size() : 0;        /* those are its last ones */
+    change.loaned = job.loaned > 0 ? later - job.size() : 0;        /* those are its last ones */
     plan_.decisions.changes.push_back(std::move(change));
 }
 

@@ -1,14 +1,14 @@
 /*
- * For the first waiting job, for which nobody can make room: time balancing of those whose ends it
- * waits for (time_balance.h), where the policy's rules ask for it.  Part of one decision
- * (fill_plan.h).
+ * Time balancing for the first waiting job, if no job can free cores for it: the jobs whose ends
+ * it waits for are made to end together (time_balance.h), where the rules of the policy require
+ * it.  Part of one decision (fill_plan.h).
  *
- * Those who shrink give at once; who grows gets cores that are free, and waits for those that the
- * others give.  Nobody remembers a balance: it is found again in each decision, with those who have
- * been changed as they are then, so that what has failed or come otherwise is taken as it is.
+ * Jobs that shrink give cores at once; jobs that grow get free cores, and wait for those that the
+ * others give.  No balance is stored: each decision computes it again, with the present sizes, so
+ * that a change which failed needs no special case.
  *
- * What the first job is promised by limits (Q7) stays: nobody grows who might, by its limit, keep
- * cores beyond that time, and nobody shrinks so far that its limit would end it.
+ * The reservation of the first job by time limits (clause Q7) stays: no job grows that might, by
+ * its limit, hold cores beyond that time, and no job shrinks so far that its limit would end it.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_BALANCE_H_INCLUDED

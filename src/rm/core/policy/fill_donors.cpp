@@ -10,22 +10,22 @@ bool Donors::shrink_for(const JobSpec &spec, int want, Giving giving, JobId whom
 {
     if (!may_shrink_)
         may_shrink_ = find_donors();
-    int room = plan_.soon.room(spec);
-    if (room >= want || may_shrink_->empty())
-        return room >= want;
-    Trial trial{plan_.soon, room, {}};
-    if (plan_.anything_lent)
+    int capacity = plan_.soon.capacity(spec);
+    if (capacity >= want || may_shrink_->empty())
+        return capacity >= want;
+    Trial trial{plan_.soon, capacity, {}};
+    if (plan_.any_loan)
         shrink(trial, spec, want, Giving::LENT);
     if (giving != Giving::LENT)
         shrink(trial, spec, want, giving);
-    if (trial.room < want)
+    if (trial.capacity < want)
         return false;
     plan_.soon = std::move(trial.space);
     may_shrink_.reset();
     for (const auto &[id, size] : trial.planned) {
         plan_.shrinks[id] = size;
         if (whom != 0)
-            plan_.makes_room_for[id].push_back(whom);
+            plan_.frees_cores_for[id].push_back(whom);
     }
     return true;
 }
@@ -34,12 +34,12 @@ bool Donors::shrink_for(const JobSpec &spec, int want, Giving giving, JobId whom
  * several cores per process). */
 void Donors::shrink(Trial &trial, const JobSpec &spec, int want, Giving giving)
 {
-    for (bool progress = true; trial.room < want && progress;) {
+    for (bool progress = true; trial.capacity < want && progress;) {
         progress = false;
         for (const Job *donor : *may_shrink_) {
             auto planned = trial.planned.find(donor->id);
             int from = planned == trial.planned.end() ? plan_.shrunk(*donor) : planned->second;
-            int cores = (want - trial.room) * spec.cores_per_process;
+            int cores = (want - trial.capacity) * spec.cores_per_process;
             int less = (cores + donor->spec.cores_per_process - 1) / donor->spec.cores_per_process;
             int to = shrink_to(*donor, from, less, floor(*donor, giving));
             if (to >= from)
@@ -47,8 +47,8 @@ void Donors::shrink(Trial &trial, const JobSpec &spec, int want, Giving giving)
             release(trial.space, *donor, from, to);
             trial.planned[donor->id] = to;
             progress = true;
-            trial.room = trial.space.room(spec);
-            if (trial.room >= want)
+            trial.capacity = trial.space.capacity(spec);
+            if (trial.capacity >= want)
                 break;
         }
     }
@@ -72,14 +72,14 @@ std::vector<const Job *> Donors::find_donors()
         const Job &job = state_.jobs.at(donor.second);
         if (!plan_.is_planned(job) &&
             job.offer_after_ms <= state_.now_ms &&
-            (job.lent > 0 || plan_.rules.may_give(state_, job)))
+            (job.loaned > 0 || plan_.rules.may_give(state_, job)))
             jobs.push_back(&job);
     }
     for (; planned != order.end(); ++planned)
         jobs.push_back(&state_.jobs.at(planned->second));
     if (!plan_.gain.is_constant())
         sort_by_gain(jobs);
-    look_again_when_one_may();
+    recheck_when_one_may();
     return jobs;
 }
 
@@ -98,7 +98,7 @@ void Donors::sort_by_gain(std::vector<const Job *> &donors) const
         donors[i] = order[i].second;
 }
 
-void Donors::look_again_when_one_may()
+void Donors::recheck_when_one_may()
 {
     const auto &pauses = state_.indices().pauses;
     for (auto paused = pauses.upper_bound({state_.now_ms, std::numeric_limits<JobId>::max()});
@@ -106,7 +106,7 @@ void Donors::look_again_when_one_may()
         const Job &job = state_.jobs.at(paused->second);
         if (plan_.moved.contains(job.id) || plan_.shrunk(job) <= lowest(job.spec))
             continue;
-        plan_.decisions.look_again_at(paused->first);
+        plan_.decisions.recheck_at(paused->first);
         break;
     }
 }
@@ -114,7 +114,7 @@ void Donors::look_again_when_one_may()
 int Donors::floor(const Job &job, Giving giving) const
 {
     int own = plan_.own_size(job);
-    if (giving == Giving::LENT || (job.lent > 0 && !plan_.rules.may_give(state_, job)))
+    if (giving == Giving::LENT || (job.loaned > 0 && !plan_.rules.may_give(state_, job)))
         return own;
     if (giving == Giving::TO_LEAST)
         return lowest(job.spec);
@@ -168,7 +168,7 @@ template <class Visit> void each_leaving(const State &state, const Job &job, Vis
 
 }  // namespace
 
-/* A whole node on which the job has places beside its world stays its own. */
+/* A whole node with slots of the job beside its world stays its own. */
 void Donors::keep_slots(const Job &job, std::vector<Emptied> &emptied)
 {
     for (const Block &block : slots_of(job))
@@ -203,7 +203,7 @@ const std::vector<Donors::Emptied> &Donors::emptied_by(const Job &job)
     return emptied;
 }
 
-/* What is booked for processes that leave on the way from one size to the other. */
+/* The booking for processes that leave on the way from one size to the other. */
 void Donors::release(Space &space, const Job &job, int from, int to)
 {
     int first = job.size() - from, end = job.size() - to;

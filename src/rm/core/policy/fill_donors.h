@@ -1,6 +1,6 @@
 /*
- * Who gives cores to a job that waits, and how many: from whom they are worth least first, among
- * equals from the largest, as little as possible.  Part of one decision (fill_plan.h).
+ * The jobs that give cores to a waiting job, and how many: first those with the lowest gain from
+ * them, among equals the largest, as few cores as possible.  Part of one decision (fill_plan.h).
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_DONORS_H_INCLUDED
@@ -10,28 +10,26 @@
 
 namespace elastic::rm {
 
-/* How far jobs are shrunk: lent processes alone, whoever has them; down to the fair share; to the
- * least size. */
+/* Limit of a shrink: core loans alone; down to the fair share; down to the minimum. */
 enum class Giving { LENT, TO_SHARE, TO_LEAST };
 
 class Donors {
   public:
     explicit Donors(FillPlan &plan) : plan_(plan), state_(plan.state) {}
 
-    /* Plans shrinks until there will be room for so many processes; false, and nothing is planned,
-     * if that cannot be.  What is lent is given first.  `whom`: the job that waits; 0: somebody
-     * else. */
+    /* Plans shrinks until so many processes will fit; false, with nothing planned, if that is
+     * impossible.  Loans are returned first.  `whom` is the waiting job; 0: a job of others. */
     bool shrink_for(const JobSpec &spec, int want, Giving giving, JobId whom = 0);
 
   private:
     struct Trial {
         Space space;
-        int room;
+        int capacity;
         std::map<JobId, int> planned;   /* new sizes */
     };
     void shrink(Trial &trial, const JobSpec &spec, int want, Giving giving);
     std::vector<const Job *> find_donors();
-    void look_again_when_one_may();
+    void recheck_when_one_may();
     void sort_by_gain(std::vector<const Job *> &donors) const;
     int floor(const Job &job, Giving giving) const;
     int shrink_to(const Job &donor, int from, int less, int floor);

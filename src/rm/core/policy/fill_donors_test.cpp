@@ -47,7 +47,7 @@ void fill(State &state, Chance &chance)
             int more = 1 + chance.upto(12);
             if (!space.fits(job.spec, more, blocks))
                 break;
-            job.blocks = append(blocks, space.place(job.spec, more, blocks));
+            job.blocks = append(blocks, space.allocate(job.spec, more, blocks));
             state.index(job);
             state.book(job);
         }
@@ -71,9 +71,9 @@ Space with_shrinks(const State &state, const std::map<JobId, int> &shrinks)
     for (const auto &[id, size] : shrinks) {
         const Job &job = state.jobs.at(id);
         Blocks after = without(job.blocks, choose_leaving(state, job.blocks, job.size() - size));
-        Shares gone = state.shares(job.spec, job.blocks), kept = state.shares(job.spec, after);
-        space.give(gone);
-        space.take(kept);
+        Shares freed = state.shares(job.spec, job.blocks), retained = state.shares(job.spec, after);
+        space.give(freed);
+        space.take(retained);
     }
     return space;
 }
@@ -90,19 +90,20 @@ TEST(DonorsTest, what_is_given_is_what_those_who_leave_have_booked)
         for (int i = 0; i < 4; i++) {
             JobSpec wanted = some_spec(chance);
             auto before = plan.shrinks;
-            int want = plan.soon.room(wanted) + 1 + chance.upto(20);
+            int want = plan.soon.capacity(wanted) + 1 + chance.upto(20);
             bool helped = donors.shrink_for(
                 wanted, want, chance.upto(1) ? Giving::TO_LEAST : Giving::TO_SHARE);
             Space expected = with_shrinks(state, plan.shrinks);
             ASSERT_EQ(plan.soon.total(), expected.total()) << "seed " << seed;
             for (int kind = 0; kind < 6; kind++) {
                 JobSpec spec = some_spec(chance);
-                ASSERT_EQ(plan.soon.room(spec), expected.room(spec)) << "seed " << seed;
-                int room = expected.room(spec);
-                ASSERT_EQ(Space(plan.soon).place(spec, room), expected.place(spec, room));
+                ASSERT_EQ(plan.soon.capacity(spec), expected.capacity(spec)) << "seed " << seed;
+                int capacity = expected.capacity(spec);
+                ASSERT_EQ(Space(plan.soon).allocate(spec, capacity),
+                          expected.allocate(spec, capacity));
                 expected = with_shrinks(state, plan.shrinks);
             }
-            ASSERT_EQ(helped, plan.soon.room(wanted) >= want) << "seed " << seed;
+            ASSERT_EQ(helped, plan.soon.capacity(wanted) >= want) << "seed " << seed;
             ASSERT_TRUE(helped || plan.shrinks == before) << "nobody gives in vain";
             shrunk += helped;
             refused += !helped;

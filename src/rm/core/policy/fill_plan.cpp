@@ -2,7 +2,7 @@
 
 #include "core/policy/fill_plan.h"
 
-#include "core/settling.h"
+#include "core/pending_changes.h"
 
 namespace elastic::rm {
 
@@ -11,7 +11,7 @@ namespace {
 int fair_share(const State &state)
 {
     const State::Indices &indices = state.indices();
-    size_t sharers = indices.placed.size() + static_cast<size_t>(waiting_sharers(state));
+    size_t sharers = indices.allocated.size() + static_cast<size_t>(waiting_sharers(state));
     return static_cast<int>(indices.up_cores / static_cast<int64_t>(std::max<size_t>(sharers, 1)));
 }
 
@@ -32,53 +32,53 @@ FillPlan::FillPlan(const State &all, const Gain &worth, const SizeRules &size_ru
 {
 }
 
-Reservation &FillPlan::promise()
+Reservation &FillPlan::first_reservation()
 {
     if (!reservation)
         reservation.emplace(state, now, first->spec, lowest(first->spec), outlook());
     return *reservation;
 }
 
-void FillPlan::expect_settling()
+void FillPlan::expect_freed()
 {
     if (!moved.empty())
         soon = now;
-    for (JobId id : state.indices().settling) {
+    for (JobId id : state.indices().freeing) {
         const Job &job = state.jobs.at(id);
-        Shares given = state.booked(id), kept = state.shares(job.spec, settled_blocks(job));
-        leave_differences(given, kept);
+        Shares given = state.booked(id), retained = state.shares(job.spec, pending_blocks(job));
+        leave_differences(given, retained);
         soon.give(given);
-        soon.take(kept);
+        soon.take(retained);
     }
 }
 
-/* Whether it can be taken for sure that it gives what it has above its least size: what its user
- * says of it is believed until it turns out to be wrong. */
-bool FillPlan::gives_when_asked(const Job &job) const
+/* Whether it is certain to give cores above its minimum: the statement of its user counts until
+ * it proves wrong. */
+bool FillPlan::gives_on_request(const Job &job) const
 {
     bool can_change = job.spec.elasticity == Elasticity::MALLEABLE &&
         job.mode != StepMode::RIGID && job.refusals == 0 && !is_in_rigid_phase(job) &&
         !is_overdue(job) &&
         !(job.spec.usable && job.spec.usable->empty());
     bool gives = rules.gives_later() ? rules.may_give(state, job)
-                                     : lent_then(job) > 0 && !job.kept_loan;
+                                     : loan_then(job) > 0 && !job.withheld_loan;
     return can_change && job.state != JobState::COMPLETING && !moved.contains(job.id) && gives;
 }
 
 /* Of world_to_come. */
-int FillPlan::lent_then(const Job &job) const
+int FillPlan::loan_then(const Job &job) const
 {
     auto planned = shrinks.find(job.id);
     int given = planned == shrinks.end() ? 0 : job.size() - planned->second;
-    return std::max(settled_lent(job) - given, 0);
+    return std::max(pending_loan(job) - given, 0);
 }
 
-/* Of such a world, if it gives when it is asked. */
-int FillPlan::kept_size(const Job &job, const Blocks &world) const
+/* The size of such a world that gives on request. */
+int FillPlan::retained_size(const Job &job, const Blocks &world) const
 {
     if (rules.gives_later())
         return lowest(job.spec);
-    return size_without(job.spec, count_processes(world), lent_then(job));
+    return size_without(job.spec, count_processes(world), loan_then(job));
 }
 
 int FillPlan::own_size(const Job &job) const
@@ -90,11 +90,11 @@ Blocks FillPlan::world_to_come(const Job &job) const
 {
     auto planned = shrinks.find(job.id);
     if (planned == shrinks.end())
-        return settled_world(job);
+        return pending_world(job);
     return without(job.blocks, choose_leaving(state, job.blocks, job.size() - planned->second));
 }
 
-/* What such a world has above `least` processes, as choose_leaving says; it is taken out. */
+/* The processes of such a world above `least`, as choose_leaving selects them; they are removed. */
 Blocks FillPlan::take_spare(Blocks &world, int least) const
 {
     Blocks spare;
@@ -122,10 +122,10 @@ Outlook FillPlan::outlook() const
     Outlook all;
     all.starting = starting();
     all.at_once.emplace_back(soon.more_than(now));
-    for (JobId id : state.indices().placed) {
+    for (JobId id : state.indices().allocated) {
         const Job &job = state.jobs.at(id);
-        bool gives = gives_when_asked(job);
-        bool changes = state.indices().settling.contains(id) || shrinks.contains(id);
+        bool gives = gives_on_request(job);
+        bool changes = state.indices().freeing.contains(id) || shrinks.contains(id);
         if (job.state == JobState::COMPLETING || (!gives && !changes))
             continue;
         bool stays = !job.adaptation && !shrinks.contains(id);
@@ -133,19 +133,19 @@ Outlook FillPlan::outlook() const
             continue;
         Blocks least = stays ? Blocks(job.blocks) : world_to_come(job), given;
         if (gives)
-            given = take_spare(least, kept_size(job, least));
-        Shares kept = state.shares(job.spec, append(least, slots_of(job))),
+            given = take_spare(least, retained_size(job, least));
+        Shares retained = state.shares(job.spec, append(least, slots_of(job))),
                more = state.shares(job.spec, given);
         if (job.spec.whole_nodes)       /* of a node that it leaves in part it keeps all */
-            std::erase_if(more, [&](const Share &share) { return holds(kept, share); });
+            std::erase_if(more, [&](const Share &share) { return holds(retained, share); });
         if (!more.empty())
             all.at_once.emplace_back(std::move(more));
-        all.at_end.emplace(id, Booking(std::move(kept)));
+        all.at_end.emplace(id, Booking(std::move(retained)));
     }
     return all;
 }
 
-/* What those that start give back by their limits: those without one may run for ever. */
+/* Cores that starting jobs release by their limits: jobs without one may run for ever. */
 std::vector<Ending> FillPlan::starting() const
 {
     std::vector<Ending> endings;
@@ -163,11 +163,11 @@ void FillPlan::give_up(const Job &job, int size)
 {
     Blocks after = without(job.blocks, choose_leaving(state, job.blocks, job.size() - size));
     Blocks slots = slots_of(job);
-    Shares gone = state.shares(job.spec, append(job.blocks, slots)),
-           kept = state.shares(job.spec, append(after, slots));
-    leave_differences(gone, kept);
-    soon.give(gone);
-    soon.take(kept);
+    Shares freed = state.shares(job.spec, append(job.blocks, slots)),
+           retained = state.shares(job.spec, append(after, slots));
+    leave_differences(freed, retained);
+    soon.give(freed);
+    soon.take(retained);
     shrinks[job.id] = size;
 }
 

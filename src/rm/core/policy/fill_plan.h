@@ -1,12 +1,11 @@
 /*
- * What one decision of `fill` has in hand.  Its parts work on it one after the other
- * (policy_fill.cpp):
+ * The data of one decision of `fill`.  Its parts work on it one after the other (policy_fill.cpp):
  *
- *   fill_starting.h     who starts, and for whom cores are wanted
- *   fill_donors.h       who gives them
- *   fill_balance.h      who is to end together with others, for the first that cannot be helped
- *   fill_lending.h      what is reserved for that one, and who has it until then
- *   fill_recipients.h   who gets what idles then
+ *   fill_starting.h     jobs that start, and jobs for which cores are freed
+ *   fill_donors.h       jobs that give cores
+ *   fill_balance.h      jobs that are made to end together, if nothing else helps the first job
+ *   fill_loans.h        reserved cores, and jobs that use them meanwhile
+ *   fill_recipients.h   jobs that get idle cores
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_PLAN_H_INCLUDED
@@ -27,9 +26,9 @@ struct Growth {
     bool starts;
     int size;           /* so far */
     int cap;            /* at most */
-    Blocks blocks;      /* its place: all of it if it starts, the joining processes if it grows */
+    Blocks blocks;      /* its blocks: all if it starts, the joining processes if it grows */
     std::optional<GrowingJob> nodes = {};       /* all that it has; once it is to grow */
-    int lent = 0;       /* so many of the joining ones, until somebody wants them */
+    int loaned = 0;       /* so many of the joining ones, until somebody wants them */
     StartNumbers numbers = {};  /* if it starts */
 };
 
@@ -51,30 +50,30 @@ struct FillPlan {
     bool others_wait = false;
     const Job *first = nullptr;         /* that cannot be helped now */
     std::optional<Reservation> reservation;     /* its own */
-    QueueKey looked_until = QUEUE_END;
+    QueueKey examined_until = QUEUE_END;
     std::vector<Growth> starts;
     std::map<JobId, int> shrinks;       /* new sizes */
-    std::map<JobId, std::vector<JobId>> makes_room_for; /* of shrinks: these, which wait */
+    std::map<JobId, std::vector<JobId>> frees_cores_for; /* of shrinks: these, which wait */
     std::set<JobId> give_way;           /* of shrinks: to somebody else */
     std::set<JobId> reduced;            /* of shrinks: for nobody's sake */
-    bool anything_lent = false;         /* some running job has more than its own */
+    bool any_loan = false;         /* some running job has more than its own */
     std::set<JobId> wished;             /* of shrinks: as their programs want it */
     std::set<JobId> moved;              /* leave draining nodes */
-    std::optional<TimeBalance> balance; /* was looked for, of those who run */
+    std::optional<TimeBalance> balance; /* has been computed, of running jobs */
     int64_t balance_end_ms = NEVER;     /* they end together in so long */
     std::set<JobId> balanced;           /* get other sizes by it, now or as cores become free */
     std::vector<Ending> grown;          /* what growths for it book, by their limits */
     std::optional<ExpectedStart> expected;      /* of the first job */
-    std::optional<Exchange> exchange;   /* was looked for */
+    std::optional<Exchange> exchange;   /* has been computed */
     Decisions decisions;
 
-    /* What jobs give back without being asked for more is in `soon` from then on. */
-    void expect_settling();
-    /* Of the first job; made when it is asked for. */
-    Reservation &promise();
-    /* What is left to it then: malleable jobs keep their least size alone, whatever they have
-     * grown to, so that no growth, and no gift to others, moves it (SPEC-performance Q7).  Where
-     * rules count on no gifts they keep all but what is lent to them. */
+    /* From then on `soon` contains the cores that jobs free without a further request. */
+    void expect_freed();
+    /* The reservation of the first job, computed on the first call. */
+    Reservation &first_reservation();
+    /* Its cores at the reserved time: malleable jobs count with their minimum, whatever their
+     * present size, so that no growth and no donation moves the reservation (clause Q7).  Where
+     * the rules assume no donations, jobs count with all but their loans. */
     Outlook outlook() const;
     /* When all has come to its end that is under way or planned with it. */
     Blocks world_to_come(const Job &job) const;
@@ -88,16 +87,16 @@ struct FillPlan {
     void take_beside_expected(int64_t cores, int64_t end_ms);
     /* The size that it has, or will have by what is planned. */
     int shrunk(const Job &job) const;
-    /* What it keeps if it gives all that is lent to it. */
+    /* Its size without its loans. */
     int own_size(const Job &job) const;
-    /* What becomes of it in this decision is settled. */
+    /* This decision has fixed its size. */
     bool is_planned(const Job &job) const
     {
         return shrinks.contains(job.id) || moved.contains(job.id) || balanced.contains(job.id);
     }
     /* Whether growths must leave what is reserved, as nobody gives it back before its end. */
     bool keeps_out_of_reserved() const { return first && !rules.gives_later(); }
-    /* What is its share, in processes. */
+    /* Its fair share, in processes. */
     int fair_size(const JobSpec &spec) const { return fair_cores / spec.cores_per_process; }
     /* It is not grown beyond, for nobody's sake, and not started larger; `blocks`: what it has, or
      * starts with. */
@@ -106,9 +105,9 @@ struct FillPlan {
 
   private:
     std::vector<Ending> starting() const;
-    bool gives_when_asked(const Job &job) const;
-    int kept_size(const Job &job, const Blocks &world) const;
-    int lent_then(const Job &job) const;
+    bool gives_on_request(const Job &job) const;
+    int retained_size(const Job &job, const Blocks &world) const;
+    int loan_then(const Job &job) const;
     Blocks take_spare(Blocks &world, int least) const;
 };
 

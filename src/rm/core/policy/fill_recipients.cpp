@@ -2,14 +2,14 @@
 
 #include "core/policy/fill_recipients.h"
 
-#include "core/policy/fill_lending.h"
-#include "core/policy/wishes.h"
+#include "core/policy/fill_loans.h"
+#include "core/policy/size_requests.h"
 
 #include <queue>
 
 namespace elastic::rm {
 
-/* Of a step to a size that a program wishes for: more than of any other. */
+/* The gain of a step to a size that a program requests: more than any other. */
 constexpr double WISHED_GAIN = 1e20;
 
 bool worth_growing(const FillPlan &plan)
@@ -24,7 +24,7 @@ void Recipients::spread()
 {
     bool idle = plan_.now.total() > 0;
     if (idle && plan_.first)
-        plan_.promise();
+        plan_.first_reservation();
     add_starts();
     bool may_take = idle && state_.wanted_nodes == 0 && worth_growing(plan_);
     add_running(may_take ? growers() : roomy());
@@ -38,7 +38,7 @@ void Recipients::spread()
     decide();
 }
 
-/* What cannot be shrunk again must not grow into what is reserved. */
+/* A job that cannot be shrunk again must not grow into reserved cores. */
 void Recipients::add_starts()
 {
     for (Growth &each : plan_.starts) {
@@ -47,7 +47,7 @@ void Recipients::add_starts()
         bool may_grow = gives_back || !plan_.first;
         int cap = plan_.cap(*each.job, each.blocks);
         each.cap = may_grow ? cap : each.size;
-        int most = may_have_room_within(each) ? cap : each.cap;
+        int most = may_have_capacity_within(each) ? cap : each.cap;
         each.numbers.most = std::max(each.size, most);
         growing_.push_back(std::move(each));
     }
@@ -90,7 +90,7 @@ std::vector<JobId> Recipients::growers()
     while (later != all.end() && !may_grow(state_.jobs.at(later->second)))
         ++later;
     if (later != all.end())
-        plan_.decisions.look_again_at(later->first);
+        plan_.decisions.recheck_at(later->first);
     return ids;
 }
 
@@ -103,18 +103,18 @@ std::vector<JobId> Recipients::roomy()
         if (from_ms <= state_.now_ms)
             ids.push_back(id);
         else if (may_grow(job))
-            plan_.decisions.look_again_at(from_ms);
+            plan_.decisions.recheck_at(from_ms);
     }
     return ids;
 }
 
 namespace {
 
-/* What is lent are its last processes: all that come behind these are lent, too. */
+/* Loans are its last processes: all that follow these are loans, too. */
 void note_size(Growth &growth, int size)
 {
-    if (growth.job->lent + growth.lent > 0)
-        growth.lent += size - growth.size;
+    if (growth.job->loaned + growth.loaned > 0)
+        growth.loaned += size - growth.size;
     growth.size = size;
 }
 
@@ -123,10 +123,10 @@ void note_size(Growth &growth, int size)
 bool Recipients::grow(Growth &growth, int size)
 {
     int more = size - growth.size;
-    if (more <= 0 || (fills_its_nodes(growth) && plan_.now.room(growth.job->spec) < more) ||
+    if (more <= 0 || (fills_its_nodes(growth) && plan_.now.capacity(growth.job->spec) < more) ||
         !nodes_of(growth).fits(plan_.now, more))
         return false;
-    nodes_of(growth).place(plan_.now, more, growth.blocks);
+    nodes_of(growth).allocate(plan_.now, more, growth.blocks);
     note_size(growth, size);
     return true;
 }
@@ -134,47 +134,49 @@ bool Recipients::grow(Growth &growth, int size)
 /* Not to other whole nodes, which it would keep. */
 bool Recipients::grow_beside_reserved(Growth &growth, int size)
 {
-    Reservation &promise = plan_.promise();
+    Reservation &first_reservation = plan_.first_reservation();
     const Job &job = *growth.job;
     int more = size - growth.size;
-    if (growth.starts || job.spec.whole_nodes || !promise.allows_more(plan_.now, job, more))
+    if (growth.starts || job.spec.whole_nodes ||
+        !first_reservation.allows_more(plan_.now, job, more))
         return false;
     int64_t cores = int64_t{more} * job.spec.cores_per_process;
     int64_t end_ms = expected_end_ms(state_, job);
     if (!plan_.leaves_expected(cores, end_ms))
         return false;
     plan_.take_beside_expected(cores, end_ms);
-    growth.blocks = append(std::move(growth.blocks), promise.place_more(plan_.now, job, more));
+    growth.blocks =
+        append(std::move(growth.blocks), first_reservation.allocate_more(plan_.now, job, more));
     note_size(growth, size);
     return true;
 }
 
-/* Of what is reserved. */
+/* Of reserved cores. */
 bool Recipients::grow_on_loan(Growth &growth, int size)
 {
     const Job &job = *growth.job;
     int more = size - growth.size;
-    if (!Lending(plan_).allows(growth, more))
+    if (!CoreLoans(plan_).allows(growth, more))
         return false;
     Blocks own = append(present(job), growth.blocks);
     if (!plan_.now.fits(job.spec, more, own))
         return false;
-    growth.blocks = append(std::move(growth.blocks), plan_.now.place(job.spec, more, own));
-    plan_.promise().changed();
+    growth.blocks = append(std::move(growth.blocks), plan_.now.allocate(job.spec, more, own));
+    plan_.first_reservation().changed();
     growth.size = size;
-    growth.lent += more;
+    growth.loaned += more;
     return true;
 }
 
-/* For how many more processes there is room. */
-int Recipients::room_for(Growth &growth) const
+/* Number of further processes that fit. */
+int Recipients::capacity_for(Growth &growth) const
 {
-    return fills_its_nodes(growth) ? plan_.now.room(growth.job->spec)
-                                   : nodes_of(growth).room(plan_.now);
+    return fills_its_nodes(growth) ? plan_.now.capacity(growth.job->spec)
+                                   : nodes_of(growth).capacity(plan_.now);
 }
 
-/* It can grow to other nodes alone, which it need not be compared with: its own are whole, full,
- * and not looked up yet. */
+/* It can only grow to other nodes, with which no comparison is needed: its own are whole, full,
+ * and not searched yet. */
 bool Recipients::fills_its_nodes(const Growth &growth) const
 {
     return !growth.nodes && !growth.starts && growth.job->spec.whole_nodes &&
@@ -193,16 +195,16 @@ GrowingJob &Recipients::nodes_of(Growth &growth) const
 void Recipients::fill_own_nodes()
 {
     for (Growth &each : growing_) {
-        if (!may_have_room_within(each))
+        if (!may_have_capacity_within(each))
             continue;
-        int room = nodes_of(each).room_within(plan_.now);
+        int capacity = nodes_of(each).capacity_within(plan_.now);
         int cap = each.starts ? plan_.cap(*each.job, each.blocks) : each.cap;
-        grow(each, size_at_most(each.job->spec, std::min(cap, each.size + room)));
+        grow(each, size_at_most(each.job->spec, std::min(cap, each.size + capacity)));
     }
 }
 
 /* In whole nodes of its own. */
-bool Recipients::may_have_room_within(const Growth &growth) const
+bool Recipients::may_have_capacity_within(const Growth &growth) const
 {
     const JobSpec &spec = growth.job->spec;
     return spec.whole_nodes && spec.elasticity != Elasticity::RIGID &&
@@ -241,13 +243,13 @@ void Recipients::grow_to_level()
     for (Growth &each : growing_) {
         int size = target(each, low);
         if (size > each.size && !grow(each, size)) {
-            int most = each.size + room_for(each);
+            int most = each.size + capacity_for(each);
             grow(each, size_at_most(each.job->spec, std::min(size, most)));
         }
     }
 }
 
-/* What is left goes to the smallest that can use it. */
+/* The rest goes to the smallest that can use it. */
 void Recipients::grow_by_steps()
 {
     std::vector<Growth *> order;
@@ -285,13 +287,13 @@ Unit Recipients::unit_of(const Growth &growth) const
     return rm::unit_of(state_, job.spec, growth.starts ? growth.blocks : present);
 }
 
-/* To `next`, or, where nodes are smaller than its own, as far as there is room. */
+/* To `next`, or, where nodes are smaller than its own, as far as it fits. */
 bool Recipients::grow_a_step(Growth &growth, int next)
 {
     const JobSpec &spec = growth.job->spec;
     return grow(growth, next) ||
            (spec.whole_nodes &&
-            grow(growth, size_at_most(spec, std::min(next, growth.size + room_for(growth)))));
+            grow(growth, size_at_most(spec, std::min(next, growth.size + capacity_for(growth)))));
 }
 
 /* ---- or more to some than to others ---------------------------------------------------------- */
@@ -327,7 +329,7 @@ void Recipients::grow_by_gain()
         int next = next_size(growth);
         if (next == 0)
             return;
-        /* who asks for it first, as far as it asks */
+        /* the first request, as far as it goes */
         bool wished = size_wished(*growth.job) > 0;
         if (double value = wished ? WISHED_GAIN : gain(number, next); value > 0)
             steps.push({value, growth.size, next, number});
@@ -362,16 +364,16 @@ void Recipients::decide()
 Change Recipients::change_to(Growth &growth) const
 {
     const Job &job = *growth.job;
-    if (growth.lent > 0 && plan_.first)
-        return to_lend(plan_, growth);
+    if (growth.loaned > 0 && plan_.first)
+        return to_loan(plan_, growth);
     bool wished = size_wished(job) > 0;
     return {job.id,
             growth.size,
             {},
             std::move(growth.blocks),
-            wished ? wish_words(job) : plan_.rules.words(state_, job, growth.size),
-            wished ? wish_why(growth.size) : plan_.rules.why_of(growth.size, "expand"),
-            growth.lent};
+            wished ? size_request_reason(job) : plan_.rules.words(state_, job, growth.size),
+            wished ? size_request_numbers(growth.size) : plan_.rules.why_of(growth.size, "expand"),
+            growth.loaned};
 }
 
 }  // namespace elastic::rm

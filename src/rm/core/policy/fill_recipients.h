@@ -1,6 +1,6 @@
 /*
- * Who gets what idles: those that start and running malleable jobs, to whom cores are worth most
- * first, among equals the smallest.  Part of one decision (fill_plan.h), and its last one.
+ * The jobs that get idle cores: jobs that start and running malleable jobs, first those with the
+ * highest gain, among equals the smallest.  Part of one decision (fill_plan.h), and its last one.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_RECIPIENTS_H_INCLUDED
@@ -35,10 +35,10 @@ class Recipients {
     bool grow(Growth &growth, int size);
     bool grow_beside_reserved(Growth &growth, int size);
     bool grow_on_loan(Growth &growth, int size);
-    int room_for(Growth &growth) const;
+    int capacity_for(Growth &growth) const;
     bool fills_its_nodes(const Growth &growth) const;
     GrowingJob &nodes_of(Growth &growth) const;
-    bool may_have_room_within(const Growth &growth) const;
+    bool may_have_capacity_within(const Growth &growth) const;
     void decide();
     Change change_to(Growth &growth) const;
 

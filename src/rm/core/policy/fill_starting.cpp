@@ -6,9 +6,9 @@
 
 namespace elastic::rm {
 
-/* Like a rigid job that is ahead of all others, except that who starts it is not us.  If it cannot
- * have all that it wants, nobody gives way for it in vain, and what idles is left to it. */
-void Starting::look_at_others()
+/* Like a rigid job before all others that others start.  If it cannot have all its nodes, no job
+ * frees any in vain, and idle ones are left to it. */
+void Starting::examine_others()
 {
     if (state_.wanted_nodes == 0)
         return;
@@ -17,46 +17,46 @@ void Starting::look_at_others()
     spec.whole_nodes = true;
     spec.processes_per_node = 1;
     int want = state_.wanted_nodes;
-    if (plan_.soon.room(spec) < want && state_.indices().spare_cores > 0)
+    if (plan_.soon.capacity(spec) < want && state_.indices().spare_cores > 0)
         donors_.shrink_for(spec, want, Giving::TO_SHARE) ||
             donors_.shrink_for(spec, want, Giving::TO_LEAST);
     for (const auto &[id, size] : plan_.shrinks)
         plan_.give_way.insert(id);
-    int here = std::min(want, plan_.now.room(spec));
-    Blocks idle = plan_.now.place(spec, here);
+    int here = std::min(want, plan_.now.capacity(spec));
+    Blocks idle = plan_.now.allocate(spec, here);
     plan_.soon.take(state_.shares(spec, idle));
-    claim(spec, std::min(want - here, plan_.soon.room(spec)));
+    claim(spec, std::min(want - here, plan_.soon.capacity(spec)));
 }
 
-void Starting::look_at_waiting()
+void Starting::examine_waiting()
 {
     if (!help_in_order())
         return;
     Balancing(plan_).plan();
     const auto &queue = state_.indices().queue;
-    plan_.looked_until = state_.queue_key(*plan_.first);
+    plan_.examined_until = state_.queue_key(*plan_.first);
     int left = state_.config.backfill_depth;
-    auto next = queue.upper_bound(plan_.looked_until);
+    auto next = queue.upper_bound(plan_.examined_until);
     for (; next != queue.end(); ++next) {
         if (nothing_to_give())
             break;
-        plan_.looked_until = *next;
+        plan_.examined_until = *next;
         const Job &job = state_.jobs.at(next->job);
         if (job.offer_after_ms > state_.now_ms)
             continue;
         if (--left < 0)
             return;
         plan_.others_wait = true;
-        if (!go_ahead(job))
-            make_room_ahead(job);
+        if (!start_backfill(job))
+            free_cores_for_backfill(job);
     }
     if (next == queue.end())
-        plan_.looked_until = QUEUE_END;
+        plan_.examined_until = QUEUE_END;
     else
         plan_.others_wait = true;
 }
 
-/* Those who start, or for whom enough is about to be freed; false: all could be helped. */
+/* The jobs that start, or for which enough cores are about to be freed; false: all are served. */
 bool Starting::help_in_order()
 {
     const State::Indices &indices = state_.indices();
@@ -77,7 +77,7 @@ bool Starting::help_in_order()
     auto left = indices.queue.upper_bound(last);
     if (nothing_to_give() && left != indices.queue.end()) {
         plan_.others_wait = true;
-        plan_.looked_until = *left;
+        plan_.examined_until = *left;
     }
     return false;
 }
@@ -85,27 +85,28 @@ bool Starting::help_in_order()
 bool Starting::nothing_to_give() const
 {
     return plan_.now.total() <= 0 && state_.indices().spare_cores == 0 &&
-        state_.indices().settling.empty();
+        state_.indices().freeing.empty();
 }
 
 bool Starting::start(const Job &job)
 {
-    int least = lowest(job.spec), wish = plan_.rules.first_size(state_, job);
-    int size = wish > least && plan_.now.fits(job.spec, wish) ? wish : least;
+    int least = lowest(job.spec), size_request = plan_.rules.first_size(state_, job);
+    int size =
+        size_request > least && plan_.now.fits(job.spec, size_request) ? size_request : least;
     if (!plan_.now.fits(job.spec, size))
         return false;
     StartNumbers numbers = numbers_of(job, size);
-    add_start(job, plan_.now.place(job.spec, size), numbers);
+    add_start(job, plan_.now.allocate(job.spec, size), numbers);
     return true;
 }
 
-/* Before it is placed. */
+/* Before its allocation. */
 StartNumbers Starting::numbers_of(const Job &job, int size) const
 {
     StartNumbers numbers;
     numbers.least = lowest(job.spec);
     numbers.wanted = std::max(plan_.rules.first_size(state_, job), numbers.least);
-    numbers.room = plan_.now.room(job.spec);
+    numbers.capacity = plan_.now.capacity(job.spec);
     numbers.cores_per_process = job.spec.cores_per_process;
     numbers.fits = numbers.most = size;
     return numbers;
@@ -143,7 +144,7 @@ bool Starting::wait_for_cores(const Job &job)
 
 void Starting::claim(const JobSpec &spec, int size)
 {
-    plan_.now.limit(plan_.soon, plan_.soon.place(spec, size));
+    plan_.now.limit(plan_.soon, plan_.soon.allocate(spec, size));
 }
 
 /* If it starts now; NEVER: it may run for ever. */
@@ -154,14 +155,14 @@ int64_t Starting::end_of(const JobSpec &spec) const
 }
 
 /* Beside the first job's reservation. */
-bool Starting::go_ahead(const Job &job)
+bool Starting::start_backfill(const Job &job)
 {
-    int least = lowest(job.spec), wish = plan_.rules.first_size(state_, job);
+    int least = lowest(job.spec), size_request = plan_.rules.first_size(state_, job);
     auto allowed = [&](int size) {
         return plan_.now.fits(job.spec, size) &&
-               plan_.promise().allows(plan_.now, job.spec, size);
+               plan_.first_reservation().allows(plan_.now, job.spec, size);
     };
-    int size = wish > least && allowed(wish) ? wish : least;
+    int size = size_request > least && allowed(size_request) ? size_request : least;
     if (!allowed(size))
         return false;
     int64_t end_ms = end_of(job.spec);
@@ -169,23 +170,23 @@ bool Starting::go_ahead(const Job &job)
     if (!plan_.leaves_expected(cores, end_ms))
         return false;
     StartNumbers numbers = numbers_of(job, size);
-    numbers.ahead = plan_.promise().going_ahead(plan_.first->id, job.spec);
+    numbers.backfill = plan_.first_reservation().backfill_numbers(plan_.first->id, job.spec);
     if (plan_.expected)
-        numbers.ahead->expected = {plan_.expected->time_ms, plan_.expected->left};
+        numbers.backfill->expected = {plan_.expected->time_ms, plan_.expected->left};
     plan_.take_beside_expected(cores, end_ms);
-    add_start(job, plan_.promise().place(plan_.now, job.spec, size), numbers);
+    add_start(job, plan_.first_reservation().allocate(plan_.now, job.spec, size), numbers);
     return true;
 }
 
-/* For one that ends before the first job starts, malleable jobs give what that one is promised of
- * them, or what of its is lent to them: it comes back in time. */
-void Starting::make_room_ahead(const Job &job)
+/* For a job that ends before the first job starts, malleable jobs give cores of the reservation,
+ * or loans of it: they return in time. */
+void Starting::free_cores_for_backfill(const Job &job)
 {
     int least = lowest(job.spec);
     int64_t cores = int64_t{least} * job.spec.cores_per_process;
     bool gives = plan_.rules.gives_later() || !state_.indices().borrowers.empty();
     if (!gives || plan_.soon.total() + state_.indices().spare_cores < cores ||
-        !plan_.promise().ends_before(job.spec) ||
+        !plan_.first_reservation().ends_before(job.spec) ||
         !plan_.leaves_expected(cores, end_of(job.spec)))
         return;
     if (!plan_.soon.fits(job.spec, least) &&
@@ -193,9 +194,10 @@ void Starting::make_room_ahead(const Job &job)
                             plan_.rules.gives_later() ? Giving::TO_LEAST : Giving::LENT, job.id))
         return;
     claim(job.spec, least);
-    plan_.promise().changed();
-    if (int64_t until_ms = plan_.promise().ends_before_until_ms(job.spec); until_ms != NEVER)
-        plan_.decisions.look_again_at(until_ms + 1);    /* what is kept for it goes to others */
+    plan_.first_reservation().changed();
+    if (int64_t until_ms = plan_.first_reservation().ends_before_until_ms(job.spec);
+        until_ms != NEVER)
+        plan_.decisions.recheck_at(until_ms + 1);    /* its reserved cores go to others */
 }
 
 }  // namespace elastic::rm

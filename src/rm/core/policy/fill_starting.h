@@ -1,6 +1,6 @@
 /*
- * Who starts of those that wait, in the queue's order, and for whom cores are taken from others.
- * Part of one decision (fill_plan.h).
+ * The waiting jobs that start, in queue order, and those for which others free cores.  Part of one
+ * decision (fill_plan.h).
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_STARTING_H_INCLUDED
@@ -14,9 +14,9 @@ class Starting {
   public:
     explicit Starting(FillPlan &plan) : plan_(plan), state_(plan.state), donors_(plan) {}
 
-    /* Somebody else, who is ahead of all. */
-    void look_at_others();
-    void look_at_waiting();
+    /* Jobs of others, before all own jobs. */
+    void examine_others();
+    void examine_waiting();
 
   private:
     bool help_in_order();
@@ -24,8 +24,8 @@ class Starting {
     bool start(const Job &job);
     bool wait_for_cores(const Job &job);
     void claim(const JobSpec &spec, int size);
-    bool go_ahead(const Job &job);
-    void make_room_ahead(const Job &job);
+    bool start_backfill(const Job &job);
+    void free_cores_for_backfill(const Job &job);
     int64_t end_of(const JobSpec &spec) const;
     StartNumbers numbers_of(const Job &job, int size) const;
     void add_start(const Job &job, Blocks blocks, const StartNumbers &numbers);

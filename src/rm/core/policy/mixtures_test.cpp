@@ -102,7 +102,7 @@ class MixedMachine {
             programs_.emplace_back(driver_, ids_.back(), law_of(program), share);
             programs_.back().seed(seed * 100 + ids_.size());
             changes_.push_back(0);
-            settle();
+            stabilize();
         }
         changes_.assign(ids_.size(), 0);
     }
@@ -110,13 +110,13 @@ class MixedMachine {
     {
         for (int sample = 0; sample < samples; sample++) {
             driver_.wait(SAMPLE_MS);
-            settle();
+            stabilize();
             for (size_t i = 0; i < ids_.size(); i++) {
                 const Program &program = mixture_.programs[i];
                 double rounds = law_of(program)(driver_.job(ids_[i]).size()) * SAMPLE_MS /
                                 program.round_ms;
                 programs_[i].sample(SAMPLE_MS, mixture_.noise / std::sqrt(rounds));
-                settle();
+                stabilize();
             }
         }
     }
@@ -130,7 +130,7 @@ class MixedMachine {
     const std::vector<int> &changes() const { return changes_; }
 
   private:
-    void settle()
+    void stabilize()
     {
         for (bool changed = true; changed;) {
             changed = false;
@@ -160,7 +160,7 @@ struct Outcome {
     double loss = 0;   /* of the sum of the logarithms of speed */
     bool near = true;  /* each size is at most 1 off; cores that nobody can use are anywhere */
     bool quick = true; /* at most CHANGES_MAX changes of each job */
-    bool rests = true; /* at most one more of each in 100 samples */
+    bool is_stable = true; /* at most one more of each in 100 samples */
 };
 
 Outcome run(uint64_t seed)
@@ -178,7 +178,7 @@ Outcome run(uint64_t seed)
         int more = outcome.sizes[i] - outcome.best[i];
         outcome.near = outcome.near && more >= -1 && (more <= 1 || !all_used);
         outcome.quick = outcome.quick && changes[i] <= CHANGES_MAX;
-        outcome.rests = outcome.rests && machine.changes()[i] - changes[i] <= 1;
+        outcome.is_stable = outcome.is_stable && machine.changes()[i] - changes[i] <= 1;
     }
     outcome.loss = mixture.value(outcome.best) - mixture.value(outcome.sizes);
     return outcome;
@@ -197,7 +197,7 @@ TEST(MixturesTest, random_mixtures_come_near_the_best_sizes_in_few_changes_and_s
                                         << testing::PrintToString(outcome.best) << ", found "
                                         << testing::PrintToString(outcome.sizes));
         EXPECT_LT(outcome.loss, 0.07) << "about 7 % of one job's speed";
-        kept += outcome.near && outcome.quick && outcome.rests;
+        kept += outcome.near && outcome.quick && outcome.is_stable;
     }
     RecordProperty("kept", kept);
     EXPECT_GE(kept, KEPT_MIN) << "of " << MIXTURES;

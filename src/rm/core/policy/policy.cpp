@@ -7,16 +7,17 @@
 #include "core/policy/policy_efficient.h"
 #include "core/policy/policy_fill.h"
 #include "core/policy/policy_measured.h"
-#include "core/policy/wishes.h"
+#include "core/policy/size_requests.h"
 
 namespace elastic::rm {
 
 int fixed_size(const State &state, const JobSpec &spec)
 {
-    int wish = size_at_most(spec, spec.preferred > 0 ? spec.preferred : spec.maximum);
-    if (runnable(state, spec, wish))
-        return wish;
-    return size_at_most(spec, std::min(wish, state.room_when_empty(shape_of(spec), true)));
+    int size_request = size_at_most(spec, spec.preferred > 0 ? spec.preferred : spec.maximum);
+    if (runnable(state, spec, size_request))
+        return size_request;
+    return size_at_most(spec,
+                        std::min(size_request, state.capacity_when_empty(shape_of(spec), true)));
 }
 
 bool runnable(const State &state, const JobSpec &spec, int size)
@@ -25,7 +26,7 @@ bool runnable(const State &state, const JobSpec &spec, int size)
         return false;
     if (spec.cores_per_process == 1 && spec.processes_per_node == 0)
         return true;
-    return state.room_when_empty(shape_of(spec), true) >= size;
+    return state.capacity_when_empty(shape_of(spec), true) >= size;
 }
 
 int waiting_sharers(const State &state)
@@ -42,24 +43,24 @@ class Fcfs : public Policy {
     {
         Decisions decisions;
         std::optional<Space> space;
-        QueueKey &looked_until = decisions.depends_on->queue_until;
+        QueueKey &examined_until = decisions.depends_on->queue_until;
         for (const QueueKey &key : state.indices().runnable) {
             const Job &job = state.jobs.at(key.job);
             int size = fixed_size(state, job.spec);
             if (job.offer_after_ms > state.now_ms)
                 continue;
-            looked_until = key;
+            examined_until = key;
             if (int64_t{size} * job.spec.cores_per_process > state.indices().free_cores)
                 break;
             if (!space)
                 space.emplace(state);
             if (!space->fits(job.spec, size))
                 break;
-            StartNumbers numbers = fixed_start(job.spec, size, space->room(job.spec));
-            decisions.starts.push_back({job.id, space->place(job.spec, size), numbers});
-            looked_until = QUEUE_END;
+            StartNumbers numbers = fixed_start(job.spec, size, space->capacity(job.spec));
+            decisions.starts.push_back({job.id, space->allocate(job.spec, size), numbers});
+            examined_until = QUEUE_END;
         }
-        fulfil_wishes(state, decisions);
+        grant_size_requests(state, decisions);
         return decisions;
     }
 };

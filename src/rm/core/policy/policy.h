@@ -1,16 +1,16 @@
 /*
- * Who starts, who grows, who shrinks.  A policy is a function of the state alone: asked twice
- * about the same state it says the same.  It is asked until it has nothing to add.
+ * Policies: which jobs start, grow and shrink.  A policy is a function of the state alone: the
+ * same state gives the same decisions.  The core calls it until it decides nothing more.
  *
- *   fcfs   in the queue's order; the first that does not fit holds up the others
- *   easy   as fcfs, and others go ahead where they do not delay the first (EASY backfilling)
+ *   fcfs   in queue order; the first job that does not fit blocks the others
+ *   easy   as fcfs, with EASY backfilling: other jobs start if they do not delay the first one
  *   fill   as easy, with the sizes that jobs leave open: starts small, shrinks malleable jobs for
- *          those that wait, and grows them into what nobody can use
- *   efficient   as fill, within what the jobs' MPI share allows (policy_efficient.h)
- *   measured    as fill, by how much faster each job becomes (policy_measured.h)
+ *          waiting ones, and grows them into cores that no job can use
+ *   efficient   as fill, within the limits of the jobs' MPI share (policy_efficient.h)
+ *   measured    as fill, by the measured speed of each job (policy_measured.h)
  *
  * fcfs and easy start each job at its preferred size (maximum, if it has none) and never change
- * it.  A job that the nodes that are up could not run even without other jobs holds up nobody.
+ * it.  A job that does not fit on the nodes that are up, even without other jobs, blocks no other.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_H_INCLUDED
@@ -39,7 +39,7 @@ struct Change {
     /* The numbers that made it (record.h), from the state that it was decided in; null: none beyond
      * the sizes. */
     std::function<Json(const State &, const Job &)> why = nullptr;
-    int lent = 0;       /* of the joining processes, so many are to be given back on demand */
+    int loaned = 0;       /* of the joining processes, so many are to be given back on demand */
     std::vector<JobId> whom = {};       /* waiting jobs for whose sake it is made */
     bool by_program = false;            /* which waits for it */
     std::string by = "";                /* the user who requested it, for people */
@@ -79,14 +79,14 @@ class Traders {
 /* Of exchanges between running jobs (SizeRules::exchange). */
 struct Exchange {
     std::optional<Change> change;       /* who is to give processes */
-    int64_t again_ms = NEVER;   /* ask again then; NEVER: only when something has changed */
+    int64_t again_ms = NEVER;   /* time of the next decision; NEVER: only after a change */
     Traders gives;              /* whose last processes are worth least */
     Traders doubtful;           /* the same of those of whom nothing shows that they need them */
     Traders gets;               /* whose next processes are worth most */
 };
 
-/* What of the state a decision depends on, beside what is booked: as long as none of it changes,
- * and until look_again_ms, another one that nothing is to be done is the same. */
+/* The part of the state on which a decision depends, beside the bookings: while it does not
+ * change, and until recheck_ms, the decision to do nothing remains valid. */
 struct Dependence {
     QueueKey queue_until = QUEUE_END;   /* waiting jobs that come before it, and it */
     int64_t limits_until_ms = NEVER;    /* steps' limits up to this time */
@@ -123,13 +123,13 @@ template <> struct NamesOf<HeldBecause> {
         "at_minimum",  "at_maximum", "cores_wanted", "pause",            "no_estimate"};
 };
 
-/* Which sizes a policy would give a running job now, by what it knows of it. */
+/* The sizes that a policy would give a running job now, by its measurements. */
 struct SizeBounds {
     int low = 0, high = 0;
     int ceiling = 0;            /* the smallest size that has been too large; 0: none is known */
 };
 
-/* What a policy sees of a running job. */
+/* The view of a policy on a running job. */
 struct Sight {
     bool has_data = false;
     int most = 0;               /* it may grow so far */
@@ -139,12 +139,12 @@ struct Decisions {
     std::vector<Start> starts;
     std::vector<Change> changes;
     std::optional<Dependence> depends_on = Dependence();        /* empty: on the time as well */
-    int64_t look_again_ms = NEVER;      /* ask again then, whatever happens before */
+    int64_t recheck_ms = NEVER;      /* time of the next decision in any case */
 
-    void look_again_at(int64_t time_ms)
+    void recheck_at(int64_t time_ms)
     {
-        if (look_again_ms == NEVER || time_ms < look_again_ms)
-            look_again_ms = time_ms;
+        if (recheck_ms == NEVER || time_ms < recheck_ms)
+            recheck_ms = time_ms;
     }
 };
 
@@ -152,9 +152,9 @@ class Policy {
   public:
     virtual ~Policy() = default;
     virtual Decisions decide(const State &state) const = 0;
-    /* A running job's step has been sampled; `before` is what sight() said before.  Whether the
-     * decision to do nothing, which depends on `on`, may now be another one.  Else nothing needs to
-     * be decided. */
+    /* A sample of a running job arrived; `before` is the result of sight() before it.  Returns
+     * whether the decision to do nothing, which depends on `on`, may change.  Else no new
+     * decision is needed. */
     virtual Sight sight(const State &, const Job &) const { return {}; }
     virtual bool heeds_sample(const State &, const Job &, const Sight & /* before */,
                               const Dependence & /* on */) const
@@ -174,7 +174,7 @@ const Policy &policy(PolicyKind kind);
 /* The size that fcfs and easy start it with, as far as the nodes that are up allow; 0: they do
  * not. */
 int fixed_size(const State &state, const JobSpec &spec);
-/* How many waiting jobs share the machine with those that run: those that are looked at. */
+/* Number of waiting jobs that share the machine with the running ones: those that are examined. */
 int waiting_sharers(const State &state);
 /* Whether it could run if it were alone on the nodes that are up. */
 bool runnable(const State &state, const JobSpec &spec, int size);

@@ -2,7 +2,7 @@
 
 #include "core/policy/policy_easy.h"
 
-#include "core/policy/wishes.h"
+#include "core/policy/size_requests.h"
 
 namespace elastic::rm {
 
@@ -11,11 +11,11 @@ int64_t time_limit(const State &state, const JobSpec &spec)
     return spec.time_limit_ms > 0 ? spec.time_limit_ms : state.config.default_time_limit_ms;
 }
 
-StartNumbers fixed_start(const JobSpec &spec, int size, int room)
+StartNumbers fixed_start(const JobSpec &spec, int size, int growing)
 {
     StartNumbers numbers;
     numbers.least = numbers.wanted = numbers.fits = numbers.most = size;
-    numbers.room = room;
+    numbers.capacity = growing;
     numbers.cores_per_process = spec.cores_per_process;
     return numbers;
 }
@@ -23,34 +23,34 @@ StartNumbers fixed_start(const JobSpec &spec, int size, int room)
 Reservation::Reservation(const State &state, const Space &now, const JobSpec &spec, int size)
     : state_(state), spec_(spec), size_(size), begun_(now)
 {
-    GrowingRoom room(now, spec);
-    for (JobId id : state.indices().settling) {
+    GrowingCapacity growing(now, spec);
+    for (JobId id : state.indices().freeing) {
         if (state.jobs.at(id).state == JobState::COMPLETING)
-            give(room, state.booking(id));
+            give(growing, state.booking(id));
     }
-    find_time(room);
+    find_time(growing);
 }
 
 Reservation::Reservation(const State &state, const Space &now, const JobSpec &spec, int size,
                          Outlook outlook)
     : state_(state), spec_(spec), size_(size), outlook_(std::move(outlook)), begun_(now)
 {
-    GrowingRoom room(now, spec);
+    GrowingCapacity growing(now, spec);
     for (const Booking &booking : outlook_.at_once)
-        give(room, booking);
+        give(growing, booking);
     std::stable_sort(outlook_.starting.begin(), outlook_.starting.end(),
                      [](const Ending &a, const Ending &b) { return a.time_ms < b.time_ms; });
-    find_time(room);
+    find_time(growing);
 }
 
-void Reservation::give(GrowingRoom &room, const Booking &booking)
+void Reservation::give(GrowingCapacity &growing, const Booking &booking)
 {
-    room.give(booking);
+    growing.give(booking);
     given_.push_back(&booking.shares);
 }
 
-/* Lets the placed jobs end in the order of their limits until it fits. */
-void Reservation::find_time(GrowingRoom &room)
+/* Lets allocated jobs end in the order of their limits until it fits. */
+void Reservation::find_time(GrowingCapacity &growing)
 {
     int64_t time_ms = state_.now_ms;
     const auto &limits = state_.indices().limits;
@@ -63,14 +63,14 @@ void Reservation::find_time(GrowingRoom &room)
     while (next != limits.end() || start != last) {
         bool runs = start == last || (next != limits.end() && next->first <= start->time_ms);
         int64_t end_ms = std::max(runs ? next->first : start->time_ms, state_.now_ms);
-        if (room.room() >= size_ && end_ms > time_ms)
+        if (growing.capacity() >= size_ && end_ms > time_ms)
             break;
         time_ms = end_ms;
-        give(room, runs ? of_running((next++)->second) : (start++)->booking);
+        give(growing, runs ? of_running((next++)->second) : (start++)->booking);
     }
-    if (room.room() >= size_)
+    if (growing.capacity() >= size_)
         time_ms_ = time_ms;
-    total_ = room.total();
+    total_ = growing.total();
 }
 
 /* Of one that starts now; NEVER: it may run for ever. */
@@ -85,7 +85,7 @@ bool Reservation::is_before(int64_t end_ms) const
     return end_ms != NEVER && (time_ms_ == NEVER || end_ms <= time_ms_);
 }
 
-GoingAhead Reservation::going_ahead(JobId first, const JobSpec &spec) const
+BackfillNumbers Reservation::backfill_numbers(JobId first, const JobSpec &spec) const
 {
     return {first, {time_ms_, std::max<int64_t>(left(), 0)}, {}, end_of(spec)};
 }
@@ -95,11 +95,11 @@ int64_t Reservation::ends_before_until_ms(const JobSpec &spec) const
     return time_ms_ == NEVER ? NEVER : time_ms_ - time_limit(state_, spec);
 }
 
-Promise &Reservation::promise(const Space &now)
+ReservedCores &Reservation::reserved(const Space &now)
 {
-    if (!promise_)
-        promise_.emplace(state_, begun_, given_, now, spec_, size_);
-    return *promise_;
+    if (!reserved_)
+        reserved_.emplace(state_, begun_, given_, now, spec_, size_);
+    return *reserved_;
 }
 
 bool Reservation::allows(const Space &now, const JobSpec &spec, int size, int64_t end_ms)
@@ -109,7 +109,7 @@ bool Reservation::allows(const Space &now, const JobSpec &spec, int size, int64_
     if (is_before(end_ms))
         return true;
     return time_ms_ != NEVER && int64_t{size} * spec.cores_per_process <= left() &&
-           promise(now).fits(now, spec, size);
+           reserved(now).fits(now, spec, size);
 }
 
 bool Reservation::allows(const Space &now, const JobSpec &spec, int size)
@@ -124,37 +124,37 @@ bool Reservation::allows_more(const Space &now, const Job &job, int more)
 
 void Reservation::changed()
 {
-    if (promise_)
-        promise_->changed();
+    if (reserved_)
+        reserved_->changed();
 }
 
 /* How many cores beside what is promised. */
 int64_t Reservation::left() const
 {
-    return promise_ ? promise_->left() : total_ - int64_t{size_} * spec_.cores_per_process;
+    return reserved_ ? reserved_->left() : total_ - int64_t{size_} * spec_.cores_per_process;
 }
 
-int64_t Reservation::kept_of(const Space &now) const
+int64_t Reservation::reserved_of(const Space &now) const
 {
     return std::max<int64_t>(now.total() - std::max<int64_t>(left(), 0), 0);
 }
 
-Blocks Reservation::place(Space &now, const JobSpec &spec, int size, int64_t end_ms)
+Blocks Reservation::allocate(Space &now, const JobSpec &spec, int size, int64_t end_ms)
 {
     if (!is_before(end_ms))
-        return promise(now).place(now, spec, size);
+        return reserved(now).allocate(now, spec, size);
     changed();
-    return now.place(spec, size);
+    return now.allocate(spec, size);
 }
 
-Blocks Reservation::place(Space &now, const JobSpec &spec, int size)
+Blocks Reservation::allocate(Space &now, const JobSpec &spec, int size)
 {
-    return place(now, spec, size, end_of(spec));
+    return allocate(now, spec, size, end_of(spec));
 }
 
-Blocks Reservation::place_more(Space &now, const Job &job, int more)
+Blocks Reservation::allocate_more(Space &now, const Job &job, int more)
 {
-    return place(now, job.spec, more, job.limit_at_ms);
+    return allocate(now, job.spec, more, job.limit_at_ms);
 }
 
 int64_t Reservation::limits_until_ms() const
@@ -172,7 +172,7 @@ class EasyPass {
 
   private:
     bool start_in_order();
-    void go_ahead(const Job &job);
+    void start_backfill(const Job &job);
 
     const State &state_;
     Decisions decisions_;
@@ -184,19 +184,20 @@ class EasyPass {
 Decisions EasyPass::run()
 {
     const State::Indices &indices = state_.indices();
-    /* Others go ahead when it is known how long those run that start now: it is asked again. */
+    /* Backfilling follows when the limits of the jobs that start now are known: the core calls
+     * again. */
     if (!start_in_order() || !decisions_.starts.empty())
         return std::move(decisions_);
-    QueueKey &looked_until = decisions_.depends_on->queue_until;
-    looked_until = state_.queue_key(*first_);
+    QueueKey &examined_until = decisions_.depends_on->queue_until;
+    examined_until = state_.queue_key(*first_);
     int left = state_.config.backfill_depth;
-    auto next = indices.queue.upper_bound(looked_until);
+    auto next = indices.queue.upper_bound(examined_until);
     for (; left > 0 && next != indices.queue.end(); ++next, left--) {
-        go_ahead(state_.jobs.at(next->job));
-        looked_until = *next;
+        start_backfill(state_.jobs.at(next->job));
+        examined_until = *next;
     }
     if (next == indices.queue.end())
-        looked_until = QUEUE_END;
+        examined_until = QUEUE_END;
     if (reservation_)
         decisions_.depends_on->limits_until_ms = reservation_->limits_until_ms();
     return std::move(decisions_);
@@ -214,13 +215,13 @@ bool EasyPass::start_in_order()
             first_ = &job;
             return true;
         }
-        StartNumbers numbers = fixed_start(job.spec, size, now_.room(job.spec));
-        decisions_.starts.push_back({job.id, now_.place(job.spec, size), numbers});
+        StartNumbers numbers = fixed_start(job.spec, size, now_.capacity(job.spec));
+        decisions_.starts.push_back({job.id, now_.allocate(job.spec, size), numbers});
     }
     return false;
 }
 
-void EasyPass::go_ahead(const Job &job)
+void EasyPass::start_backfill(const Job &job)
 {
     int size = fixed_size(state_, job.spec);
     if (job.offer_after_ms > state_.now_ms || size == 0 || !now_.fits(job.spec, size))
@@ -229,9 +230,9 @@ void EasyPass::go_ahead(const Job &job)
         reservation_.emplace(state_, now_, first_->spec, fixed_size(state_, first_->spec));
     if (!reservation_->allows(now_, job.spec, size))
         return;
-    StartNumbers numbers = fixed_start(job.spec, size, now_.room(job.spec));
-    numbers.ahead = reservation_->going_ahead(first_->id, job.spec);
-    decisions_.starts.push_back({job.id, reservation_->place(now_, job.spec, size), numbers});
+    StartNumbers numbers = fixed_start(job.spec, size, now_.capacity(job.spec));
+    numbers.backfill = reservation_->backfill_numbers(first_->id, job.spec);
+    decisions_.starts.push_back({job.id, reservation_->allocate(now_, job.spec, size), numbers});
 }
 
 }  // namespace
@@ -244,7 +245,7 @@ Decisions Easy::decide(const State &state) const
         decisions = EasyPass(state).run();
     else
         decisions.depends_on->queue_until = indices.free_cores > 0 ? QUEUE_END : QUEUE_BEGIN;
-    fulfil_wishes(state, decisions);
+    grant_size_requests(state, decisions);
     return decisions;
 }
 

@@ -1,17 +1,17 @@
 /*
  * EASY backfilling: the first job that does not fit gets a reservation for the time when, by the
- * time limits, enough will be free; later ones start now if they end before that time or leave it
- * the cores that it will need.
+ * time limits, enough cores will be free; later ones start now if they end before that time or
+ * leave the reserved cores free.
  *
- * A step without a time limit may run for ever.  If the reservation depends on such a one, only
- * jobs with a limit go ahead: the number of steps without limit then only falls, the reservation
- * gets its time, and the first job starts in the end.
+ * A step without a time limit may run for ever.  If the reservation depends on such a step, only
+ * jobs with a limit are backfilled: the number of steps without limit then only falls, the
+ * reservation gets its time, and the first job starts in the end.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_EASY_H_INCLUDED
 #define ELASTIC_RM_CORE_POLICY_EASY_H_INCLUDED
 
-#include "core/promise.h"
+#include "core/reserved_cores.h"
 #include "core/policy/policy.h"
 
 namespace elastic::rm {
@@ -22,15 +22,15 @@ struct Ending {
     Booking booking;
 };
 
-/* What becomes free beside what jobs give back with their ends, and where that is another sum than
- * what they have booked. */
+/* Cores that become free beside the ends of jobs, and jobs that free another number than they
+ * have booked. */
 struct Outlook {
     std::vector<Booking> at_once;       /* about to be free, or given as soon as it is wanted */
     std::unordered_map<JobId, Booking> at_end;  /* of these jobs */
     std::vector<Ending> starting;       /* jobs that start in this decision, in any order */
 };
 
-/* What the first job that does not fit is promised. */
+/* The reservation of the first job that does not fit. */
 class Reservation {
   public:
     /* `now` is what may be booked at present.  Without an outlook: nobody gives anything before
@@ -41,37 +41,38 @@ class Reservation {
     Reservation(const Reservation &) = delete;  /* given_ points into outlook_ */
     Reservation &operator=(const Reservation &) = delete;
 
-    /* Whether such a job may start now, in `now`, without delaying the promised start.  `now` is
-     * always the one of the construction, and changes by place() alone, or it is told. */
+    /* Whether such a job may start now, in `now`, without a delay of the reserved start.  `now`
+     * is always the one of the construction, and changes by allocate() and reported changes
+     * alone. */
     bool allows(const Space &now, const JobSpec &spec, int size);
-    /* Places it there. */
-    Blocks place(Space &now, const JobSpec &spec, int size);
-    /* The same of so many more processes of a running job, which are gone by its limit. */
+    /* Allocates it there. */
+    Blocks allocate(Space &now, const JobSpec &spec, int size);
+    /* The same for further processes of a running job, which end by its limit. */
     bool allows_more(const Space &now, const Job &job, int more);
-    Blocks place_more(Space &now, const Job &job, int more);
+    Blocks allocate_more(Space &now, const Job &job, int more);
     /* Whether such a job, started now, has ended before the promised start; and until when that is
      * so (NEVER: always). */
     bool ends_before(const JobSpec &spec) const { return is_before(end_of(spec)); }
     int64_t ends_before_until_ms(const JobSpec &spec) const;
-    /* What such a job, started now, leaves to the job `first`, whose reservation it is. */
-    GoingAhead going_ahead(JobId first, const JobSpec &spec) const;
+    /* The cores that such a job, started now, leaves to the job `first` with the reservation. */
+    BackfillNumbers backfill_numbers(JobId first, const JobSpec &spec) const;
     /* `now` has got less, for who ends before. */
     void changed();
     /* Of the cores that are free in `now`, how many the promised start needs. */
-    int64_t kept_of(const Space &now) const;
+    int64_t reserved_of(const Space &now) const;
     int64_t time_ms() const { return time_ms_; }
-    /* Later limits have not been looked at. */
+    /* Later limits are not examined. */
     int64_t limits_until_ms() const;
 
   private:
-    void give(GrowingRoom &room, const Booking &booking);
-    void find_time(GrowingRoom &room);
+    void give(GrowingCapacity &growing, const Booking &booking);
+    void find_time(GrowingCapacity &growing);
     int64_t end_of(const JobSpec &spec) const;
     bool is_before(int64_t end_ms) const;
     bool allows(const Space &now, const JobSpec &spec, int size, int64_t end_ms);
-    Blocks place(Space &now, const JobSpec &spec, int size, int64_t end_ms);
+    Blocks allocate(Space &now, const JobSpec &spec, int size, int64_t end_ms);
     int64_t left() const;
-    Promise &promise(const Space &now);
+    ReservedCores &reserved(const Space &now);
 
     const State &state_;
     const JobSpec &spec_;
@@ -81,7 +82,8 @@ class Reservation {
     int64_t total_ = 0;         /* cores that are free at that time */
     Space begun_;               /* what was free in the beginning */
     std::vector<const Shares *> given_;         /* until that time */
-    std::optional<Promise> promise_;    /* made when somebody asks where, which few do */
+    /* computed when a caller needs the nodes, which is rare */
+    std::optional<ReservedCores> reserved_;
 };
 
 class Easy : public Policy {
@@ -90,7 +92,7 @@ class Easy : public Policy {
 };
 
 /* Of a job that can have this size alone, in its turn. */
-StartNumbers fixed_start(const JobSpec &spec, int size, int room);
+StartNumbers fixed_start(const JobSpec &spec, int size, int growing);
 /* A step's time limit; 0: none. */
 int64_t time_limit(const State &state, const JobSpec &spec);
 

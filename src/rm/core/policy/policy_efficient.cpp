@@ -18,7 +18,7 @@ constexpr double START_GAIN = 1e18, UNKNOWN_GAIN = 0.5;
 /* Of samples that are wrong by a tenth the true MPI time lies between these parts. */
 constexpr double TRUE_LEAST = 0.9, TRUE_MOST = 1.12;
 
-/* What it is if MPI takes another part of the time than measured. */
+/* Its value for another MPI share than the measured one. */
 int64_t with_mpi_time(int64_t mtct_ppm, double factor)
 {
     auto all = static_cast<double>(PPM), mtct = static_cast<double>(mtct_ppm);
@@ -109,7 +109,7 @@ class EfficientRules : public SizeRules {
     {
         /* in this run or an earlier one */
         bool has_changed = job.mean_duration_ms != NEVER;
-        return has_changed && job.refusals == 0 && !job.kept_loan;
+        return has_changed && job.refusals == 0 && !job.withheld_loan;
     }
     bool balances() const override { return true; }
     int reduced(const State &state, const Job &job) const override
@@ -151,7 +151,7 @@ int EfficientRules::most(const State &state, const Job &job) const
         most = std::clamp(most, size_at_least(job.spec, 1), job.spec.maximum);
         if (indices.queue.size() <= 1)
             return most;
-        int64_t sharers = static_cast<int64_t>(indices.placed.size()) + waiting_sharers(state);
+        int64_t sharers = static_cast<int64_t>(indices.allocated.size()) + waiting_sharers(state);
         int64_t share =
             indices.up_cores / std::max<int64_t>(sharers, 1) / job.spec.cores_per_process;
         return std::max(static_cast<int>(std::min<int64_t>(share, most)),
@@ -221,9 +221,9 @@ std::string EfficientRules::explain(const State &state, const Job &job) const
     else
         snprintf(then, sizeof then, "kept, as it is not for sure outside of %.3g to %.3g",
                  ratio(numbers.range.lower_ppm), ratio(numbers.range.upper_ppm));
-    std::string lent = job.lent == 0 ? "" : "; " + std::to_string(job.lent) +
+    std::string loaned = job.loaned == 0 ? "" : "; " + std::to_string(job.loaned) +
                                                  " are lent until a job that waits wants them";
-    return std::string(text) + then + lent;
+    return std::string(text) + then + loaned;
 }
 
 }  // namespace

@@ -1,20 +1,20 @@
 /*
- * Policy `efficient`: sizes by the part of its time that a job spends in MPI (Compres 2017, elastic
- * resource scheduling), with starts, reservations and backfilling as in `fill`.
+ * Policy `efficient`: sizes by the share of its time that a job spends in MPI (Compres 2017,
+ * elastic resource scheduling), with starts, reservations and backfilling as in `fill`.
  *
- *   reduce   a job whose MPI time by computing time is above an upper threshold gives half of its
- *            processes, at once
- *   give     only jobs that are below a lower threshold give processes to those that wait
- *   expand   only these get idle cores, up to twice their size: who runs longest first
- *   balance  for a job that nobody can make room for, these end together (fill_balance.h)
- *   lend     what idles because it is reserved goes to them until it is wanted (fill_lending.h)
+ *   reduce   a job whose ratio of MPI time to computing time exceeds an upper threshold gives half
+ *            of its processes, at once
+ *   give     only jobs below a lower threshold give processes to waiting jobs
+ *   expand   only these get idle cores, up to twice their size: the longest running first
+ *   balance  for a job that no other can help, these end together (fill_balance.h)
+ *   lend     reserved idle cores go to them until they are needed (fill_loans.h)
  *
- * Above and below is only what samples that are wrong by a tenth could not make seem so.
+ * A ratio counts as above or below a threshold only beyond an error of a tenth of the samples.
  *
- * Who gives now may keep all that it has later, between the thresholds.  So a reservation counts on
- * nobody's gifts, but for loans, and nobody else grows into what is reserved.
+ * A job that gives cores now may hold its whole size later, between the thresholds.  So a
+ * reservation assumes no donations but loans, and no other job grows into reserved cores.
  *
- * SPEC-performance R, T, F, Q6-Q8, K and X; the range itself is size_range.h.
+ * Performance specification, clauses R, T, F, Q6-Q8, K and X; size_range.h computes the range.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_EFFICIENT_H_INCLUDED

@@ -110,7 +110,7 @@ TEST(EfficientTest, R8_not_while_nobody_waits_if_so_configured)
     EXPECT_EQ(machine.sizes[job], (std::vector<int>{8}));
 }
 
-TEST(EfficientTest, R4_between_the_thresholds_it_is_kept_for_everybody)
+TEST(EfficientTest, R4_between_the_thresholds_no_size_changes)
 {
     Efficient machine(1, 8);
     JobId job = machine.start(malleable(1, 8), [](int) { return 0.05; });
@@ -149,7 +149,7 @@ TEST(EfficientTest, R3_gives_to_those_that_wait_when_it_has_data)
 }
 
 /* It is no program of which all processes do the same: no candidate, for nothing. */
-TEST(EfficientTest, J3_who_has_no_loop_of_all_its_processes_is_kept)
+TEST(EfficientTest, J3_a_job_without_a_loop_of_all_processes_does_not_change)
 {
     Efficient machine(1, 8);
     CoreDriver &driver = machine.driver;
@@ -394,7 +394,7 @@ TEST(EfficientTest, Q6c_nobody_is_shrunk_beyond_its_limit)
 }
 
 /* Who may run for longer than the first job is promised to wait does not take what idles. */
-TEST(EfficientTest, Q7_a_balance_moves_no_promise)
+TEST(EfficientTest, Q7_a_balance_moves_no_reservation)
 {
     for (int limit : {100, 15}) {
         Efficient machine(1, 32);
@@ -415,7 +415,7 @@ TEST(EfficientTest, Q7_a_balance_moves_no_promise)
 }
 
 /* Behind a balance whoever ends before it goes ahead, but not who ends before the limits alone. */
-TEST(EfficientTest, Q8_who_goes_ahead_leaves_the_balanced_start)
+TEST(EfficientTest, Q8_backfill_does_not_delay_the_balanced_start)
 {
     Balanced32 machine;
     machine.go_on(3);
@@ -479,7 +479,7 @@ TEST(EfficientTest, R1_noise_of_a_tenth_makes_no_wrong_decision)
 }
 
 /* Q13, X1: it comes to rest, and each record's numbers give its range. */
-TEST(EfficientTest, Q13_X1_comes_to_rest_and_says_why)
+TEST(EfficientTest, Q13_X1_sizes_become_stable_with_a_reason)
 {
     for (double slope : {0.0005, 0.002, 0.01}) {
         Efficient machine(2, 32);
@@ -494,7 +494,7 @@ TEST(EfficientTest, Q13_X1_comes_to_rest_and_says_why)
 }
 
 /* R6: a size that was too large is not tried again, and the way back ends at one that was not. */
-TEST(EfficientTest, R6_Q13_a_kink_is_found_and_kept_to)
+TEST(EfficientTest, R6_Q13_a_kink_is_found_and_not_passed)
 {
     Config config = CoreDriver::config_of(PolicyKind::EFFICIENT);
     config.ceiling_hold_ms = 1000 * MINUTE;

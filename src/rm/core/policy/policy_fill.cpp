@@ -2,10 +2,10 @@
 
 #include "core/policy/policy_fill.h"
 
-#include "core/policy/fill_lending.h"
+#include "core/policy/fill_loans.h"
 #include "core/policy/fill_recipients.h"
 #include "core/policy/fill_starting.h"
-#include "core/policy/wishes.h"
+#include "core/policy/size_requests.h"
 
 namespace elastic::rm {
 
@@ -21,16 +21,17 @@ void leave_draining_nodes(FillPlan &plan, const Job &job)
     int staying = job.size() - away;
     std::vector<int> leave = choose_leaving(plan.state, job.blocks, away);
     Blocks own = without(job.blocks, leave);
-    int size = size_at_most(job.spec, std::min(job.size(), staying + plan.now.room(job.spec, own)));
+    int size =
+        size_at_most(job.spec, std::min(job.size(), staying + plan.now.capacity(job.spec, own)));
     if (size == 0 || size < staying)
         return;
     Change change{job.id, size, std::move(leave), {}, "a node is drained"};
-    int room = plan.now.room(job.spec, own);
-    change.why = [size, staying, room](const State &, const Job &) -> Json {
-        return {{"rule", "drain"}, {"size", size}, {"staying", staying}, {"room", room}};
+    int capacity = plan.now.capacity(job.spec, own);
+    change.why = [size, staying, capacity](const State &, const Job &) -> Json {
+        return {{"rule", "drain"}, {"size", size}, {"staying", staying}, {"room", capacity}};
     };
     if (size > staying)
-        change.joining = plan.now.place(job.spec, size - staying, own);
+        change.joining = plan.now.allocate(job.spec, size - staying, own);
     plan.decisions.changes.push_back(std::move(change));
     plan.moved.insert(job.id);
 }
@@ -56,7 +57,7 @@ std::string name_jobs(const std::vector<JobId> &jobs)
 }
 
 /* With those for whom: nobody in particular if it is somebody else's nodes. */
-std::function<Json(const State &, const Job &)> why_room(const SizeRules &rules, int size,
+std::function<Json(const State &, const Job &)> why_capacity(const SizeRules &rules, int size,
                                                         const std::vector<JobId> &whom)
 {
     return [of_rules = rules.why_of(size, "make_room"), whom](const State &state, const Job &job) {
@@ -70,15 +71,16 @@ void decide_shrinks(FillPlan &plan)
 {
     for (const auto &[id, size] : plan.shrinks) {
         const Job &job = plan.state.jobs.at(id);
-        /* Who would be reduced in any case, and has given no more, has a reason of its own. */
+        /* A job that would be reduced in any case, and has given no more, has a reason of its
+         * own. */
         if (plan.wished.contains(id) && size == size_wished(job)) {
             plan.decisions.changes.push_back(
                 {id,
                  size,
                  choose_leaving(plan.state, job.blocks, job.size() - size),
                  {},
-                 wish_words(job),
-                 wish_why(size)});
+                 size_request_reason(job),
+                 size_request_numbers(size)});
             continue;
         }
         if (plan.balanced.contains(id)) {
@@ -87,7 +89,7 @@ void decide_shrinks(FillPlan &plan)
             continue;
         }
         bool own = plan.reduced.contains(id) && size == plan.rules.reduced(plan.state, job);
-        const std::vector<JobId> &whom = plan.makes_room_for[id];
+        const std::vector<JobId> &whom = plan.frees_cores_for[id];
         std::string reason = own                          ? plan.rules.words(plan.state, job, size)
                              : plan.give_way.contains(id) ? "nodes for " + plan.state.wanted_by
                                                           : "cores for " + name_jobs(whom);
@@ -97,20 +99,20 @@ void decide_shrinks(FillPlan &plan)
              choose_leaving(plan.state, job.blocks, job.size() - size),
              {},
              reason,
-             own ? plan.rules.why_of(size, "reduce") : why_room(plan.rules, size, whom),
+             own ? plan.rules.why_of(size, "reduce") : why_capacity(plan.rules, size, whom),
              0,
              own ? std::vector<JobId>() : whom});
     }
 }
 
-void say_dependence(FillPlan &plan)
+void record_dependence(FillPlan &plan)
 {
     const State &state = plan.state;
-    /* What remains of those that might be balanced becomes less with time. */
+    /* The remaining time of jobs that might be balanced falls. */
     if (state.indices().nodes.of(NodeState::DRAINING) > 0 || plan.balance)
         return plan.decisions.depends_on.reset();
     Dependence &on = *plan.decisions.depends_on;
-    on = {plan.looked_until, NEVER, true, waiting_sharers(state), NEVER, plan.exchange};
+    on = {plan.examined_until, NEVER, true, waiting_sharers(state), NEVER, plan.exchange};
     if (!plan.reservation)
         return;
     on.limits_until_ms = plan.reservation->limits_until_ms();
@@ -120,7 +122,7 @@ void say_dependence(FillPlan &plan)
         on.until_ms = plan.expected->until_ms;
 }
 
-/* Whose programs want fewer processes. */
+/* Jobs whose programs request fewer processes. */
 void reduce_as_wished(FillPlan &plan)
 {
     const State &state = plan.state;
@@ -129,7 +131,7 @@ void reduce_as_wished(FillPlan &plan)
         if (size_wished(job) >= job.size() || plan.moved.contains(id))
             continue;
         if (job.offer_after_ms > state.now_ms) {
-            plan.decisions.look_again_at(job.offer_after_ms);
+            plan.decisions.recheck_at(job.offer_after_ms);
             continue;
         }
         plan.give_up(job, size_wished(job));
@@ -137,24 +139,25 @@ void reduce_as_wished(FillPlan &plan)
     }
 }
 
-/* Those who use their processes badly. */
+/* Jobs that use their processes badly. */
 void reduce(FillPlan &plan)
 {
     const State &state = plan.state;
-    plan.anything_lent = !state.indices().borrowers.empty();
+    plan.any_loan = !state.indices().borrowers.empty();
     if (plan.rules.allows_all())
         return;
     for (JobId id : state.indices().elastic) {
         const Job &job = state.jobs.at(id);
-        plan.anything_lent = plan.anything_lent || plan.own_size(job) < job.size();
+        plan.any_loan = plan.any_loan || plan.own_size(job) < job.size();
         int size = plan.rules.reduced(state, job);
         if (size == 0 || size >= job.size())    /* the usual case, known at once */
             continue;
-        bool wished = job.wished_size > 0 || size_wished(job) > 0;      /* such a size is kept */
+        /* such a size does not change */
+        bool wished = job.wished_size > 0 || size_wished(job) > 0;
         if (wished || plan.moved.contains(id))
             continue;
         if (job.offer_after_ms > state.now_ms) {
-            plan.decisions.look_again_at(job.offer_after_ms);
+            plan.decisions.recheck_at(job.offer_after_ms);
             continue;
         }
         plan.give_up(job, size);
@@ -167,12 +170,12 @@ void exchange(FillPlan &plan)
 {
     const State &state = plan.state;
     bool at_rest = plan.decisions.starts.empty() && plan.decisions.changes.empty() &&
-        !plan.others_wait && state.indices().queue.empty() && state.indices().settling.empty();
+        !plan.others_wait && state.indices().queue.empty() && state.indices().freeing.empty();
     if (plan.rules.allows_all() || !at_rest)
         return;
     plan.exchange = plan.rules.exchange(state);
     if (plan.exchange->again_ms != NEVER)
-        plan.decisions.look_again_at(plan.exchange->again_ms);
+        plan.decisions.recheck_at(plan.exchange->again_ms);
     if (plan.exchange->change)
         plan.decisions.changes.push_back(std::move(*plan.exchange->change));
 }
@@ -181,17 +184,17 @@ Decisions decide_all(const State &state, const Gain &gain, const SizeRules &rule
 {
     FillPlan plan(state, gain, rules);
     leave_draining_nodes(plan);
-    plan.expect_settling();
+    plan.expect_freed();
     reduce_as_wished(plan);
     reduce(plan);
     Starting starting(plan);
-    starting.look_at_others();
-    starting.look_at_waiting();
-    Lending(plan).call_in();
+    starting.examine_others();
+    starting.examine_waiting();
+    CoreLoans(plan).call_in();
     decide_shrinks(plan);
     Recipients(plan).spread();
     exchange(plan);
-    say_dependence(plan);
+    record_dependence(plan);
     return std::move(plan.decisions);
 }
 

@@ -1,32 +1,32 @@
 /*
- * Resource filling: sizes that jobs leave open are chosen so that waiting jobs start soon and no
- * core idles.
+ * Resource filling: the sizes that jobs leave open are chosen so that waiting jobs start soon and
+ * no core idles.
  *
  *   1 malleable jobs leave draining nodes
- *   2 waiting jobs, in the queue's order: one that fits starts, small at first; for one that does
- *     not, malleable jobs are shrunk; if that is not enough either, it gets a reservation as in
- *     EASY backfilling, and later ones may go ahead beside it; malleable jobs are shrunk for these,
- *     too, if they end before it (fill_starting.h, fill_donors.h)
- *   3 what then idles goes to those that start and to running malleable jobs (fill_recipients.h)
+ *   2 waiting jobs, in queue order: a job that fits starts, small at first; for a job that does
+ *     not fit, malleable jobs shrink; if that is not enough, it gets a reservation as in EASY
+ *     backfilling, and later jobs may be backfilled; malleable jobs shrink for these, too, if they
+ *     end before the reserved time (fill_starting.h, fill_donors.h)
+ *   3 idle cores go to jobs that start and to running malleable jobs (fill_recipients.h)
  *
- * Within what a policy allows each job (size_rules.h): `fill` itself any size.
+ * A policy limits the sizes of each job (size_rules.h): `fill` itself allows all.
  *
- * Who gives and who gets is decided by what a core is worth to whom (gain.h); to all the same, the
- * largest gives and the smallest gets.
+ * The gain of cores (gain.h) selects donors and recipients; with equal gains, the largest job
+ * gives and the smallest gets.
  *
- * The fair share is the machine divided by the number of jobs that run or wait.  A shrink for a
- * waiting job goes down to that, and below it, to the minimum, only if the waiting job could not
- * start at its own minimum otherwise.  Cores that are about to be freed belong to the job that they
- * are freed for.
+ * The fair share is the machine divided by the number of running and waiting jobs.  A shrink for a
+ * waiting job goes down to the fair share, and below it, to the minimum, only if the waiting job
+ * could not start at its own minimum otherwise.  Cores that are about to be freed belong to the
+ * job for which they are freed.
  *
- * A reservation is not moved by a decision (SPEC-performance Q7): it is for the time when enough is
- * free if malleable jobs have given what they can, and others go ahead beside that.  So whoever
- * grows into reserved cores gives them back then, and moves nothing by its own time limit.
+ * No decision moves a reservation (clause Q7): it is the time when enough cores are free if
+ * malleable jobs have given all that they can, and backfilling respects it.  So a job that grows
+ * into reserved cores returns them then, and moves nothing by its own time limit.
  *
- * No oscillation: a job is grown only into cores that no waiting job can use now, and not again
- * within offer_pause_ms; it is shrunk only for a job that starts because of it.  Both follow an
- * arrival or an end; without one, nothing changes. After a change that came to nothing the job is
- * left alone for a while, longer each time.
+ * No oscillation: a job grows only into cores that no waiting job can use now, and not again
+ * within offer_pause_ms; it shrinks only for a job that starts because of it.  Both follow an
+ * arrival or an end; without one, nothing changes.  After a failed change the job is not changed
+ * for some time, longer each time.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_H_INCLUDED

@@ -33,14 +33,14 @@ constexpr double EXCHANGE_ERRORS_MIN = 5;
 constexpr double GAIN_OF_NOTHING = 1e-12;
 constexpr int64_t STANDSTILL_PART =
     10; /* of the time since the last change, at most, for a reduction (K3) */
-/* What a trial can lose, of what it can win, at most: it loses for as long as measuring takes.  The
- * second: if more processes than the fewest measured ones have brought nothing. */
+/* The maximum loss of a trial, relative to its possible gain: it loses while it is measured.
+ * The second: if more processes than the fewest measured ones have brought nothing. */
 constexpr double TRIAL_LOSS_MAX = 4, TRIAL_LOSS_FLAT_MAX = 10;
 constexpr int64_t REMAINING_PER_SAMPLE = 20; /* two samples: a tenth of what remains */
 
 bool is_known(const Scaling &scaling) { return scaling.samples > 0 || scaling.hinted; }
 
-bool has_settled(const Job &job) { return job.performance && has_data(*job.performance); }
+bool is_sampled(const Job &job) { return job.performance && has_data(*job.performance); }
 
 int64_t floor_ppm_of(const MeasuredNumbers &numbers, Floor floor)
 {
@@ -67,7 +67,7 @@ int64_t step_gain_ppm(int64_t floor_ppm)
 {
     return floor_ppm > 0 ? floor_ppm : -STEP_NOISE_PPM / 2;
 }
-int64_t kept_gain_ppm(int64_t floor_ppm)
+int64_t retained_gain_ppm(int64_t floor_ppm)
 {
     return floor_ppm > 0 ? std::max<int64_t>(floor_ppm - margin_ppm(floor_ppm), 1)
                          : -STEP_NOISE_PPM;
@@ -111,22 +111,22 @@ int64_t tried_most(const MeasuredNumbers &numbers, int64_t most)
 {
     const Unit &unit = numbers.unit;
     const Scaling &scaling = numbers.scaling;
-    int64_t trial = numbers.settled ? TRIAL * unit.count(scaling.size) * unit.processes : 0;
+    int64_t trial = numbers.is_measured ? TRIAL * unit.count(scaling.size) * unit.processes : 0;
     if (!scaling.hinted)
         most = std::min(most, std::max<int64_t>(trial, scaling.proven_most));
     most = std::min<int64_t>(most, SIZE_MAX_PROCESSES);
     return most - most % unit.processes;
 }
 
-/* It has fewer processes than ever before.  Without a floor that may be a trial, which nothing else
- * keeps from being over before it has been looked at. */
+/* It has fewer processes than ever before.  Without a floor that may be a trial, which must last
+ * until it is measured. */
 bool is_being_tried(const MeasuredNumbers &numbers, Floor floor)
 {
     const Scaling &scaling = numbers.scaling;
     return floor_ppm_of(numbers, floor) == 0 && scaling.size < scaling.proven_least;
 }
 
-/* What each core is worth between two sizes. */
+/* The gain of each core between two sizes. */
 double gain_of(const Scaling &scaling, const Unit &unit, int from, int to)
 {
     int small = std::min(from, to), large = std::max(from, to);
@@ -154,7 +154,7 @@ class MeasuredGain : public Gain {
     }
 };
 
-/* What fills one unit more, and what leaves one; 0: none. */
+/* The size that fills one unit more, and the one that leaves one; 0: none. */
 int one_unit_more(const JobSpec &spec, const Unit &unit, int size)
 {
     int next = size_at_least(spec, size + 1);
@@ -213,8 +213,8 @@ class MeasuredRules : public SizeRules {
     int reduced(const State &state, const Job &job) const override
     {
         const SizeWorth &worth = worth_of(state, job);
-        bool lent = worth.reduced > 0 && worth.own < worth.reduced;
-        return lent && others_can_use_more(state, job) ? worth.own : worth.reduced;
+        bool loaned = worth.reduced > 0 && worth.own < worth.reduced;
+        return loaned && others_can_use_more(state, job) ? worth.own : worth.reduced;
     }
     Json why(const State &state, const Job &job, int size, const char *rule) const override
     {
@@ -241,7 +241,8 @@ class MeasuredRules : public SizeRules {
 /* One that may give or get: measured at its present size, and not just changed. */
 bool may_trade(const State &state, const Job &job)
 {
-    return job.wished_size == 0 && !job.wish && !job.granted && worth_of(state, job).settled;
+    return job.wished_size == 0 && !job.size_request && !job.granted &&
+           worth_of(state, job).is_measured;
 }
 
 int64_t trades_from_ms(const State &state, const Job &job)
@@ -293,7 +294,7 @@ std::optional<HeldBecause> MeasuredRules::held_because(const State &state, const
     MeasuredNumbers numbers = measured_numbers(state, job);
     if (measured_most(numbers, Floor::IDLE) > numbers.scaling.size)
         return std::nullopt;
-    if (!numbers.settled)
+    if (!numbers.is_measured)
         return held_without_data(job);
     if (is_worth_growing(numbers))
         return numbers.remaining_ms == NEVER ? HeldBecause::NO_ESTIMATE : HeldBecause::COST;
@@ -312,7 +313,7 @@ std::string why_not_growing(const MeasuredNumbers &numbers, const Job &job)
     if (most > scaling.size)
         return "up to " + std::to_string(std::min<int64_t>(most, job.spec.maximum)) +
                " as cores become idle";
-    if (!numbers.settled)
+    if (!numbers.is_measured)
         return "not growing: not measured at this size yet";
     if (!is_worth_growing(numbers))
         return "not growing: more would not make it enough faster";
@@ -331,9 +332,10 @@ std::string MeasuredRules::explain(const State &state, const Job &job) const
              scaling.size, relative_speed(scaling, 2 * scaling.size),
              scaling.hinted ? "its user's hint" : sizes_measured(scaling).c_str(),
              scaling.samples);
-    int lent = scaling.size - worth_of(state, job).own;
+    int loaned = scaling.size - worth_of(state, job).own;
     std::string loan =
-        lent > 0 ? "; " + std::to_string(lent) + " are lent until somebody waits for cores" : "";
+        loaned > 0 ? "; " + std::to_string(loaned) + " are lent until somebody waits for cores"
+                   : "";
     std::string end = scaling.end > 0 ? "more than " + std::to_string(scaling.end) +
                                             " processes bring nothing; "
                                       : "";
@@ -372,8 +374,8 @@ std::string words_given(const Job &from, const Scaling &scaling, const Job &to, 
     return text;
 }
 
-/* Whether the other one finds room for what it is to get, on nodes that are free then. */
-bool finds_room(const State &state, const Job &from, int size, const Job &to, int grown)
+/* Whether the other job fits with its additional processes on nodes that are free then. */
+bool finds_capacity(const State &state, const Job &from, int size, const Job &to, int grown)
 {
     Blocks staying =
         without(from.blocks, choose_leaving(state, from.blocks, from.size() - size));
@@ -387,8 +389,8 @@ bool finds_room(const State &state, const Job &from, int size, const Job &to, in
     return then.fits(to.spec, grown - to.size(), present(to));
 }
 
-/* The first of these pairs that pays and can be placed; the others are worth less than the first
- * one, so that it alone tells whether it pays at all. */
+/* The first of these pairs that pays and fits; the others gain less than the first one, so that
+ * it alone shows whether any pays. */
 std::optional<Change> exchange_between(const SizeRules &rules, const State &state,
                                        const Traders &gives, const Traders &gets, bool trial,
                                        int64_t wanted_cores)
@@ -404,7 +406,7 @@ std::optional<Change> exchange_between(const SizeRules &rules, const State &stat
             auto given = best_exchange(from.spec, from_numbers, to.spec, to_numbers, trial);
             if (!given)
                 return std::nullopt;
-            if (!finds_room(state, from, given->size, to, given->grown))
+            if (!finds_capacity(state, from, given->size, to, given->grown))
                 continue;
             if (!trial)
                 given = with_loan(*given, from.spec, from_numbers, to.spec, to_numbers,
@@ -475,9 +477,9 @@ bool MeasuredRules::may_change(const Exchange &exchange, const State &state, con
 MeasuredNumbers measured_numbers(const State &state, const Job &job)
 {
     int64_t sample_ms =
-        has_settled(job) ? job.performance->newest.epoch_ms / job.performance->samples : 0;
+        is_sampled(job) ? job.performance->newest.epoch_ms / job.performance->samples : 0;
     return {scaling_of(job),
-            has_settled(job),
+            is_sampled(job),
             unit_of(state, job.spec, job.blocks),
             state.config.efficiency_ppm,
             state.config.efficiency_idle_ppm,
@@ -513,16 +515,17 @@ int64_t measured_least(const MeasuredNumbers &numbers, Floor floor)
     const Scaling &scaling = numbers.scaling;
     /* MPI time alone only makes it doubtful: half as many are tried, once. */
     int64_t floor_ppm = floor_ppm_of(numbers, floor);
-    /* Near 0 the law's fit is too coarse: what the last step has brought is looked at. */
+    /* Near 0 the fit of the model is too coarse: the gain of the last step counts. */
     bool by_step = is_lower(numbers, floor) && scaling.below.size > 0;
     bool by_mpi_time = scaling.sizes == 1 || (is_lower(numbers, floor) && !by_step);
-    int64_t doubt_ppm = floor_ppm > 0 ? floor_ppm : DOUBT_PPM;
-    int64_t limit_ppm = by_mpi_time ? doubt_ppm + margin_ppm(doubt_ppm) : kept_gain_ppm(floor_ppm);
+    int64_t exploration_ppm = floor_ppm > 0 ? floor_ppm : DOUBT_PPM;
+    int64_t limit_ppm =
+        by_mpi_time ? exploration_ppm + margin_ppm(exploration_ppm) : retained_gain_ppm(floor_ppm);
     int64_t serial_ppm = is_past_end(scaling) ? PPM : scaling.serial_below_ppm;
     int64_t gain_ppm = by_step ? scaling.below.gain_ppm : PPM - serial_ppm;
     bool hardly_faster = gain_ppm < limit_ppm;
     bool cheap = numbers.times.standstill_ms * STANDSTILL_PART <= numbers.since_ms;
-    if (!numbers.settled || !hardly_faster || !cheap)
+    if (!numbers.is_measured || !hardly_faster || !cheap)
         return 0;
     int64_t least = (scaling.size + 1) / TRIAL;
     if (by_step)
@@ -542,7 +545,7 @@ int64_t measured_start(const Learned &learned, int64_t efficiency_ppm)
     Performance known;
     known.history = learned.sizes;
     MeasuredNumbers numbers;
-    numbers.settled = true;
+    numbers.is_measured = true;
     numbers.efficiency_ppm = efficiency_ppm;
     numbers.times = {0, 0};
     numbers.scaling = scaling_of(known, learned.sizes.back().size);
@@ -565,12 +568,12 @@ bool is_doubtful(const MeasuredNumbers &numbers)
         has_reached_end(scaling) ||
         PPM - scaling.serial_ppm < std::max<int64_t>(numbers.efficiency_ppm - RULE_MARGIN_PPM, 1);
     bool untold = is_least && (scaling.sizes == 1 || saturated);
-    /* Or only sizes near by, which tell little, and nothing good. */
+    /* Or only near sizes, which prove little, and nothing good. */
     bool near_alone = scaling.sizes > 1 && scaling.below.size == 0 && scaling.above.size == 0;
     bool stays = (is_least ? scaling.serial_ppm : scaling.serial_below_ppm) >= NEAR_DOUBT_PPM;
     bool long_enough = numbers.remaining_ms == NEVER ||
                        numbers.remaining_ms >= REMAINING_PER_SAMPLE * numbers.sample_ms;
-    return numbers.settled && (untold || (near_alone && stays)) && long_enough;
+    return numbers.is_measured && (untold || (near_alone && stays)) && long_enough;
 }
 
 namespace {
@@ -645,7 +648,7 @@ SizeWorth find_worth(const State &state, const Job &job)
     MeasuredNumbers numbers = measured_numbers(state, job);
     const Scaling &scaling = numbers.scaling;
     SizeWorth worth;
-    worth.settled = numbers.settled;
+    worth.is_measured = numbers.is_measured;
     worth.most = measured_most(numbers, Floor::IDLE);
     worth.most_efficient = measured_most(numbers, Floor::EFFICIENT);
     worth.exchanged = most_exchanged(job.spec, numbers);

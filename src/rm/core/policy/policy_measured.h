@@ -1,29 +1,27 @@
 /*
- * Policy `measured`: cores go where they make most faster, and are taken from whom they do not
- * help.
+ * Policy `measured`: cores go to the jobs that become faster by them most, and are taken from jobs
+ * that do not benefit.
  *
- * What is known of each job is how much of a round does not become shorter with more processes
- * (scaling.h).  Then:
+ * The measurement of each job is the part of a round that does not become shorter with more
+ * processes (scaling.h).  Then:
  *
- *   expand   idle cores go, step by step, to the job whose logarithm of speed gains most by them,
- *            so that the sum over all jobs becomes greatest: a fair measure, since who is small
- *            gains more by one core than who is large
- *   floor    nobody gets cores that bring less than `efficiency` of a proportional gain
- *   loan     but those that idle otherwise, as long as they bring `efficiency_idle` of it.  They go
- *            back first, to those that wait, and to running jobs that can use them
- *   trial    beyond the sizes that have been measured a job is at most doubled; whether it paid is
- *            looked at when it has been measured at the new size, and it is taken back if it did
- *            not.  What was measured is remembered while the phase lasts, so that it is not tried
- *            again
- *   balance  while nobody waits and no core idles, cores go from whom they help least to whom they
- *            help most, if both together gain more than noise
- *   doubt    MPI time does not say of every program that it needs fewer processes.  Of whom nothing
- *            has been measured below its present size, and nothing shows that it needs that, half
- *            is tried, for the sake of another one
- *   cost     nobody grows who would stand still for longer than a tenth of what it wins
+ *   expand   idle cores go, step by step, to the job whose logarithm of speed gains most, so that
+ *            the sum over all jobs becomes maximal: a fair measure, since a small job gains more by
+ *            one core than a large one
+ *   floor    no job gets cores that bring less than `efficiency` of a proportional gain
+ *   loan     except cores that idle otherwise, as long as they bring `efficiency_idle` of it.  They
+ *            return first, to waiting jobs and to running jobs that can use them
+ *   trial    beyond the measured sizes a job is at most doubled; after a measurement at the new
+ *            size the growth is taken back if it did not pay.  The measurement is stored while the
+ *            phase lasts, so that the trial is not repeated
+ *   balance  while no job waits and no core idles, cores go from the job with the lowest benefit to
+ *            the job with the highest, if both together gain more than noise
+ *   explore  MPI time does not show for every program that it needs fewer processes.  A job without
+ *            measurements below its present size, and without evidence that it needs that size, is
+ *            halved for the sake of another job (exploratory shrink)
+ *   cost     no job grows that would stand still for longer than a tenth of its benefit
  *
- * Between growing and giving back lies a band that noise of the samples does not cross
- * (RULE_MARGIN_PPM).
+ * A margin between growing and giving (RULE_MARGIN_PPM) is wider than the noise of the samples.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_MEASURED_H_INCLUDED
@@ -40,13 +38,13 @@ namespace elastic::rm {
  * change. */
 struct MeasuredNumbers {
     Scaling scaling;
-    bool settled = false; /* measured since its last change of size */
+    bool is_measured = false; /* measured since its last change of size */
     Unit unit;
     int64_t efficiency_ppm = 0, efficiency_idle_ppm = 0; /* of the configuration */
     int64_t remaining_ms = NEVER, since_ms = 0;
     int64_t sample_ms = 0; /* the mean time between samples, since its last change of size */
     AdaptationTimes times;
-    ELASTIC_FIELDS(scaling, settled, unit, efficiency_ppm, efficiency_idle_ppm, remaining_ms,
+    ELASTIC_FIELDS(scaling, is_measured, unit, efficiency_ppm, efficiency_idle_ppm, remaining_ms,
                    since_ms, sample_ms, times)
 };
 MeasuredNumbers measured_numbers(const State &state, const Job &job);
@@ -65,7 +63,7 @@ int64_t measured_start(const Learned &learned, int64_t efficiency_ppm);
 /* Nothing shows that it needs its last processes, and it pays to find out. */
 bool is_doubtful(const MeasuredNumbers &numbers);
 
-/* What one gives so that another one becomes faster. */
+/* An exchange: cores that one job gives so that another one becomes faster. */
 struct Given {
     int size = 0;               /* of who gives, afterwards */
     int grown = 0;              /* of who gets */
@@ -75,12 +73,12 @@ struct Given {
  * pay. */
 std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &gives,
                                    const JobSpec &to, const MeasuredNumbers &gets, bool trial);
-/* And with what is lent to the one that gives, as far as all others together can use so many
+/* The same including the loans of the donor, as far as all other jobs together can use so many
  * cores. */
 Given with_loan(Given given, const JobSpec &from, const MeasuredNumbers &gives, const JobSpec &to,
                 const MeasuredNumbers &gets, int64_t wanted_cores);
 
-/* All of it that decisions ask for, and the same as it is kept while nothing of the job changes. */
+/* All values that decisions need, and the same as stored while the job does not change. */
 SizeWorth find_worth(const State &state, const Job &job);
 const SizeWorth &worth_of(const State &state, const Job &job);
 

@@ -27,7 +27,7 @@ struct Machine {
     Machine(int nodes, int cores) : driver(PolicyKind::MEASURED, nodes, cores) {}
 
     /* Cores that nobody else can use are lent down to this part of a proportional gain. */
-    void lend_down_to(int64_t ppm)
+    void loan_down_to(int64_t ppm)
     {
         Config config = driver.core.state().config;
         config.efficiency_idle_ppm = ppm;
@@ -38,10 +38,10 @@ struct Machine {
         JobId id = driver.submit(spec);
         ids.push_back(id);
         programs.emplace_back(driver, id, std::move(law), std::move(share));
-        settle();
+        stabilize();
         return id;
     }
-    void settle()
+    void stabilize()
     {
         for (bool changed = true; changed;) {
             changed = false;
@@ -62,11 +62,11 @@ struct Machine {
     {
         for (int i = 0; i < samples; i++) {
             driver.wait(MINUTE / 2);
-            settle();
+            stabilize();
             for (SampledProgram &program : programs) {
                 program.sample(MINUTE / 2, noise);
                 note();
-                settle();
+                stabilize();
             }
         }
     }
@@ -111,7 +111,7 @@ TEST(MeasuredTest, three_programs_get_what_they_can_use_in_few_adaptations)
 
 /* K: of no program does MPI time say that it needs fewer processes (bench/phases -s), no core
  * idles, and nobody waits.  Whoever came first. */
-TEST(MeasuredTest, K_what_mpi_time_does_not_say_is_tried_among_running_jobs)
+TEST(MeasuredTest, K_an_unknown_benefit_is_tried_among_running_jobs)
 {
     for (double share : {0.0, 0.02, 0.15}) {
         std::vector<int> order = {2, 6, 16};
@@ -146,17 +146,17 @@ TEST(MeasuredTest, K_noise_from_the_beginning_hides_nothing)
             for (uint64_t i = 0; i < seed % 6; i++)
                 std::next_permutation(order.begin(), order.end());
             Machine machine(16);
-            machine.lend_down_to(floor);
-            std::map<int, size_t> place;
+            machine.loan_down_to(floor);
+            std::map<int, size_t> position;
             for (int most : order) {
-                place[most] = machine.ids.size();
+                position[most] = machine.ids.size();
                 machine.start(malleable(1, 16), scales_to(most), [](int) { return 0.02; });
-                machine.programs.back().seed(seed * 10 + place[most]);
+                machine.programs.back().seed(seed * 10 + position[most]);
             }
             machine.go_on(60, 0.02);
-            EXPECT_NEAR(machine.size(place[2]), 2, 1);
-            EXPECT_NEAR(machine.size(place[6]), 6, 1);
-            EXPECT_NEAR(machine.size(place[16]), 8, 1);
+            EXPECT_NEAR(machine.size(position[2]), 2, 1);
+            EXPECT_NEAR(machine.size(position[6]), 6, 1);
+            EXPECT_NEAR(machine.size(position[16]), 8, 1);
             int before = machine.changes;
             machine.go_on(100, 0.02);
             EXPECT_EQ(machine.changes, before) << "it has not come to rest";
@@ -251,7 +251,7 @@ TEST(MeasuredTest, a_trial_that_does_not_pay_is_taken_back_and_not_made_again)
     for (int64_t idle_ppm : {LOANS, NO_LOANS}) {
         SCOPED_TRACE("efficiency_idle_ppm " + std::to_string(idle_ppm));
         Machine machine(32);
-        machine.lend_down_to(idle_ppm);
+        machine.loan_down_to(idle_ppm);
         JobSpec spec = malleable(1, 32);
         spec.serial_ppm = idle_ppm == NO_LOANS ? 100000 : 500000; /* a hint: it starts with a few */
         JobId id = machine.start(spec, scales_to(12));
@@ -272,10 +272,10 @@ TEST(MeasuredTest, a_trial_that_does_not_pay_is_taken_back_and_not_made_again)
 }
 
 /* What brings nothing is given back, although nobody wants it, if there is a floor. */
-TEST(MeasuredTest, what_brings_nothing_is_not_even_lent)
+TEST(MeasuredTest, cores_without_benefit_are_not_loaned)
 {
     Machine machine(64);
-    machine.lend_down_to(LOANS);
+    machine.loan_down_to(LOANS);
     JobSpec spec = malleable(1, 64);
     spec.serial_ppm = 500000;
     machine.start(spec, scales_to(1));
@@ -294,24 +294,24 @@ TEST(MeasuredTest, what_brings_nothing_is_not_even_lent)
 
 /* Without a floor cores that idle go to all but those that are slower by them; noise of 10 %
  * changes none of it. */
-TEST(MeasuredTest, without_a_floor_all_that_idles_is_lent_to_whoever_is_not_slower)
+TEST(MeasuredTest, without_a_floor_idle_cores_are_loaned_to_jobs_that_are_not_slower)
 {
     auto slower_beyond = [](int most) {
         return [most](int size) { return size <= most ? size : most / std::pow(size, 0.5); };
     };
-    std::vector<std::pair<SampledProgram::Law, bool>> laws = {{amdahl(0.01), true},
+    std::vector<std::pair<SampledProgram::Law, bool>> models = {{amdahl(0.01), true},
                                                              {amdahl(0.1), true},
                                                              {amdahl(0.3), true},
                                                              {scales_to(12), true},
                                                              {slower_beyond(12), false}};
-    for (size_t i = 0; i < laws.size(); i++) {
+    for (size_t i = 0; i < models.size(); i++) {
         for (int cores : {64, 96, 200}) {
             SCOPED_TRACE("law " + std::to_string(i) + " on " + std::to_string(cores));
             Machine machine(cores);
-            machine.lend_down_to(NO_FLOOR);
-            machine.start(malleable(1, cores), laws[i].first);
+            machine.loan_down_to(NO_FLOOR);
+            machine.start(malleable(1, cores), models[i].first);
             machine.go_on(200, 0.1);
-            if (laws[i].second)
+            if (models[i].second)
                 EXPECT_EQ(machine.size(0), cores);
             else
                 EXPECT_LT(machine.size(0), 32);
@@ -319,7 +319,7 @@ TEST(MeasuredTest, without_a_floor_all_that_idles_is_lent_to_whoever_is_not_slow
             machine.go_on(300, 0.1);
             EXPECT_EQ(machine.changes, before);
             JobId waits = machine.driver.submit(rigid(cores - 16));
-            machine.settle();
+            machine.stabilize();
             EXPECT_EQ(machine.driver.job(waits).state, JobState::STARTING) << "at once";
         }
     }
@@ -329,13 +329,13 @@ TEST(MeasuredTest, without_a_floor_all_that_idles_is_lent_to_whoever_is_not_slow
 TEST(MeasuredTest, without_a_floor_a_trial_is_not_over_before_it_is_measured)
 {
     Machine machine(512);
-    machine.lend_down_to(NO_FLOOR);
+    machine.loan_down_to(NO_FLOOR);
     machine.start(malleable(1, 512, 1000 * MINUTE), amdahl(0.1));
     machine.go_on(2);
     EXPECT_EQ(machine.size(0), 256);
     machine.driver.wait(20000);
     machine.driver.submit(rigid(1));
-    machine.settle();
+    machine.stabilize();
     EXPECT_EQ(machine.size(0), 256);
     machine.go_on(2);
     EXPECT_EQ(machine.size(0), 511);
@@ -345,7 +345,7 @@ TEST(MeasuredTest, without_a_floor_a_trial_is_not_over_before_it_is_measured)
 }
 
 /* What is lent goes to a running job that can use it, too, at once. */
-TEST(MeasuredTest, what_is_lent_goes_to_who_uses_it)
+TEST(MeasuredTest, loans_go_to_jobs_that_use_them)
 {
     Machine machine(64);
     machine.start(rigid(16), scales_to(16));
@@ -407,10 +407,10 @@ TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
             if (upto(9) == 0)
                 scales_to[job] = 1 + upto(30);
             machine.driver.wait(upto(2) ? MINUTE / 2 : 1000);
-            machine.settle();
+            machine.stabilize();
             if (machine.driver.job(machine.ids[job]).state == JobState::RUNNING)
                 machine.programs[job].sample(MINUTE / 2, 0.2);
-            machine.settle();
+            machine.stabilize();
         }
         changes += machine.changes;
     }
@@ -419,12 +419,12 @@ TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
 
 /* Cores that nobody else can use are lent down to efficiency_idle, and go back at once to whoever
  * comes, before anybody gives what he uses well. */
-TEST(MeasuredTest, what_idles_is_lent_until_somebody_waits)
+TEST(MeasuredTest, idle_cores_are_loaned_until_a_job_waits)
 {
     for (int64_t idle_ppm : {NO_FLOOR, LOANS, NO_LOANS}) {
         SCOPED_TRACE("efficiency_idle_ppm " + std::to_string(idle_ppm));
         Machine machine(64);
-        machine.lend_down_to(idle_ppm);
+        machine.loan_down_to(idle_ppm);
         machine.start(malleable(1, 16), amdahl(0));
         machine.start(malleable(1, 48), amdahl(0.1));
         machine.go_on(100);
@@ -439,7 +439,7 @@ TEST(MeasuredTest, what_idles_is_lent_until_somebody_waits)
         machine.go_on(200, 0.1);
         EXPECT_EQ(machine.changes, before) << "noise changes it";
         JobId waits = machine.driver.submit(rigid(24));
-        machine.settle();
+        machine.stabilize();
         EXPECT_EQ(machine.driver.job(waits).state, JobState::STARTING) << "at once";
         EXPECT_EQ(machine.size(0), 16) << "it uses what it has";
         if (lends) {
@@ -450,7 +450,7 @@ TEST(MeasuredTest, what_idles_is_lent_until_somebody_waits)
 
 /* Of cores that it uses well nobody gives any while others have some on loan, whatever their
  * sizes. */
-TEST(MeasuredTest, what_is_lent_is_given_before_all_else)
+TEST(MeasuredTest, loans_are_returned_first)
 {
     Machine machine(144);
     machine.start(malleable(1, 128), amdahl(0));
@@ -459,14 +459,14 @@ TEST(MeasuredTest, what_is_lent_is_given_before_all_else)
     EXPECT_EQ(machine.size(0), 128);
     EXPECT_EQ(machine.size(1), 16);
     JobId waits = machine.driver.submit(rigid(8));
-    machine.settle();
+    machine.stabilize();
     EXPECT_EQ(machine.driver.job(waits).state, JobState::STARTING);
     EXPECT_EQ(machine.size(0), 128);
     EXPECT_EQ(machine.size(1), 8);
 }
 
 /* X1: from the numbers of a record alone follows what was decided. */
-TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
+TEST(MeasuredTest, X1_recorded_numbers_give_the_decision)
 {
     const JobSpec spec = malleable(1, 16);
     std::map<std::string, int> rules;
@@ -474,7 +474,7 @@ TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
     for (int64_t idle_ppm : {NO_FLOOR, LOANS, NO_LOANS}) {
         for (double share : {-1.0, 0.02, 0.15}) { /* MPI time says nothing, but the first time */
             Machine &machine = machines.emplace_back(16);
-            machine.lend_down_to(idle_ppm);
+            machine.loan_down_to(idle_ppm);
             SampledProgram::Law untold = [share](int) { return share; };
             for (int most : {2, 6, 16})
                 machine.start(spec, scales_to(most), share < 0 ? nullptr : untold);
@@ -539,20 +539,20 @@ TEST(MeasuredTest, who_boasts_gets_no_more_than_who_scales)
 {
     auto boasts = [](int size) { return std::pow(size, 3.0); };
     for (double share : {0.0, 0.02}) {
-        Machine told(16), scaling(16);
-        for (Machine *machine : {&told, &scaling}) {
-            bool lies = machine == &told;
+        Machine reported(16), scaling(16);
+        for (Machine *machine : {&reported, &scaling}) {
+            bool lies = machine == &reported;
             auto waits_for_mpi = [share](int) { return share; };
             machine->start(malleable(1, 16), scales_to(16), waits_for_mpi);
             machine->start(malleable(1, 16),
                            lies ? SampledProgram::Law(boasts) : scales_to(16), waits_for_mpi);
             machine->go_on(60);
         }
-        EXPECT_EQ(std::pair(told.size(0), told.size(1)),
+        EXPECT_EQ(std::pair(reported.size(0), reported.size(1)),
                   std::pair(scaling.size(0), scaling.size(1)));
-        JobId waits = told.driver.submit(rigid(12));
-        told.settle();
-        EXPECT_EQ(told.driver.job(waits).state, JobState::STARTING) << "it gives as any other";
+        JobId waits = reported.driver.submit(rigid(12));
+        reported.stabilize();
+        EXPECT_EQ(reported.driver.job(waits).state, JobState::STARTING) << "it gives as any other";
     }
 }
 
@@ -579,7 +579,7 @@ TEST(MeasuredTest, nonsense_of_one_job_leaves_the_others_theirs)
 TEST(MeasuredTest, X2_held_because)
 {
     Machine machine(16);
-    machine.lend_down_to(NO_LOANS);
+    machine.loan_down_to(NO_LOANS);
     auto held = [&](size_t i) {
         const State &state = machine.driver.core.state();
         return policy(state.config.policy).held_because(state, machine.driver.job(machine.ids[i]));
@@ -618,7 +618,7 @@ TEST(MeasuredTest, X2_M4_in_a_rigid_phase_the_size_is_held)
         machine.driver.submit(rigid(12));
         machine.driver.run(1);
         machine.start(spec, scales_to(16));
-        machine.programs[0].place = PhasePlace{2, true, 0, -1, -1};
+        machine.programs[0].position = PhasePosition{2, true, 0, -1, -1};
         machine.go_on(4);
         int before = machine.size(0), changes = machine.changes;
         EXPECT_EQ(now(), HeldBecause::RIGID_PHASE) << to_string(kind);
@@ -630,7 +630,7 @@ TEST(MeasuredTest, X2_M4_in_a_rigid_phase_the_size_is_held)
         machine.go_on(4);
         EXPECT_EQ(machine.driver.job(waits).state, JobState::PENDING);
         EXPECT_EQ(machine.changes, changes) << "one waits for its cores: " << to_string(kind);
-        machine.programs[0].place = PhasePlace{1, false, 0, -1, -1};
+        machine.programs[0].position = PhasePosition{1, false, 0, -1, -1};
         machine.go_on(40);
         EXPECT_NE(now(), HeldBecause::RIGID_PHASE) << to_string(kind);
         bool gave = machine.driver.job(waits).state != JobState::PENDING;
@@ -644,7 +644,7 @@ TEST(MeasuredTest, K_who_is_doubtful_and_what_is_tried)
     const JobSpec spec = malleable(1, 64);
     MeasuredNumbers one;
     one.scaling = {8, 20000, 20000, 2, 1, 8, 8, false};
-    one.settled = true;
+    one.is_measured = true;
     one.efficiency_ppm = 500000;
     one.since_ms = one.sample_ms = MINUTE;
     EXPECT_TRUE(is_doubtful(one)) << "MPI time alone is known";
@@ -685,7 +685,7 @@ TEST(MeasuredTest, K_who_is_doubtful_and_what_is_tried)
     one.scaling.serial_below_ppm = 300000;
     EXPECT_FALSE(is_doubtful(one)) << "more have made it faster";
     one.scaling.proven_least = 8;
-    one.settled = false;
+    one.is_measured = false;
     EXPECT_FALSE(is_doubtful(one));
 }
 
@@ -693,7 +693,7 @@ TEST(MeasuredTest, nobody_grows_into_what_costs_more_than_it_wins)
 {
     MeasuredNumbers numbers;
     numbers.scaling = {8, 50000, 50000, 4, 1, 8, 8, false};
-    numbers.settled = true;
+    numbers.is_measured = true;
     numbers.efficiency_ppm = 500000;
     numbers.remaining_ms = 60 * MINUTE;
     EXPECT_EQ(measured_most(numbers, Floor::EFFICIENT), 16);
@@ -709,7 +709,7 @@ TEST(MeasuredTest, nobody_grows_into_what_costs_more_than_it_wins)
     numbers.times.standstill_ms = 10;
     numbers.since_ms = MINUTE;
     EXPECT_EQ(measured_least(numbers, Floor::EFFICIENT), 4);
-    numbers.settled = false;
+    numbers.is_measured = false;
     EXPECT_EQ(measured_least(numbers, Floor::EFFICIENT), 0);
 }
 

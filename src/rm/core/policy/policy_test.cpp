@@ -25,11 +25,11 @@ TEST(PlacementTest, the_node_that_fits_best_then_as_few_as_possible)
     driver.submit(rigid(5));
     driver.submit(rigid(6));
     Space space(driver.core.state());           /* free: 3, 2, 8 */
-    EXPECT_EQ(Space(space).place(rigid(2), 2), (Blocks{{"n1", 2}}));
-    EXPECT_EQ(Space(space).place(rigid(4), 4), (Blocks{{"n2", 4}}));
-    EXPECT_EQ(Space(space).place(rigid(10), 10), (Blocks{{"n2", 8}, {"n1", 2}}));
+    EXPECT_EQ(Space(space).allocate(rigid(2), 2), (Blocks{{"n1", 2}}));
+    EXPECT_EQ(Space(space).allocate(rigid(4), 4), (Blocks{{"n2", 4}}));
+    EXPECT_EQ(Space(space).allocate(rigid(10), 10), (Blocks{{"n2", 8}, {"n1", 2}}));
     EXPECT_FALSE(space.fits(rigid(14), 14));
-    EXPECT_EQ(space.place(rigid(4), 4, {{"n0", 5}}), (Blocks{{"n0", 3}, {"n1", 1}}));
+    EXPECT_EQ(space.allocate(rigid(4), 4, {{"n0", 5}}), (Blocks{{"n0", 3}, {"n1", 1}}));
 }
 
 TEST(PlacementTest, whole_nodes_and_limits_per_node)
@@ -49,7 +49,7 @@ TEST(PlacementTest, whole_nodes_and_limits_per_node)
     EXPECT_EQ(driver.job(other).blocks.size(), 3u);
     JobSpec wide = rigid(2);
     wide.cores_per_process = 3;
-    EXPECT_EQ(driver.core.state().room_when_empty(shape_of(wide), true), 3);
+    EXPECT_EQ(driver.core.state().capacity_when_empty(shape_of(wide), true), 3);
 }
 
 TEST(PlacementTest, who_leaves_and_who_stays)
@@ -115,7 +115,7 @@ TEST(FcfsTest, priority_goes_first_and_waiting_makes_up_for_it)
 
 /* ---- EASY backfilling ------------------------------------------------------------ */
 
-TEST(EasyTest, short_jobs_go_ahead_and_long_ones_beside)
+TEST(EasyTest, short_jobs_are_backfilled_and_long_ones_fit_beside)
 {
     CoreDriver driver(PolicyKind::EASY, 2, 4);
     JobId runs = driver.submit(rigid(5, 10 * MINUTE));          /* 3 cores are free */
@@ -134,7 +134,7 @@ TEST(EasyTest, short_jobs_go_ahead_and_long_ones_beside)
     EXPECT_EQ(state_of(driver, first), JobState::STARTING);
 }
 
-TEST(EasyTest, without_limits_only_jobs_with_a_limit_go_ahead)
+TEST(EasyTest, without_limits_only_jobs_with_a_limit_are_backfilled)
 {
     CoreDriver driver(PolicyKind::EASY, 1, 4);
     JobId runs = driver.submit(rigid(2)), first = driver.submit(rigid(4));
@@ -290,7 +290,7 @@ TEST(FillTest, what_is_freed_for_one_is_not_taken_by_another)
     EXPECT_EQ(state_of(driver, big), JobState::STARTING);
 }
 
-TEST(FillTest, jobs_that_start_count_in_the_promise)
+TEST(FillTest, jobs_that_start_count_in_the_reservation)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);
     JobId all = driver.submit(rigid(8));
@@ -307,7 +307,7 @@ TEST(FillTest, jobs_that_start_count_in_the_promise)
 }
 
 /* What the first job is promised of a malleable one can be had by others until then. */
-TEST(FillTest, malleable_jobs_give_to_who_goes_ahead_and_ends_in_time)
+TEST(FillTest, malleable_jobs_give_cores_to_a_backfilled_job_that_ends_in_time)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);
     JobId grown = driver.submit(malleable(2, 8, 60 * MINUTE));
@@ -349,7 +349,7 @@ TEST(FillTest, who_turns_out_to_be_rigid_is_promised_to_nobody)
 }
 
 /* It would end too late by the time when the cores are free: nobody is delayed. */
-TEST(FillTest, who_gets_cores_too_late_does_not_go_ahead)
+TEST(FillTest, a_job_that_gets_cores_too_late_is_not_backfilled)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);
     JobId grown = driver.submit(malleable(2, 8, 60 * MINUTE));
@@ -400,7 +400,7 @@ TEST(FillTest, who_refuses_is_left_alone_for_longer_and_longer)
     }
 }
 
-TEST(FillTest, a_user_s_size_is_kept_while_nobody_waits)
+TEST(FillTest, a_user_s_size_stays_while_nobody_waits)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);
     JobId first = driver.submit(malleable(1, 8));
@@ -560,7 +560,7 @@ TEST_F(WholeNodesTest, jobs_give_way_to_others_and_come_back)
     EXPECT_EQ(resized(), 16);
 }
 
-TEST_F(WholeNodesTest, others_are_ahead_of_our_own_queue)
+TEST_F(WholeNodesTest, jobs_of_others_precede_our_own_queue)
 {
     JobId first = driver.submit(malleable(4, 16));
     driver.run(first);
@@ -611,7 +611,7 @@ TEST_F(WholeNodesTest, nobody_goes_below_the_minimum_or_gives_way_in_vain)
 TEST_F(WholeNodesTest, giving_way_does_not_oscillate)
 {
     JobId first = driver.submit(malleable(1, 16)), second = driver.submit(malleable(1, 16));
-    uint64_t wishes = 0;
+    uint64_t slot_requests = 0;
     for (int i = 0; i < 400; i++) {
         for (JobId id : {first, second}) {
             if (driver.job(id).state == JobState::STARTING)
@@ -620,7 +620,7 @@ TEST_F(WholeNodesTest, giving_way_does_not_oscillate)
                 driver.commit(id);
         }
         if (i % 40 == 0) {
-            wishes++;
+            slot_requests++;
             driver.send(NodesWanted{1 + i / 40 % 2, "others"});
         }
         if (i % 40 == 20)
@@ -628,8 +628,8 @@ TEST_F(WholeNodesTest, giving_way_does_not_oscillate)
         driver.wait(1000);
     }
     /* Each wish: one change of each to give, one to take back. */
-    EXPECT_LE(driver.job(first).requests + driver.job(second).requests, 4 * wishes + 3);
-    EXPECT_GE(driver.job(first).requests + driver.job(second).requests, wishes);
+    EXPECT_LE(driver.job(first).requests + driver.job(second).requests, 4 * slot_requests + 3);
+    EXPECT_GE(driver.job(first).requests + driver.job(second).requests, slot_requests);
 }
 
 /* ---- what it is for ------------------------------------------------------------ */
@@ -724,7 +724,7 @@ TEST(MixTest, metrics_are_those_of_the_run)
 }
 
 /* SPEC-performance X1, X3: a change says for whom it is made. */
-TEST(FillTest, who_gives_says_for_whom)
+TEST(FillTest, a_donor_records_the_recipient)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);
     JobId gives = driver.submit(malleable(1, 8));

@@ -53,7 +53,7 @@ int units_of(const RangeNumbers &numbers)
     return (numbers.size + numbers.unit - 1) / numbers.unit;
 }
 
-/* What R2 asks for: never further than the model does, and at least the next smaller size. */
+/* The size of clause R2: never beyond the model's, and at least the next smaller size. */
 int size_reduced(const JobSpec &spec, const RangeNumbers &numbers)
 {
     int least = size_at_least(spec, 1);
@@ -66,8 +66,8 @@ int size_reduced(const JobSpec &spec, const RangeNumbers &numbers)
     return smaller ? size : std::max(size_at_most(spec, numbers.size - 1), least);
 }
 
-/* What R3 allows at most.  Below a size that was too large (R6) it is the middle of both, if that
- * is a quarter more: each try halves what lies between, so that they come to an end. */
+/* The maximum of clause R3.  Below a size that was too large (R6) it is the middle of both, if
+ * that is a quarter more: each try halves the interval, so that tries end. */
 int64_t size_grown(const RangeNumbers &numbers)
 {
     int64_t below = numbers.ceiling > 0 ? numbers.ceiling - 1 : std::numeric_limits<int>::max();

@@ -1,6 +1,6 @@
 /*
- * Which sizes a job is to have by the part of its time that MPI takes: the range vector of Compres
- * 2017, and when all jobs of a set end together.  Pure.  SPEC-performance R and T.
+ * Sizes of a job by its share of MPI time: the range vector of Compres 2017, and the times when
+ * all jobs of a set end together.  Pure.  Performance specification, clauses R and T.
  *
  * Ratios in parts per million (ppm), times in milliseconds, sizes in processes.
  */
@@ -35,7 +35,7 @@ struct SizeMtct {
     ELASTIC_FIELDS(size, mtct_ppm)
 };
 
-/* What decides the range, beside the sizes that the job can have. */
+/* Input of the range, beside the sizes that the job can have. */
 struct RangeNumbers {
     int size = 0;
     int unit = 1; /* processes of a node, for a job of whole nodes; else 1 (R5) */

@@ -54,7 +54,7 @@ TEST(SizeRangeTest, R3_up_to_twice_as_many)
     EXPECT_EQ(size_range(spec, numbers(16, 0, 0)), (SizeRange{RangeKind::OPTIONAL, 4, 25}));
 }
 
-TEST(SizeRangeTest, R4_without_data_all_is_kept)
+TEST(SizeRangeTest, R4_without_data_no_size_changes)
 {
     RangeNumbers nothing = numbers(16, UPPER + 1, UPPER + 1);
     nothing.has_data = false;
@@ -107,13 +107,13 @@ TEST(SizeRangeTest, R6_a_size_that_was_too_large_is_a_ceiling)
 }
 
 /* Of a program whose MTCT at a size is a law, from one size to where it stays. */
-struct Settled {
+struct StableSize {
     int size, changes = 0;
 };
-Settled settle(const JobSpec &spec, int first, const std::function<double(int)> &mtct,
+StableSize stabilize(const JobSpec &spec, int first, const std::function<double(int)> &mtct,
                RangeTarget target)
 {
-    Settled job{first};
+    StableSize job{first};
     std::map<int, int64_t> had;
     for (; job.changes < 100; job.changes++) {
         int64_t now = had[job.size] = std::llround(mtct(job.size) * double(PPM));
@@ -147,13 +147,13 @@ TEST(SizeRangeTest, R7_the_model_goes_there_at_once)
             for (int first = 1; first <= 1 << 12; first *= 2) {
                 SCOPED_TRACE(testing::Message()
                              << factor << " n^" << power << ", from " << first);
-                Settled halves = settle(powers, first, law, RangeTarget::DOUBLE),
-                        model = settle(powers, first, law, RangeTarget::MODEL);
+                StableSize halves = stabilize(powers, first, law, RangeTarget::DOUBLE),
+                        model = stabilize(powers, first, law, RangeTarget::MODEL);
                 int more = power > 1 ? 1 : 0;
                 EXPECT_LE(std::abs(std::log2(double(model.size) / halves.size)), 1 + more);
                 EXPECT_LE(model.changes, halves.changes + more);
                 fewer += model.changes < halves.changes;
-                Settled free = settle(any, first, law, RangeTarget::MODEL);
+                StableSize free = stabilize(any, first, law, RangeTarget::MODEL);
                 EXPECT_LE(free.changes, 8);
                 bool right = (law(free.size) * PPM <= UPPER || free.size == 1) &&
                     (law(free.size + 1) * PPM >= LOWER || free.size == 1 << 12);

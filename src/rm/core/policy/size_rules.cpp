@@ -3,7 +3,7 @@
 #include "core/policy/size_rules.h"
 
 #include "core/placement.h"
-#include "core/settling.h"
+#include "core/pending_changes.h"
 
 namespace elastic::rm {
 
@@ -26,7 +26,7 @@ class AnySizes : public SizeRules {
 
 int SizeRules::own_size(const State &, const Job &job) const
 {
-    return size_without(job.spec, job.size(), job.lent);
+    return size_without(job.spec, job.size(), job.loaned);
 }
 
 Unit unit_of(const State &state, const JobSpec &spec, const Blocks &blocks)
@@ -35,7 +35,7 @@ Unit unit_of(const State &state, const JobSpec &spec, const Blocks &blocks)
         spec.whole_nodes && !blocks.empty() ? state.node(blocks.front().node) : nullptr;
     if (!node)
         return {1, spec.cores_per_process};
-    return {std::max(room_on(spec, node->cores, node->cores, 0), 1), node->cores};
+    return {std::max(capacity_on(spec, node->cores, node->cores, 0), 1), node->cores};
 }
 
 int size_in_units(const JobSpec &spec, const Unit &unit, int64_t most)

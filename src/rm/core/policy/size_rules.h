@@ -1,12 +1,11 @@
 /*
- * Which sizes a policy allows a job, beside those that the job itself can have: how far it may
- * grow, whether it may give processes to others, whether it is to give some although nobody waits.
- * `fill` allows all and asks for nothing; `efficient` and `measured` are `fill` with other rules
- * and another gain (gain.h).
+ * The sizes that a policy allows a job, beside those that the job itself can have: how far it may
+ * grow, whether it may give processes to others, whether it must give some although no job waits.
+ * `fill` allows all sizes and requires nothing; `efficient` and `measured` are `fill` with other
+ * rules and another gain (gain.h).
  *
- * Rules follow from the state alone, and from the time only through what is in the state: what is
- * known of a job is as of its newest sample.  So nothing has to be decided again while nothing
- * happens.
+ * Rules follow from the state alone, and from the time only through the state: the newest sample
+ * of a job counts as present.  So no decision has to be repeated while nothing happens.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_SIZE_RULES_H_INCLUDED
@@ -19,7 +18,7 @@ namespace elastic::rm {
 class SizeRules {
   public:
     virtual ~SizeRules() = default;
-    /* It allows all sizes always, so that nobody need ask. */
+    /* All sizes are allowed, so that callers can skip the rules. */
     virtual bool allows_all() const { return false; }
     /* A waiting job is started with it where it fits, else with the least that it can have. */
     virtual int first_size(const State &, const Job &job) const
@@ -28,7 +27,7 @@ class SizeRules {
     }
     /* The job is not started larger, nor grown beyond; at least its present size. */
     virtual int most(const State &state, const Job &job) const = 0;
-    /* What the running job has beyond is lent: those that wait get it first. */
+    /* Processes beyond this size are a loan: waiting jobs get them first. */
     virtual int own_size(const State &state, const Job &job) const;
     /* Whether processes may be taken from the running job for one that waits. */
     virtual bool may_give(const State &state, const Job &job) const = 0;
@@ -36,7 +35,7 @@ class SizeRules {
      * else nobody grows into what is reserved (SPEC-performance Q7, F1). */
     virtual bool gives_later() const { return true; }
     /* Whether it may have what is reserved for the first waiting job, until that wants it: then it
-     * gives it back, whatever else holds of its size (fill_lending.h). */
+     * gives it back, whatever else holds of its size (fill_loans.h). */
     virtual bool borrows(const State &, const Job &) const { return false; }
     /* Whether those whose ends the first waiting job waits for are to end together, within their
      * bounds (fill_balance.h). */
@@ -60,7 +59,7 @@ class SizeRules {
     virtual std::string explain(const State &, const Job &) const { return ""; }
     /* Policy::bounds; nothing: they know no job. */
     virtual std::optional<SizeBounds> bounds(const State &, const Job &) const { return {}; }
-    /* What of the rules holds the running job at its size; nothing: it may grow by them. */
+    /* The rule that fixes the size of the running job; empty: it may grow. */
     virtual std::optional<HeldBecause> held_because(const State &, const Job &) const { return {}; }
     /* While nobody waits and nothing else is to be done: who is to give processes to another job
      * that runs. */
@@ -69,17 +68,17 @@ class SizeRules {
     virtual bool may_change(const Exchange &, const State &, const Job &) const { return false; }
 };
 
-/* What a job gets and gives at once: of whole nodes a node, with as many processes as it holds;
- * else a process (SPEC-performance R5). */
+/* The unit of changes: a node of a whole-node job, with as many processes as it holds; else a
+ * process (clause R5 of the performance specification). */
 struct Unit {
     int processes = 1, cores = 1;
     int64_t count(int64_t size) const { return (size + processes - 1) / processes; }
     ELASTIC_FIELDS(processes, cores)
 };
-/* Of one that is placed there; nowhere: not known, so a process. */
+/* The unit of an allocated job; a process if its nodes are unknown. */
 Unit unit_of(const State &state, const JobSpec &spec, const Blocks &blocks);
-/* The greatest allowed size up to `most` that leaves no room in its last unit for a greater one; if
- * all do, that up to `most`; 0: none. */
+/* The greatest allowed size up to `most` whose last unit has no capacity for a greater one; if
+ * there is none, the greatest allowed one; 0: none. */
 int size_in_units(const JobSpec &spec, const Unit &unit, int64_t most);
 
 /* Of one that has no data (has_data). */

@@ -4,7 +4,7 @@
 
 #include "core/placement.h"
 #include "core/policy/policy_easy.h"
-#include "core/settling.h"
+#include "core/pending_changes.h"
 
 namespace elastic::rm {
 
@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t BLOCKS_MAX = 200;      /* of one grant: a line of the step protocol */
 
-/* The first job that waits and may start now, if nothing that is given for a wish of then may delay
- * it; else null. */
+/* The first waiting job that may start now, if no grant for a request of this time may delay it;
+ * else null. */
 const Job *protected_job(const State &state, int64_t since_ms)
 {
     for (const QueueKey &key : state.indices().runnable) {
@@ -33,8 +33,8 @@ int start_size(const State &state, const JobSpec &spec)
     return is_fixed ? fixed_size(state, spec) : size_at_least(spec, 1);
 }
 
-/* When the first job starts at the latest, with and without a place; nobody gives it back before
- * its job's end. */
+/* The latest start of the first job, with and without a slot; a slot is not released before the
+ * end of its job. */
 class Protected {
   public:
     Protected(const State &state, const Job &job, int64_t since_ms)
@@ -64,11 +64,11 @@ class Protected {
     std::optional<int64_t> time_ms_;
 };
 
-/* Where the wish gets no place, as one is to be alone there: where the job has such a one, or, if
- * those of the wish are to be so, any. */
-std::vector<NodeName> closed_nodes(const Job &job, const SlotWish &wish)
+/* Nodes that are closed to the request, as a slot must be alone there: nodes with such a slot of
+ * the job, or, for an exclusive request, with any slot. */
+std::vector<NodeName> closed_nodes(const Job &job, const SlotRequest &slot_request)
 {
-    if (!wish.exclusive)
+    if (!slot_request.exclusive)
         return exclusive_slots(job);
     std::vector<NodeName> nodes;
     for (const Block &block : slots_of(job))
@@ -76,30 +76,31 @@ std::vector<NodeName> closed_nodes(const Job &job, const SlotWish &wish)
     return nodes;
 }
 
-/* Places are put one after the other, as long as one more is wanted and allowed. */
-class PlacesFor {
+/* Slots are allocated one after the other, as long as another one is requested and allowed. */
+class SlotsFor {
   public:
-    PlacesFor(const State &state, const Job &job, const SlotWish &wish, int count)
-        : job_(job), wish_(wish), now_(state), open_(state), closed_(closed_nodes(job, wish)),
-          first_(state, job, wish.since_ms), left_(count)
+    SlotsFor(const State &state, const Job &job, const SlotRequest &slot_request, int count)
+        : job_(job), slot_request_(slot_request), now_(state), open_(state),
+          closed_(closed_nodes(job, slot_request)), first_(state, job, slot_request.since_ms),
+          left_(count)
     {
         for (const NodeName &node : closed_)
             open_.close(node);
     }
-    /* What it may be put on. */
+    /* The allowed nodes. */
     const Space &open() const { return open_; }
     bool is_closed(const NodeName &node) const
     {
         return std::ranges::find(closed_, node) != closed_.end();
     }
     const Blocks &blocks() const { return blocks_; }
-    /* One, beside `own`, for which there is room.  False: no more. */
+    /* One that fits beside `own`.  False: no more. */
     bool add(const Blocks &own)
     {
         if (left_ == 0 || blocks_.size() >= BLOCKS_MAX)
             return false;
         Space left_open = open_;
-        Blocks place = left_open.place(job_.spec, 1, own);
+        Blocks allocate = left_open.allocate(job_.spec, 1, own);
         Space after = closed_.empty() ? left_open : now_;
         if (!closed_.empty())
             after.take(open_.more_than(left_open));
@@ -108,20 +109,21 @@ class PlacesFor {
             return false;
         }
         left_--;
-        append(blocks_, place[0]);
+        append(blocks_, allocate[0]);
         now_ = after;
         open_ = left_open;
-        if (wish_.exclusive) {
-            closed_.push_back(place[0].node);
-            open_.close(place[0].node);
+        if (slot_request_.exclusive) {
+            closed_.push_back(allocate[0].node);
+            open_.close(allocate[0].node);
         }
         return true;
     }
 
   private:
     const Job &job_;
-    const SlotWish &wish_;
-    Space now_, open_;          /* what is free; and that without what is closed to the wish */
+    const SlotRequest &slot_request_;
+    /* free cores; and the same without nodes that are closed to the request */
+    Space now_, open_;
     std::vector<NodeName> closed_;
     Protected first_;
     int left_;
@@ -142,19 +144,20 @@ int processes_on(const Job &job, const NodeName &node)
     return count;
 }
 
-/* What it keeps of what a back end has got for it: where processes stay, and where places are. */
+/* The part of a back end's nodes that it continues to use: with staying processes, and with
+ * slots. */
 Blocks kept(const Job &job)
 {
     Blocks staying = job.adaptation ? without(job.blocks, job.adaptation->leave) : job.blocks;
     return append(std::move(staying), slots_of(job));
 }
 
-/* Its nodes, each once, that the wish allows. */
-std::vector<NodeName> own_nodes(const State &state, const Job &job, const SlotWish &wish)
+/* Its nodes, each once, that the request allows. */
+std::vector<NodeName> own_nodes(const State &state, const Job &job, const SlotRequest &slot_request)
 {
     std::vector<NodeName> nodes;
     for (const Block &block : state.config.asynchronous_nodes ? kept(job) : all_of(job)) {
-        bool suits = wish.host.empty() || block.node == wish.host;
+        bool suits = slot_request.host.empty() || block.node == slot_request.host;
         if (suits && std::ranges::find(nodes, block.node) == nodes.end())
             nodes.push_back(block.node);
     }
@@ -162,17 +165,18 @@ std::vector<NodeName> own_nodes(const State &state, const Job &job, const SlotWi
 }
 
 /* And the one that it names. */
-std::vector<NodeName> nodes_for(const State &state, const Job &job, const SlotWish &wish)
+std::vector<NodeName> nodes_for(const State &state, const Job &job, const SlotRequest &slot_request)
 {
-    std::vector<NodeName> nodes = own_nodes(state, job, wish);
+    std::vector<NodeName> nodes = own_nodes(state, job, slot_request);
     bool may_be_another = !job.spec.whole_nodes && !state.config.asynchronous_nodes;
-    if (!wish.host.empty() && nodes.empty() && state.node(wish.host) && may_be_another)
-        nodes.push_back(state.node(wish.host)->name);
+    if (!slot_request.host.empty() && nodes.empty() && state.node(slot_request.host) &&
+        may_be_another)
+        nodes.push_back(state.node(slot_request.host)->name);
     return nodes;
 }
 
-/* What the job has, or is about to have. */
-int room_of_job(const Job &job)
+/* The present and the pending slots of the job. */
+int capacity_of_job(const Job &job)
 {
     int world = job.adaptation ? std::max(job.size(), job.adaptation->size) : job.size();
     return most_processes(job.spec) - world - count_slots(job);
@@ -185,60 +189,60 @@ std::vector<SlotTurn> slot_turns(const State &state)
     std::vector<SlotTurn> turns;
     for (JobId id : state.indices().slot_wishers) {
         const Job &job = state.jobs.at(id);
-        for (const SlotWish &wish : job.slots->wishes) {
-            if (open_slots(job, wish) > 0)
-                turns.push_back({wish.since_ms, id, wish.number});
+        for (const SlotRequest &slot_request : job.slots->slot_requests) {
+            if (open_slots(job, slot_request) > 0)
+                turns.push_back({slot_request.since_ms, id, slot_request.number});
         }
     }
     std::ranges::sort(turns);
     return turns;
 }
 
-Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int64_t most)
+Blocks slots_for(const State &state, const Job &job, const SlotRequest &slot_request, int64_t most)
 {
     int count = static_cast<int>(std::min<int64_t>(
-        {open_slots(job, wish), room_of_job(job), most}));
+        {open_slots(job, slot_request), capacity_of_job(job), most}));
     bool on_own_alone = state.config.asynchronous_nodes;
     if (count <= 0 || (state.wanted_nodes > 0 && !on_own_alone) ||
         (state.indices().free_cores == 0 && !job.spec.whole_nodes))
         return {};
-    PlacesFor places(state, job, wish, count);
-    for (const NodeName &node : nodes_for(state, job, wish)) {
+    SlotsFor slots(state, job, slot_request, count);
+    for (const NodeName &node : nodes_for(state, job, slot_request)) {
         Blocks own = {{node, processes_on(job, node)}};
-        while (!places.is_closed(node) && places.open().room_within(job.spec, own) > 0 &&
-               places.add(own))
+        while (!slots.is_closed(node) && slots.open().capacity_within(job.spec, own) > 0 &&
+               slots.add(own))
             own[0].processes++;
     }
     if (on_own_alone)
-        return places.blocks();
-    auto is_closed = [&](const Block &block) { return places.is_closed(block.node); };
-    Blocks own = append(all_of(job), places.blocks());
+        return slots.blocks();
+    auto is_closed = [&](const Block &block) { return slots.is_closed(block.node); };
+    Blocks own = append(all_of(job), slots.blocks());
     std::erase_if(own, is_closed);
-    while (wish.host.empty() && places.open().fits(job.spec, 1, own) && places.add(own)) {
-        append(own, {places.blocks().back().node, 1});
-        if (wish.exclusive)
+    while (slot_request.host.empty() && slots.open().fits(job.spec, 1, own) && slots.add(own)) {
+        append(own, {slots.blocks().back().node, 1});
+        if (slot_request.exclusive)
             std::erase_if(own, is_closed);
     }
-    return places.blocks();
+    return slots.blocks();
 }
 
-int room_on_own_nodes(const State &state, const Job &job, const SlotWish &wish)
+int capacity_on_own_nodes(const State &state, const Job &job, const SlotRequest &slot_request)
 {
-    int room = 0;
-    const Blocks world = settled_world(job);
-    for (const NodeName &name : own_nodes(state, job, wish)) {
+    int capacity = 0;
+    const Blocks world = pending_world(job);
+    for (const NodeName &name : own_nodes(state, job, slot_request)) {
         const Node *node = state.node(name);
-        int here = node ? room_on(job.spec, node->cores, node->cores, 0) : 0;
+        int here = node ? capacity_on(job.spec, node->cores, node->cores, 0) : 0;
         for (const Block &block : world)
             here -= block.node == name ? block.processes : 0;
-        room += std::max(wish.exclusive ? std::min(here, 1) : here, 0);
+        capacity += std::max(slot_request.exclusive ? std::min(here, 1) : here, 0);
     }
-    return room;
+    return capacity;
 }
 
 Blocks created_for(const State &state, const Job &job, int64_t most)
 {
-    int count = job.wish->size - job.size();
+    int count = job.size_request->size - job.size();
     if (count > most || state.wanted_nodes > 0)
         return {};
     Space now(state);
@@ -246,8 +250,9 @@ Blocks created_for(const State &state, const Job &job, int64_t most)
     if (!now.fits(job.spec, count, own))
         return {};
     Space after = now;
-    Blocks created = after.place(job.spec, count, own);
-    return Protected(state, job, job.wish->since_ms).allows(now, after) ? created : Blocks();
+    Blocks created = after.allocate(job.spec, count, own);
+    return Protected(state, job, job.size_request->since_ms).allows(now, after) ? created
+                                                                                : Blocks();
 }
 
 }  // namespace elastic::rm

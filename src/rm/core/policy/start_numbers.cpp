@@ -6,7 +6,7 @@ namespace elastic::rm {
 
 namespace {
 
-bool leaves(const StartAhead &other, int64_t end_ms, int64_t cores)
+bool leaves(const ReservedStart &other, int64_t end_ms, int64_t cores)
 {
     bool ends_before = end_ms != NEVER && (other.start_ms == NEVER || end_ms <= other.start_ms);
     return ends_before || (other.start_ms != NEVER && cores <= other.cores_left);
@@ -16,18 +16,18 @@ bool leaves(const StartAhead &other, int64_t end_ms, int64_t cores)
 
 std::optional<StartRule> start_rule(const StartNumbers &numbers)
 {
-    if (numbers.fits <= 0 || numbers.fits > numbers.room)
+    if (numbers.fits <= 0 || numbers.fits > numbers.capacity)
         return std::nullopt;
-    if (!numbers.ahead) {
-        int fits = numbers.wanted <= numbers.room ? numbers.wanted : numbers.least;
+    if (!numbers.backfill) {
+        int fits = numbers.wanted <= numbers.capacity ? numbers.wanted : numbers.least;
         return numbers.fits == fits ? std::optional(StartRule::START) : std::nullopt;
     }
-    /* Which of both fits beside what is promised is a matter of nodes, too. */
-    const GoingAhead &ahead = *numbers.ahead;
+    /* Which of both fits beside the reservation depends on nodes, too. */
+    const BackfillNumbers &backfill = *numbers.backfill;
     int64_t cores = int64_t{numbers.fits} * numbers.cores_per_process;
     bool is_one = numbers.fits == numbers.wanted || numbers.fits == numbers.least;
-    bool goes = is_one && leaves(ahead.promised, ahead.end_ms, cores) &&
-                (!ahead.expected || leaves(*ahead.expected, ahead.end_ms, cores));
+    bool goes = is_one && leaves(backfill.promised, backfill.end_ms, cores) &&
+                (!backfill.expected || leaves(*backfill.expected, backfill.end_ms, cores));
     return goes ? std::optional(StartRule::BACKFILL) : std::nullopt;
 }
 

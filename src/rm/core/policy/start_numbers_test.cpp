@@ -12,12 +12,12 @@ namespace {
 
 constexpr int64_t MINUTE = 60000;
 
-StartNumbers numbers_of(int least, int wanted, int room, int fits, int most)
+StartNumbers numbers_of(int least, int wanted, int capacity, int fits, int most)
 {
     StartNumbers numbers;
     numbers.least = least;
     numbers.wanted = wanted;
-    numbers.room = room;
+    numbers.capacity = capacity;
     numbers.fits = fits;
     numbers.most = most;
     return numbers;
@@ -33,26 +33,26 @@ TEST(StartNumbersTest, X1_in_its_turn_it_starts_with_what_is_wanted_or_with_the_
     EXPECT_FALSE(start_rule(StartNumbers()));
 }
 
-TEST(StartNumbersTest, X1_who_goes_ahead_leaves_what_is_promised)
+TEST(StartNumbersTest, X1_backfill_does_not_use_reserved_cores)
 {
     StartNumbers numbers = numbers_of(2, 2, 4, 2, 2);
     numbers.cores_per_process = 2;
-    numbers.ahead = GoingAhead{7, {1000, 0}, {}, 1000};
+    numbers.backfill = BackfillNumbers{7, {1000, 0}, {}, 1000};
     EXPECT_EQ(start_rule(numbers), StartRule::BACKFILL) << "it ends in time";
-    numbers.ahead->end_ms = 1001;
+    numbers.backfill->end_ms = 1001;
     EXPECT_FALSE(start_rule(numbers));
-    numbers.ahead->promised.cores_left = 4;
+    numbers.backfill->promised.cores_left = 4;
     EXPECT_EQ(start_rule(numbers), StartRule::BACKFILL) << "beside it";
-    numbers.ahead->promised.cores_left = 3;
+    numbers.backfill->promised.cores_left = 3;
     EXPECT_FALSE(start_rule(numbers));
-    numbers.ahead->promised = {NEVER, 100};
+    numbers.backfill->promised = {NEVER, 100};
     EXPECT_EQ(start_rule(numbers), StartRule::BACKFILL)
         << "that one's turn is not known; this one ends";
-    numbers.ahead->end_ms = NEVER;
+    numbers.backfill->end_ms = NEVER;
     EXPECT_FALSE(start_rule(numbers));
-    numbers.ahead = GoingAhead{7, {1000, 0}, StartAhead{500, 3}, 1000};
+    numbers.backfill = BackfillNumbers{7, {1000, 0}, ReservedStart{500, 3}, 1000};
     EXPECT_FALSE(start_rule(numbers)) << "it is to start sooner by a balance";
-    numbers.ahead->expected->cores_left = 4;
+    numbers.backfill->expected->cores_left = 4;
     EXPECT_EQ(start_rule(numbers), StartRule::BACKFILL);
 }
 
@@ -69,7 +69,7 @@ TEST(StartNumbersTest, X1_the_size_lies_between_what_fits_and_the_most)
 }
 
 /* `why` of the job's record, without its rule. */
-StartNumbers told(const Record *record, const char *rule)
+StartNumbers reported(const Record *record, const char *rule)
 {
     if (!record) {
         ADD_FAILURE() << "nothing has started";
@@ -83,30 +83,30 @@ StartNumbers told(const Record *record, const char *rule)
     return numbers ? numbers.value() : StartNumbers();
 }
 
-TEST(StartNumbersTest, X1_each_policy_says_start_and_backfill)
+TEST(StartNumbersTest, X1_each_policy_records_start_and_backfill)
 {
     for (PolicyKind kind : {PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL,
                             PolicyKind::EFFICIENT, PolicyKind::MEASURED}) {
         CoreDriver driver(kind, 2, 4);
         JobId first = driver.submit(rigid(6, 10 * MINUTE));
-        StartNumbers numbers = told(driver.recorded(record::PLACED), "start");
+        StartNumbers numbers = reported(driver.recorded(record::ALLOCATED), "start");
         EXPECT_EQ(numbers.fits, 6);
-        EXPECT_EQ(numbers.room, 8);
+        EXPECT_EQ(numbers.capacity, 8);
         driver.run(first);
         JobId waits = driver.submit(rigid(8, 10 * MINUTE));
-        EXPECT_FALSE(driver.recorded(record::PLACED));
+        EXPECT_FALSE(driver.recorded(record::ALLOCATED));
         JobId brief = driver.submit(rigid(1, 5 * MINUTE));
         if (kind == PolicyKind::FCFS) {
-            EXPECT_FALSE(driver.recorded(record::PLACED)) << "nobody goes ahead";
+            EXPECT_FALSE(driver.recorded(record::ALLOCATED)) << "nobody goes ahead";
             continue;
         }
-        numbers = told(driver.recorded(record::PLACED), "backfill");
-        EXPECT_EQ(driver.recorded(record::PLACED)->job, brief);
-        ASSERT_TRUE(numbers.ahead);
-        EXPECT_EQ(numbers.ahead->first, waits);
-        EXPECT_EQ(numbers.ahead->promised.start_ms, driver.job(first).limit_at_ms);
-        EXPECT_EQ(numbers.ahead->promised.cores_left, 0);
-        EXPECT_EQ(numbers.ahead->end_ms, driver.now_ms + 5 * MINUTE);
+        numbers = reported(driver.recorded(record::ALLOCATED), "backfill");
+        EXPECT_EQ(driver.recorded(record::ALLOCATED)->job, brief);
+        ASSERT_TRUE(numbers.backfill);
+        EXPECT_EQ(numbers.backfill->first, waits);
+        EXPECT_EQ(numbers.backfill->promised.start_ms, driver.job(first).limit_at_ms);
+        EXPECT_EQ(numbers.backfill->promised.cores_left, 0);
+        EXPECT_EQ(numbers.backfill->end_ms, driver.now_ms + 5 * MINUTE);
     }
 }
 
@@ -114,18 +114,18 @@ TEST(StartNumbersTest, X1_a_malleable_job_is_grown_and_its_user_s_limit_cuts_it)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);
     driver.submit(malleable(2, 6));
-    const Record *placed = driver.recorded(record::PLACED);
-    StartNumbers numbers = told(placed, "start");
+    const Record *allocated = driver.recorded(record::ALLOCATED);
+    StartNumbers numbers = reported(allocated, "start");
     EXPECT_EQ(std::tuple(numbers.least, numbers.fits, numbers.most), std::tuple(2, 2, 6));
-    EXPECT_EQ(placed->data.at("size"), 6);
+    EXPECT_EQ(allocated->data.at("size"), 6);
     Config config = CoreDriver::config_of(PolicyKind::FILL);
     config.user_cores_max = 3;
     CoreDriver limited(config);
     limited.send(NodeUp{"n0", 8});
     limited.submit(malleable(2, 6));
-    placed = limited.recorded(record::PLACED);
-    EXPECT_EQ(told(placed, "start").user_most, 3);
-    EXPECT_EQ(placed->data.at("size"), 3);
+    allocated = limited.recorded(record::ALLOCATED);
+    EXPECT_EQ(reported(allocated, "start").user_most, 3);
+    EXPECT_EQ(allocated->data.at("size"), 3);
 }
 
 /* Changes that are made for other reasons than speed have a rule, too. */
@@ -140,9 +140,10 @@ TEST(StartNumbersTest, X1_a_user_and_a_drained_node_are_rules)
     ASSERT_TRUE(requested);
     Json why = requested->data.at("why");
     EXPECT_EQ(why.at("rule"), "drain");
-    int staying = why.at("staying").get<int>(), room = why.at("room").get<int>();
+    int staying = why.at("staying").get<int>(), capacity = why.at("room").get<int>();
     int old_size = requested->data.at("old_size").get<int>();
-    EXPECT_EQ(requested->data.at("size"), size_at_most(spec, std::min(old_size, staying + room)));
+    EXPECT_EQ(requested->data.at("size"),
+              size_at_most(spec, std::min(old_size, staying + capacity)));
     driver.commit(job);
     driver.send(Resize{"r1", job, 2});
     requested = driver.recorded(record::REQUESTED);
@@ -151,7 +152,7 @@ TEST(StartNumbersTest, X1_a_user_and_a_drained_node_are_rules)
     EXPECT_TRUE(requested->data.at("by_user"));
 }
 
-TEST(StartNumbersTest, X1_of_fill_growths_say_how_far_they_may_go)
+TEST(StartNumbersTest, X1_growths_of_fill_record_their_limit)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);
     JobId first = driver.submit(rigid(6));

@@ -23,7 +23,8 @@ int filled(const BalanceMember &member, int size)
     return std::max(size_at_most(*member.spec, std::min(full, member.high)), size);
 }
 
-/* What nobody needs to end in time goes back to those who would give it, who gives least first. */
+/* Cores that no job needs to end in time return to the jobs that would give them, smallest
+ * donation first. */
 void give_back_what_is_left(const TimeBalance &balance, std::vector<int> &sizes)
 {
     int64_t left = balance.cores;
@@ -47,7 +48,7 @@ void give_back_what_is_left(const TimeBalance &balance, std::vector<int> &sizes)
     }
 }
 
-/* Of those whose change wins too little, the one that wins least; the number of members: there is
+/* Of the changes with too little gain, the one with the least; the number of members: there is
  * none. */
 size_t find_poorest(const TimeBalance &balance, const Balance &found)
 {

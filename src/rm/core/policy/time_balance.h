@@ -26,7 +26,7 @@ struct BalanceMember {
     ELASTIC_FIELDS(job, size, work, low, high, unit, unit_cores, times)
 };
 
-/* Who waits, and all that decides. */
+/* The waiting job, and all input of the decision. */
 struct TimeBalance {
     JobId whom = 0;
     int64_t cores = 0;          /* what the members have together, and what idles */

@@ -41,7 +41,7 @@ TEST(TimeBalanceTest, T4_all_end_together)
     EXPECT_EQ(machine.sizes(), (std::vector<int>{11, 21}));
 }
 
-TEST(TimeBalanceTest, R4_who_is_kept_takes_part_with_what_it_has)
+TEST(TimeBalanceTest, R4_an_unchanged_job_takes_part_with_its_size)
 {
     Machine machine;
     machine.add(8, 6, 8, 8);

@@ -35,7 +35,7 @@ void interrupt(int) { interrupted = 1; }
 struct Options {
     std::string trace, store; /* one of these */
     std::string nodes;
-    int cores = 0; /* of each node; 0: `nodes` says it */
+    int cores = 0; /* of each node; 0: as in `nodes` */
     std::string policy, over_limit = "kill", range = "0.25:4", csv, svg;
     std::vector<std::string> policies = {"fill"}; /* one after the other */
     std::vector<std::string> speedups = {"linear"};
@@ -84,7 +84,7 @@ bool read_range(std::string_view text, double &low, double &high)
     return low > 0 && low <= 1 && high >= 1 && high <= 1e6;
 }
 
-/* The oracle is `measured` that knows the true laws from the beginning and measures nothing. */
+/* The oracle is `measured` with the true models from the beginning, without measurements. */
 std::string choose_policy(Options &options)
 {
     Config &config = options.replay.config;
@@ -98,7 +98,7 @@ std::string choose_policy(Options &options)
     if (options.policy != ORACLE) {
         read(Json(options.policy), config.policy, "policy");
         if (config.policy != PolicyKind::MEASURED && config.policy != PolicyKind::EFFICIENT)
-            options.replay.sample_ms = 0; /* nobody looks at them */
+            options.replay.sample_ms = 0; /* they are not used */
         options.workload.prefer_trace_size =
             config.policy == PolicyKind::FCFS || config.policy == PolicyKind::EASY;
         return "";
@@ -114,7 +114,7 @@ std::string choose_policy(Options &options)
     return "";
 }
 
-/* What is wrong with the options; empty: nothing. */
+/* The error in the options; empty: none. */
 std::string complete(Options &options)
 {
     options.workload.speedups.clear();
@@ -138,7 +138,7 @@ std::string complete(Options &options)
     config.jobs_max = std::numeric_limits<int>::max();
     config.finished_max = 0;
     config.check_capacity = false;
-    config.look_interval_ms = int64_t{1} << 40; /* nothing is missed here */
+    config.poll_interval_ms = int64_t{1} << 40; /* nothing is missed here */
     AdaptationCost &cost = options.replay.cost;
     if (options.adapt_cost_s >= 0)
         cost.standstill_ms = std::llround(options.adapt_cost_s * 1000);
@@ -162,10 +162,10 @@ bool show_progress(int64_t ended, size_t jobs, bool quiet)
 
 Draw draw(const Options &options, const Source &source, uint64_t seed, std::ostream *csv)
 {
-    WorkloadOptions wishes = options.workload;
-    wishes.seed = seed;
-    Workload workload = options.store.empty() ? make_workload(source.trace, wishes)
-                                              : make_workload(source.ended, wishes);
+    WorkloadOptions slot_requests = options.workload;
+    slot_requests.seed = seed;
+    Workload workload = options.store.empty() ? make_workload(source.trace, slot_requests)
+                                              : make_workload(source.ended, slot_requests);
     ReplayOptions how = options.replay;
     how.seed = seed;
     how.keep_sizes = !options.svg.empty() && seed == options.workload.seed;
@@ -280,7 +280,7 @@ void print_means(const std::vector<Draw> &draws)
     print_mean("utilisation", draws, [](const Draw &d) { return d.utilisation; });
 }
 
-void say_problems(const std::string &path, const Trace &trace)
+void report_problems(const std::string &path, const Trace &trace)
 {
     for (const TraceProblem &problem : trace.problems)
         std::cerr << path << ", line " << problem.line << ": " << problem.what << "\n";
@@ -289,7 +289,7 @@ void say_problems(const std::string &path, const Trace &trace)
                   << " line(s) left out (--strict refuses such a trace)\n";
 }
 
-/* Each draw of one policy, told as it comes. */
+/* Each draw of one policy, reported as it ends. */
 std::vector<Draw> draw_all(const Options &options, const Source &source, std::ostream *csv)
 {
     std::vector<Draw> draws;
@@ -327,7 +327,7 @@ std::string page(const Options &options, const std::vector<std::vector<Draw>> &d
     return plots(title, policies);
 }
 
-/* False, and it is told, if it cannot be written. */
+/* False, with a message, if it cannot be written. */
 bool written(const std::string &name, std::ofstream &file)
 {
     if (!file.is_open() || !file.flush()) {
@@ -363,14 +363,14 @@ Result<Source> read_source(const Options &options)
     if (!trace)
         return Error{trace.error()};
     source.trace = std::move(trace.value());
-    say_problems(options.trace, source.trace);
+    report_problems(options.trace, source.trace);
     if (source.trace.jobs.empty())
         return Error{"trace " + options.trace + " has no jobs"};
     keep_first(source.trace.jobs, options.jobs);
     return source;
 }
 
-void say_left_out(int64_t jobs, const char *why)
+void report_omitted(int64_t jobs, const char *why)
 {
     if (jobs > 0)
         std::cerr << "elasticsim: " << jobs << " job(s) left out: " << why << "\n";
@@ -394,8 +394,8 @@ int simulate(const Options &options, const std::vector<Options> &runs)
     for (const Options &each : runs)
         draws.push_back(draw_all(each, source.value(), csv.is_open() ? &csv : nullptr));
     if (!draws.front().empty()) {
-        say_left_out(draws.front().front().too_large, "larger than the machine");
-        say_left_out(draws.front().front().never_ran, "they have ended without having run");
+        report_omitted(draws.front().front().too_large, "larger than the machine");
+        report_omitted(draws.front().front().never_ran, "they have ended without having run");
     }
     bool all_written = options.csv.empty() || written(options.csv, csv);
     if (!options.svg.empty()) {

@@ -156,7 +156,7 @@ TEST_F(ElasticsimTest, TheJobsOfAnElasticd)
 }
 
 /* Lines that are no jobs are told, left out and counted; jobs larger than the machine, too. */
-TEST_F(ElasticsimTest, ABrokenTraceIsToldLineByLine)
+TEST_F(ElasticsimTest, ABrokenTraceIsReportedLineByLine)
 {
     const std::string rest = " -1 -1 -1 600 -1 1 3 -1 -1 -1 -1 -1 -1\n";
     std::ofstream(folder_ + "/broken.swf") << "; MaxProcs: 16\n"
@@ -165,19 +165,19 @@ TEST_F(ElasticsimTest, ABrokenTraceIsToldLineByLine)
                                            << "5 30 0 60 99" << rest << "6 40 0 60 x" << rest
                                            << "7 50 0 60 8" << rest;
     ASSERT_EQ(run("broken.swf " + MACHINE + "--policy easy --json --quiet"), 0) << output_;
-    for (const char *told :
+    for (const char *reported :
          {"broken.swf, line 3: has 4 columns, not 18\n",
           "broken.swf, line 4: its time of submission is impossible\n",
           "broken.swf, line 5: its run time is not recorded, or impossible\n",
           "broken.swf, line 7: column 5 is no number: x\n", "broken.swf: 4 line(s) left out",
           "1 job(s) left out: larger than the machine", "\"too_large\":1,", "\"done\":2,"})
-        EXPECT_NE(output_.find(told), std::string::npos) << told << "\n" << output_;
+        EXPECT_NE(output_.find(reported), std::string::npos) << reported << "\n" << output_;
     EXPECT_EQ(run("broken.swf " + MACHINE + "--strict --quiet"), 1);
     EXPECT_NE(output_.find("line 3: has 4 columns"), std::string::npos) << output_;
     EXPECT_EQ(count(output_, "\n"), 1u) << "nothing is simulated: " << output_;
 }
 
-TEST_F(ElasticsimTest, ATraceWithoutJobsIsTold)
+TEST_F(ElasticsimTest, ATraceWithoutJobsIsReported)
 {
     std::ofstream(folder_ + "/empty.swf");
     std::ofstream(folder_ + "/comments.swf") << "; MaxProcs: 16\n\n; no jobs\n";
@@ -190,7 +190,7 @@ TEST_F(ElasticsimTest, ATraceWithoutJobsIsTold)
     }
 }
 
-TEST_F(ElasticsimTest, WhatIsWrongIsSaid)
+TEST_F(ElasticsimTest, ErrorsAreReported)
 {
     EXPECT_EQ(run("nowhere.swf " + MACHINE), 1);
     EXPECT_NE(output_.find("nowhere.swf"), std::string::npos) << output_;

@@ -27,8 +27,8 @@ struct Machine {
     std::string words() const;
 };
 
-/* "100x16,20x48": nodes and cores of each, kind by kind; or "100" with `cores` of each.  What is
- * wrong, if it is neither. */
+/* "100x16,20x48": nodes and cores of each, kind by kind; or "100" with `cores` of each.
+ * Otherwise an error. */
 Result<Machine> read_machine(const std::string &text, int cores);
 
 }  // namespace elastic::rm

@@ -23,7 +23,7 @@ TEST(MachineTest, nodes_of_one_kind_or_of_several)
     EXPECT_EQ(several.value().words(), "100 nodes of 16 cores, 20 of 48");
 }
 
-TEST(MachineTest, anything_else_is_told)
+TEST(MachineTest, anything_else_is_an_error)
 {
     for (const char *wrong :
          {"", "0", "100", "100x", "x16", "100x16,", "100x0", "-1x16", "1x16x2", "1e3x16",

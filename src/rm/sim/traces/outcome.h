@@ -46,8 +46,8 @@ struct SizeChange {
 
 struct Outcome {
     std::vector<JobOutcome> jobs; /* as in the workload */
-    std::vector<SizeChange> sizes; /* in their order; only if they were to be kept */
-    int64_t events = 0;           /* that the core was told */
+    std::vector<SizeChange> sizes; /* in their order; only if requested */
+    int64_t events = 0;           /* events of the core */
     double processor_seconds = 0; /* that the replay has taken */
 };
 

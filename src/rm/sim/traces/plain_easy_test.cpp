@@ -100,12 +100,12 @@ class PlainEasy {
 
 void compare(const Trace &trace, int processors)
 {
-    WorkloadOptions wishes;
-    wishes.machine = {{{processors, 1}}};
-    wishes.kill_over_limit = false;
-    Workload workload = make_workload(trace, wishes);
+    WorkloadOptions slot_requests;
+    slot_requests.machine = {{{processors, 1}}};
+    slot_requests.kill_over_limit = false;
+    Workload workload = make_workload(trace, slot_requests);
     ReplayOptions options;
-    options.machine = wishes.machine;
+    options.machine = slot_requests.machine;
     options.config.policy = PolicyKind::EASY;
     options.config.finished_max = 0;
     options.config.check_capacity = false;

@@ -16,7 +16,7 @@ struct Mean {
 };
 Mean mean_of(const std::vector<double> &values);
 
-/* What is known of one policy. */
+/* The results of one policy. */
 struct PolicyPlot {
     std::string policy;
     Series series;              /* of the first draw */

@@ -21,7 +21,7 @@ constexpr double ROUND_WORK_MS = 100;    /* work between two probes of a program
 constexpr int64_t SAMPLES_EVEN = 4;
 constexpr int SAMPLES_DOUBLINGS_MAX = 20;
 
-/* In the order in which they come at one moment: what ends makes room for what is submitted. */
+/* In the order at one moment: an end frees cores for a submission. */
 enum class Kind { END, JOINED, COMMIT, SAMPLE, SUBMIT, TIMER };
 
 struct Happening {
@@ -73,15 +73,15 @@ class Replay {
     Outcome run(const std::function<bool(int64_t)> &progress);
 
   private:
-    /* What comes of it is told when all that the core wants now is done. */
-    void tell(EventContent content);
+    /* Its result is reported after all present actions of the core. */
+    void notify(EventContent content);
     void after(int64_t ms, Kind kind, size_t job, uint64_t of)
     {
         happenings_.push({now_ms_ + ms, kind, order_++, job, of});
     }
 
     /* Work done and cores used up to now. */
-    void settle(size_t index);
+    void stabilize(size_t index);
     /* From now on it runs at this size; `still`: it does not, while it adapts. */
     void go_on(size_t index, int size, bool still);
     void note_size(size_t index, int size)
@@ -107,11 +107,11 @@ class Replay {
     void perform(const QueryStep &action);
     void perform(const AcquireNodes &) {}
     void perform(const ReleaseNodes &) {}
-    void perform(const RefuseWish &) {} /* nobody wishes here */
+    void perform(const RefuseSizeRequest &) {} /* there are no size requests here */
     void perform(const GrantSlots &) {}
     void perform(const LimitStep &) {}
     void perform(const Record &) {}
-    void perform(const ForgetJob &) {}
+    void perform(const RemoveJob &) {}
 
     size_t index_of(JobId id) const { return index_[id]; }
 
@@ -123,20 +123,20 @@ class Replay {
     std::priority_queue<Happening, std::vector<Happening>, std::greater<>> happenings_;
     int64_t now_ms_ = 0;
     uint64_t order_ = 0, timer_ = 0, last_change_ = 0;
-    std::deque<EventContent> told_;
+    std::deque<EventContent> events_;
     size_t submitting_ = 0;
     int64_t ended_ = 0;
     Outcome outcome_;
     std::mt19937_64 noise_;
 };
 
-void Replay::tell(EventContent content)
+void Replay::notify(EventContent content)
 {
-    told_.push_back(std::move(content));
-    if (told_.size() > 1)
+    events_.push_back(std::move(content));
+    if (events_.size() > 1)
         return;
-    for (; !told_.empty(); told_.pop_front()) {
-        Event event{core_.state().seq + 1, now_ms_, std::move(told_.front())};
+    for (; !events_.empty(); events_.pop_front()) {
+        Event event{core_.state().seq + 1, now_ms_, std::move(events_.front())};
         Actions actions = core_.handle(event);
         outcome_.events++;
         for (const Action &action : actions)
@@ -146,7 +146,7 @@ void Replay::tell(EventContent content)
     }
 }
 
-void Replay::settle(size_t index)
+void Replay::stabilize(size_t index)
 {
     Running &job = running_[index];
     auto passed = static_cast<double>(now_ms_ - job.since_ms);
@@ -189,10 +189,10 @@ void Replay::perform(const StartStep &action)
     outcome_.jobs[index].first_size = outcome_.jobs[index].last_size = action.size;
     note_size(index, action.size);
     go_on(index, action.size, false);
-    tell(StepStarted{{action.job, action.step}});
+    notify(StepStarted{{action.job, action.step}});
     if (workload_.jobs[index].spec.elasticity == Elasticity::MALLEABLE) {
         begin_epoch(index, 0);
-        tell(StepAdaptive{{action.job, action.step}});
+        notify(StepAdaptive{{action.job, action.step}});
     }
 }
 
@@ -204,7 +204,7 @@ void Replay::perform(const ResizeStep &action)
         return;
     job.request = action.request;
     job.resize = action;
-    tell(StepAccepted{action.job, action.step, action.request, action.request});
+    notify(StepAccepted{action.job, action.step, action.request, action.request});
     after(action.size > job.size ? options_.cost.launch_ms : 0, Kind::JOINED, index,
           action.request);
 }
@@ -216,7 +216,7 @@ void Replay::perform(const CancelRequest &action)
     if (job.request != action.request || job.speed == 0)
         return;
     job.request = 0;
-    tell(StepWithdrawn{{action.job, action.step, action.request, "cancelled"}});
+    notify(StepWithdrawn{{action.job, action.step, action.request, "cancelled"}});
 }
 
 void Replay::perform(const SignalStep &action)
@@ -230,7 +230,7 @@ void Replay::perform(const QueryStep &action)
 {
     if (running_[index_of(action.job)].step == action.step &&
         outcome_.jobs[index_of(action.job)].end_ms == NEVER)
-        tell(StepStarted{{action.job, action.step}});
+        notify(StepStarted{{action.job, action.step}});
 }
 
 void Replay::perform(const SetTimer &action)
@@ -243,7 +243,7 @@ void Replay::perform(const SetTimer &action)
 void Replay::end(size_t index, int exit_code, bool done)
 {
     Running &job = running_[index];
-    settle(index);
+    stabilize(index);
     job.changes = ++last_change_;
     job.request = 0;
     JobOutcome &outcome = outcome_.jobs[index];
@@ -251,7 +251,7 @@ void Replay::end(size_t index, int exit_code, bool done)
     outcome.done = done;
     outcome.last_size = job.size;
     ended_++;
-    tell(StepEnded{job.id, job.step, exit_code, "", !done});
+    notify(StepEnded{job.id, job.step, exit_code, "", !done});
 }
 
 void Replay::commit(size_t index)
@@ -259,16 +259,16 @@ void Replay::commit(size_t index)
     Running &job = running_[index];
     const ResizeStep resize = job.resize;
     int64_t still_ms = options_.cost.standstill_of(job.size, resize.size);
-    settle(index);
+    stabilize(index);
     job.request = 0;
     outcome_.jobs[index].adaptations++;
     outcome_.jobs[index].standstill_ms += still_ms;
     note_size(index, resize.size);
     go_on(index, resize.size, false);
     begin_epoch(index, resize.epoch + 1);
-    tell(StepCommitted{resize.job, resize.step, resize.request, resize.epoch + 1, still_ms});
+    notify(StepCommitted{resize.job, resize.step, resize.request, resize.epoch + 1, still_ms});
     if (!resize.leave.empty())
-        tell(StepFreed{resize.job, resize.step, resize.epoch + 1});
+        notify(StepFreed{resize.job, resize.step, resize.epoch + 1});
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -317,7 +317,7 @@ void Replay::sample(size_t index)
                   std::llround(epoch.mpi_us)};
     sums.mpi_us = std::clamp<int64_t>(sums.mpi_us, 0, sums.loop_us);
     sample.loops.push_back({"probe", "", sums, 0, PPM});
-    tell(StepSampled{job.id, job.step, std::move(sample)});
+    notify(StepSampled{job.id, job.step, std::move(sample)});
 }
 
 void Replay::happen(const Happening &happening)
@@ -326,11 +326,11 @@ void Replay::happen(const Happening &happening)
     switch (happening.kind) {
         case Kind::TIMER:
             if (happening.of == timer_)
-                tell(Timer{});
+                notify(Timer{});
             return;
         case Kind::SUBMIT:
             submitting_ = index;
-            tell(Submit{std::to_string(index), workload_.jobs[index].spec});
+            notify(Submit{std::to_string(index), workload_.jobs[index].spec});
             if (index + 1 < workload_.jobs.size())
                 after(workload_.jobs[index + 1].submit_ms - now_ms_, Kind::SUBMIT, index + 1, 0);
             return;
@@ -341,10 +341,10 @@ void Replay::happen(const Happening &happening)
         case Kind::JOINED:
             if (happening.of != running_[index].request)
                 return;
-            settle(index);
+            stabilize(index);
             if (running_[index].left <= 0) /* it ends at this moment */
                 return;
-            tell(StepReady{running_[index].id, running_[index].step, running_[index].request});
+            notify(StepReady{running_[index].id, running_[index].step, running_[index].request});
             after(options_.cost.standstill_of(running_[index].size, running_[index].resize.size),
                   Kind::COMMIT, index, running_[index].request);
             go_on(index, running_[index].size, true);
@@ -365,23 +365,23 @@ Outcome Replay::run(const std::function<bool(int64_t)> &progress)
     if (workload_.jobs.empty())
         return outcome_;
     now_ms_ = workload_.jobs.front().submit_ms;
-    tell(Configure{options_.config});
+    notify(Configure{options_.config});
     assert(core_.state().config == options_.config);
     int64_t number = 0;
     for (const NodeKind &kind : options_.machine.kinds) {
         for (int64_t i = 0; i < kind.nodes; i++)
-            tell(NodeUp{"n" + std::to_string(number++), kind.cores});
+            notify(NodeUp{"n" + std::to_string(number++), kind.cores});
     }
     after(0, Kind::SUBMIT, 0, 0);
-    int64_t told = 0;
+    int64_t reported = 0;
     double from = processor_seconds();
     while (!happenings_.empty() && ended_ < static_cast<int64_t>(workload_.jobs.size())) {
         Happening happening = happenings_.top();
         happenings_.pop();
         now_ms_ = happening.time_ms;
         happen(happening);
-        if (progress && ended_ >= told + PROGRESS_EVERY) {
-            told = ended_;
+        if (progress && ended_ >= reported + PROGRESS_EVERY) {
+            reported = ended_;
             if (!progress(ended_))
                 break;
         }
@@ -394,7 +394,7 @@ Outcome Replay::run(const std::function<bool(int64_t)> &progress)
 
 int64_t AdaptationCost::standstill_of(int old_size, int size) const
 {
-    /* What moves is the part of the data that changes hands; the nodes of the smaller world send or
+    /* The moved data is the part that changes its owner; the nodes of the smaller world send or
      * receive it. */
     int small = std::min(old_size, size), large = std::max(old_size, size);
     double moved = bytes_per_core * old_size * (large - small) / large;

@@ -1,17 +1,17 @@
 /*
- * Replays a workload: elasticd's own core decides, its jobs run by their speed-up laws, in
+ * Replays a workload: elasticd's own core decides, its jobs run by their speed-up models, in
  * simulated time.  Nothing fails.
  *
- * The core is told what elasticd would tell it (core/event.h) and what it wants is done: a start
- * takes no time; a growth's joining processes start in the background, then the job stands still
- * for its adaptation's cost, and goes on at the speed of its new size; a job ends when its work is
- * done, or when the core ends it at its limit.
+ * The core gets the events of a real elasticd (core/event.h), and its actions are performed: a
+ * start takes no time; the joining processes of a growth start in the background, then the job
+ * stands still for the cost of its adaptation, and continues at the speed of its new size; a job
+ * ends when its work is done, or when the core ends it at its limit.
  *
- * Malleable jobs are sampled as elasticd samples their steps: progress by the work that is done,
- * and as MPI time all that the job loses to a proportional speed-up.  As the speed of a simulated
- * job does not change at one size, samples of one size come ever more rarely.
+ * Malleable jobs are sampled as elasticd samples their steps: progress is the work done, and MPI
+ * time is the difference to a proportional speed-up.  As the speed of a simulated job does not
+ * change at one size, samples of one size come at growing intervals.
  *
- * Deterministic: nothing but the workload and the options decides.
+ * Deterministic: the workload and the options decide all.
  */
 
 #ifndef ELASTIC_RM_SIM_TRACES_REPLAY_H_INCLUDED
@@ -24,8 +24,8 @@
 
 namespace elastic::rm {
 
-/* What an adaptation costs: how long joining processes start in the background, and how long all
- * stand still. */
+/* Cost of an adaptation: the time in which joining processes start in the background, and the
+ * time in which all stand still. */
 struct AdaptationCost {
     int64_t launch_ms = 1000;
     int64_t standstill_ms = 1; /* agreement to commit, nothing redistributed */
@@ -47,13 +47,12 @@ struct ReplayOptions {
     double sample_noise = 0;
     uint64_t seed = 1;          /* of the noise */
     bool keep_sizes = false;    /* Outcome::sizes */
-    /* Called after each event with all that the core knows; null: nobody looks. */
+    /* Called after each event with the state of the core; may be null. */
     std::function<void(const State &)> after_each = nullptr;
 };
 
-/* The configuration must be one that check() finds nothing wrong with.  `progress` is called now
- * and then with the number of jobs that have ended; it says whether to go on.  A replay that is
- * stopped gives what there is. */
+/* The configuration must pass check().  `progress` is called periodically with the number of
+ * ended jobs; it returns whether to continue.  A stopped replay returns its results so far. */
 Outcome replay(const Workload &workload, const ReplayOptions &options,
                const std::function<bool(int64_t)> &progress = nullptr);
 

@@ -89,7 +89,7 @@ TEST(ReplayTest, a_malleable_job_alone_uses_the_machine)
 
 /* A program that four processes make as fast as it can be: fill gives it the machine, measured does
  * not. */
-TEST(ReplayTest, samples_tell_measured_what_a_job_cannot_use)
+TEST(ReplayTest, samples_show_measured_the_unusable_processes)
 {
     Speedup table = TableSpeedup{{{1, 1}, {4, 4}, {16, 4.2}}};
     for (PolicyKind policy : {PolicyKind::FILL, PolicyKind::MEASURED, PolicyKind::EFFICIENT}) {

@@ -39,7 +39,7 @@ Trace busy_trace(uint64_t seed, int nodes, int cores)
 }
 
 /* What has been promised to whom, at the earliest. */
-struct Promises {
+struct Reservations {
     std::map<JobId, int64_t> times;
 
     void look(const State &state)
@@ -66,9 +66,9 @@ struct Promises {
     {
         bool efficient = state.config.policy == PolicyKind::EFFICIENT;
         FillPlan plan(state, equal_gain(), efficient ? efficient_rules() : any_sizes());
-        plan.expect_settling();
+        plan.expect_freed();
         plan.first = &first;
-        int64_t time_ms = plan.promise().time_ms();
+        int64_t time_ms = plan.first_reservation().time_ms();
         Reservation by_limits(state, Space(state), first.spec, size_at_least(first.spec, 1));
         if (by_limits.time_ms() == NEVER || (time_ms != NEVER && time_ms < by_limits.time_ms()))
             return time_ms;
@@ -82,36 +82,36 @@ int check(PolicyKind policy, double malleable, AdaptationCost cost = {0, 0, 0})
 {
     constexpr int NODES = 4, CORES = 8;
     size_t promised = 0;
-    int lent = 0;
+    int loaned = 0;
     int64_t late_ms = 2 * (cost.launch_ms + cost.standstill_ms);
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        WorkloadOptions wishes;
-        wishes.machine = {{{NODES, CORES}}};
-        wishes.malleable = malleable;
+        WorkloadOptions slot_requests;
+        slot_requests.machine = {{{NODES, CORES}}};
+        slot_requests.malleable = malleable;
         /* some are to be kept as they are after they have grown (R4) */
-        wishes.speedups = {LinearSpeedup{}, AmdahlSpeedup{0.005}, AmdahlSpeedup{0.02}};
-        wishes.prefer_trace_size = policy == PolicyKind::EASY;
-        wishes.seed = seed;
-        Workload workload = make_workload(busy_trace(seed, NODES, CORES), wishes);
-        Promises promises;
+        slot_requests.speedups = {LinearSpeedup{}, AmdahlSpeedup{0.005}, AmdahlSpeedup{0.02}};
+        slot_requests.prefer_trace_size = policy == PolicyKind::EASY;
+        slot_requests.seed = seed;
+        Workload workload = make_workload(busy_trace(seed, NODES, CORES), slot_requests);
+        Reservations reservations;
         ReplayOptions options;
-        options.machine = wishes.machine;
+        options.machine = slot_requests.machine;
         options.cost = cost;
         options.cost.cores_per_node = CORES;
         options.config.policy = policy;
         options.config.finished_max = 0;
         options.after_each = [&](const State &state) {
-            promises.look(state);
-            lent += !state.indices().borrowers.empty();
+            reservations.look(state);
+            loaned += !state.indices().borrowers.empty();
         };
         Outcome outcome = replay(workload, options);
-        for (const auto &[id, time_ms] : promises.times)
+        for (const auto &[id, time_ms] : reservations.times)
             EXPECT_LE(outcome.jobs[id - 1].start_ms, time_ms + late_ms)
                 << to_string(policy) << ", seed " << seed << ", job " << id;
-        promised += promises.times.size();
+        promised += reservations.times.size();
     }
     EXPECT_GT(promised, 1000u) << "too few jobs have waited";
-    return lent;
+    return loaned;
 }
 
 TEST(ReservationTest, easy_keeps_it)

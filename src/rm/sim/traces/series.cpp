@@ -9,8 +9,8 @@ namespace elastic::rm {
 
 namespace {
 
-/* Sums up what holds from one time to another.  What holds for whole intervals is noted where it
- * begins and ends, so that a long time costs no more than a short one. */
+/* Sums values over intervals of time.  A value of a whole interval is recorded at its begin and
+ * end, so that a long interval costs no more than a short one. */
 class Intervals {
   public:
     Intervals(int64_t from_ms, double interval_ms, size_t count)

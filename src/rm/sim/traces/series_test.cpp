@@ -68,12 +68,12 @@ TEST(SeriesTest, AReplaysBookings)
     Trace trace;
     for (int i = 0; i < 200; i++)
         trace.jobs.push_back({i, i * 37, 60 + i * 53 % 900, 0, 1 + i * 7 % 16, 1});
-    WorkloadOptions wishes;
-    wishes.machine = {{{4, 8}}};
-    wishes.malleable = 0.5;
-    Workload workload = make_workload(trace, wishes);
+    WorkloadOptions slot_requests;
+    slot_requests.machine = {{{4, 8}}};
+    slot_requests.malleable = 0.5;
+    Workload workload = make_workload(trace, slot_requests);
     ReplayOptions options;
-    options.machine = wishes.machine;
+    options.machine = slot_requests.machine;
     options.cost.cores_per_node = 8;
     options.config.policy = PolicyKind::FILL;
     options.keep_sizes = true;

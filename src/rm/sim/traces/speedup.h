@@ -1,6 +1,5 @@
 /*
- * How much faster a program runs with more processes: the laws that a simulation lets its jobs
- * follow.
+ * Speed-up models of simulated jobs: the speed of a program with more processes.
  */
 
 #ifndef ELASTIC_RM_SIM_TRACES_SPEEDUP_H_INCLUDED

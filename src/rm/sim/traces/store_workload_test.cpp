@@ -100,16 +100,16 @@ TEST(StoreWorkloadTest, RigidJobsRunAsTheyDid)
     options.machine = {{{1, 8}}};
     options.cost.cores_per_node = 8;
     options.config.policy = PolicyKind::FCFS;
-    WorkloadOptions wishes = machine(1, 8);
-    Outcome outcome = replay(make_workload(ended, wishes), options);
+    WorkloadOptions slot_requests = machine(1, 8);
+    Outcome outcome = replay(make_workload(ended, slot_requests), options);
     ASSERT_EQ(outcome.jobs.size(), 3u);
     for (size_t i = 0; i < 3; i++) {
         EXPECT_EQ(outcome.jobs[i].start_ms, ended[i].started_ms - BEGIN_MS);
         EXPECT_EQ(outcome.jobs[i].end_ms, ended[i].ended_ms - BEGIN_MS);
     }
-    wishes.malleable = 1;       /* what would have been */
+    slot_requests.malleable = 1;       /* what would have been */
     options.config.policy = PolicyKind::FILL;
-    Workload elastic = make_workload(ended, wishes);
+    Workload elastic = make_workload(ended, slot_requests);
     EXPECT_EQ(elastic.jobs[2].spec.minimum, 1);
     EXPECT_EQ(elastic.jobs[2].spec.maximum, 8);
     EXPECT_LT(replay(elastic, options).jobs[2].start_ms, 50'000);

@@ -21,11 +21,11 @@ Outcome study(const std::string &policy, int cores, const std::vector<StudyJob> 
     Trace trace;
     for (const StudyJob &job : jobs)
         trace.jobs.push_back({0, job.submit_s, job.run_s, 0, job.size, 1});
-    WorkloadOptions wishes;
-    wishes.machine = {{{1, cores}}};
-    wishes.malleable = 1;
-    wishes.prefer_trace_size = true;
-    Workload workload = make_workload(trace, wishes);
+    WorkloadOptions slot_requests;
+    slot_requests.machine = {{{1, cores}}};
+    slot_requests.malleable = 1;
+    slot_requests.prefer_trace_size = true;
+    Workload workload = make_workload(trace, slot_requests);
     for (size_t i = 0; i < jobs.size(); i++) {
         JobSpec &spec = workload.jobs[i].spec;
         if (!jobs[i].malleable) {
@@ -34,7 +34,7 @@ Outcome study(const std::string &policy, int cores, const std::vector<StudyJob> 
         }
     }
     ReplayOptions options;
-    options.machine = wishes.machine;
+    options.machine = slot_requests.machine;
     options.cost.launch_ms = 0;
     options.keep_sizes = true;
     options.policy = study_policy(policy);

@@ -1,7 +1,7 @@
 /*
  * Job traces in the Standard Workload Format (18 columns,
- * https://www.cs.huji.ac.il/labs/parallel/workload/swf.html), plain or gzip.  What is not of use to
- * a simulation (memory, queues, applications) is not read.
+ * https://www.cs.huji.ac.il/labs/parallel/workload/swf.html), plain or gzip.  Columns that a
+ * simulation does not use (memory, queues, applications) are not read.
  */
 
 #ifndef ELASTIC_RM_SIM_TRACES_SWF_H_INCLUDED

@@ -93,7 +93,7 @@ TEST(TimeBalancingTest, G149_both_end_together_and_the_third_starts_sooner)
     expect_balanced(run(0.001, true), run(0.001, false));
 }
 
-TEST(TimeBalancingTest, G149_in_the_band_all_is_kept)
+TEST(TimeBalancingTest, G149_sizes_in_the_band_do_not_change)
 {
     expect_same(run(0.03, true), run(0.03, false));
 }

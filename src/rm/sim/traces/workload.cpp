@@ -13,17 +13,17 @@ namespace {
 /* Up to the next multiple. */
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/* How many processes of the job there is room for if it is alone. */
-int64_t room_on(const Machine &machine, const JobSpec &spec)
+/* Number of processes of the job that fit if it is alone. */
+int64_t capacity_on(const Machine &machine, const JobSpec &spec)
 {
-    int64_t room = 0;
+    int64_t capacity = 0;
     for (const NodeKind &kind : machine.kinds) {
         int64_t here = kind.cores / spec.cores_per_process;
         if (spec.processes_per_node > 0)
             here = std::min<int64_t>(here, spec.processes_per_node);
-        room += here * kind.nodes;
+        capacity += here * kind.nodes;
     }
-    return room;
+    return capacity;
 }
 
 /* Within all of the machine. */
@@ -37,7 +37,7 @@ void make_elastic(WorkloadJob &job, double drawn, const WorkloadOptions &options
     const Machine &machine = options.machine;
     bool fills_nodes = spec.whole_nodes && machine.has_equal_nodes();
     int64_t unit = fills_nodes ? machine.largest_node() / spec.cores_per_process : 1;
-    int64_t all = room_on(machine, spec);
+    int64_t all = capacity_on(machine, spec);
     auto least = static_cast<int64_t>(std::ceil(size * options.range_low));
     auto greatest = static_cast<int64_t>(std::floor(size * options.range_high));
     spec.minimum = static_cast<int>(
@@ -66,8 +66,8 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
     Workload workload;
     std::mt19937_64 random(options.seed);
     std::uniform_real_distribution<double> lot(0, 1);
-    /* apart, so that the same jobs are elastic under all laws */
-    std::mt19937_64 laws(options.seed + 1);
+    /* separate, so that the same jobs are elastic under all models */
+    std::mt19937_64 models(options.seed + 1);
     for (const TraceJob &from : trace.jobs) {
         double drawn =
             lot(random); /* for each line, so that classes do not shift with what is left out */
@@ -88,7 +88,7 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
         job.submit_ms = from.submit_s * 1000;
         job.size = static_cast<int>(size);
         job.run_ms = std::max<int64_t>(from.run_s * 1000, 1);
-        job.speedup = options.speedups[laws() % options.speedups.size()];
+        job.speedup = options.speedups[models() % options.speedups.size()];
         job.work = static_cast<double>(job.run_ms) * speed(job.speedup, job.size);
         job.spec.name = std::to_string(from.number);
         job.spec.uid = static_cast<uint32_t>(from.user + 1);
@@ -100,7 +100,7 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
         if (options.hints)
             job.spec.serial_ppm = serial_ppm(job.speedup);
         if (from.requested_s > 0) {
-            /* The user of an elastic job asks for the time that it takes at its least size. */
+            /* The user of an elastic job requests the time that it takes at its smallest size. */
             double slower =
                 speed(job.speedup, job.size) / speed(job.speedup, job.spec.minimum);
             int64_t limit = from.requested_s * 1000;
@@ -150,7 +150,7 @@ int nearest_size(const JobSpec &spec, double size)
     return size - low <= high - size ? low : high;
 }
 
-/* What of a wish is about other jobs, times and people is over. */
+/* Parts of a specification about other jobs, times and people do not apply. */
 JobSpec spec_of(const Job &from)
 {
     JobSpec spec = from.spec;
@@ -173,7 +173,7 @@ int64_t waits_since_ms(const Job &job)
 Workload make_workload(std::span<const Job> ended, const WorkloadOptions &options)
 {
     Workload workload;
-    std::mt19937_64 random(options.seed), laws(options.seed + 1);
+    std::mt19937_64 random(options.seed), models(options.seed + 1);
     std::uniform_real_distribution<double> lot(0, 1);
     for (const Job &from : ended) {
         double drawn = lot(random);
@@ -184,7 +184,7 @@ Workload make_workload(std::span<const Job> ended, const WorkloadOptions &option
             workload.never_ran++;
             continue;
         }
-        if (room_on(options.machine, job.spec) < size_at_least(job.spec, 1)) {
+        if (capacity_on(options.machine, job.spec) < size_at_least(job.spec, 1)) {
             workload.too_large++;
             continue;
         }
@@ -192,7 +192,7 @@ Workload make_workload(std::span<const Job> ended, const WorkloadOptions &option
         job.submit_ms = waits_since_ms(from);
         job.run_ms = run.run_ms;
         job.size = nearest_size(job.spec, mean_size);
-        job.speedup = options.speedups[laws() % options.speedups.size()];
+        job.speedup = options.speedups[models() % options.speedups.size()];
         job.work = static_cast<double>(run.run_ms) * speed_between(job.speedup, mean_size);
         if (job.spec.elasticity != Elasticity::RIGID)
             job.spec.preferred =

@@ -1,7 +1,7 @@
 /*
- * What a simulated machine is given: the jobs of a trace or of an elasticd, made elastic by lot.  A
- * trace's job of more processors than a node has gets whole nodes, all of their cores if they are
- * alike.  Everything follows from the jobs, the wishes and the seed.
+ * The jobs of a simulated machine: those of a trace or of an elasticd, made elastic at random.  A
+ * trace's job of more processors than a node has gets whole nodes, with all their cores if nodes
+ * are homogeneous.  All follows from the jobs, the options and the seed.
  */
 
 #ifndef ELASTIC_RM_SIM_TRACES_WORKLOAD_H_INCLUDED
@@ -23,14 +23,14 @@ struct WorkloadOptions {
            range_high = 4; /* least and greatest size of elastic jobs, in units of the trace's */
     std::vector<Speedup> speedups = {LinearSpeedup{}};  /* each job has one of these, by lot */
     bool kill_over_limit = true; /* else a job's limit is never shorter than it runs */
-    /* jobs of Amdahl's law say so: their users know the part that is serial */
+    /* jobs of Amdahl's law report it: their users know the serial part */
     bool hints = false;
     /* elastic jobs prefer the size of the trace; policies that know one size alone start them so */
     bool prefer_trace_size = false;
     uint64_t seed = 1;
 };
 
-/* A job as the core is told of it, and what only the simulation knows. */
+/* A job as the core gets it, and the data of the simulation about it. */
 struct WorkloadJob {
     int64_t submit_ms = 0;
     JobSpec spec;

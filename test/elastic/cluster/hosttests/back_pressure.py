@@ -1,5 +1,5 @@
 """Who does not read makes others wait, and ends nothing: readers of mpiexec's output that pause, mpiexec and proxies that are
-stopped; and hosts that are lost meanwhile, which must be noticed all the same (src/pm/hydra/elastic/wire/silence.h)."""
+stopped; and hosts that are lost meanwhile, which must be noticed all the same (src/pm/hydra/elastic/wire/keepalive.h)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import signal
 import time
 
 from harness.job import Job
-from playground import hosts
+from testbed import hosts
 
 from .cases import FAULT_S, case, ends_within, resize, serve, stop
 from .hostrun import HostRun

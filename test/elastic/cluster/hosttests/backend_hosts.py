@@ -142,7 +142,7 @@ def rm_hosts_link(run: HostRun) -> None:
 
 
 @case("E3", nodes=3, full=True, deadline_s=300)
-def rm_hosts_dead_before_it_is_seen(run: HostRun) -> None:
+def rm_hosts_fail_before_detection(run: HostRun) -> None:
     """A growth onto a host that has died since it was read fails alone, and the host is not chosen again."""
     daemon = Managed(run, hosts_config("h1:2", "h2:2").replace('"2s"', '"1h"'))
     for host in ("h1", "h2"):

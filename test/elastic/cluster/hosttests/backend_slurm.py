@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from playground import slurm
+from testbed import slurm
 
 from .cases import case
 from .dynamic import example
@@ -209,7 +209,7 @@ def rm_slurm_nodes_of_different_size(run: HostRun) -> None:
 
 
 @case("DA1 DA2 DA12", nodes=3, with_slurm=True)
-def rm_slurm_places(run: HostRun) -> None:
+def rm_slurm_slots(run: HostRun) -> None:
     """Places are on the job's own nodes, which Slurm gets back when the last place there is given back; others are refused."""
     daemon = Slurm(run)
     farm = daemon.submit("farm", "1", example(run, "taskfarm"), "40", "sh", "-c", "echo run on $(hostname)", options=("--places", "3"))
@@ -439,7 +439,7 @@ def rm_slurm_never(run: HostRun) -> None:
 
 
 @case("E4", with_slurm=True, full=True, deadline_s=300)
-def rm_slurm_nodes_drained_and_lost(run: HostRun) -> None:
+def rm_slurm_nodes_drained_and_failed(run: HostRun) -> None:
     """A malleable job leaves a node that is drained in Slurm; one whose node Slurm gives up ends with that reason."""
     daemon = Slurm(run)
     job = daemon.start_job("elastic", "2:16", 16)

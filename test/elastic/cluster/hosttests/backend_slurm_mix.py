@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from playground import hosts
+from testbed import hosts
 from support import procfs
 
 from .backend_slurm import Slurm

@@ -1,7 +1,7 @@
 """The tests over hosts: each function drives one; `case` states how many hosts it wants and what it covers.
 
 Everything is waited for with generous deadlines.  Where a fault is made, the bound that counts is in the test
-(FAULT_S): the other end of a connection is found silent after 30 s (src/pm/hydra/elastic/wire/silence.h).
+(FAULT_S): the other end of a connection is found silent after 30 s (src/pm/hydra/elastic/wire/keepalive.h).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 
 from harness import checks, schedule
 from harness.job import Job
-from playground import command, hosts, state
-from playground.state import PlaygroundError
+from testbed import command, hosts, state
+from testbed.state import TestbedError
 from support import procfs
 
-from .hostrun import HostRun, temporary_playground
+from .hostrun import HostRun, temporary_testbed
 
 CLUSTER = Path(__file__).resolve().parent.parent / "cluster"
 FAULT_S = 90.0
@@ -147,17 +147,17 @@ def _outside() -> tuple[str, str]:
 
 
 @case("", nodes=1)
-def playground_comes_and_goes(run: HostRun) -> None:
+def testbed_up_and_down(run: HostRun) -> None:
     """up, status, shell, down; two at once with the same names; nothing outside changes; down twice."""
     before = _outside()
-    folders = [temporary_playground(run.folder / name) for name in ("p1", "p2")]
+    folders = [temporary_testbed(run.folder / name) for name in ("p1", "p2")]
     try:
         for folder in folders:
             done = _cluster(folder, "up", "--nodes", "2")
             run.check(done.returncode == 0, f"up: {done.stderr}")
         again = _cluster(folders[0], "up", "--nodes", "2")
         run.check(again.returncode != 0 and "is up already" in again.stderr, f"a second up: {again.stderr}")
-        run.check(_outside() == before, "links or mounts appeared outside of the playground")
+        run.check(_outside() == before, "links or mounts appeared outside of the testbed")
         table = _cluster(folders[0], "status")
         run.check(table.returncode == 0 and len(table.stdout.splitlines()) == 4, f"status: {table.stdout}")
         words = ("shell", "--host", "h2", "ssh", "h1", "hostname; ls /dev/shm | wc -l; id -u")
@@ -168,7 +168,7 @@ def playground_comes_and_goes(run: HostRun) -> None:
         for folder in folders:
             done = _cluster(folder, "down")
             run.check(done.returncode == 0, f"down: {done.stderr}")
-    run.check(_outside() == before, "links or mounts were left outside of the playground")
+    run.check(_outside() == before, "links or mounts were left outside of the testbed")
     for folder in folders:
         run.check(not folder.exists() and not hosts.marked(folder), f"left of {folder}")
         again = _cluster(folder, "down")
@@ -176,7 +176,7 @@ def playground_comes_and_goes(run: HostRun) -> None:
 
 
 @case("", nodes=1)
-def playground_of_another(run: HostRun) -> None:
+def testbed_of_another_user(run: HostRun) -> None:
     """A folder that another user has made, or may write to, or a link, is not believed: processes would be ended by it."""
     above = run.folder / "above"
     above.mkdir()
@@ -195,7 +195,7 @@ def playground_of_another(run: HostRun) -> None:
                 try:
                     use()
                     run.fail(f"{mine.lstat()} was used")
-                except PlaygroundError as error:
+                except TestbedError as error:
                     run.check("not a folder of yours" in str(error), f"it says {error}")
     finally:
         if before[0] is None:
@@ -206,19 +206,19 @@ def playground_of_another(run: HostRun) -> None:
 
 
 @case("", nodes=1)
-def playground_half_failed(run: HostRun) -> None:
+def testbed_half_failed(run: HostRun) -> None:
     """What an interrupted or failed up leaves is removed by itself, by down, or by the next up."""
-    folder = temporary_playground(run.folder / "p")
+    folder = temporary_testbed(run.folder / "p")
     real = hosts._wire
 
     def broken(*_: object) -> None:
-        raise PlaygroundError("no cable")
+        raise TestbedError("no cable")
 
     hosts._wire = broken  # type: ignore[assignment]
     try:
         command.up(folder, 2)
         run.fail("up succeeded without a switch")
-    except PlaygroundError as error:
+    except TestbedError as error:
         run.check("no cable" in str(error), f"up says {error}")
     finally:
         hosts._wire = real
@@ -237,7 +237,7 @@ def playground_half_failed(run: HostRun) -> None:
 
 
 @case("", nodes=2)
-def playground_refuses(run: HostRun) -> None:
+def testbed_refuses(run: HostRun) -> None:
     """Wrong names, numbers, hosts and folders get one clear line each."""
     mine = run.place
     foreign = run.folder / "foreign"
@@ -246,10 +246,10 @@ def playground_refuses(run: HostRun) -> None:
     long_name = run.folder / ("x" * 80)
     for folder, words, says in (
         (mine, ("shell", "--host", "h9", "true"), "no host h9; there are: h1 h2 head"),
-        (run.folder / "none", ("status",), "no playground is up"),
+        (run.folder / "none", ("status",), "no testbed is up"),
         (run.folder / "none", ("up", "--nodes", "0"), "--nodes must be"),
-        (foreign, ("up", "--nodes", "1"), "not the folder of a playground"),
-        (foreign, ("down",), "not the folder of a playground"),
+        (foreign, ("up", "--nodes", "1"), "not the folder of a testbed"),
+        (foreign, ("down",), "not the folder of a testbed"),
         (long_name, ("up",), "too long"),
     ):
         done = _cluster(folder, *words)
@@ -448,7 +448,7 @@ def host_that_refuses_the_key(run: HostRun) -> None:
 
 
 @case("E3", deadline_s=240)
-def host_lost_while_joining(run: HostRun) -> None:
+def host_fails_while_joining(run: HostRun) -> None:
     """The host of a joining process dies: the adaptation fails, the job goes on and grows elsewhere."""
     job = serve(run, 2, "h1,h2", "--joiner-waits")
     done = run.elastic("resize", step_name(run), "3", "--hosts", "h3")
@@ -466,7 +466,7 @@ def host_lost_while_joining(run: HostRun) -> None:
 
 
 @case("E4", full=True, deadline_s=240)
-def host_lost_in_the_window(run: HostRun) -> None:
+def host_fails_in_the_window(run: HostRun) -> None:
     """The host of a staying process dies between begin and commit: the job ends and states why."""
     words = ["-hosts", "h1,h2,h3", "--adapt-schedule", "3", "--adapt-log", str(run.log_path)]
     job = run.mpiexec(words, ["--hold", "window", "--epochs", "1"], 2, "hold")
@@ -480,7 +480,7 @@ def host_lost_in_the_window(run: HostRun) -> None:
 
 
 @case("E4", full=True, deadline_s=240)
-def host_lost_between_adaptations(run: HostRun) -> None:
+def host_fails_between_adaptations(run: HostRun) -> None:
     """A host dies after an adaptation: the job ends in bounded time with a message."""
     job = serve(run, 2, "h1,h2")
     resize(run, "3", "--hosts", "h3")
@@ -491,7 +491,7 @@ def host_lost_between_adaptations(run: HostRun) -> None:
 
 
 @case("E4", full=True, deadline_s=300)
-def host_of_mpiexec_lost(run: HostRun) -> None:
+def host_of_mpiexec_fails(run: HostRun) -> None:
     """mpiexec's host dies: the processes on the others end."""
     serve(run, 3, "h1,h2,h3")
     resize(run, "4", "--hosts", "h4")

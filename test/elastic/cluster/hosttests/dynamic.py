@@ -9,7 +9,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from playground import hosts
+from testbed import hosts
 from support import procfs
 
 from .backend_hosts import managed
@@ -167,7 +167,7 @@ def examples_under_elasticd(run: HostRun) -> None:
 
 @case("DA9", nodes=2)
 def daemon_with_tasks_is_killed(run: HostRun) -> None:
-    """Neither tasks nor what they have started are left; a warden that is killed is replaced with the next task."""
+    """Neither tasks nor what they have started are left; a reaper that is killed is replaced with the next task."""
     script = "until [ -e go ]; do sleep 0.05; done; sleep 1000 & sleep 1000"
 
     def those(name: str, word: str) -> list[int]:
@@ -180,12 +180,12 @@ def daemon_with_tasks_is_killed(run: HostRun) -> None:
         return found
 
     job = run.start(by_ssh(run, 1, example(run, "taskfarm"), "8", "sh", "-c", script))
-    first = run.await_value(lambda: run.pids("h2", "hydra_warden"), "a warden on h2")
+    first = run.await_value(lambda: run.pids("h2", "hydra_reaper"), "a reaper on h2")
     run.await_value(lambda: len(those("sh", script)) >= 4, "tasks on h2")
     os.kill(first[0], signal.SIGKILL)
-    run.await_value(lambda: hosts.start_time(first[0]) < 0, "end of the warden")
+    run.await_value(lambda: hosts.start_time(first[0]) < 0, "end of the reaper")
     os.kill(those("sh", script)[0], signal.SIGKILL)
-    run.await_value(lambda: set(run.pids("h2", "hydra_warden")) - set(first), "another warden")
+    run.await_value(lambda: set(run.pids("h2", "hydra_reaper")) - set(first), "another reaper")
     (run.work / "go").touch()
     run.await_value(lambda: len(those("sleep", "1000")) >= 6, "what the tasks have started")
     for pid in run.pids("h2", "hydra_pmi_proxy"):

@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from playground import hosts, slurm
+from testbed import hosts, slurm
 
 from .backend_hosts import managed
 from .backend_slurm import Slurm

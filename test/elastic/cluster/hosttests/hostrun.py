@@ -15,8 +15,8 @@ from pathlib import Path
 from harness import processes
 from harness.job import GRACE_S, POLL_S, Job, Setting, TestRun
 from harness.testlist import Test
-from playground import command, hosts, state
-from playground.state import Cluster, Host
+from testbed import command, hosts, state
+from testbed.state import Cluster, Host
 from support import procfs
 
 PRIVATE = ("dev/shm", "run")  # each host has its own
@@ -128,6 +128,6 @@ class HostRun(TestRun):
             time.sleep(POLL_S)
 
 
-def temporary_playground(folder: Path) -> Path:
+def temporary_testbed(folder: Path) -> Path:
     """A folder for a testbed that a test brings up by the command."""
     return state.folder_of("", str(folder))

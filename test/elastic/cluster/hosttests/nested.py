@@ -41,7 +41,7 @@ def await_end_of_elasticd(run: HostRun, host: str = "head") -> None:
 
 
 @case("DA1 DA9", nodes=3, with_slurm=True)
-def places_in_salloc(run: HostRun) -> None:
+def slots_in_salloc(run: HostRun) -> None:
     """A farm in a plain salloc has places on all of its hosts, by mpiexec alone and by `elastic run`, and nothing is left there."""
     bare_environment(run)
     farm = example(run, "taskfarm")

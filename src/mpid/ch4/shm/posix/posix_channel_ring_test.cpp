@@ -62,7 +62,7 @@ TEST(ChannelRing, GivesBackWhatWasPutInInOrder)
     EXPECT_TRUE(channel_is_empty(&ring.in));
 }
 
-TEST(ChannelRing, IsFullAndHasRoomAgain)
+TEST(ChannelRing, IsFullAndHasSpaceAgain)
 {
     Ring ring;
     int n = 0;
@@ -74,7 +74,7 @@ TEST(ChannelRing, IsFullAndHasRoomAgain)
     EXPECT_FALSE(ring.put(0, 32));
 }
 
-TEST(ChannelRing, TakesTheGreatestRecordAtAnyPlace)
+TEST(ChannelRing, TakesTheGreatestRecordAtAnyOffset)
 {
     const uint64_t greatest = CAPACITY - sizeof(channel_record);
     for (uint64_t before = 0; before < CAPACITY - CHANNEL_LINE; before += CHANNEL_LINE) {
@@ -190,7 +190,7 @@ TEST(ChannelRing, KeepsTheOrderBetweenTwoThreads)
 
 // ---- copying what is long ----
 
-TEST(ChannelCopy, CopiesAnyNumberOfBytesToAnyPlace)
+TEST(ChannelCopy, CopiesAnyNumberOfBytesToAnyOffset)
 {
     std::vector<char> from(1000), to(1400);
     std::mt19937 random(1);

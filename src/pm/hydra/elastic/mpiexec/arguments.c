@@ -3,7 +3,7 @@
 #include "arguments.h"
 #include <ctype.h>
 #include <ifaddrs.h>
-#include "glue.h"
+#include "hooks.h"
 #include "input.h"
 
 enum form {
@@ -174,7 +174,7 @@ static const struct option *find_option(const char *name, size_t length)
     return NULL;
 }
 
-static int asks_for_help(const char *word)
+static int requests_help(const char *word)
 {
     return !strcmp(word, "-h") || !strcmp(word, "-help") || !strcmp(word, "--help");
 }
@@ -208,7 +208,7 @@ void HYD_arguments_check(char *const argv[])
         int is_joined = name[length] == '=';
         if (!strcmp(name, "pmi_args"))
             exit(1);            /* of a program without mpiexec: its library says that it needs one */
-        if (ends_mpiexec(name) || (*argv && !is_joined && asks_for_help(*argv)))
+        if (ends_mpiexec(name) || (*argv && !is_joined && requests_help(*argv)))
             return;
         if (!option)
             HYD_step_option_error(word, "there is no such option: mpiexec -h lists them");
@@ -244,7 +244,7 @@ static void end_with(const char *error)
     exit(1);
 }
 
-void HYD_arguments_check_room(const struct HYD_exec *command)
+void HYD_arguments_check_space(const struct HYD_exec *command)
 {
     char error[512];
 

@@ -16,8 +16,8 @@
 void HYD_arguments_check(char *const argv[]);
 /* Each command has a program, and no more arguments than Hydra has space for. */
 void HYD_arguments_check_programs(const struct HYD_exec *commands);
-/* Room for one more word of this command. */
-void HYD_arguments_check_room(const struct HYD_exec *command);
+/* Space for one more argument of this command. */
+void HYD_arguments_check_space(const struct HYD_exec *command);
 
 /*
  * Gives each word of a configuration file to `take`, with whether it begins a command (each line is one).  A line that

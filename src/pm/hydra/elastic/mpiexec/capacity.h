@@ -1,7 +1,6 @@
 /*
- * Whether the launch of an expansion can open the files that it needs: its node daemons, and mpiexec itself.  It is
- * looked at before anything is started: a launch that lacks something in its middle leaves launchers that nobody
- * awaits.
+ * Checks whether the launch of an expansion can open the files that it needs: its proxies, and mpiexec itself.  The
+ * check precedes all starts: a launch that fails in its middle leaves launchers without a waiting parent.
  */
 
 #ifndef MPIEXEC_CAPACITY_H_INCLUDED
@@ -9,7 +8,7 @@
 
 #include "hydra.h"
 
-/* For a group whose proxies are placed: 0, or -1 and what is missing, and what to do, in `error`. */
+/* For a group with assigned proxies: 0, or -1 with the missing resource and the remedy in `error`. */
 int HYD_step_check_capacity(const struct HYD_pg *pg, char *error, size_t error_bytes);
 
 #endif /* MPIEXEC_CAPACITY_H_INCLUDED */

@@ -12,9 +12,9 @@
 #include "relay.h"
 #include "spawned.h"
 #include "wire/accept.h"
-#include "wire/silence.h"
+#include "wire/keepalive.h"
 
-static void forget_launch_fd(struct HYD_step_group *g, int fd)
+static void remove_launch_fd(struct HYD_step_group *g, int fd)
 {
     for (int i = 0; i < g->proxy_count; i++)
         if (g->proxies[i].launch_fd == fd)
@@ -54,7 +54,7 @@ static void check_all_up(struct HYD_step_group *g)
 /* ---- first words ------------------------------------------------------------------------------- */
 
 /* The first words of a daemon, for stock's handler, or its end before that; or a stranger, who is cut
- * off (greeting.h). */
+ * off (handshake.h). */
 static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
 {
     struct HYD_step_group *g = HYD_step_find_group((int) (size_t) userp);
@@ -74,9 +74,9 @@ static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
         if (g->proxies[i].proxy->control_fd == fd)
             up = i;
     if (up >= 0) {
-        forget_launch_fd(g, fd);
+        remove_launch_fd(g, fd);
         if (taken != HYD_SUCCESS)
-            HYD_step_proxy_lost(g->proxies[up].proxy);
+            HYD_step_proxy_disconnected(g->proxies[up].proxy);
         check_all_up(g);
     } else if (mine >= 0 && !HYDT_dmx_query_fd_registration(fd)) {
         g->proxies[mine].launch_fd = -1;
@@ -169,19 +169,19 @@ void HYD_step_proxy_up(struct HYD_proxy *proxy)
     if (HYD_step.core)
         HYD_step_take_connection(proxy);
     if (g && g->group != 0) {
-        HYD_silence_watch(proxy->control_fd);
+        HYD_keepalive_watch(proxy->control_fd);
         HYD_step_output_counted(&g->proxies[proxy->proxy_id]);
     }
     HYD_step_input_up(proxy);
-    if (HYD_step_told_to_end())
-        HYD_step_send_signal(proxy, HYD_step_told_to_end());
+    if (HYD_step_notified_to_end())
+        HYD_step_send_signal(proxy, HYD_step_notified_to_end());
     if (g ? g->removed : HYD_step.ending)
         HYD_step_send_signal(proxy, SIGKILL);
     else if (g) {
         HYD_step_relay_connected(&g->proxies[proxy->proxy_id]);
         HYD_step_relay_prepare();
     }
-    if (g && g->is_outpost)
+    if (g && g->is_relay_proxy)
         HYD_core_defer_up(g);
 }
 

@@ -1,9 +1,9 @@
 /*
- * Node daemons that come up: the port on which those of an expansion connect, their first words (who may say them:
- * greeting.h), and how long they may take.  The daemon's side is proxy/connection.h.
+ * Connections of new proxies: the port on which those of an expansion connect, their first message (handshake.h
+ * checks it), and their time limit.  proxy/connection.h has the proxy's side.
  *
- * A daemon of an expansion has come up when Hydra has taken its id and told it what to run (HYD_step_proxy_up, glue.h).
- * It will not come up when its launcher has ended before that without a word, or its time is over: then it counts as
+ * A proxy of an expansion is up when Hydra has read its id and sent it the program (HYD_step_proxy_up, hooks.h).  It
+ * will not come up when its launcher has ended before without a message, or its time is over: then it counts as
  * departed, with all of its processes.
  */
 
@@ -16,7 +16,7 @@
 
 struct HYD_step_group;
 
-/* Opens the group's port; "host:port", to be freed, is what its proxies are told. */
+/* Opens the group's port; returns "host:port" for its proxies, to be freed. */
 HYD_status HYD_step_listen(struct HYD_step_group *group, char **port_string);
 void HYD_step_stop_listening(struct HYD_step_group *group);
 /* The launcher of proxy number i has given it this connection beforehand. */

@@ -51,7 +51,7 @@ struct deferred {
 static struct deferred *deferred_first = NULL, **deferred_last = &deferred_first;
 static int inside = 0;
 
-static void place_group(const struct HYD_step_group *g)
+static void assign_group(const struct HYD_step_group *g)
 {
     struct step_process *processes = MPL_calloc((size_t) g->count, sizeof(*processes), MPL_MEM_PM);
 
@@ -81,7 +81,7 @@ static void drain(void)
         else if (g && d->proxy == DAEMON_UP)
             stepmgr_proxy_up(HYD_step.core, HYD_step_now_ms(), d->group);
         else if (g)
-            place_group(g);
+            assign_group(g);
         MPL_free(d);
     }
 }
@@ -115,7 +115,7 @@ static void defer(int group, int proxy)
     HYD_core_leave();
 }
 
-void HYD_core_defer_placed(struct HYD_step_group *group)
+void HYD_core_defer_assigned(struct HYD_step_group *group)
 {
     defer(group->group, GROUP_PLACED);
 }
@@ -136,7 +136,7 @@ void HYD_core_defer_departed(struct HYD_step_group *group, int proxy)
 }
 
 /* Daemons all of whose processes had ended before there was a core to report to. */
-static void tell_of_departed(struct HYD_step_group *g)
+static void report_departed(struct HYD_step_group *g)
 {
     for (int i = 0; i < g->proxy_count; i++) {
         const struct HYD_step_proxy *p = &g->proxies[i];
@@ -168,7 +168,7 @@ void HYD_core_due(int64_t now_ms)
     HYD_core_leave();
 }
 
-void HYD_core_told_to_end(int signum)
+void HYD_core_notified_to_end(int signum)
 {
     if (!HYD_step.core)
         return;
@@ -177,7 +177,7 @@ void HYD_core_told_to_end(int signum)
     HYD_core_leave();
 }
 
-void HYD_core_strangers(unsigned count)
+void HYD_core_unauthenticated(unsigned count)
 {
     if (HYD_step.core)
         stepmgr_unauthenticated(HYD_step.core, HYD_step_now_ms(), count);
@@ -234,9 +234,9 @@ size_t HYD_core_summary(char *text, size_t bytes)
 
 /* ---- what it asks for --------------------------------------------------------------------------- */
 
-static void effect_tell_user(void *context, const char *text)
+static void effect_print_message(void *context, const char *text)
 {
-    HYD_step_tell_user(text);
+    HYD_step_print_message(text);
 }
 
 static int effect_launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
@@ -280,7 +280,7 @@ static void effect_reply(void *context, int client, const char *line)
 
 static void effect_abort_step(void *context, const char *reason)
 {
-    HYD_step_tell_user(reason);
+    HYD_step_print_message(reason);
     HYD_step_end_job_soon();
 }
 
@@ -401,7 +401,7 @@ void HYD_core_create(void)
         .send = effect_send,
         .reply = effect_reply,
         .log = effect_log,
-        .notify_user = effect_tell_user,
+        .notify_user = effect_print_message,
         .wake_at = effect_wake_at,
         .clock_us = clock_us,
         .state_line = effect_state_line,
@@ -428,12 +428,12 @@ void HYD_core_create(void)
     HYD_step_psets_add();
     HYD_step_use_loop();
     if (HYD_step_adopt_launch() == HYD_SUCCESS) {
-        place_group(HYD_step_find_group(0));
-        tell_of_departed(HYD_step_find_group(0));
+        assign_group(HYD_step_find_group(0));
+        report_departed(HYD_step_find_group(0));
     }
-    stepmgr_unauthenticated(HYD_step.core, HYD_step_now_ms(), HYD_step_strangers());
-    if (HYD_step_told_to_end())
-        stepmgr_terminate(HYD_step.core, HYD_step_now_ms(), HYD_step_told_to_end());
+    stepmgr_unauthenticated(HYD_step.core, HYD_step_now_ms(), HYD_step_unauthenticated());
+    if (HYD_step_notified_to_end())
+        stepmgr_terminate(HYD_step.core, HYD_step_now_ms(), HYD_step_notified_to_end());
     HYD_core_leave();
 }
 

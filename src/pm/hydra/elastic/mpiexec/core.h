@@ -1,9 +1,9 @@
 /*
- * The step manager's core in mpiexec: core.c is the only file here that knows it (stepmgr/stepmgr.h).  It makes the
- * core, brings to it what happens in Hydra, and has done what it asks for: by launch.h, relay.h, socket.h, exits.h.
+ * The step manager's core in mpiexec: core.c is the only file here that includes it (stepmgr/stepmgr.h).  It makes
+ * the core, reports events of Hydra to it, and performs its effects: by launch.h, relay.h, socket.h, exits.h.
  *
- * The core must not be called from one of its own effects: such calls are deferred and made when it has returned.
- * Functions without a word about it need a core (HYD_step.core).
+ * The core must not be called from one of its own effects: such calls are deferred until it has returned. Functions
+ * without another comment need a core (HYD_step.core).
  */
 
 #ifndef MPIEXEC_CORE_H_INCLUDED
@@ -15,7 +15,7 @@
 
 struct HYD_step_group;
 
-/* Makes the core, when the first process says that it is adaptive or an option asks for it. */
+/* Makes the core, when the first process reports that it is adaptive or an option needs it. */
 void HYD_core_create(void);
 void HYD_core_destroy(void);
 /* A time from the environment ("1s"), by the core's rules. */
@@ -24,7 +24,7 @@ int64_t HYD_core_env_ms(const char *name, int64_t otherwise);
 /* Several calls together: deferred ones are made when the outermost pair ends. */
 void HYD_core_enter(void);
 void HYD_core_leave(void);
-void HYD_core_defer_placed(struct HYD_step_group *group);
+void HYD_core_defer_assigned(struct HYD_step_group *group);
 void HYD_core_defer_up(struct HYD_step_group *group);
 void HYD_core_defer_departed(struct HYD_step_group *group, int proxy);
 
@@ -32,8 +32,8 @@ void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch
                      size_t bytes);
 /* By the clock, if it is time; also without a core.  So are these two. */
 void HYD_core_due(int64_t now_ms);
-void HYD_core_told_to_end(int signum);
-void HYD_core_strangers(unsigned count);
+void HYD_core_notified_to_end(int signum);
+void HYD_core_unauthenticated(unsigned count);
 
 /* The step protocol: one line, without newline, of at most HYD_CORE_LINE_MAX bytes. */
 #define HYD_CORE_LINE_MAX (4 * 1024 * 1024)

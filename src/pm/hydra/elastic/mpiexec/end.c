@@ -59,7 +59,7 @@ void HYD_step_end_at_once(void)
 
 /* ---- signals ----------------------------------------------------------------------------------- */
 
-int HYD_step_told_to_end(void)
+int HYD_step_notified_to_end(void)
 {
     return told;
 }
@@ -96,11 +96,11 @@ void HYD_step_signalled(int signum)
 {
     const struct itimerspec once = {.it_value = {.tv_sec = COME_S} };
 
-    HYD_step_tell_signal(signum);
+    HYD_step_print_signal(signum);
     if (told || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
         return;
     told = signum;
-    HYD_core_told_to_end(signum);
+    HYD_core_notified_to_end(signum);
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd < 0 || timerfd_settime(fd, 0, &once, NULL) < 0 ||
         HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, NULL, come_by_now_cb) != HYD_SUCCESS)

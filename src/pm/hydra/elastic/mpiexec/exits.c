@@ -59,7 +59,7 @@ int HYD_step_end_job(void)
 /* As long as nobody has asked for anything of ours there is no core, which could end the job in order. */
 static void end_job_now(const char *text)
 {
-    HYD_step_tell_user(text);
+    HYD_step_print_message(text);
     HYD_step.failed = 1;
     if (!HYD_step.core)
         HYD_step_end_at_once();
@@ -141,7 +141,7 @@ static void check_that_world_comes(const struct HYD_step_group *g)
                      "MPI_Init, in which the others wait for them: are the program and the libraries "
                      "that it needs on that host?  The job ends",
                      g->proxies[i].proxy->node->hostname);
-        HYD_step_tell_user(text);
+        HYD_step_print_message(text);
         HYD_step_end_job_soon();
         return;
     }
@@ -150,19 +150,19 @@ static void check_that_world_comes(const struct HYD_step_group *g)
 static void collect_exit_statuses(const struct HYD_proxy *proxy)
 {
     size_t used = exit_lines ? strlen(exit_lines) : 0;
-    size_t room = used + strlen(proxy->node->hostname) + 8 + (size_t) proxy->proxy_process_count * 12;
+    size_t capacity = used + strlen(proxy->node->hostname) + 8 + (size_t) proxy->proxy_process_count * 12;
     char *lines = NULL;
 
     for (int i = 0; i < proxy->proxy_process_count; i++)
         HYD_step.exit_status |= proxy->exit_status[i];
     if (HYD_ui_mpich_info.print_all_exitcodes)
-        lines = MPL_realloc(exit_lines, room, MPL_MEM_PM);
+        lines = MPL_realloc(exit_lines, capacity, MPL_MEM_PM);
     if (!lines)
         return;
     exit_lines = lines;
-    used += (size_t) snprintf(lines + used, room - used, "[%s] ", proxy->node->hostname);
+    used += (size_t) snprintf(lines + used, capacity - used, "[%s] ", proxy->node->hostname);
     for (int i = 0; i < proxy->proxy_process_count; i++)
-        used += (size_t) snprintf(lines + used, room - used, "%d%c", proxy->exit_status[i],
+        used += (size_t) snprintf(lines + used, capacity - used, "%d%c", proxy->exit_status[i],
                                   i < proxy->proxy_process_count - 1 ? ',' : '\n');
 }
 
@@ -213,11 +213,11 @@ int HYD_step_proxy_ended(struct HYD_proxy *proxy)
     return rules;
 }
 
-void HYD_step_proxy_lost(struct HYD_proxy *proxy)
+void HYD_step_proxy_disconnected(struct HYD_proxy *proxy)
 {
     struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 
-    if (!g && HYD_spawned_lost(proxy))
+    if (!g && HYD_spawned_failed(proxy))
         return;
     /* The core says what that means for an adaptation under way. */
     if (g)
@@ -259,7 +259,7 @@ void HYD_step_cannot_start(const struct HYD_proxy *proxy, const char *why, size_
     if (proxy->pg->pgid == 0)
         end_job_now(text);
     else
-        HYD_step_tell_user(text);
+        HYD_step_print_message(text);
 }
 
 int HYD_step_counted_processes(const struct HYD_proxy *proxy)
@@ -315,7 +315,7 @@ void HYD_step_pmi_begin(void)
         previous_sigpipe = signal(SIGPIPE, go_on);
 }
 
-static struct HYD_proxy *find_lost(void)
+static struct HYD_proxy *find_failed(void)
 {
     for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
         for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
@@ -329,11 +329,11 @@ static struct HYD_proxy *find_lost(void)
 /* Where there is a core, messages are whole and nothing fails that is written (wire/channel.h). */
 HYD_status HYD_step_control_result(HYD_status status)
 {
-    struct HYD_proxy *lost = status == HYD_SUCCESS || HYD_step.core ? NULL : find_lost();
+    struct HYD_proxy *missing = status == HYD_SUCCESS || HYD_step.core ? NULL : find_failed();
 
-    if (!lost)
+    if (!missing)
         return status;
-    HYD_step_proxy_lost(lost);
+    HYD_step_proxy_disconnected(missing);
     return HYD_SUCCESS;
 }
 
@@ -348,7 +348,7 @@ int HYD_step_pmi_floods(const struct HYD_proxy *proxy)
         MPL_snprintf(text, sizeof(text), "host %s: a process asks by PMI and does not wait for answers, of which "
                      "%d MiB are on their way: until they have been taken no more is answered there",
                      proxy->node->hostname, PMI_WAITING_MAX >> 20);
-        HYD_step_tell_user(text);
+        HYD_step_print_message(text);
     }
     told = 1;
     return 1;

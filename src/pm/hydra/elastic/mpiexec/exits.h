@@ -1,6 +1,6 @@
 /*
- * Ends of processes and of their node daemons, exit codes, and what they mean for the job.  More of it, called by
- * Hydra's own files, is in glue.h; signals to mpiexec are in end.h.
+ * Ends of processes and of their proxies, exit codes, and their effect on the job.  hooks.h has more of it, called by
+ * Hydra's own files; end.h has signals to mpiexec.
  */
 
 #ifndef MPIEXEC_EXITS_H_INCLUDED
@@ -16,7 +16,7 @@ struct HYD_step_proxy;
 int HYD_step_rules_apply(const struct HYD_step_group *group);
 /* One more process of this daemon has ended. */
 void HYD_step_note_exit(struct HYD_step_proxy *proxy);
-/* A process has died: the job ends when its daemon has had time to tell how. */
+/* A process has failed: the job ends after its proxy had time to report the cause. */
 void HYD_step_end_job_soon(void);
 /* By the clock: ends the job, or cuts off what is left of it. */
 void HYD_step_end_due(int64_t now_ms);
@@ -24,7 +24,7 @@ void HYD_step_end_due(int64_t now_ms);
 void HYD_step_launch_failed(const struct HYD_proxy *proxy);
 /* A spawned process has ended in a way that ends the job, with this wait status; the first counts. */
 void HYD_step_spawned_died_of(int wait_status);
-/* The daemon of this host has said why it cannot start its processes (HYD_ADAPT_CANNOT). */
+/* The proxy of this host has reported why it cannot start its processes (HYD_ADAPT_CANNOT). */
 void HYD_step_cannot_start(const struct HYD_proxy *proxy, const char *why, size_t bytes);
 /* Whether the job ends because of a spawned process. */
 int HYD_step_spawned_died(void);

@@ -42,7 +42,7 @@ static int rank_of(const struct rank_rule *r, int k)
     return r->cores_start + layer * r->all_cores + (k - r->filler) % r->cores;
 }
 
-static void place_ranks(struct HYD_step_group *g)
+static void assign_ranks(struct HYD_step_group *g)
 {
     int fillers = 0, cores = 0, filler_start = 0, cores_start;
 
@@ -96,7 +96,7 @@ HYD_status HYD_step_new_group(struct HYD_pg *pg, struct HYD_step_group **group)
     }
     for (i = 0; i < g->count; i++)
         g->processes[i].label = -1;
-    place_ranks(g);
+    assign_ranks(g);
 
     for (end = &HYD_step.groups; *end; end = &(*end)->next);
     *end = g;
@@ -129,7 +129,7 @@ HYD_status HYD_step_adopt_launch(void)
         g->proxies[i].up = is_up(g->proxies[i].proxy);
         for (int k = 0; k < g->proxies[i].processes; k++)
             if (g->proxies[i].ranks[k] < g->count)
-                g->processes[g->proxies[i].ranks[k]].place = k;
+                g->processes[g->proxies[i].ranks[k]].slot = k;
     }
     return status;
 }

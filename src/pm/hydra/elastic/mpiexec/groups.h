@@ -3,7 +3,7 @@
  *
  * A record of a launched proxy has three ends, in any order: its control connection, its output (both are stock's),
  * and the process that launched it (launcher_ends.h).  When all have come for all proxies of a group, HYD_step_reap
- * (glue.h) frees it.
+ * (hooks.h) frees it.
  */
 
 #ifndef MPIEXEC_GROUPS_H_INCLUDED
@@ -13,7 +13,7 @@
 
 struct HYD_step_group;
 
-/* The record of a group whose proxies are placed. */
+/* The record of a group with assigned proxies. */
 HYD_status HYD_step_new_group(struct HYD_pg *pg, struct HYD_step_group **group);
 /* That of the launch itself. */
 HYD_status HYD_step_adopt_launch(void);

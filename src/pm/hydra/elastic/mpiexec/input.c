@@ -202,7 +202,7 @@ static int reads(const struct HYD_proxy *proxy)
 {
     const struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 
-    return is_connected(proxy) && (g ? !g->is_outpost && !g->is_tasks : proxy->pg->pgid == 0);
+    return is_connected(proxy) && (g ? !g->is_relay_proxy && !g->is_tasks : proxy->pg->pgid == 0);
 }
 
 static void add_share(const struct HYD_proxy *proxy, uint32_t messages)

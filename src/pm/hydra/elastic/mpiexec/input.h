@@ -1,8 +1,7 @@
 /*
- * Standard input goes to rank 0 of the world, whoever that is, or where -s sends it, and output is labelled with ranks
- * of the world.
- * Standard input is read no faster than rank 0 reads it: INPUT_MESSAGES of it are on their way at most.
- * HYD_step_stdin and HYD_step_label (glue.h) are what Hydra calls.
+ * Standard input goes to the present rank 0 of the world, and output is labelled with ranks of the world. Standard
+ * input is read no faster than rank 0 reads it: at most INPUT_MESSAGES of it are in transit. Hydra calls
+ * HYD_step_stdin and HYD_step_label (hooks.h).
  */
 
 #ifndef MPIEXEC_INPUT_H_INCLUDED
@@ -16,7 +15,7 @@ struct HYD_proxy;
 
 /* The node daemon of who reads standard input, NULL: nobody. */
 struct HYD_proxy *HYD_step_first_proxy(void);
-/* Looks whether rank 0 is somebody else now; after each event of the core. */
+/* Checks whether rank 0 is another process now; after each event of the core. */
 void HYD_step_follow_first(void);
 /* A proxy has connected; it ends. */
 void HYD_step_input_up(const struct HYD_proxy *proxy);

@@ -145,22 +145,22 @@ static HYD_status add_argument(struct HYD_proxy *proxy, const char *name, char *
 static char *numbers_of(const struct HYD_step_group *g, int i, const char *before,
                         int (*number)(const struct HYD_step_group *, int rank, const void *), const void *what)
 {
-    size_t room = strlen(before) + (size_t) g->proxies[i].processes * 12 + 1;
+    size_t capacity = strlen(before) + (size_t) g->proxies[i].processes * 12 + 1;
     size_t used = strlen(before);
-    char *text = MPL_malloc(room, MPL_MEM_PM);
+    char *text = MPL_malloc(capacity, MPL_MEM_PM);
 
     if (!text)
         return NULL;
     memcpy(text, before, used + 1);
     for (int k = 0; k < g->proxies[i].processes; k++)
-        used += (size_t) snprintf(text + used, room - used, k ? ",%d" : "%d",
+        used += (size_t) snprintf(text + used, capacity - used, k ? ",%d" : "%d",
                                   number(g, g->proxies[i].ranks[k], what));
     return text;
 }
 
-static int place_of(const struct HYD_step_group *g, int rank, const void *unused)
+static int slot_of(const struct HYD_step_group *g, int rank, const void *unused)
 {
-    return g->processes[rank].place;
+    return g->processes[rank].slot;
 }
 
 /* What the proxies of an expansion are told: --adapt. */
@@ -169,7 +169,7 @@ struct expansion {
     int pre, modify;
 };
 
-static HYD_status tell_expansion(struct HYD_step_group *g, int i, const void *what)
+static HYD_status report_expansion(struct HYD_step_group *g, int i, const void *what)
 {
     const struct expansion *e = what;
     struct HYD_proxy *proxy = g->proxies[i].proxy;
@@ -185,7 +185,7 @@ static int request_of(const struct HYD_step_group *g, int rank, const void *what
     return (int) ((const struct step_world *) what)->numbers[rank];
 }
 
-static HYD_status tell_world(struct HYD_step_group *g, int i, const void *what)
+static HYD_status notify_world(struct HYD_step_group *g, int i, const void *what)
 {
     char uid[16];
 
@@ -264,8 +264,8 @@ static void drop_group(struct HYD_step_group *g)
 }
 
 /* Starts the pg as a group: `tell` adds what its proxies have to know. */
-static int launch_pg(struct HYD_pg *pg, HYD_status(*tell) (struct HYD_step_group *, int, const void *),
-                     const void *what, int is_outpost, int *group, char *error, size_t error_bytes)
+static int launch_pg(struct HYD_pg *pg, HYD_status(*notify) (struct HYD_step_group *, int, const void *),
+                     const void *what, int is_relay_proxy, int *group, char *error, size_t error_bytes)
 {
     struct HYD_step_group *g = NULL;
     struct HYD_string_stash stash;
@@ -290,16 +290,16 @@ static int launch_pg(struct HYD_pg *pg, HYD_status(*tell) (struct HYD_step_group
     HYDU_ERR_POP(status, "unable to fill in proxy arguments\n");
     status = HYD_pmcd_pmi_fill_in_exec_launch_info(pg);
     HYDU_ERR_POP(status, "unable to fill in executable arguments\n");
-    g->is_outpost = is_outpost;
-    g->is_tasks = tell == tell_world;
+    g->is_relay_proxy = is_relay_proxy;
+    g->is_tasks = notify == notify_world;
     status = HYD_step_count_on_nodes(g);
     HYDU_ERR_POP(status, "unable to count the processes\n");
     for (int i = 0; i < g->proxy_count; i++) {
-        status = HYD_step_choose_places(g, i);
+        status = HYD_step_choose_slots(g, i);
         HYDU_ERR_POP(status, "unable to choose the processes' places\n");
-        status = tell(g, i, what);
+        status = notify(g, i, what);
         HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
-        status = add_argument(g->proxies[i].proxy, "--adapt-bind", numbers_of(g, i, "", place_of, NULL));
+        status = add_argument(g->proxies[i].proxy, "--adapt-bind", numbers_of(g, i, "", slot_of, NULL));
         HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
     }
     status = start_proxies(g, stash.strlist, &started);
@@ -307,7 +307,7 @@ static int launch_pg(struct HYD_pg *pg, HYD_status(*tell) (struct HYD_step_group
     *group = g->group;
     if (HYD_step.launch_limit_ms > 0)
         g->up_by_ms = HYD_step_now_ms() + HYD_step.launch_limit_ms;
-    HYD_core_defer_placed(g);
+    HYD_core_defer_assigned(g);
     for (int i = started; i < g->proxy_count; i++)
         HYD_step_proxy_failed(g, i);
 
@@ -323,7 +323,7 @@ static int launch_pg(struct HYD_pg *pg, HYD_status(*tell) (struct HYD_step_group
     goto fn_exit;
 }
 
-static void say_unable(char *error, size_t error_bytes)
+static void report_unable(char *error, size_t error_bytes)
 {
     MPL_snprintf(error, error_bytes, "mpiexec was unable to start the processes: its standard error says why");
 }
@@ -337,7 +337,7 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     struct HYD_node *nodes = NULL;
     struct HYD_pg *pg = NULL;
 
-    say_unable(error, error_bytes);
+    report_unable(error, error_bytes);
     HYD_status status = joining_exec(count, program, &exec);
     if (status == HYD_SUCCESS)
         status = HYD_step_candidate_nodes(hosts, n_hosts, &nodes);
@@ -345,7 +345,7 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
         status = make_pg(count, exec, nodes, &pg);
     HYDU_free_exec_list(exec);
     if (status == HYD_SUCCESS)
-        return launch_pg(pg, tell_expansion, &expansion, program == STEP_NO_PROGRAM, group, error, error_bytes);
+        return launch_pg(pg, report_expansion, &expansion, program == STEP_NO_PROGRAM, group, error, error_bytes);
     if (pg)
         drop_pg(pg);
     return -1;
@@ -400,7 +400,7 @@ int HYD_step_launch_world(const struct step_world *world, int *group, char *erro
     struct HYD_node *nodes = NULL;
     struct HYD_pg *pg = NULL;
 
-    say_unable(error, error_bytes);
+    report_unable(error, error_bytes);
     HYD_status status = task_execs(world, &execs);
     if (status == HYD_SUCCESS)
         status = HYD_step_stretches_of_nodes(world->hosts, world->count, &nodes);
@@ -408,7 +408,7 @@ int HYD_step_launch_world(const struct step_world *world, int *group, char *erro
         status = make_pg(world->count, execs, nodes, &pg);
     HYDU_free_exec_list(execs);
     if (status == HYD_SUCCESS)
-        return launch_pg(pg, tell_world, world, 0, group, error, error_bytes);
+        return launch_pg(pg, notify_world, world, 0, group, error, error_bytes);
     if (pg)
         drop_pg(pg);
     return -1;

@@ -1,6 +1,6 @@
 /*
- * The launch of an expansion: a process group is made, placed (nodes.h) and started.  What happens to it afterwards:
- * connections.h (its node daemons come up), launcher_ends.h, exits.h, groups.h (it is removed).
+ * The launch of an expansion: a process group is made, assigned to nodes (nodes.h) and started.  Its later life is
+ * in connections.h (its proxies come up), launcher_ends.h, exits.h, groups.h (it is removed).
  */
 
 #ifndef MPIEXEC_LAUNCH_H_INCLUDED
@@ -15,7 +15,7 @@ struct step_world;
 int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes);
-/* Processes that a program starts on its places (stepmgr/stepmgr.h).  0, or -1 with a message in error. */
+/* Processes that a program starts in its slots (stepmgr/stepmgr.h).  0, or -1 with a message in error. */
 int HYD_step_launch_world(const struct step_world *world, int *group, char *error, size_t error_bytes);
 /* How many programs the job was launched with. */
 int HYD_step_programs(void);

@@ -1,5 +1,5 @@
 /*
- * What the stock launchers (ssh, srun, ...) lack.
+ * Features that the stock launchers (ssh, srun, ...) lack.
  */
 
 #ifndef MPIEXEC_LAUNCHERS_H_INCLUDED

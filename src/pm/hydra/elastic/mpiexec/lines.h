@@ -15,7 +15,7 @@
 #define LINES_WAIT_MS 200
 #define LINES_BYTES_MAX 65536
 
-/* Who has written: one of both streams of a process. */
+/* The writer: one of both streams of a process. */
 struct HYD_lines_source {
     int stream, pgid, proxy, rank;
 };

@@ -37,7 +37,7 @@ static char out[TEXT_MAX], in[TEXT_MAX];
 static size_t out_bytes, out_done, in_bytes;
 
 static HYD_status answer_cb(int fd, HYD_event_t events, void *userp);
-static void ask_next(void);
+static void query_next(void);
 
 /* ---- what is said ---------------------------------------------------------------------------------------------- */
 
@@ -173,7 +173,7 @@ static void try_later(void)
     }
     MPL_snprintf(text, sizeof(text), "mpiexec: a name was asked for, and elasticd has not answered for %d s",
                  LIMIT_MS / 1000);
-    HYD_step_tell_user(text);
+    HYD_step_print_message(text);
     end_first(0, NULL);
 }
 
@@ -254,7 +254,7 @@ static HYD_status answer_cb(int fd, HYD_event_t events, void *userp)
         try_later();
     else
         take_answer();
-    ask_next();
+    query_next();
 
   fn_exit:
     return status;
@@ -283,7 +283,7 @@ static int open_connection(void)
 }
 
 /* The first question, unless it is being asked or waits. */
-static void ask_next(void)
+static void query_next(void)
 {
     while (first && connection < 0 && again_ms < 0) {
         char *known = NULL;
@@ -328,22 +328,22 @@ int HYD_names_take(int fd, int pid, HYD_name_reply reply_by, enum HYD_name_call 
     if (!HYD_step_managed() || !MPL_env2str(SOCKET_VARIABLE, &path) || HYD_server_info.nameserver || !proxy ||
         is_published(name) == (call != HYD_NAME_UNPUBLISH))
         return 0;
-    struct question asked = {.fd = fd,.pid = pid,.group = proxy->pg->pgid,.proxy = proxy->proxy_id,.reply = reply_by,
+    struct question received = {.fd = fd,.pid = pid,.group = proxy->pg->pgid,.proxy = proxy->proxy_id,.reply = reply_by,
         .call = call,.until_ms = HYD_step_now_ms() + LIMIT_MS
     };
     if (is_asking(fd, pid)) {
-        answer(&asked, 0, NULL);
+        answer(&received, 0, NULL);
         return 1;
     }
     struct question *q = MPL_calloc(1, sizeof(*q), MPL_MEM_PM);
     if (!q)
         return 0;
-    *q = asked;
+    *q = received;
     q->name = MPL_strdup(name);
     q->port = port ? MPL_strdup(port) : NULL;
     *last = q;
     last = &q->next;
-    ask_next();
+    query_next();
     return 1;
 }
 
@@ -360,13 +360,13 @@ void HYD_names_time(int64_t now_ms)
         try_later();            /* elasticd says nothing: it is given up */
     if (again_ms >= 0 && again_ms <= now_ms)
         again_ms = -1;
-    ask_next();
+    query_next();
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
 /* Whether elasticd has answered by then. */
-static int ask_until(int64_t until_ms)
+static int query_until(int64_t until_ms)
 {
     ssize_t n = -1;
 
@@ -393,7 +393,7 @@ static void withdraw_all(void)
 
     for (struct HYD_pmcd_pmi_publish * p = HYD_pmcd_pmi_publish_list; is_there && p; p = p->next) {
         const struct question q = {.call = HYD_NAME_UNPUBLISH,.name = p->name };
-        is_there = !write_question(&q) || (open_connection() && ask_until(until_ms));
+        is_there = !write_question(&q) || (open_connection() && query_until(until_ms));
         close_connection();
     }
 }

@@ -1,11 +1,12 @@
 /*
- * Published names (MPI_Publish_name, MPI_Lookup_name, MPI_Unpublish_name) of a step of elasticd: they are known to all
- * jobs of the user (DN1).  mpiexec asks elasticd by HTTP on its Unix socket, PUT, GET and DELETE of /v1/names/NAME, and
- * then answers the process.  What this mpiexec has published itself is in stock's list too, and found there.
+ * Published names (MPI_Publish_name, MPI_Lookup_name, MPI_Unpublish_name) of a step of elasticd: all jobs of the
+ * user share them (clause DN1).  mpiexec queries elasticd by HTTP on its Unix socket, PUT, GET and DELETE of
+ * /v1/names/NAME, and then answers the process.  Names that this mpiexec has published are in stock's list too, and
+ * found there.
  *
- * Questions are asked one after the other, each on a connection of its own.  A process has one at a time, and further
- * ones are refused, so that they are as many as processes at most.  Nothing waits; while elasticd is not there, is busy
- * or has a full disk, a question is asked again, for 30 s.
+ * Queries are sent one after the other, each on a connection of its own.  A process has one at a time, and further
+ * ones are refused, so that their number is at most that of processes.  No function blocks; while elasticd does not
+ * run, is busy or has a full disk, a query is repeated, for 30 s.
  */
 
 #ifndef MPIEXEC_NAMES_H_INCLUDED
@@ -26,7 +27,7 @@ int HYD_names_take(int fd, int pid, HYD_name_reply reply, enum HYD_name_call cal
 
 int64_t HYD_names_next(void);
 void HYD_names_time(int64_t now_ms);
-/* What has been published and not withdrawn is withdrawn: takes 2 s at the most. */
+/* Withdraws all names that are still published: takes 2 s at most. */
 void HYD_names_end(void);
 
 #endif /* MPIEXEC_NAMES_H_INCLUDED */

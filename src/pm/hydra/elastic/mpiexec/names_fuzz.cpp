@@ -27,7 +27,7 @@ extern "C" {
 #include "mpiexec/names.h"
 int64_t HYD_step_now_ms(void);
 int HYD_step_managed(void);
-void HYD_step_tell_user(const char *text);
+void HYD_step_print_message(const char *text);
 void HYD_step_pmi_begin(void);
 HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status);
 struct HYD_server_info HYD_server_info;
@@ -51,7 +51,7 @@ std::string said;                       /* on this connection */
 HYD_pg group;
 HYD_proxy proxies[PROCESSES];
 bool is_there[PROCESSES];
-int asked[PROCESSES];                   /* questions that are not answered */
+int queried[PROCESSES];                   /* questions that are not answered */
 std::map<std::string, struct HYD_pmcd_pmi_publish> published;
 
 void require(bool holds)
@@ -76,7 +76,7 @@ void relist()
     }
 }
 
-void forget(const std::string &name)
+void remove_name(const std::string &name)
 {
     auto found = published.find(name);
     free(found->second.name);
@@ -89,7 +89,7 @@ HYD_status reply(int fd, int pid, const char *line)
 {
     static const char FOUND[] = "cmd=lookup_result port=";
     int process = fd - FD;
-    require(process >= 0 && process < PROCESSES && pid == PID && is_there[process] && asked[process]-- == 1);
+    require(process >= 0 && process < PROCESSES && pid == PID && is_there[process] && queried[process]-- == 1);
     require(!strncmp(line, "cmd=", 4) && strchr(line, '\n') == line + strlen(line) - 1);
     if (!strncmp(line, FOUND, strlen(FOUND))) {
         std::string port(line + strlen(FOUND));
@@ -105,8 +105,8 @@ void run_events()
 {
     for (int rounds = 0; rounds < 1000; rounds++) {
         pollfd p = {watched, static_cast<short>(POLLIN | (events & HYD_POLLOUT ? POLLOUT : 0)), 0};
-        char asked_of_it[8192];
-        while (elasticd >= 0 && recv(elasticd, asked_of_it, sizeof asked_of_it, MSG_DONTWAIT) > 0) {
+        char queried_of_it[8192];
+        while (elasticd >= 0 && recv(elasticd, queried_of_it, sizeof queried_of_it, MSG_DONTWAIT) > 0) {
         }
         int64_t next = HYD_names_next();
         if (next >= 0 && next <= now_ms)
@@ -125,13 +125,13 @@ void pass(int64_t ms)
     run_events();
 }
 
-void ask(int process, HYD_name_call call, const std::string &name)
+void query(int process, HYD_name_call call, const std::string &name)
 {
-    if (!is_there[process] || asked[process] > 0)
+    if (!is_there[process] || queried[process] > 0)
         return;
-    asked[process]++;
+    queried[process]++;
     if (!HYD_names_take(FD + process, PID, reply, call, name.c_str(), call == HYD_NAME_PUBLISH ? "port\"1\\" : nullptr))
-        asked[process]--;
+        queried[process]--;
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ extern "C" {
 
 int64_t HYD_step_now_ms(void) { return now_ms; }
 int HYD_step_managed(void) { return 1; }
-void HYD_step_tell_user(const char *) {}
+void HYD_step_print_message(const char *) {}
 void HYD_step_pmi_begin(void) {}
 HYD_status HYD_step_pmi_end(const struct HYD_proxy *, HYD_status status) { return status; }
 int MPL_env2str(const char *name, const char **value)
@@ -164,7 +164,7 @@ HYD_status HYD_pmcd_pmi_unpublish(char *name, int *success)
 {
     *success = published.contains(name);
     if (*success)
-        forget(name);
+        remove_name(name);
     return HYD_SUCCESS;
 }
 HYD_status HYD_pmcd_pmi_lookup(char *name, char **value)
@@ -211,7 +211,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < PROCESSES; i++) {
         proxies[i] = {&group, i};
         is_there[i] = true;
-        asked[i] = 0;
+        queried[i] = 0;
     }
     while (size > 0) {
         const uint8_t *end = std::find(data, data + size, '\n');
@@ -222,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += used;
         size -= used;
         if (auto call = CALLS.find(static_cast<char>(what | 0x20)); call != CALLS.end()) {
-            ask(process, call->second, text.c_str());
+            query(process, call->second, text.c_str());
         } else if ((what == 's' || what == 'S') && elasticd >= 0) {
             std::string more = text + (what == 's' ? "\r\n" : "");
             ssize_t n = send(elasticd, more.data(), more.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -236,7 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else if (what == 'e') {
             is_there[1] = !is_there[1];
             proxies[1].proxy_id++;
-            asked[1] = 0;
+            queried[1] = 0;
         }
         run_events();
     }
@@ -245,12 +245,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int64_t until = now_ms + LIMIT_MS; now_ms <= until;)
         pass(1000);
     for (int i = 0; i < PROCESSES; i++)
-        require(asked[i] == 0);
+        require(queried[i] == 0);
     HYD_names_end();
     require(watched < 0);
     close_elasticd();
     while (!published.empty())
-        forget(published.begin()->first);
+        remove_name(published.begin()->first);
     return 0;
 }
 

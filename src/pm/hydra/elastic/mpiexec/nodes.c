@@ -17,11 +17,11 @@ static struct HYD_node *find_node(struct HYD_node *list, const char *hostname)
 
 /* The node of this name, which may be followed by :COUNT, on which processes are counted; hosts
  * that are new are taken in. */
-static struct HYD_node *known_node(const char *place)
+static struct HYD_node *known_node(const char *slot)
 {
     char hostname[HOST_NAME_BYTES];
 
-    MPL_snprintf(hostname, sizeof(hostname), "%.*s", (int) strcspn(place, ":"), place);
+    MPL_snprintf(hostname, sizeof(hostname), "%.*s", (int) strcspn(slot, ":"), slot);
     struct HYD_node *node = find_node(HYD_server_info.node_list, hostname);
 
     if (!node)
@@ -120,7 +120,7 @@ HYD_status HYD_step_count_on_nodes(struct HYD_step_group *g)
     for (int i = 0; i < g->proxy_count; i++) {
         g->proxies[i].node = known_node(g->proxies[i].proxy->node->hostname);
         HYDU_ERR_CHKANDJUMP(status, !g->proxies[i].node, HYD_NO_MEM, "no memory for a node\n");
-        if (g->is_outpost)
+        if (g->is_relay_proxy)
             g->proxies[i].freed = g->proxies[i].processes;      /* it takes nobody's room */
         g->proxies[i].node->active_processes += g->proxies[i].processes - g->proxies[i].freed;
     }
@@ -135,39 +135,39 @@ HYD_status HYD_step_count_on_nodes(struct HYD_step_group *g)
 /* ---- binding ----------------------------------------------------------------------------------- */
 
 /* Marks the places of living processes on a node. */
-static void mark_places(const struct HYD_node *node, unsigned char *taken, int places)
+static void mark_slots(const struct HYD_node *node, unsigned char *taken, int slots)
 {
     for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
         for (int rank = 0; rank < g->count; rank++) {
             const struct HYD_step_process *p = &g->processes[rank];
-            if (g->proxies[p->proxy].node == node && !g->is_outpost && !p->ended && p->place >= 0 &&
-                p->place < places)
-                taken[p->place] = 1;
+            if (g->proxies[p->proxy].node == node && !g->is_relay_proxy && !p->ended && p->slot >= 0 &&
+                p->slot < slots)
+                taken[p->slot] = 1;
         }
 }
 
 /* The processes of a new proxy take the lowest free places of its node, as a launch of the whole
  * world would: without this, each group would be bound to the first cores again. */
-HYD_status HYD_step_choose_places(struct HYD_step_group *g, int i)
+HYD_status HYD_step_choose_slots(struct HYD_step_group *g, int i)
 {
     struct HYD_step_proxy *p = &g->proxies[i];
-    int places = p->node->active_processes, place = 0;
+    int slots = p->node->active_processes, slot = 0;
     unsigned char *taken = NULL;
     HYD_status status = HYD_SUCCESS;
 
     /* As many may be taken as there are processes: the lowest free ones lie within the sum. */
     for (int rank = 0; rank < g->count; rank++)
         if (g->processes[rank].proxy == i)
-            g->processes[rank].place = -1;
-    taken = MPL_calloc((size_t) places + 1, 1, MPL_MEM_PM);
+            g->processes[rank].slot = -1;
+    taken = MPL_calloc((size_t) slots + 1, 1, MPL_MEM_PM);
     HYDU_ERR_CHKANDJUMP(status, !taken, HYD_NO_MEM, "no memory for the places of a node\n");
-    mark_places(p->node, taken, places);
+    mark_slots(p->node, taken, slots);
     for (int k = 0; k < p->processes; k++) {
-        while (place < places && taken[place])
-            place++;
+        while (slot < slots && taken[slot])
+            slot++;
         if (p->ranks[k] < g->count)
-            g->processes[p->ranks[k]].place = place;
-        place++;
+            g->processes[p->ranks[k]].slot = slot;
+        slot++;
     }
 
   fn_exit:

@@ -1,10 +1,10 @@
 /*
- * Where joining processes go: nodes, and places on them.
+ * Assignment of joining processes: nodes, and slots on them.
  *
- * Placement: Hydra's own rule over the known nodes (free cores first, in the order of the host
- * list, then round robin), or over the hosts that are given.  A group works on copies of the nodes,
- * numbered from 0, because node numbers are told to its processes; what is occupied is counted on
- * the originals in HYD_server_info.node_list, and for hosts that were never listed in `guests`.
+ * Hydra's own rule over the known nodes applies (free cores first, in the order of the host list, then round robin),
+ * or over the given hosts.  A group works on copies of the nodes, numbered from 0, because its processes know node
+ * numbers; occupied slots are counted on the originals in HYD_server_info.node_list, and for hosts that were never
+ * listed in `guests`.
  */
 
 #ifndef MPIEXEC_NODES_H_INCLUDED
@@ -20,7 +20,7 @@ HYD_status HYD_step_candidate_nodes(const char *const *hosts, int n_hosts, struc
 HYD_status HYD_step_stretches_of_nodes(const char *const *hosts, int n_hosts, struct HYD_node **list);
 /* From here on the group's processes are counted on the known nodes. */
 HYD_status HYD_step_count_on_nodes(struct HYD_step_group *group);
-/* The places of the processes of proxy number i, for binding. */
-HYD_status HYD_step_choose_places(struct HYD_step_group *group, int i);
+/* The slots of the processes of proxy number i, for binding. */
+HYD_status HYD_step_choose_slots(struct HYD_step_group *group, int i);
 
 #endif /* MPIEXEC_NODES_H_INCLUDED */

@@ -3,7 +3,7 @@
  * them, is the core's business (stepmgr/stepmgr.h), asked before anything is launched.
  */
 
-#include "glue.h"
+#include "hooks.h"
 
 #define SCHEDULE_BYTES_MAX (1024 * 1024)
 

@@ -73,7 +73,7 @@ static struct HYD_step_proxy *record_of(const struct HYD_proxy *proxy)
     return g ? &g->proxies[proxy->proxy_id] : NULL;
 }
 
-static uint64_t room_of_one(void)
+static uint64_t capacity_of_one(void)
 {
     uint64_t n = 0;
 
@@ -87,13 +87,13 @@ static uint64_t room_of_one(void)
 /* Tells it of the room that there is, when half of what it was told of is used. */
 static void pay(struct HYD_step_proxy *p)
 {
-    uint64_t room = room_of_one();
+    uint64_t capacity = capacity_of_one();
 
     if (!p->counts_output || !connected(p->proxy) ||
-        (p->output_room > p->output_came && p->output_room - p->output_came > room / 2))
+        (p->output_capacity > p->output_came && p->output_capacity - p->output_came > capacity / 2))
         return;
-    p->output_room = p->output_came + room;
-    HYD_step_send_message(p, HYD_ADAPT_OUTPUT_ROOM, &p->output_room, sizeof(p->output_room));
+    p->output_capacity = p->output_came + capacity;
+    HYD_step_send_message(p, HYD_ADAPT_OUTPUT_SPACE, &p->output_capacity, sizeof(p->output_capacity));
 }
 
 void HYD_step_output_counted(struct HYD_step_proxy *p)
@@ -200,7 +200,7 @@ static void await_output(int failed)
     size_t waiting = output_waiting(), left = waiting;
     int64_t progress_ms = HYD_step_now_ms();
 
-    while (left > 0 && ((!failed && !HYD_step_told_to_end()) || HYD_step_now_ms() - progress_ms < LAST_WORDS_MS)) {
+    while (left > 0 && ((!failed && !HYD_step_notified_to_end()) || HYD_step_now_ms() - progress_ms < LAST_WORDS_MS)) {
         HYD_status status = HYDT_dmx_wait_for_event(1);
         if (status != HYD_SUCCESS && status != HYD_TIMED_OUT)
             break;
@@ -219,18 +219,18 @@ static void last_words(void)
         return;
     fflush(stdout);
     fflush(stderr);
-    if (!HYD_step_told_to_end())
+    if (!HYD_step_notified_to_end())
         await_output(1);
     owner = 0;
 }
 
-/* Whether what this signal is about is told by HYD_step_tell_signal, outside of the signal handler. */
-int HYD_step_tells_signals(void)
+/* Whether what this signal is about is told by HYD_step_print_signal, outside of the signal handler. */
+int HYD_step_prints_signals(void)
 {
     return owner != 0;
 }
 
-void HYD_step_tell_signal(int signum)
+void HYD_step_print_signal(int signum)
 {
     if (owner && signum == SIGINT) {
         HYDU_dump(stdout, "Sending Ctrl-C to processes as requested\n");

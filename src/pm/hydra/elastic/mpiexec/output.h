@@ -13,9 +13,9 @@ void HYD_step_use_loop(void);
 void HYD_step_take_connection(struct HYD_proxy *proxy);
 /* This daemon counts its output from now on: it has an adaptive process, or process sets are used. */
 void HYD_step_output_counted(struct HYD_step_proxy *proxy);
-/* Tells the user what a signal to mpiexec does, if the signal handler has not (HYD_step_tells_signals). */
-void HYD_step_tell_signal(int signum);
-/* Waits until all output is taken; not for ever if mpiexec has been told to end. */
+/* Prints for the user what a signal to mpiexec does, if the signal handler has not (HYD_step_prints_signals). */
+void HYD_step_print_signal(int signum);
+/* Waits until all output is written; not for ever if mpiexec has been ordered to end. */
 void HYD_step_finish_output(void);
 
 #endif /* MPIEXEC_OUTPUT_H_INCLUDED */

@@ -2,7 +2,7 @@
 
 #include "psets.h"
 #include "core.h"
-#include "glue.h"
+#include "hooks.h"
 #include "../../ui/mpich/mpiexec.h"
 
 #define NAME_BYTES_MAX 254

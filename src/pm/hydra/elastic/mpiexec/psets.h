@@ -10,7 +10,7 @@
 /* The option, and its help.  Ends mpiexec with one message if the name is no name of a set. */
 HYD_status HYD_step_pset_fn(char *arg, char ***argv);
 void HYD_step_pset_help_fn(void);
-/* The numbers of processes are known: tells the core, which is new. */
+/* The numbers of processes are known: reports them to the core, which is new. */
 void HYD_step_psets_add(void);
 
 #endif /* STEP_PSETS_H_INCLUDED */

@@ -239,17 +239,17 @@ void HYD_step_relay_listens(struct HYD_step_proxy *p, const char *payload, size_
     p->address = theirs != address_of(p->proxy->control_fd, getsockname) ? theirs : 0;
 }
 
-static void ask_to_listen(struct HYD_step_proxy *p)
+static void request_to_listen(struct HYD_step_proxy *p)
 {
     const char *range = HYD_server_info.port_range ? HYD_server_info.port_range : "";
     char payload[sizeof(key) + 64];
 
-    if (p->asked_to_listen || !connected(p))
+    if (p->requested_to_listen || !connected(p))
         return;
     if (!has_key && getrandom(key, sizeof(key), 0) != sizeof(key))
         return;                 /* then without a tree */
     has_key = 1;
-    p->asked_to_listen = 1;
+    p->requested_to_listen = 1;
     memcpy(payload, key, sizeof(key));
     int n = MPL_snprintf(payload + sizeof(key), sizeof(payload) - sizeof(key), "%s", range);
     HYD_step_send_message(p, HYD_ADAPT_LISTEN, payload, sizeof(key) + (size_t) n + 1);
@@ -266,7 +266,7 @@ void HYD_step_relay_prepare(void)
         return;
     for (struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
         for (int i = 0; i < g->proxy_count; i++)
-            ask_to_listen(&g->proxies[i]);
+            request_to_listen(&g->proxies[i]);
 }
 
 /* ---- through the tree -------------------------------------------------------------------------- */
@@ -426,7 +426,7 @@ static void pass_frozen_on(const struct relay *relay, const struct branch *branc
     }
 }
 
-void HYD_step_relay_lost(void)
+void HYD_step_relay_failed(void)
 {
     if (repeat_at_ms < 0)
         repeat_at_ms = HYD_step_now_ms() + REPEAT_AFTER_MS;

@@ -19,7 +19,7 @@ void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_com
 /* The proxy has connected: it gets the commands that were sent before; or they are not needed any more. */
 void HYD_step_relay_connected(struct HYD_step_proxy *proxy);
 void HYD_step_relay_drop(struct HYD_step_proxy *proxy);
-/* Asks daemons for ports, if there are enough of them for a tree. */
+/* Requests ports from proxies, if there are enough of them for a tree. */
 void HYD_step_relay_prepare(void);
 /* A message of mpiexec itself. */
 void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, const void *payload, size_t bytes);
@@ -27,8 +27,8 @@ void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, co
 void HYD_step_relay_listens(struct HYD_step_proxy *proxy, const char *payload, size_t bytes);
 void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t bytes);
 void HYD_step_relay_departed(int group, int proxy);
-/* HYD_ADAPT_LOST has come: has all daemons repeat what they have reported, soon, and once for all who say so. */
-void HYD_step_relay_lost(void);
+/* HYD_ADAPT_LOST has come: requests all proxies to repeat their reports, soon, and once for all that need it. */
+void HYD_step_relay_failed(void);
 /* When HYD_step_relay_time has to be called, <0: at no time. */
 int64_t HYD_step_relay_next(void);
 void HYD_step_relay_time(int64_t now_ms);

@@ -13,7 +13,7 @@
 #include "pmiserv_utils.h"
 #include "reports.h"
 #include "wire/message.h"
-#include "wire/silence.h"
+#include "wire/keepalive.h"
 #include "wire/tree.h"
 
 /* A report from a daemon of this group. */
@@ -62,7 +62,7 @@ static void on_init(const struct report *r)
         memcpy(&adaptive, r->payload + sizeof(uint32_t), sizeof(adaptive));
     if (adaptive) {
         HYD_step_socket_open();
-        HYD_silence_watch(r->from->proxy->control_fd);
+        HYD_keepalive_watch(r->from->proxy->control_fd);
         HYD_step_output_counted(r->from);
     }
     if (process)
@@ -110,7 +110,7 @@ static void on_broke(const struct report *r)
 
 static void on_counts_output(const struct report *r)
 {
-    HYD_silence_watch(r->from->proxy->control_fd);
+    HYD_keepalive_watch(r->from->proxy->control_fd);
     HYD_step_output_counted(r->from);
 }
 
@@ -124,9 +124,9 @@ static void on_relayed(const struct report *r)
     HYD_step_relay_answered(r->group->group, r->proxy, r->payload, (size_t) r->message->bytes);
 }
 
-static void on_lost(const struct report *r)
+static void on_failed(const struct report *r)
 {
-    HYD_step_relay_lost();
+    HYD_step_relay_failed();
 }
 
 /* Reports that go up the tree may come twice, and out of order. */
@@ -159,7 +159,7 @@ static const struct {
     {HYD_ADAPT_BROKE, on_broke},
     {HYD_ADAPT_LISTENS, on_listens},
     {HYD_ADAPT_RELAYED, on_relayed},
-    {HYD_ADAPT_LOST, on_lost},
+    {HYD_ADAPT_LOST, on_failed},
     {HYD_ADAPT_COUNTS_OUTPUT, on_counts_output},
 };
 
@@ -228,7 +228,7 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
     HYD_status status = HYD_SUCCESS;
 
     if (hdr->buflen < (int) sizeof(message) || hdr->buflen > HYD_ADAPT_BODY_MAX) {
-        HYD_step_proxy_lost(proxy);
+        HYD_step_proxy_disconnected(proxy);
         goto fn_exit;
     }
     HYDU_MALLOC_OR_JUMP(buf, char *, hdr->buflen, status);
@@ -237,7 +237,7 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
     if (!closed)
         memcpy(&message, buf, sizeof(message));
     if (closed || message.bytes != (uint64_t) hdr->buflen - sizeof(message)) {
-        HYD_step_proxy_lost(proxy);
+        HYD_step_proxy_disconnected(proxy);
         goto fn_exit;
     }
     if (message.kind == HYD_ADAPT_INPUT_TAKEN) {
@@ -263,7 +263,7 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
         take_report(proxy, &message, buf + sizeof(message));
     HYD_core_leave();
     if (!whole)
-        HYD_step_proxy_lost(proxy);
+        HYD_step_proxy_disconnected(proxy);
 
   fn_exit:
     MPL_free(buf);

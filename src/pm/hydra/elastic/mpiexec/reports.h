@@ -1,6 +1,6 @@
 /*
- * What node daemons say to mpiexec (wire/kinds.h): some of it is mpiexec's own business, the rest goes to the core.
- * HYD_step_message (glue.h) is what Hydra calls.
+ * Messages of proxies to mpiexec (wire/kinds.h): mpiexec handles some of them itself, the rest goes to the core.
+ * Hydra calls HYD_step_message (hooks.h).
  */
 
 #ifndef MPIEXEC_REPORTS_H_INCLUDED

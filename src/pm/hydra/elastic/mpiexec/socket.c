@@ -39,9 +39,9 @@ struct client {
     int fd;
     int waits_to_write;         /* registered for POLLOUT too */
     char *in;
-    size_t in_bytes, in_room;   /* in_room: at most HYD_CORE_LINE_MAX + 1 */
+    size_t in_bytes, in_capacity;   /* in_capacity: at most HYD_CORE_LINE_MAX + 1 */
     char *out;
-    size_t out_bytes, out_room;
+    size_t out_bytes, out_capacity;
     struct client *next;
 };
 
@@ -116,12 +116,12 @@ static int append_line(struct client *c, const char *line)
 
     if (need > OUTPUT_MAX)
         return -1;
-    if (need > c->out_room) {
+    if (need > c->out_capacity) {
         char *out = MPL_realloc(c->out, need * 2, MPL_MEM_PM);
         if (!out)
             return -1;
         c->out = out;
-        c->out_room = need * 2;
+        c->out_capacity = need * 2;
     }
     memcpy(c->out + c->out_bytes, line, length);
     c->out[c->out_bytes + length] = '\n';
@@ -169,16 +169,16 @@ static void take_lines(int id)
 /* Whether there is space for more of a line. */
 static int grow_input(struct client *c)
 {
-    size_t room = c->in_room * 2 < HYD_CORE_LINE_MAX + 1 ? c->in_room * 2 : HYD_CORE_LINE_MAX + 1;
+    size_t capacity = c->in_capacity * 2 < HYD_CORE_LINE_MAX + 1 ? c->in_capacity * 2 : HYD_CORE_LINE_MAX + 1;
     char *in;
 
-    if (c->in_bytes < c->in_room)
+    if (c->in_bytes < c->in_capacity)
         return 1;
-    in = MPL_realloc(c->in, room, MPL_MEM_PM);
+    in = MPL_realloc(c->in, capacity, MPL_MEM_PM);
     if (!in)
         return 0;
     c->in = in;
-    c->in_room = room;
+    c->in_capacity = capacity;
     return 1;
 }
 
@@ -186,7 +186,7 @@ static HYD_status client_cb(int fd, HYD_event_t events, void *userp)
 {
     int id = (int) (size_t) userp;
     struct client *c = find_client(id);
-    size_t room;
+    size_t capacity;
     ssize_t n;
 
     if (!c)
@@ -197,8 +197,8 @@ static HYD_status client_cb(int fd, HYD_event_t events, void *userp)
         return HYD_SUCCESS;
     if (!grow_input(c))
         goto fn_departed;
-    room = c->in_room - c->in_bytes;
-    n = recv(c->fd, c->in + c->in_bytes, room < READ_MAX ? room : READ_MAX, MSG_DONTWAIT);
+    capacity = c->in_capacity - c->in_bytes;
+    n = recv(c->fd, c->in + c->in_bytes, capacity < READ_MAX ? capacity : READ_MAX, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return HYD_SUCCESS;
     if (n <= 0)
@@ -243,7 +243,7 @@ static HYD_status listen_cb(int fd, HYD_event_t events, void *userp)
         MPL_free(c);
         return HYD_SUCCESS;
     }
-    c->in_room = IN_ROOM;
+    c->in_capacity = IN_ROOM;
     c->id = next_client++;
     c->fd = client_fd;
     c->next = clients;
@@ -390,7 +390,7 @@ static int hexadecimal(char digit)
 }
 
 /* Who waits for it may have departed: then nobody will resize this step, and nothing is wrong with it. */
-static void tell_supervisor(void)
+static void notify_supervisor(void)
 {
     struct sockaddr_un supervisor = {.sun_family = AF_UNIX };
     size_t bytes = 1;           /* the zero byte that makes it abstract */
@@ -434,7 +434,7 @@ void HYD_step_socket_open(void)
         return;
     }
     HYD_core_id(step_id);
-    tell_supervisor();
+    notify_supervisor();
 }
 
 void HYD_step_socket_close(void)

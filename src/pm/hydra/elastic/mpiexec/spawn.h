@@ -13,7 +13,7 @@
 #include "common.h"
 #include "pmiserv_pmi.h"
 
-/* Says on standard error what is wrong, if there is something. */
+/* Prints the error on standard error, if there is one. */
 int HYD_spawn_can_start(struct HYD_pmcd_token *tokens, const struct HYD_pmcd_token_segment *commands, int n);
 
 #endif /* MPIEXEC_SPAWN_H_INCLUDED */

@@ -84,23 +84,23 @@ static void answer_if_over(struct spawn *s)
 }
 
 /* Daemons that have not connected yet are told when they do. */
-static void fail(struct spawn *s, const struct HYD_proxy *culprit, const char *why)
+static void fail(struct spawn *s, const struct HYD_proxy *cause, const char *why)
 {
     if (!s->failed && !HYD_step.ending) {
         char text[1024];
-        MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s", culprit->node->hostname, why);
-        HYD_step_tell_user(text);
+        MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s", cause->node->hostname, why);
+        HYD_step_print_message(text);
     }
     for (const struct HYD_proxy * p = s->failed ? NULL : s->pg->proxy_list; p; p = p->next)
-        if (p != culprit)
+        if (p != cause)
             HYD_step_send_signal(p, SIGKILL);
     s->failed = 1;
     answer_if_over(s);
 }
 
-static void not_started(struct spawn *s, const struct HYD_proxy *culprit)
+static void not_started(struct spawn *s, const struct HYD_proxy *cause)
 {
-    fail(s, culprit, "not all processes could be started there");
+    fail(s, cause, "not all processes could be started there");
 }
 
 /* ---- processes that end too early ------------------------------------------------------------------------------ */
@@ -140,13 +140,13 @@ static void ended_after_init(const struct HYD_proxy *proxy, const struct HYD_spa
     char how[128], text[1024];
 
     if (!HYD_server_info.user_global.auto_cleanup || WIFSIGNALED((int) end->wait_status) || HYD_step.ending ||
-        HYD_step_told_to_end())
+        HYD_step_notified_to_end())
         return;
     describe_end(how, sizeof(how), (int) end->wait_status);
     MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s (rank %u of the spawned processes) %s after "
                  "MPI_Init, without MPI_Finalize.  The job ends", proxy->node->hostname,
                  program_of(proxy, (int) end->index), end->rank, how);
-    HYD_step_tell_user(text);
+    HYD_step_print_message(text);
     HYD_step_spawned_died_of(end->wait_status ? (int) end->wait_status : W_EXITCODE(1, 0));
     if (!HYD_step.core)
         HYD_core_create();      /* which ends the job in order */
@@ -246,7 +246,7 @@ static void give_up(const struct spawn *s, struct HYD_proxy *proxy, int i)
                  "within %lld s (MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not reach this one?  "
                  "It is given up", proxy->node->hostname, HYDT_bsci_info.launcher,
                  (long long) HYD_step.launch_limit_ms / 1000);
-    HYD_step_tell_user(text);
+    HYD_step_print_message(text);
     signal_launcher(s, i, SIGTERM);
     proxy->control_fd = HYD_FD_CLOSED;
     HYD_step_cleanup_proxy(proxy);
@@ -310,16 +310,21 @@ int HYD_spawned_excuses(pid_t pid)
 
 HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid, HYD_spawned_reply reply)
 {
-    const struct HYD_proxy *asks = HYD_pmcd_pmi_find_proxy(fd);
+    const struct HYD_proxy *queries = HYD_pmcd_pmi_find_proxy(fd);
     struct spawn *s = NULL;
     int first = HYD_bscu_pid_count;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ASSERT(asks, status);
+    HYDU_ASSERT(queries, status);
     HYDU_MALLOC_OR_JUMP(s, struct spawn *, sizeof(*s), status);
-    *s = (struct spawn) {.pg = pg,.fd = fd,.pid = pid,.group = asks->pg->pgid,.proxy = asks->proxy_id,.reply = reply,
-        .clock = -1,.next = spawns
-    };
+    *s = (struct spawn){.pg = pg,
+                        .fd = fd,
+                        .pid = pid,
+                        .group = queries->pg->pgid,
+                        .proxy = queries->proxy_id,
+                        .reply = reply,
+                        .clock = -1,
+                        .next = spawns};
     spawns = s;
     status = HYDT_bsci_launch_procs(args, pg->proxy_list, HYD_FALSE, NULL);
     HYDU_ERR_POP(status, "unable to start node daemons\n");
@@ -385,7 +390,7 @@ int HYD_spawned_ended(struct HYD_proxy *proxy)
     return 1;
 }
 
-int HYD_spawned_lost(struct HYD_proxy *proxy)
+int HYD_spawned_failed(struct HYD_proxy *proxy)
 {
     struct spawn *s = spawn_of(proxy->pg);
 

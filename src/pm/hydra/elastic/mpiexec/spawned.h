@@ -26,10 +26,10 @@ void HYD_spawned_message(struct HYD_proxy *proxy, uint32_t kind, const char *pay
 void HYD_spawned_up(const struct HYD_proxy *proxy);
 /* Whether that is the matter of a spawn that has failed (0: of the job). */
 int HYD_spawned_ended(struct HYD_proxy *proxy);
-int HYD_spawned_lost(struct HYD_proxy *proxy);
+int HYD_spawned_failed(struct HYD_proxy *proxy);
 /* Whether nothing of this group of MPI_Comm_spawn is left. */
 int HYD_spawned_is_over(const struct HYD_pg *pg);
-/* Whether this launcher's exit code says nothing of the job. */
+/* Whether this launcher's exit code does not concern the job. */
 int HYD_spawned_excuses(pid_t pid);
 void HYD_spawned_free(void);
 

@@ -9,14 +9,14 @@
 #ifndef STEP_STATE_H_INCLUDED
 #define STEP_STATE_H_INCLUDED
 
-#include "glue.h"
+#include "hooks.h"
 
 struct stepmgr;                 /* core.c */
 
 struct HYD_step_process {
     int proxy;                  /* index of its proxy in the group */
     int label;                  /* last world rank seen, -1: none yet */
-    int place;                  /* on its node, for binding: 0, 1, ... */
+    int slot;                  /* on its node, for binding: 0, 1, ... */
     int ended;
     int initialised;            /* it has called MPI_Init */
 };
@@ -28,36 +28,36 @@ struct HYD_step_proxy {
     int freed;                  /* of those, ended and no longer counted on the node */
     int *ranks;                 /* of its processes, in the order in which it starts them */
     int ended;                  /* reported to the core as departed */
-    int launch_fd;              /* socket pair to a proxy that has not yet said its id, or -1 */
+    int launch_fd;              /* socket pair to a proxy that has not yet sent its id, or -1 */
     int launcher_pid;           /* process that started the proxy (or is it), -1: waited for */
     int launcher_watch;         /* pidfd of it, or -1 */
-    int up;                     /* it has been told what to start; nothing of ours may come before that */
+    int up;                     /* it has received its program; no message of ours may precede that */
     int given_up;               /* did not come up in time */
     uint32_t sequence;          /* of the last command to it */
     struct HYD_step_deferred *deferred; /* commands to it from before it has connected (relay.c) */
     uint32_t frozen_sequence;   /* of the last STEP_FREEZE that it has answered */
     uint32_t reported;          /* highest number of those of its reports that go up the tree, */
     uint64_t reported_before;   /* and which of the last ones have come: bit i is number reported - i */
-    int asked_to_listen;
+    int requested_to_listen;
     uint16_t listen_port;       /* for other daemons, in network order; 0: it does not, or not yet */
     uint32_t address;           /* its host's, in network order, when it listens; 0: this host's */
     int unreached;              /* another daemon could not reach one of this host */
-    int counts_output;          /* and sends no more of it than there is room */
-    uint64_t output_came, output_room;  /* bytes since it counts */
+    int counts_output;          /* and sends no more of it than its credit */
+    uint64_t output_came, output_capacity;  /* bytes since it counts */
 };
 
 struct HYD_step_group {
     int group;
     struct HYD_pg *pg;
     int count;
-    int is_outpost;             /* without a program: it only keeps its daemon */
+    int is_relay_proxy;             /* without a program: it only keeps its daemon */
     int removed;                /* Hydra's rules for processes that died do not apply any more: */
 #define HYD_STEP_FAILED 1       /*   an expansion that failed, of which nothing counts */
 #define HYD_STEP_JOB_ENDS 2     /*   the job is being ended */
     struct HYD_step_process *processes; /* by rank */
     struct HYD_step_proxy *proxies;     /* by proxy id */
     int proxy_count;
-    int is_tasks;               /* processes that a program has started on its places: they end for themselves */
+    int is_tasks;               /* processes that a program has started in its slots: they end by themselves */
     int listen_fd;              /* for proxies that connect over the network, or -1 */
     int64_t up_by_ms;           /* when the proxies have to be there, <0: at any time, or they are */
     struct HYD_step_group *next;
@@ -69,17 +69,17 @@ struct HYD_step {
     int64_t zero_us;            /* monotonic clock at time 0 */
     int64_t wake_ms;            /* when the core wants to be called, <0: never */
     int64_t launch_limit_ms;    /* for the proxies of an expansion to come up, 0: none */
-    int64_t end_after_ms;       /* for adaptive processes that have been told to end, 0: as long as they like */
+    int64_t end_after_ms;       /* for adaptive processes that have been ordered to end, 0: unlimited */
     int fanout;                 /* of the tree of daemons, 0: no tree */
     int64_t abort_ms;           /* when the job is ended, or what is left is cut off; <0: not asked */
     int exit_status;            /* see HYD_step_exit_status */
     int failed;                 /* the job may not end with exit code 0 */
-    int ending;                 /* all proxies have been told to kill their processes */
+    int ending;                 /* all proxies have been ordered to kill their processes */
     int log_fd, sets_log_fd;
 };
 extern struct HYD_step HYD_step;
 
-/* ---- glue.c ------------------------------------------------------------------------------------ */
+/* ---- hooks.c ------------------------------------------------------------------------------------ */
 
 int64_t HYD_step_now_ms(void);
 struct HYD_step_group *HYD_step_find_group(int group);
@@ -89,7 +89,7 @@ void HYD_step_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, cons
                    size_t bytes);
 void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum);
 /* One line for standard error. */
-void HYD_step_tell_user(const char *text);
+void HYD_step_print_message(const char *text);
 /* Deregisters it if it is registered, closes it if it is open, and sets it to -1. */
 void HYD_step_close_fd(int *fd);
 /* Work that is due by the clock. */

@@ -1,9 +1,9 @@
 /*
- * The node daemon's part in adaptations, as hydra_pmi_proxy's own files call it: it makes the board, tells its
- * processes of it, forwards what they say to mpiexec and carries out mpiexec's commands.  It decides nothing.
- * What its files know in common is in state.h; all calls come from the proxy's event loop.
- * A proxy whose processes were made by MPI_Comm_spawn has no board, and every function here does nothing for it.
- * SPEC I1-I3, P3, P4, P7, E3, E4.
+ * The proxy's part in adaptations, as hydra_pmi_proxy's own files call it: it makes the board, notifies its
+ * processes, forwards their reports to mpiexec and performs mpiexec's commands.  It makes no decision. state.h has
+ * the common data of its files; all calls come from the proxy's event loop. A proxy whose processes were made by
+ * MPI_Comm_spawn has no board, and every function here has no effect on it. Protocol clauses I1-I3, P3, P4, P7, E3,
+ * E4.
  */
 
 #ifndef ADAPT_PMIP_H_INCLUDED
@@ -14,9 +14,9 @@
 #include "hydra.h"
 #include "common.h"
 
-/* Handler of the proxy parameter --adapt: what mpiexec says of a joining group. */
+/* Handler of the proxy parameter --adapt: data of mpiexec about a joining group. */
 HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv);
-/* Handler of --adapt-bind: for each process, which place of the binding it takes. */
+/* Handler of --adapt-bind: for each process, its slot of the binding. */
 HYD_status HYD_pmcd_pmip_adapt_bind_param(char *arg, char ***argv);
 /* Handler of --adapt-tasks (tasks.h). */
 HYD_status HYD_pmcd_pmip_adapt_tasks_param(char *arg, char ***argv);
@@ -32,10 +32,10 @@ HYD_status HYD_pmcd_pmip_input_all_param(char *arg, char ***argv);
 /* All processes run. */
 HYD_status HYD_pmcd_pmip_adapt_started(void);
 
-/* --secret: where the job's secret is to be had; takes it (greeting.c). */
+/* --secret: the source of the job's secret; reads it (handshake.c). */
 HYD_status HYD_pmcd_pmip_secret_param(char *arg, char ***argv);
 /* The proxy id has been sent to mpiexec.  An error if either does not know the other. */
-HYD_status HYD_pmcd_pmip_greet(void);
+HYD_status HYD_pmcd_pmip_handshake(void);
 
 /* A message with command ADAPT has come from mpiexec. */
 HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr);
@@ -48,7 +48,7 @@ HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, 
 /* mpiexec wants a signal to be passed on. */
 void HYD_pmcd_pmip_adapt_signalled(int signum);
 /* The PMI connection of a process broke; the others are about to be killed for it. */
-void HYD_pmcd_pmip_adapt_lost(int process_id);
+void HYD_pmcd_pmip_adapt_failed(int process_id);
 /* Whether it may end in any way, because it leaves. */
 int HYD_pmcd_pmip_adapt_is_let_go(int process_id);
 /* The connection of a process has ended: whether it may, because it is parked, leaves or has never used MPI. */
@@ -59,7 +59,7 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status);
 void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status);
 /* Whether it has called MPI_Init_adapt, or is started to join. */
 int HYD_pmcd_pmip_adapt_is_adaptive(int process_id);
-/* The processes cannot be started: says why to mpiexec, ends those that were, and the proxy. */
+/* The processes cannot be started: reports the reason to mpiexec, and ends started ones and the proxy. */
 void HYD_pmcd_pmip_cannot(const char *format, ...) __attribute__ ((noreturn, format(printf, 1, 2)));
 /* Whether the processes started next have only the variables that are given for them (-genvnone, -genvlist, ...). */
 void HYD_pmcd_pmip_choose_env(const char *prop);
@@ -69,7 +69,7 @@ int HYD_pmcd_pmip_adapt_busy(void);
 
 /* So much output of a process has been sent to mpiexec (output.h). */
 void HYD_pmcd_pmip_adapt_output(int bytes);
-/* All has been said, the exit status last: waits until mpiexec has read it and closed the connection. */
+/* All reports are sent, the exit status last: waits until mpiexec has read them and closed the connection. */
 HYD_status HYD_pmcd_pmip_adapt_flush(void);
 
 /* pmip_cb.c: takes in what there is on a PMI connection. */
@@ -92,8 +92,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_resumed(int fd, char *args[]);
 /* say.c */
 HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);
-HYD_status HYD_pmcd_pmip_adapt_fn_wish(int fd, char *args[]);
-HYD_status HYD_pmcd_pmip_adapt_fn_wish_withdraw(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_request(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_request_withdraw(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[]);
 /* sets.c */
 HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[]);

@@ -17,20 +17,20 @@ struct waiting {
 static struct waiting *waiting;
 
 /* Where it is, or where one more would be. */
-static struct waiting **place_of(int fd)
+static struct waiting **find(int fd)
 {
-    struct waiting **place = &waiting;
+    struct waiting **slot = &waiting;
 
-    while (*place && (*place)->fd != fd)
-        place = &(*place)->next;
-    return place;
+    while (*slot && (*slot)->fd != fd)
+        slot = &(*slot)->next;
+    return slot;
 }
 
-static void drop(struct waiting **place)
+static void drop(struct waiting **slot)
 {
-    struct waiting *w = *place;
+    struct waiting *w = *slot;
 
-    *place = w->next;
+    *slot = w->next;
     HYD_queue_clear(&w->queue);
     MPL_free(w);
 }
@@ -41,15 +41,15 @@ static HYD_status read_cb(int fd, HYD_event_t events, void *userp)
 }
 
 /* What nobody reads any more is dropped. */
-static HYD_status room_cb(int fd, HYD_event_t events, void *userp)
+static HYD_status space_cb(int fd, HYD_event_t events, void *userp)
 {
-    struct waiting **place = place_of(fd);
+    struct waiting **slot = find(fd);
     HYD_status status = HYD_SUCCESS;
 
-    if (HYD_queue_send(&(*place)->queue, fd, HYD_QUEUE_SOCKET) == 0 && (*place)->queue.bytes > 0)
+    if (HYD_queue_send(&(*slot)->queue, fd, HYD_QUEUE_SOCKET) == 0 && (*slot)->queue.bytes > 0)
         goto fn_exit;
-    int closes = (*place)->closes;
-    drop(place);
+    int closes = (*slot)->closes;
+    drop(slot);
     status = HYDT_dmx_deregister_fd(fd);
     HYDU_ERR_POP(status, "unable to deregister fd\n");
     if (closes)
@@ -65,17 +65,17 @@ static HYD_status room_cb(int fd, HYD_event_t events, void *userp)
 }
 
 /* From now on it is written to, and not read. */
-static HYD_status wait_for_room(struct waiting **place, int fd)
+static HYD_status wait_for_space(struct waiting **slot, int fd)
 {
     HYD_status status = HYD_SUCCESS;
 
     status = HYDT_dmx_deregister_fd(fd);
     HYDU_ERR_POP(status, "unable to deregister fd\n");
-    status = HYDT_dmx_register_fd(1, &fd, HYD_POLLOUT, NULL, room_cb);
+    status = HYDT_dmx_register_fd(1, &fd, HYD_POLLOUT, NULL, space_cb);
     HYDU_ERR_POP(status, "unable to wait for a process to read its answers\n");
-    HYDU_MALLOC_OR_JUMP(*place, struct waiting *, sizeof(**place), status);
-    **place = (struct waiting) {.fd = fd };
-    HYD_queue_init(&(*place)->queue);
+    HYDU_MALLOC_OR_JUMP(*slot, struct waiting *, sizeof(**slot), status);
+    **slot = (struct waiting) {.fd = fd };
+    HYD_queue_init(&(*slot)->queue);
 
   fn_exit:
     return status;
@@ -85,11 +85,11 @@ static HYD_status wait_for_room(struct waiting **place, int fd)
 
 HYD_status HYD_answer(int fd, const char *text, size_t bytes)
 {
-    struct waiting **place = place_of(fd);
+    struct waiting **slot = find(fd);
     ssize_t sent = 0;
     HYD_status status = HYD_SUCCESS;
 
-    if (!*place) {
+    if (!*slot) {
         do
             sent = send(fd, text, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
         while (sent < 0 && errno == EINTR);
@@ -99,10 +99,10 @@ HYD_status HYD_answer(int fd, const char *text, size_t bytes)
                             "unable to answer a process (%s)\n", MPL_strerror(errno));
         if (sent < 0)
             sent = 0;
-        status = wait_for_room(place, fd);
+        status = wait_for_space(slot, fd);
         HYDU_ERR_POP(status, "unable to answer a process\n");
     }
-    if (HYD_queue_add_bytes(&(*place)->queue, text + sent, bytes - (size_t) sent) != 0)
+    if (HYD_queue_add_bytes(&(*slot)->queue, text + sent, bytes - (size_t) sent) != 0)
         HYDU_ERR_SETANDJUMP(status, HYD_NO_MEM, "no memory for answers that are not read\n");
 
   fn_exit:
@@ -113,7 +113,7 @@ HYD_status HYD_answer(int fd, const char *text, size_t bytes)
 
 HYD_status HYD_answers_close(int fd)
 {
-    struct waiting *w = *place_of(fd);
+    struct waiting *w = *find(fd);
 
     HYD_spawned_closed(fd);
     if (!w) {
@@ -121,12 +121,12 @@ HYD_status HYD_answers_close(int fd)
         return HYD_SUCCESS;
     }
     w->closes = 1;
-    return HYDT_dmx_register_fd(1, &fd, HYD_POLLOUT, NULL, room_cb);
+    return HYDT_dmx_register_fd(1, &fd, HYD_POLLOUT, NULL, space_cb);
 }
 
 int HYD_answers_wait(int fd)
 {
-    if (*place_of(fd))
-        (void) room_cb(fd, 0, NULL);    /* what is wrong is found again when it is read */
-    return *place_of(fd) != NULL;
+    if (*find(fd))
+        (void) space_cb(fd, 0, NULL);    /* what is wrong is found again when it is read */
+    return *find(fd) != NULL;
 }

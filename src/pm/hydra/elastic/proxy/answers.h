@@ -1,10 +1,10 @@
 /*
- * Answers to PMI commands.  A process that asks and does not read what it is answered waits for itself: what its
- * connection does not take waits here, and until it has been read no more is read from the process.  So there wait at
- * most the answers to what the daemon has read of it already, a buffer full of commands, and mpiexec's to such of them
- * as it was asked.  Who follows PMI, and reads an answer before it asks again, never comes here.
+ * Answers to PMI commands.  A process that sends commands and does not read the answers delays only itself: unsent
+ * answers wait here, and nothing more is read from the process until it has read them.  So the queue holds at most
+ * the answers to the commands in one buffer, including those that mpiexec gives.  A process that follows PMI and
+ * reads an answer before the next command never uses this queue.
  *
- * State: what waits, by connection; owned by answers.c, used from the event loop only.
+ * State: waiting answers, by connection; owned by answers.c, used from the event loop only.
  */
 
 #ifndef PROXY_ANSWERS_H_INCLUDED
@@ -12,11 +12,10 @@
 
 #include "hydra.h"
 
-/* Says so many bytes to the process at this connection.  That nobody is there any more is no error: who reads it finds
- * that out. */
+/* Sends bytes to the process at this connection.  A closed connection is no error: its reader detects it. */
 HYD_status HYD_answer(int fd, const char *text, size_t bytes);
 
-/* In place of close, of a connection that has been deregistered: first what waits is said. */
+/* Closes a connection that has been deregistered, after its waiting answers are sent. */
 HYD_status HYD_answers_close(int fd);
 
 /* Whether anything waits still, after another try. */

@@ -8,42 +8,42 @@
 #include "wire/bcast.h"
 #include "wire/kinds.h"
 
-struct place {
-    int process, place;
+struct slot {
+    int process, slot;
     uint32_t bcast;
-    struct place *next;
+    struct slot *next;
 };
 
-static struct place *places;
+static struct slot *slots;
 
-static struct pmi_adapt_bcast *on_board(const struct place *p)
+static struct pmi_adapt_bcast *on_board(const struct slot *p)
 {
-    return HYD_board_bcasts(&HYD_agent.board, p->process) + p->place;
+    return HYD_board_bcasts(&HYD_agent.board, p->process) + p->slot;
 }
 
 /* Those of a set. */
 static void set_gates(uint32_t bcast, uint64_t gate)
 {
-    for (const struct place * p = places; p; p = p->next)
+    for (const struct slot * p = slots; p; p = p->next)
         if (p->bcast == bcast)
             __atomic_store_n(&on_board(p)->gate, gate, __ATOMIC_SEQ_CST);
 }
 
-static HYD_status take_place(const struct bcast_order *order)
+static HYD_status take_slot(const struct bcast_order *order)
 {
     int i = order->uid < HYD_agent.join.first_uid ? -1 :
         HYD_agent_process_of_rank((int) (order->uid - HYD_agent.join.first_uid));
-    struct place *p = places;
+    struct slot *p = slots;
     HYD_status status = HYD_SUCCESS;
 
     if (i < 0)
         goto fn_exit;           /* it has ended meanwhile */
-    while (p && (p->process != i || p->place != (int) order->place))
+    while (p && (p->process != i || p->slot != (int) order->slot))
         p = p->next;
     if (!p) {
-        HYDU_MALLOC_OR_JUMP(p, struct place *, sizeof(*p), status);
-        *p = (struct place) {.process = i,.place = (int) order->place,.next = places };
-        places = p;
+        HYDU_MALLOC_OR_JUMP(p, struct slot *, sizeof(*p), status);
+        *p = (struct slot) {.process = i,.slot = (int) order->slot,.next = slots };
+        slots = p;
     }
     p->bcast = order->bcast;
     __atomic_store_n(&on_board(p)->gate, order->value, __ATOMIC_SEQ_CST);
@@ -60,7 +60,7 @@ static HYD_status freeze(const struct bcast_order *order)
 
     set_gates(order->bcast, PMI_ADAPT_GATE_SHUT);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    for (const struct place * p = places; p; p = p->next) {
+    for (const struct slot * p = slots; p; p = p->next) {
         uint64_t count = __atomic_load_n(&on_board(p)->count, __ATOMIC_ACQUIRE);
         if (p->bcast == order->bcast && count > frozen.ceiling)
             frozen.ceiling = count;
@@ -70,15 +70,15 @@ static HYD_status freeze(const struct bcast_order *order)
     return HYD_reports_send(REPORT_BCAST, 0, 0, &frozen, sizeof(frozen));
 }
 
-static void forget(int process, uint32_t bcast)
+static void remove_all(int process, uint32_t bcast)
 {
-    for (struct place ** place = &places; *place;) {
-        struct place *p = *place;
+    for (struct slot ** slot = &slots; *slot;) {
+        struct slot *p = *slot;
         if (p->process == process || p->bcast == bcast) {
-            *place = p->next;
+            *slot = p->next;
             MPL_free(p);
         } else {
-            place = &p->next;
+            slot = &p->next;
         }
     }
 }
@@ -90,18 +90,18 @@ HYD_status HYD_bcasts_order(const char *payload, size_t bytes)
 
     if (bytes == sizeof(order))
         memcpy(&order, payload, sizeof(order));
-    HYDU_ERR_CHKANDJUMP(status, order.what < BCAST_PLACE || order.what > BCAST_FORGET || order.bcast == 0 ||
-                        order.place >= PMI_SET_BCASTS_MAX, HYD_INTERNAL_ERROR,
+    HYDU_ERR_CHKANDJUMP(status, order.what < BCAST_SLOT || order.what > BCAST_FORGET || order.bcast == 0 ||
+                        order.slot >= PMI_SET_BCASTS_MAX, HYD_INTERNAL_ERROR,
                         "malformed order for the texts of process sets\n");
-    if (order.what == BCAST_PLACE)
-        status = take_place(&order);
+    if (order.what == BCAST_SLOT)
+        status = take_slot(&order);
     else if (order.what == BCAST_FREEZE)
         status = freeze(&order);
     else
         set_gates(order.bcast, order.what == BCAST_GATE ? order.value : PMI_ADAPT_GATE_SHUT);
     HYDU_ERR_POP(status, "unable to carry out an order for the texts of process sets\n");
     if (order.what == BCAST_FORGET)
-        forget(-1, order.bcast);
+        remove_all(-1, order.bcast);
 
   fn_exit:
     return status;
@@ -111,5 +111,5 @@ HYD_status HYD_bcasts_order(const char *payload, size_t bytes)
 
 void HYD_bcasts_ended(int process_id)
 {
-    forget(process_id, 0);
+    remove_all(process_id, 0);
 }

@@ -1,8 +1,8 @@
 /*
- * The daemon's part in texts that process sets pass on (pmi_adapt_set.h, wire/bcast.h): the gates of its processes'
- * places on the board are its, and it reads their counts.
+ * The proxy's part in broadcasts of process sets (pmi_adapt_set.h, wire/bcast.h): it sets the gates of its
+ * processes' slots on the board, and reads their counts.
  *
- * State: which set is counted in which place, at most PMI_SET_BCASTS_MAX of a process; owned by bcasts.c, used from the
+ * State: the set that each slot counts, at most PMI_SET_BCASTS_MAX of a process; owned by bcasts.c, used from the
  * event loop only.
  */
 

@@ -23,7 +23,7 @@
 #include "board.h"
 #include "pmi_adapt_measured.h"
 #include "pmi_adapt_set.h"
-#include "pmi_adapt_wish.h"
+#include "pmi_adapt_request.h"
 #include "wire/clock.h"
 #include "wire/file_size.h"
 
@@ -46,8 +46,8 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     size_t offset = round_up(sizeof(struct pmi_adapt_control), PMI_ADAPT_LINE);
     size_t graphs = round_up(offset + (size_t) slots * sizeof(struct pmi_adapt_slot), page);
     size_t stride = round_up(sizeof(struct pmi_adapt_graph), page);
-    size_t wishes = graphs + (size_t) slots * stride;
-    size_t bcasts = round_up(wishes + (size_t) slots * sizeof(struct pmi_adapt_wish_ends), page);
+    size_t requests = graphs + (size_t) slots * stride;
+    size_t bcasts = round_up(requests + (size_t) slots * sizeof(struct pmi_adapt_request_ends), page);
     size_t answers = round_up(bcasts + (size_t) slots * PMI_SET_BCASTS_MAX * sizeof(struct pmi_adapt_bcast), page);
     size_t creations = round_up(answers + (size_t) slots * PMI_SET_ANSWERS * sizeof(struct pmi_adapt_answer), page);
     size_t bytes = round_up(creations + (size_t) slots * PMI_SET_CREATIONS_MAX * sizeof(uint64_t), page);
@@ -56,7 +56,7 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
 
     board->fd = -1;
     board->ended = calloc((size_t) slots, 1);
-    error = HYD_plan_places_create(&board->plans, slots, bytes, page);
+    error = HYD_plan_areas_create(&board->plans, slots, bytes, page);
     if (error || !board->ended)
         goto fn_fail;
     /* Proxies run with standard descriptors closed; ours must not be taken for one of those. */
@@ -89,7 +89,7 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     board->control->slots_offset = offset;
     board->control->perf_offset = graphs;
     board->control->perf_stride = (uint32_t) stride;
-    board->control->wishes_offset = wishes;
+    board->control->requests_offset = requests;
     board->control->bcasts_offset = bcasts;
     board->control->answers_offset = answers;
     board->control->creations_offset = creations;
@@ -104,7 +104,7 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     if (board->fd >= 0)
         close(board->fd);
     board->fd = -1;
-    HYD_plan_places_destroy(&board->plans);
+    HYD_plan_areas_destroy(&board->plans);
     free(board->ended);
     return error ? error : ENOMEM;
 }
@@ -114,7 +114,7 @@ void HYD_board_destroy(struct HYD_board *board)
     if (board->fd < 0)
         return;
     munmap(board->control, board->bytes);
-    HYD_plan_places_destroy(&board->plans);
+    HYD_plan_areas_destroy(&board->plans);
     free(board->ended);
     close(board->fd);
     board->fd = -1;
@@ -138,7 +138,7 @@ static uint64_t greatest_count(const struct HYD_board *board)
 
 /* A place for a plan.  What a process says it reads may be an earlier one, withdrawn or over, until it has looked at
  * the board.  0: no memory. */
-static uint64_t take_place(struct HYD_board *board, uint32_t serial, size_t bytes)
+static uint64_t take_slot(struct HYD_board *board, uint32_t serial, size_t bytes)
 {
     const uint32_t slots = board->control->slots;
     uint32_t *read = calloc(slots, sizeof(*read));
@@ -148,7 +148,7 @@ static uint64_t take_place(struct HYD_board *board, uint32_t serial, size_t byte
     for (uint32_t i = 0; i < slots; i++)
         if (!board->ended[i])
             read[i] = __atomic_load_n(&board->slots[i].plan_serial, __ATOMIC_ACQUIRE);
-    uint64_t offset = HYD_plan_places_take(&board->plans, serial, bytes, read);
+    uint64_t offset = HYD_plan_areas_take(&board->plans, serial, bytes, read);
     free(read);
     return offset;
 }
@@ -170,7 +170,7 @@ static int write_plan(const struct HYD_board *board, const struct pmi_adapt_plan
     return error;
 }
 
-int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
+int HYD_board_assign(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
                     uint32_t participants)
 {
     struct pmi_adapt_control *control = board->control;
@@ -180,12 +180,12 @@ int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, 
     __atomic_store_n(&control->plan_epoch, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&control->plan_serial, serial, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    uint64_t offset = take_place(board, serial, bytes);
+    uint64_t offset = take_slot(board, serial, bytes);
     int error = offset ? write_plan(board, plan, bytes, offset) : ENOMEM;
     if (error)
         return error;
-    board->placed_us = HYD_monotonic_us();
-    board->placed_count = greatest_count(board);
+    board->assigned_us = HYD_monotonic_us();
+    board->assigned_count = greatest_count(board);
     __atomic_store_n(&control->plan_offset, offset, __ATOMIC_RELEASE);
     __atomic_store_n(&control->plan_bytes, bytes, __ATOMIC_RELEASE);
     __atomic_store_n(&control->participants, participants, __ATOMIC_RELAXED);
@@ -205,8 +205,8 @@ int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, 
 
 static uint64_t margin_by_pace(const struct HYD_board *board, uint64_t count)
 {
-    int64_t elapsed_us = HYD_monotonic_us() - board->placed_us;
-    uint64_t made = count > board->placed_count ? count - board->placed_count : 0;
+    int64_t elapsed_us = HYD_monotonic_us() - board->assigned_us;
+    uint64_t made = count > board->assigned_count ? count - board->assigned_count : 0;
 
     if (made == 0 || elapsed_us <= 0)
         return 1;
@@ -289,9 +289,9 @@ const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int
                                              (size_t) slot * control->perf_stride);
 }
 
-struct pmi_adapt_wish_ends *HYD_board_wish_ends(struct HYD_board *board, int slot)
+struct pmi_adapt_request_ends *HYD_board_request_ends(struct HYD_board *board, int slot)
 {
-    return (struct pmi_adapt_wish_ends *) ((char *) board->control + board->control->wishes_offset) + slot;
+    return (struct pmi_adapt_request_ends *) ((char *) board->control + board->control->requests_offset) + slot;
 }
 
 struct pmi_adapt_bcast *HYD_board_bcasts(struct HYD_board *board, int slot)
@@ -312,14 +312,14 @@ void HYD_board_set_by_sets(struct HYD_board *board)
     __atomic_fetch_or(&board->control->offer, PMI_SET_BY_SETS, __ATOMIC_SEQ_CST);
 }
 
-void HYD_board_forget(struct HYD_board *board)
+void HYD_board_invalidate(struct HYD_board *board)
 {
-    __atomic_fetch_add(&board->control->forgets, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&board->control->invalidations, 1, __ATOMIC_SEQ_CST);
 }
 
-uint32_t HYD_board_forgets(const struct HYD_board *board)
+uint32_t HYD_board_invalidations(const struct HYD_board *board)
 {
-    return __atomic_load_n(&board->control->forgets, __ATOMIC_RELAXED);
+    return __atomic_load_n(&board->control->invalidations, __ATOMIC_RELAXED);
 }
 
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms)
@@ -341,16 +341,16 @@ int HYD_board_makes(const struct HYD_board *board, int slot, uint64_t creation)
 
 int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void *answer, size_t bytes)
 {
-    struct pmi_adapt_answer *places =
+    struct pmi_adapt_answer *areas =
         (struct pmi_adapt_answer *) ((char *) board->control + board->control->answers_offset) +
         (size_t) slot * PMI_SET_ANSWERS;
 
     for (int i = 0; i < PMI_SET_ANSWERS && bytes <= PMI_SET_ANSWER_MAX; i++) {
-        if (__atomic_load_n(&places[i].id, __ATOMIC_ACQUIRE) != 0)
+        if (__atomic_load_n(&areas[i].id, __ATOMIC_ACQUIRE) != 0)
             continue;
-        memcpy(places[i].data, answer, bytes);
-        places[i].bytes = (uint32_t) bytes;
-        __atomic_store_n(&places[i].id, id, __ATOMIC_RELEASE);
+        memcpy(areas[i].data, answer, bytes);
+        areas[i].bytes = (uint32_t) bytes;
+        __atomic_store_n(&areas[i].id, id, __ATOMIC_RELEASE);
         return 1;
     }
     return 0;

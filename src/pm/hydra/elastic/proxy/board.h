@@ -1,9 +1,8 @@
 /*
- * The adapt board: memory that one node daemon shares with the processes it started.  Layout and
- * protocol are those of pmi_adapt.h; this file is the daemon's side of them.  The daemon is the only
- * writer of the control words; a slot is written by its process alone, and tells after its end how
- * far it came.  Owner: one struct HYD_board per hydra_pmi_proxy, used from its event loop only.
- * Nothing here waits.  SPEC P1, P3, P4, P7, C7.
+ * The adapt board: memory that one proxy shares with the processes it started.  pmi_adapt.h has the layout and the
+ * protocol; this file is the proxy's side of them.  The proxy is the only writer of the control words; a slot is
+ * written by its process alone, and shows after the end of the process how far it came.  Owner: one struct HYD_board
+ * per hydra_pmi_proxy, used from its event loop only. No function blocks.  Protocol clauses P1, P3, P4, P7, C7.
  */
 
 #ifndef BOARD_H_INCLUDED
@@ -12,30 +11,30 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "pmi_adapt.h"
-#include "plan_places.h"
+#include "plan_areas.h"
 
 struct HYD_board {
     int fd;                     /* memfd, inherited by the processes; -1: no board */
     struct pmi_adapt_control *control;
     struct pmi_adapt_slot *slots;
-    size_t bytes;               /* mapped: control, slots, graphs and wishes, not the plan */
+    size_t bytes;               /* mapped: control, slots, graphs and size requests, not the plan */
     unsigned char *ended;       /* by slot: its process has ended */
-    struct HYD_plan_places plans;
-    int64_t placed_us;          /* monotonic time of the last plan, */
-    uint64_t placed_count;      /* and the greatest count then */
+    struct HYD_plan_areas plans;
+    int64_t assigned_us;          /* monotonic time of the last plan, */
+    uint64_t assigned_count;      /* and the greatest count then */
 };
 
-/* 0, or an errno value with nothing left behind. */
+/* 0, or an errno value after complete cleanup. */
 int HYD_board_create(struct HYD_board *board, const char *group, int slots);
 void HYD_board_destroy(struct HYD_board *board);
 
 /* Puts the plan, which holds (pmi_adapt_plan.h), on the board; `participants` of the local processes take part in it.
  * Plans that processes still read stay as they are.  0 or errno. */
-int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
+int HYD_board_assign(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
                     uint32_t participants);
-/* Step 4.  Returns the ceiling: no process passes that probe before target or thaw.  It is `margin` probes
- * ahead of the greatest count; 0: as many as the fastest process makes in 2 ms at the pace that it has
- * had since the plan was placed, 1 to 8. */
+/* Step 4.  Returns the ceiling: no process passes that probe before target or thaw.  It is `margin` probes above
+ * the greatest count; 0: as many as the fastest process makes in 2 ms at its rate since the plan was stored, 1 to
+ * 8. */
 uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin);
 void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target);
 void HYD_board_thaw(struct HYD_board *board);
@@ -46,28 +45,29 @@ int HYD_board_committed(const struct HYD_board *board);
 void HYD_board_count_committed(struct HYD_board *board, uint32_t epoch);
 /* Whether an adaptation has been agreed on that is neither released nor thawed. */
 int HYD_board_in_window(const struct HYD_board *board);
-/* How long the process of this slot has been in its phase; 0 where that is not kept. */
+/* The time that the process of this slot has been in its phase; 0 if unknown. */
 uint64_t HYD_board_phase_ms(const struct HYD_board *board, int slot);
-/* What the process of this slot has written of its loops (pmi_adapt_measured.h). */
+/* The loops that the process of this slot has written (pmi_adapt_measured.h). */
 struct pmi_adapt_graph;
 const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int slot);
-/* The ends of the wishes of this slot's process (pmi_adapt_wish.h). */
-struct pmi_adapt_wish_ends;
-struct pmi_adapt_wish_ends *HYD_board_wish_ends(struct HYD_board *board, int slot);
-/* Where this slot's process counts its calls for texts of process sets: PMI_SET_BCASTS_MAX places (pmi_adapt_set.h). */
+/* The ends of the size requests of this slot's process (pmi_adapt_size_request.h). */
+struct pmi_adapt_request_ends;
+struct pmi_adapt_request_ends *HYD_board_request_ends(struct HYD_board *board, int slot);
+/* The counts of this slot's process of calls for broadcasts of process sets: PMI_SET_BCASTS_MAX slots
+ * (pmi_adapt_set.h). */
 struct pmi_adapt_bcast;
 struct pmi_adapt_bcast *HYD_board_bcasts(struct HYD_board *board, int slot);
 /* Whether this slot's process is making the communicator of this number. */
 int HYD_board_makes(const struct HYD_board *board, int slot, uint64_t creation);
-/* Puts the answer to this call on the board; 0: there is no room. */
+/* Puts the answer to this call on the board; 0: there is no space. */
 int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void *answer, size_t bytes);
 /* An answer lies ready for the process of this slot (pmi_adapt_set.h). */
 void HYD_board_answered(struct HYD_board *board, int slot);
 /* The change through process sets that somebody can be told of, 0: none; what was told of sets is to be forgotten. */
 void HYD_board_set_offer(struct HYD_board *board, uint32_t offer);
 void HYD_board_set_by_sets(struct HYD_board *board);
-void HYD_board_forget(struct HYD_board *board);
-uint32_t HYD_board_forgets(const struct HYD_board *board);
+void HYD_board_invalidate(struct HYD_board *board);
+uint32_t HYD_board_invalidations(const struct HYD_board *board);
 /* How often processes write that; 0: they measure nothing from their next probe on. */
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms);
 /* The process of this slot has ended: it takes part in no later freeze. */

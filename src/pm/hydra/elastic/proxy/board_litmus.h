@@ -19,10 +19,10 @@ extern "C" {
 struct litmus_process {
     /* Takes a slot of a board, as MPI_Init_adapt does.  The process' uid is its rank, for ever. */
     void (*open)(struct HYD_board *board, int slot, int rank);
-    /* MPI_Probe_adapt; whether it said TRUE. */
+    /* MPI_Probe_adapt; whether it returned TRUE. */
     int (*probe)(void);
     uint64_t (*count)(void);
-    /* What MPI_Comm_adapt_commit does on the board. */
+    /* The effect of MPI_Comm_adapt_commit on the board. */
     void (*commit)(void);
 };
 

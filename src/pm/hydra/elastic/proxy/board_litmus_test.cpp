@@ -32,7 +32,7 @@ const std::array<const litmus_process *, PROCESSES> process = {&litmus_process_0
 // What the threads and the daemon's thread tell each other.
 struct {
     std::atomic<bool> stop;
-    std::atomic<int> told; // processes that have seen TRUE in this epoch
+    std::atomic<int> notified; // processes that have seen TRUE in this epoch
     std::atomic<uint32_t> epoch_agreed; // 0: nothing is
     std::atomic<int> boards_committed;
     std::atomic<uint64_t> target;
@@ -74,9 +74,9 @@ void live(int rank, unsigned seed)
         if (process[rank]->count() != shared.target)
             shared.wrong_probe++;
         // the window: everybody comes here before anybody commits
-        shared.told++;
-        shared.told.notify_all();
-        await(shared.told, PROCESSES * int(epoch));
+        shared.notified++;
+        shared.notified.notify_all();
+        await(shared.notified, PROCESSES * int(epoch));
         process[rank]->commit();
     }
 }
@@ -104,7 +104,7 @@ class Daemon {
     void adapt(uint32_t epoch)
     {
         shared.spin = random() % 3 ? int(random() % 200) : 0;
-        place(epoch);
+        slot(epoch);
         while (random() % 3 == 0) {
             if (random() % 2)
                 freeze();
@@ -112,7 +112,7 @@ class Daemon {
             for (auto &board : boards)
                 HYD_board_thaw(&board);
             pause();
-            place(epoch);
+            slot(epoch);
         }
         uint64_t target = freeze();
         pause();
@@ -133,7 +133,7 @@ class Daemon {
 
     void pause() { spin(int(random() % 2000)); }
 
-    void place(uint32_t epoch)
+    void slot(uint32_t epoch)
     {
         size_t members_end = sizeof(pmi_adapt_plan) + PROCESSES * sizeof(pmi_adapt_member);
         size_t numbers = (members_end + sizeof(pmi_adapt_host)) / 8 + PLAN_NUMBERS;
@@ -152,7 +152,7 @@ class Daemon {
         for (unsigned rank = 0; rank < PROCESSES; rank++)
             members[rank] = {rank, 0, 0, 0, members_end};
         for (auto &board : boards) {
-            if (HYD_board_place(&board, plan, plan->bytes, SLOTS))
+            if (HYD_board_assign(&board, plan, plan->bytes, SLOTS))
                 abort();
             pause();
         }
@@ -192,7 +192,7 @@ void litmus_line_sent(const char *line)
     shared.boards_committed.notify_all();
 }
 
-TEST(BoardLitmus, all_are_told_at_the_agreed_probe)
+TEST(BoardLitmus, all_are_notified_at_the_agreed_probe)
 {
     const char *given = getenv("ELASTIC_LITMUS_EPOCHS");
     const uint32_t epochs = given ? uint32_t(atoi(given)) : 100;
@@ -208,7 +208,7 @@ TEST(BoardLitmus, all_are_told_at_the_agreed_probe)
     for (auto &thread : threads)
         thread.join();
     alarm(0);
-    EXPECT_EQ(shared.told, PROCESSES * int(epochs));
+    EXPECT_EQ(shared.notified, PROCESSES * int(epochs));
     EXPECT_EQ(shared.wrong_probe, 0) << "of so many were told at another probe than the agreed one";
     EXPECT_EQ(shared.not_agreed, 0) << "were told of what nobody agreed on";
     EXPECT_EQ(shared.torn_plan, 0) << "plans changed while they were read";

@@ -12,7 +12,7 @@
 #include "stdin.h"
 #include "tasks.h"
 #include "upward.h"
-#include "wish.h"
+#include "requests.h"
 
 /* A command in its turn. */
 struct command {
@@ -70,11 +70,11 @@ static HYD_status on_plan(const struct command *c)
     const struct pmi_adapt_plan *plan = (const struct pmi_adapt_plan *) c->payload;
     HYD_status status = HYD_SUCCESS;
 
-    HYD_upward_settled();
+    HYD_upward_complete();
     int participants = count_participants(plan, c->message->bytes);
     HYDU_ERR_CHKANDJUMP(status, participants < 0, HYD_INTERNAL_ERROR, "malformed plan\n");
     HYD_stdin_planned(first_of(plan));
-    int error = HYD_board_place(&HYD_agent.board, plan, c->message->bytes, (uint32_t) participants);
+    int error = HYD_board_assign(&HYD_agent.board, plan, c->message->bytes, (uint32_t) participants);
     if (error)
         status = report_unable(c->message->epoch, error);
 
@@ -150,7 +150,7 @@ static HYD_status on_target(const struct command *c)
 
 static HYD_status on_thaw(const struct command *c)
 {
-    HYD_upward_settled();
+    HYD_upward_complete();
     HYD_board_thaw(&HYD_agent.board);
     HYD_stdin_withdrawn();
     return HYD_SUCCESS;
@@ -158,7 +158,7 @@ static HYD_status on_thaw(const struct command *c)
 
 static HYD_status on_release(const struct command *c)
 {
-    HYD_upward_settled();
+    HYD_upward_complete();
     HYD_board_release(&HYD_agent.board, c->message->epoch);
     HYD_stdin_committed();
     return HYD_SUCCESS;
@@ -173,7 +173,7 @@ static HYD_status on_counts(const struct command *c)
     HYD_status status = HYD_SUCCESS;
     int n = 0;
 
-    status = HYD_committed_look();
+    status = HYD_committed_poll();
     HYDU_ERR_POP(status, "unable to tell that the processes have committed\n");
     HYDU_MALLOC_OR_JUMP(counts, struct counts *, HYD_agent_process_count() * sizeof(*counts), status);
     /* Those that have ended too: how far they came tells what their end means. */
@@ -203,7 +203,7 @@ static HYD_status on_performance(const struct command *c)
 
 static HYD_status on_wished(const struct command *c)
 {
-    return HYD_wish_ended(c->payload, c->message->bytes);
+    return HYD_request_ended(c->payload, c->message->bytes);
 }
 
 static HYD_status on_sets(const struct command *c)
@@ -267,9 +267,9 @@ static HYD_status set_and_confirm(const struct command *c, void (*set) (struct H
     return HYD_reports_send(REPORT_FORGOTTEN, 0, 0, &number, sizeof(number));
 }
 
-static HYD_status on_forget(const struct command *c)
+static HYD_status on_invalidate(const struct command *c)
 {
-    return set_and_confirm(c, HYD_board_forget);
+    return set_and_confirm(c, HYD_board_invalidate);
 }
 
 static HYD_status on_task(const struct command *c)
@@ -344,7 +344,7 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_BCAST] = on_bcast,
     [STEP_LET_GO] = on_let_go,
     [STEP_OFFER] = on_offer,
-    [STEP_FORGET] = on_forget,
+    [STEP_FORGET] = on_invalidate,
     [STEP_TASK] = on_task,
     [STEP_SYNC] = on_sync,
     [STEP_BREAK] = on_break,

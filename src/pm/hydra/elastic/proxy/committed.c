@@ -15,13 +15,13 @@ static struct {
     int64_t wait_ms;
 } window;
 
-static HYD_status look_again(void)
+static HYD_status poll_again(void)
 {
-    HYD_status status = HYD_committed_look();
+    HYD_status status = HYD_committed_poll();
 
     window.wait_ms = 2 * window.wait_ms < LOOK_MOST_MS ? 2 * window.wait_ms : LOOK_MOST_MS;
     if (window.epoch)
-        HYD_loop_call(look_again, window.wait_ms);
+        HYD_loop_call(poll_again, window.wait_ms);
     return status;
 }
 
@@ -30,16 +30,16 @@ void HYD_committed_await(const struct HYD_board *board, uint32_t epoch)
     window.board = board;
     window.epoch = epoch;
     window.wait_ms = LOOK_FIRST_MS;
-    HYD_loop_call(look_again, window.wait_ms);
+    HYD_loop_call(poll_again, window.wait_ms);
 }
 
-HYD_status HYD_committed_look(void)
+HYD_status HYD_committed_poll(void)
 {
     uint32_t epoch = window.epoch;
 
     if (!epoch || !HYD_board_committed(window.board))
         return HYD_SUCCESS;
     window.epoch = 0;
-    HYD_loop_call(look_again, -1);
+    HYD_loop_call(poll_again, -1);
     return HYD_upward_report(REPORT_COMMITTED, epoch, NULL, 0);
 }

@@ -15,7 +15,7 @@
 #include "relay.h"
 #include "upward.h"
 #include "wire/send_queue.h"
-#include "wire/silence.h"
+#include "wire/keepalive.h"
 
 #define CONNECTIONS_MAX 1024
 #define OURS_MAX 256            /* before idle ones are closed */
@@ -30,7 +30,7 @@ struct HYD_connection {
     int greeted;                /* the key has come */
     int broken;                 /* it ends with its next event */
     char *in;                   /* what has come of the next message */
-    size_t used, room;
+    size_t used, capacity;
     struct HYD_queue queue;
     struct HYD_connection *next;
 };
@@ -129,7 +129,7 @@ static HYD_status new_connection(int fd, int ours, struct HYD_connection **made)
     c->ours = ours;
     HYD_queue_init(&c->queue);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    HYD_silence_watch(fd);
+    HYD_keepalive_watch(fd);
     status = HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, NULL, input_cb);
     HYDU_ERR_POP(status, "unable to register fd\n");
     c->next = connections;
@@ -147,7 +147,7 @@ static HYD_status new_connection(int fd, int ours, struct HYD_connection **made)
 static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
 {
     struct HYD_connection *c;
-    int n = 0, strangers = 0;
+    int n = 0, unauthenticated = 0;
     HYD_status status = HYD_SUCCESS;
 
     int accepted = HYD_accept(fd, "another node daemon");
@@ -155,9 +155,9 @@ static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
         goto fn_exit;
     for (c = connections; c; c = c->next) {
         n++;
-        strangers += !c->ours && !c->greeted;
+        unauthenticated += !c->ours && !c->greeted;
     }
-    if (n >= CONNECTIONS_MAX || strangers >= STRANGERS_MAX) {
+    if (n >= CONNECTIONS_MAX || unauthenticated >= STRANGERS_MAX) {
         close(accepted);        /* who is meant is told by mpiexec */
         goto fn_exit;
     }
@@ -291,14 +291,14 @@ static HYD_status take_message(struct HYD_connection *c)
 static HYD_status end_connection(struct HYD_connection *c)
 {
     struct HYD_connection **link;
-    HYD_status status = HYD_relay_lost(c);
+    HYD_status status = HYD_relay_failed(c);
 
     if (!c->ours && status == HYD_SUCCESS)
-        status = HYD_upward_lost(c);
+        status = HYD_upward_failed(c);
     for (link = &connections; *link != c; link = &(*link)->next);
     *link = c->next;
     HYD_queue_clear(&c->queue);
-    HYD_silence_forget(c->fd);
+    HYD_keepalive_remove(c->fd);
     HYDT_dmx_deregister_fd(c->fd);
     close(c->fd);               /* output_cb closes the duplicate, which has an event now */
     MPL_free(c->in);
@@ -318,12 +318,12 @@ static HYD_status input_cb(int fd, HYD_event_t events, void *userp)
             status = take_message(c);
             continue;
         }
-        if (whole > c->room) {
+        if (whole > c->capacity) {
             char *grown = MPL_realloc(c->in, whole, MPL_MEM_PM);
-            c->room = grown ? whole : c->room;
+            c->capacity = grown ? whole : c->capacity;
             c->in = grown ? grown : c->in;
         }
-        ssize_t n = whole && whole <= c->room ? recv(fd, c->in + c->used, whole - c->used, MSG_DONTWAIT) : 0;
+        ssize_t n = whole && whole <= c->capacity ? recv(fd, c->in + c->used, whole - c->used, MSG_DONTWAIT) : 0;
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)

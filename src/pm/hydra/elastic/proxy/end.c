@@ -10,8 +10,8 @@
 #define STUCK_S 5               /* so long it has done nothing */
 #define STUCK_TICKS_PERMILLE 5  /* of a processor, that still is nothing */
 
-static int told = 0;            /* the signal */
-static int told_s = 0;          /* seconds since */
+static int signal_sent = 0;            /* the signal */
+static int signal_s = 0;          /* seconds since */
 static int64_t end_after_ms = 0;
 static uint64_t *ticks = NULL;  /* of each process, when they were looked at last */
 
@@ -24,7 +24,7 @@ HYD_status HYD_pmcd_pmip_end_after_param(char *arg, char ***argv)
 
 /* ---- what the kernel knows about a process ------------------------------------------------------ */
 
-struct look {
+struct process_status {
     char state;                 /* of the first thread: R, S, D, T, ... */
     uint64_t ticks;             /* of processor time, all threads */
     int left_alone;             /* a debugger has it, or it writes its core */
@@ -104,40 +104,41 @@ static int some_thread_is_busy(const char *folder)
     return busy;
 }
 
-static int look_at(pid_t pid, struct look *look)
+static int read_status(pid_t pid, struct process_status *process_status)
 {
     char folder[32], path[64], text[4096];
-    uint64_t bit = (uint64_t) 1 << (told - 1);
+    uint64_t bit = (uint64_t) 1 << (signal_sent - 1);
 
     MPL_snprintf(folder, sizeof(folder), "/proc/%d", (int) pid);
     MPL_snprintf(path, sizeof(path), "%s/status", folder);
-    if (!read_stat(folder, &look->state, &look->ticks) || !read_text(path, text, sizeof(text)))
+    if (!read_stat(folder, &process_status->state, &process_status->ticks) || !read_text(path, text, sizeof(text)))
         return 0;
-    look->left_alone = number_after(text, "TracerPid:", 10) != 0 || number_after(text, "CoreDumping:", 10) != 0;
-    look->threads = (int) number_after(text, "Threads:", 10);
-    look->blocks = (number_after(text, "SigBlk:", 16) & bit) != 0;
-    look->catches = ((number_after(text, "SigCgt:", 16) | number_after(text, "SigIgn:", 16)) & bit) != 0;
-    look->busy = some_thread_is_busy(folder);
-    look->in_futex = waits_in_futex(folder);
+    process_status->left_alone =
+        number_after(text, "TracerPid:", 10) != 0 || number_after(text, "CoreDumping:", 10) != 0;
+    process_status->threads = (int) number_after(text, "Threads:", 10);
+    process_status->blocks = (number_after(text, "SigBlk:", 16) & bit) != 0;
+    process_status->catches = ((number_after(text, "SigCgt:", 16) | number_after(text, "SigIgn:", 16)) & bit) != 0;
+    process_status->busy = some_thread_is_busy(folder);
+    process_status->in_futex = waits_in_futex(folder);
     return 1;
 }
 
 /* ---- what that means ---------------------------------------------------------------------------- */
 
 /* It would be dead: it was just being made when the signal came, or it is stopped. */
-static int was_not_reached(const struct look *look)
+static int was_not_reached(const struct process_status *process_status)
 {
-    return !look->catches && !look->blocks;
+    return !process_status->catches && !process_status->blocks;
 }
 
-static int is_stuck(int process_id, const struct look *look)
+static int is_stuck(int process_id, const struct process_status *process_status)
 {
     uint64_t few = (uint64_t) sysconf(_SC_CLK_TCK) * STUCK_S * STUCK_TICKS_PERMILLE / 1000;
 
     /* An interactive program goes on after an interrupt, and may wait in its first thread for others. */
-    if (told == SIGINT && look->threads > 1)
+    if (signal_sent == SIGINT && process_status->threads > 1)
         return 0;
-    return look->in_futex && !look->busy && look->ticks - ticks[process_id] <= few;
+    return process_status->in_futex && !process_status->busy && process_status->ticks - ticks[process_id] <= few;
 }
 
 static void end_process(int process_id, const char *why)
@@ -145,7 +146,8 @@ static void end_process(int process_id, const char *why)
     pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
 
     HYDU_dump(stderr, "rank %d, process %d, %s %d s after signal %d (%s): it is killed\n",
-              HYD_pmcd_pmip.downstream.pmi_rank[process_id], (int) pid, why, told_s, told, strsignal(told));
+              HYD_pmcd_pmip.downstream.pmi_rank[process_id], (int) pid, why, signal_s, signal_sent,
+              strsignal(signal_sent));
     if (getpgid(pid) == pid)
         killpg(pid, SIGKILL);
     else
@@ -154,36 +156,36 @@ static void end_process(int process_id, const char *why)
 
 static void judge(int process_id)
 {
-    int late = end_after_ms > 0 && told_s * (int64_t) 1000 >= end_after_ms &&
+    int late = end_after_ms > 0 && signal_s * (int64_t) 1000 >= end_after_ms &&
         HYD_pmcd_pmip_adapt_is_adaptive(process_id);
     pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
-    struct look look;
+    struct process_status process_status;
 
     if (!lives(process_id))
         return;
-    if (!look_at(pid, &look)) { /* no descriptor is left to look with */
+    if (!read_status(pid, &process_status)) { /* no descriptor is left to look with */
         if (late)
             end_process(process_id, "has not ended");
         return;
     }
-    if (look.left_alone)
+    if (process_status.left_alone)
         return;
-    if (was_not_reached(&look) && told_s < STUCK_S)
-        kill(pid, told);
-    else if (was_not_reached(&look))
+    if (was_not_reached(&process_status) && signal_s < STUCK_S)
+        kill(pid, signal_sent);
+    else if (was_not_reached(&process_status))
         end_process(process_id, "has not heard of it");
     else if (late)
         end_process(process_id, "has not ended");
-    else if (told_s % STUCK_S == 0 && is_stuck(process_id, &look))
+    else if (signal_s % STUCK_S == 0 && is_stuck(process_id, &process_status))
         end_process(process_id, "hangs");
-    if (told_s % STUCK_S == 1)
-        ticks[process_id] = look.ticks;
+    if (signal_s % STUCK_S == 1)
+        ticks[process_id] = process_status.ticks;
 }
 
 static HYD_status every_second(void)
 {
     HYD_loop_call(every_second, 1000);
-    told_s++;
+    signal_s++;
     for (int i = 0; HYD_pmcd_pmip.downstream.pid && i < HYD_pmcd_pmip.local.proxy_process_count; i++)
         judge(i);
     return HYD_SUCCESS;
@@ -193,7 +195,7 @@ void HYD_pmcd_pmip_end_signalled(int signum)
 {
     int n = HYD_pmcd_pmip.local.proxy_process_count;
 
-    if (told || n <= 0 || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
+    if (signal_sent || n <= 0 || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
         return;
     ticks = MPL_calloc((size_t) n, sizeof(*ticks), MPL_MEM_PM);
     if (!ticks) {
@@ -201,5 +203,5 @@ void HYD_pmcd_pmip_end_signalled(int signum)
         return;
     }
     HYD_loop_call(every_second, 1000);
-    told = signum;
+    signal_sent = signum;
 }

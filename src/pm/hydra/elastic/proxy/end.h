@@ -1,17 +1,16 @@
 /*
- * Processes that have been told to end have ended in bounded time.  mpiexec passes SIGTERM, SIGINT and
- * SIGQUIT on; a second later the daemon looks for processes that the signal has not reached, and from
- * five seconds on for those that will never end:
+ * Ends processes in bounded time after a signal.  mpiexec forwards SIGTERM, SIGINT and SIGQUIT; a second later the
+ * proxy searches for processes that the signal has not reached, and from five seconds on for those that will never
+ * end:
  *   - A handler may hang: libinfinipath, which libfabric loads, calls exit() in its own, and waits for a
- *     lock that the interrupted function holds.  A process that does nothing any more and waits in a
- *     futex is killed.
+ *     lock that the interrupted function holds.  A process that is idle and waits in a futex is killed.
  *   - Adaptive processes are killed when the time that mpiexec gives them is over (--end-after).
- *   - Others have a handler of their own and something to do, say a checkpoint to write: they end
+ *   - Others have a handler of their own and work to do, for example a checkpoint to write: they end
  *     when they are ready, as under stock Hydra.
- * Nobody is killed who is being debugged, or writes a core file.  A process that is killed takes the job
- * along, by stock's rules.
+ * A process that is being debugged, or writes a core file, is not killed.  A killed process ends the job, by the
+ * rules of stock Hydra.
  *
- * State: which signal, and since when; used from the event loop only, nothing waits.
+ * State: which signal, and since when; used from the event loop only, no function blocks.
  */
 
 #ifndef ADAPT_END_H_INCLUDED

@@ -16,7 +16,7 @@
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
 
-static int culprit = -1;        /* process for whose end we kill the others */
+static int cause = -1;        /* process for whose end we kill the others */
 static int killing = 0;         /* all processes have been killed, or are in a moment */
 static int may_be_let_go = 0;   /* by a change through process sets */
 
@@ -88,7 +88,7 @@ static void break_off(int process_id)
     HYD_agent.processes[process_id].undecided = 0;
     if (killing)
         return;
-    HYD_pmcd_pmip_adapt_lost(process_id);
+    HYD_pmcd_pmip_adapt_failed(process_id);
     HYD_pmcd_pmip_send_signal(SIGKILL);
 }
 
@@ -129,7 +129,7 @@ void HYD_exits_may_be_let_go(void)
     may_be_let_go = 1;
 }
 
-int HYD_exits_ask(int process_id)
+int HYD_exits_query(int process_id)
 {
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
 
@@ -156,7 +156,7 @@ static void adjust_exit_status(int process_id, int wait_status)
 {
     int *status = &HYD_pmcd_pmip.downstream.exit_status[process_id];
 
-    if (process_id == culprit)
+    if (process_id == cause)
         *status = wait_status ? wait_status : 1 << 8;
     else if (killing && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL)
         *status = 0;
@@ -174,15 +174,15 @@ void HYD_pmcd_pmip_adapt_signalled(int signum)
     HYD_tasks_signalled(signum);
 }
 
-void HYD_pmcd_pmip_adapt_lost(int process_id)
+void HYD_pmcd_pmip_adapt_failed(int process_id)
 {
-    HYD_spawned_lost(process_id);
+    HYD_spawned_failed(process_id);
     if (!HYD_agent.processes)
         return;
-    (void) HYD_committed_look();
+    (void) HYD_committed_poll();
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
-    if (culprit < 0 && !killing)
-        culprit = process_id;
+    if (cause < 0 && !killing)
+        cause = process_id;
     /* Stock has just put a makeshift in the place of the status of one that was waited for before. */
     if (HYD_agent.processes[process_id].ended)
         adjust_exit_status(process_id, HYD_agent.processes[process_id].wait_status);
@@ -282,7 +282,7 @@ static void close_connection(int process_id)
     HYD_loop_outdate();
     if (HYD_pmcd_pmip_adapt_closed(process_id, fd))
         return;
-    HYD_pmcd_pmip_adapt_lost(process_id);
+    HYD_pmcd_pmip_adapt_failed(process_id);
     HYDT_dmx_deregister_fd(fd);
     close(fd);
     HYD_pmcd_pmip.downstream.pmi_fd[process_id] = HYD_FD_CLOSED;
@@ -293,7 +293,7 @@ static void note_exit(int process_id, int wait_status)
 {
     struct HYD_agent_process *p = &HYD_agent.processes[process_id];
 
-    (void) HYD_committed_look();
+    (void) HYD_committed_poll();
     (void) HYD_sets_read(process_id);
     p->ended = 1;
     p->wait_status = wait_status;
@@ -309,8 +309,8 @@ static void note_exit(int process_id, int wait_status)
     }
     if (p->let_go)
         soften_exit_status(process_id);
-    else if (WIFSIGNALED(wait_status) && !killing && !HYD_exits_ask(process_id)) {
-        culprit = process_id;   /* stock kills the others for it */
+    else if (WIFSIGNALED(wait_status) && !killing && !HYD_exits_query(process_id)) {
+        cause = process_id;   /* stock kills the others for it */
         killing = 1;
     }
     adjust_exit_status(process_id, wait_status);
@@ -323,14 +323,14 @@ static void note_exit(int process_id, int wait_status)
 
     /* Who broke off is named before those that we killed for it, in whatever order they are
      * waited for. */
-    if (culprit >= 0 && process_id != culprit && !HYD_agent.processes[culprit].ended) {
+    if (cause >= 0 && process_id != cause && !HYD_agent.processes[cause].ended) {
         p->held = 1;
         return;
     }
     report_exit(process_id, wait_status);
     if (HYD_board_in_window(&HYD_agent.board) && all_ended())
         HYD_loop_call(nothing, 0);
-    for (int i = 0; process_id == culprit && i < HYD_agent_process_count(); i++) {
+    for (int i = 0; process_id == cause && i < HYD_agent_process_count(); i++) {
         if (HYD_agent.processes[i].held)
             report_exit(i, HYD_agent.processes[i].wait_status);
         HYD_agent.processes[i].held = 0;

@@ -1,8 +1,8 @@
 /*
- * Ends of processes.  Stock reports the exit codes of a proxy when all of its processes have ended.  Adaptations need
- * each at once, and processes that leave must not stay behind as zombies, so every adaptive process is watched by
- * a pidfd.  The pidfd only wakes the loop; it is the stock waitpid that reaps.  Who broke off is reported before
- * those that are killed for it.  The calls for Hydra's own files are in agent.h.
+ * Ends of processes.  Stock reports the exit codes of a proxy when all of its processes have ended.  Adaptations
+ * need each at once, and leaving processes must not remain as zombies, so a pidfd watches every adaptive process.
+ * The pidfd only wakes the loop; the stock waitpid reaps.  An aborted process is reported before those that are
+ * killed for it.  agent.h has the calls for Hydra's own files.
  */
 
 #ifndef PROXY_EXITS_H_INCLUDED
@@ -17,10 +17,10 @@ void HYD_exits_report_earlier(void);
 /* STEP_LET_GO, STEP_BREAK.  An error if the payload is malformed. */
 HYD_status HYD_exits_let_go(const char *payload, size_t bytes);
 HYD_status HYD_exits_break(const char *payload, size_t bytes);
-/* From now on processes may be let go: whether one was that breaks off is asked of mpiexec, whose word may be under
- * way. */
+/* From now on processes may be permitted to exit: for an aborted process mpiexec is queried whether it was, since
+ * its notification may be in transit. */
 void HYD_exits_may_be_let_go(void);
 /* A process breaks off.  0: it is decided here; the others are to be killed. */
-int HYD_exits_ask(int process_id);
+int HYD_exits_query(int process_id);
 
 #endif /* PROXY_EXITS_H_INCLUDED */

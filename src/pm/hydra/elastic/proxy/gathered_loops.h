@@ -15,7 +15,7 @@
 int HYD_gathered_loops_add(uint32_t group, uint32_t sample, const void *bytes, size_t n);
 /* Bytes of all sets as entries of wire/tree.h, 0: there are none. */
 size_t HYD_gathered_loops_bytes(void);
-/* Writes the entries, which are reports of this daemon, numbered from *reports + 1 on, and forgets the sets. */
+/* Writes the entries, which are reports of this proxy, numbered from *reports + 1 on, and clears the sets. */
 void HYD_gathered_loops_write(char *bytes, struct HYD_relay_origin origin, uint32_t * reports);
 
 #endif /* PROXY_GATHERED_LOOPS_H_INCLUDED */

@@ -30,14 +30,14 @@ static HYD_status on_listen(const char *payload, size_t bytes)
     goto fn_exit;
 }
 
-static HYD_status on_output_room(const char *payload, size_t bytes)
+static HYD_status on_output_space(const char *payload, size_t bytes)
 {
-    uint64_t room;
+    uint64_t capacity;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, bytes != sizeof(room), HYD_INTERNAL_ERROR, "malformed room for output\n");
-    memcpy(&room, payload, sizeof(room));
-    HYD_pmcd_pmip_adapt_output_room(room);
+    HYDU_ERR_CHKANDJUMP(status, bytes != sizeof(capacity), HYD_INTERNAL_ERROR, "malformed room for output\n");
+    memcpy(&capacity, payload, sizeof(capacity));
+    HYD_pmcd_pmip_adapt_output_space(capacity);
 
   fn_exit:
     return status;
@@ -71,7 +71,7 @@ static const struct {
     uint32_t kind;
     HYD_status(*handle) (const char *payload, size_t bytes);
 } handlers[] = {
-    {HYD_ADAPT_OUTPUT_ROOM, on_output_room},
+    {HYD_ADAPT_OUTPUT_SPACE, on_output_space},
     {HYD_ADAPT_LISTEN, on_listen},
     {HYD_ADAPT_RELAY, HYD_relay_from_mpiexec},
     {HYD_ADAPT_REPEAT, on_repeat},

@@ -15,8 +15,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-static int opened = 0, waits_for_room = 0, counting = 0;
-static uint64_t sent = 0, room = 0;
+static int opened = 0, waits_for_space = 0, counting = 0;
+static uint64_t sent = 0, capacity = 0;
 static int held = 0;            /* output is left where it is */
 
 static int control(void)
@@ -38,10 +38,10 @@ static void hold(int on)
 
 static void after_events(void)
 {
-    int no_room = waits_for_room && sent >= room;
+    int no_space = waits_for_space && sent >= capacity;
 
-    if (no_room != held)
-        hold(no_room);
+    if (no_space != held)
+        hold(no_space);
 }
 
 static int is_output(int fd)
@@ -128,18 +128,18 @@ HYD_status HYD_pmcd_pmip_adapt_channel(void)
 
 void HYD_pmcd_pmip_adapt_hold_output(void)
 {
-    waits_for_room = 1;
+    waits_for_space = 1;
 }
 
 void HYD_pmcd_pmip_adapt_count_output(void)
 {
-    waits_for_room = 1;
+    waits_for_space = 1;
     counting = 1;
 }
 
-void HYD_pmcd_pmip_adapt_output_room(uint64_t bytes)
+void HYD_pmcd_pmip_adapt_output_space(uint64_t bytes)
 {
-    room = bytes;
+    capacity = bytes;
 }
 
 void HYD_pmcd_pmip_adapt_output(int bytes)

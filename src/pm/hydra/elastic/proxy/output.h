@@ -1,13 +1,13 @@
 /*
- * A node daemon that never waits for mpiexec.  From the first adaptive process on, or the first process set, its
- * connection to mpiexec is a channel (wire/channel.h), and what its processes print is counted: beyond what mpiexec has
- * room for (HYD_ADAPT_OUTPUT_ROOM) it stays in their pipes, so that they wait, and nobody else.  Until mpiexec has told
- * of the first room there is none: it must not find output in front of the report that tells it to count.  Both sides
- * count what comes after the first REPORT_INIT of an adaptive process, or HYD_ADAPT_COUNTS_OUTPUT, or all if the
- * processes join.  A daemon that does not count sends all: nobody would tell it of room.
+ * Output of a proxy that never waits for mpiexec.  From the first adaptive process on, or the first process set, its
+ * connection to mpiexec is a channel (wire/channel.h), and the output of its processes is counted: output beyond the
+ * credit of mpiexec (HYD_ADAPT_OUTPUT_SPACE) stays in their pipes, so that only they wait.  Before the first credit
+ * of mpiexec arrives there is none: mpiexec must not receive output before the report that starts the count.  Both
+ * sides count the output after the first REPORT_INIT of an adaptive process, or HYD_ADAPT_COUNTS_OUTPUT, or all if
+ * the processes join.  A proxy that does not count sends all: it would get no credit.
  *
- * What is there when a process aborts goes out at once, in front of its abort, by which mpiexec ends.
- * Processes that have ended need no room for what is left in their pipes: the daemon can end before it is read.
+ * Output of an aborting process is sent at once, before its abort, by which mpiexec ends. Output of ended processes
+ * needs no credit: the proxy can end before it is read.
  */
 
 #ifndef ADAPT_OUTPUT_H_INCLUDED
@@ -15,17 +15,17 @@
 
 #include "hydra.h"
 
-/* Of any job: what is there of processes' output goes to mpiexec before what they say by PMI, which may be that they
- * abort, so that last words are not lost.  Messages of the daemon itself, which Hydra writes in pieces, become whole
- * lines: they may share a file with what processes print. */
+/* For any job: output of processes is sent to mpiexec before their PMI commands, which may be an abort, so that
+ * the last output arrives.  Messages of the proxy itself, which Hydra writes in pieces, become whole lines: they
+ * may share a file with the output of processes. */
 void HYD_pmcd_pmip_output_first(void);
 /* The connection becomes a channel; once. */
 HYD_status HYD_pmcd_pmip_adapt_channel(void);
-/* Output waits for room from now on: mpiexec is about to be told to count, or knows. */
+/* Output waits for credit from now on: mpiexec is about to be notified of the count, or knows it. */
 void HYD_pmcd_pmip_adapt_hold_output(void);
-/* What is sent from now on; once: a report has just been sent, or nothing yet. */
+/* Counts output from now on; once: a report has just been sent, or nothing yet. */
 void HYD_pmcd_pmip_adapt_count_output(void);
-/* HYD_ADAPT_OUTPUT_ROOM has come. */
-void HYD_pmcd_pmip_adapt_output_room(uint64_t room);
+/* HYD_ADAPT_OUTPUT_SPACE has come. */
+void HYD_pmcd_pmip_adapt_output_space(uint64_t capacity);
 
 #endif /* ADAPT_OUTPUT_H_INCLUDED */

@@ -30,7 +30,7 @@ int HYD_pmcd_pmip_adapt_closed(int process_id, int fd)
 {
     if (process_id < 0 ||
         (HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] && !HYD_pmcd_pmip_adapt_is_let_go(process_id) &&
-         !HYD_exits_ask(process_id)))
+         !HYD_exits_query(process_id)))
         return 0;
     HYDT_dmx_deregister_fd(fd);
     HYD_answers_close(fd);

@@ -15,16 +15,16 @@ static int is_measured(const struct HYD_board *board)
 }
 
 /* A process that has ended, or measures nothing, is nowhere. */
-static void read_place(const struct HYD_board *board, int i, struct HYD_sample_row *row)
+static void read_position(const struct HYD_board *board, int i, struct HYD_sample_row *row)
 {
-    struct pmi_adapt_position place;
+    struct pmi_adapt_position in_phase;
 
-    if (board->ended[i] || !pmi_adapt_read_position(&HYD_board_graph(board, i)->position, &place))
+    if (board->ended[i] || !pmi_adapt_read_position(&HYD_board_graph(board, i)->position, &in_phase))
         return;
-    row->phase = place.phase;
-    row->iteration = place.iteration;
-    row->total = place.total;
-    row->element = place.element;
+    row->phase = in_phase.phase;
+    row->iteration = in_phase.iteration;
+    row->total = in_phase.total;
+    row->element = in_phase.element;
 }
 
 static struct HYD_sample_row read_slot(const struct HYD_board *board, int i)
@@ -41,7 +41,7 @@ static struct HYD_sample_row read_slot(const struct HYD_board *board, int i)
         row.loop_ns = measured.loop_ns;
         row.mpi_ns = measured.mpi_ns;
     }
-    read_place(board, i, &row);
+    read_position(board, i, &row);
     return row;
 }
 

@@ -1,7 +1,7 @@
 /*
- * The node daemon's answer to STEP_PERFORMANCE: what the processes have measured, from the board.  Of the loop that
- * probes, what each process wrote is passed on as it is; mpiexec looks whether it can be true.  All loops are looked at
- * and put together here, and go up as one set (wire/loop_set.h).  SPEC-performance B3, B6, N.
+ * The proxy's answer to STEP_PERFORMANCE: measurements of the processes, from the board.  Data of the probing loop
+ * is forwarded as each process wrote it; mpiexec checks whether it is possible.  All loops are checked and combined
+ * here, and go up as one set (wire/loop_set.h).  Performance clauses B3, B6, N.
  */
 
 #ifndef PROXY_PERFORMANCE_H_INCLUDED

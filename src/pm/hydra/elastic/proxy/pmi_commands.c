@@ -12,7 +12,7 @@
 #include "reports.h"
 #include "upward.h"
 #include "wire/kinds.h"
-#include "wire/silence.h"
+#include "wire/keepalive.h"
 
 #define CARD_BYTES_MAX 8192     /* addresses of one process */
 #define REPORT_BYTES_MAX (CARD_BYTES_MAX + 64)
@@ -21,11 +21,11 @@
 static int initialised = 0, ready = 0;  /* adaptive processes that have said so */
 
 /* What each process says once: the last one's goes up with all others'. */
-static HYD_status report_of_each(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes, int said)
+static HYD_status report_of_each(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes, int is_reported)
 {
     HYD_status status = HYD_reports_gather(kind, epoch, payload, bytes);
 
-    return status == HYD_SUCCESS && said >= HYD_agent_process_count() ? HYD_reports_flush() : status;
+    return status == HYD_SUCCESS && is_reported >= HYD_agent_process_count() ? HYD_reports_flush() : status;
 }
 
 HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
@@ -53,7 +53,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
     }
     HYD_agent.processes[i].adaptive = head[1] != 0;
     if (head[1]) {
-        HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
+        HYD_keepalive_watch(HYD_pmcd_pmip.upstream.control);
         status = HYD_pmcd_pmip_adapt_channel();
         HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
         HYD_pmcd_pmip_adapt_hold_output();
@@ -143,5 +143,5 @@ HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[])
     if (HYD_agent.board.fd < 0 || HYD_agent_process_of_fd(fd) < 0 || !epoch)
         return HYD_SUCCESS;
     HYD_board_count_committed(&HYD_agent.board, (uint32_t) strtoul(epoch, NULL, 10));
-    return HYD_committed_look();
+    return HYD_committed_poll();
 }

@@ -14,7 +14,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-int HYD_pmi_line_decode_hex(const char *hex, unsigned char *card, size_t bytes_max)
+int HYD_pmi_line_decode_hex(const char *hex, unsigned char *bc, size_t bytes_max)
 {
     size_t length = strlen(hex);
 
@@ -24,7 +24,7 @@ int HYD_pmi_line_decode_hex(const char *hex, unsigned char *card, size_t bytes_m
         int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
         if (high < 0 || low < 0)
             return -1;
-        card[i] = (unsigned char) (high * 16 + low);
+        bc[i] = (unsigned char) (high * 16 + low);
     }
     return (int) (length / 2);
 }

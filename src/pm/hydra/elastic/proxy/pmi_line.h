@@ -1,4 +1,4 @@
-/* What a line of PMI says: its tokens, and who sent it. */
+/* A line of PMI: its tokens, and its sender. */
 
 #ifndef PROXY_PMI_LINE_H_INCLUDED
 #define PROXY_PMI_LINE_H_INCLUDED

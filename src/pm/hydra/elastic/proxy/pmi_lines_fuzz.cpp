@@ -1,6 +1,6 @@
 /*
  * libFuzzer: two processes that say whatever they like on their PMI connections, and read when they like (pmi_line.c,
- * pmi_commands.c, say.c, wish.c, sets.c, pmi_rest.c, answers.c), and a mpiexec that answers their calls.  Each line
+ * pmi_commands.c, say.c, requests.c, sets.c, pmi_rest.c, answers.c), and a mpiexec that answers their calls.  Each line
  * of the input is a step: what is done, and what is said.
  *   0, 8   process 0, process 1 says this line      3, ;   and this without its end     4, <   and this 40 times
  *   5, =   it reads what it has been answered        7, ?   what it has said is asked for; all forget
@@ -37,7 +37,7 @@ extern "C" {
 #include "pmi_adapt_sizes.h"
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
-#include "wire/silence.h"
+#include "wire/keepalive.h"
 
 struct HYD_pmcd_pmip_s HYD_pmcd_pmip;
 struct HYD_agent HYD_agent;
@@ -57,8 +57,8 @@ struct Registered {
 };
 std::map<int, Registered> registered;
 int theirs[PROCESSES];                          /* their ends */
-std::string heard[PROCESSES];                   /* answers, as far as they have been read */
-size_t asked[PROCESSES];
+std::string received[PROCESSES];                   /* answers, as far as they have been read */
+size_t queried[PROCESSES];
 constexpr int NOBODY = -1;
 int speaking;                                   /* whose line is being carried out */
 std::deque<std::pair<uint32_t, uint32_t>> calls;      /* that mpiexec may answer: uid and number */
@@ -79,8 +79,8 @@ const std::map<std::string, Handler> HANDLERS = {
     {"adapt_committed", HYD_pmcd_pmip_adapt_fn_committed},
     {"adapt_sizes", HYD_pmcd_pmip_adapt_fn_sizes},
     {"adapt_unreceived", HYD_pmcd_pmip_adapt_fn_unreceived},
-    {"adapt_wish", HYD_pmcd_pmip_adapt_fn_wish},
-    {"adapt_wish_withdraw", HYD_pmcd_pmip_adapt_fn_wish_withdraw},
+    {"adapt_wish", HYD_pmcd_pmip_adapt_fn_request},
+    {"adapt_wish_withdraw", HYD_pmcd_pmip_adapt_fn_request_withdraw},
     {"adapt_set_call", HYD_pmcd_pmip_adapt_fn_set_call},
     {"adapt_set_fetch", HYD_pmcd_pmip_adapt_fn_set_fetch},
 };
@@ -96,7 +96,7 @@ void carry_out(int fd, std::string line)
     if (handler == HANDLERS.end())
         return;
     if (handler->first == "adapt_set_fetch")
-        asked[speaking]++;
+        queried[speaking]++;
     require(handler->second(fd, words.data() + 1) == HYD_SUCCESS);
 }
 
@@ -123,22 +123,22 @@ void run_events()
 }
 
 /* What it has been answered; whole lines are looked at. */
-bool hear(int process)
+bool receive(int process)
 {
     char got[65536];
     ssize_t n = recv(theirs[process], got, sizeof got, MSG_DONTWAIT);
     if (n <= 0)
         return false;
-    std::string &text = heard[process];
+    std::string &text = received[process];
     text.append(got, static_cast<size_t>(n));
     for (size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
-        require(text.rfind("cmd=adapt_set_part bytes=", 0) == 0 && asked[process]-- > 0);
+        require(text.rfind("cmd=adapt_set_part bytes=", 0) == 0 && queried[process]-- > 0);
         require(end < 2 * PMI_SET_PART_MAX + 128);
     }
     return true;
 }
 
-void say(int process, const std::string &text)
+void send_text(int process, const std::string &text)
 {
     (void) !send(theirs[process], text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -183,8 +183,8 @@ void start()
         theirs[i] = pair[1];
         processes[i] = {};
         registered[pair[0]] = {HYD_POLLIN, pmi_cb};
-        heard[i].clear();
-        asked[i] = 0;
+        received[i].clear();
+        queried[i] = 0;
     }
     calls.clear();
 }
@@ -195,10 +195,10 @@ void end()
         run_events();
         any = false;
         for (int i = 0; i < PROCESSES; i++)
-            any = hear(i) || any;
+            any = receive(i) || any;
     }
     for (int i = 0; i < PROCESSES; i++) {
-        require(asked[i] == 0 && heard[i].empty());
+        require(queried[i] == 0 && received[i].empty());
         close(theirs[i]);
     }
     run_events();
@@ -291,9 +291,9 @@ void HYD_pmcd_pmip_adapt_hold_output(void) {}
 void HYD_pmcd_pmip_adapt_count_output(void) {}
 HYD_status HYD_exits_watch(void) { return HYD_SUCCESS; }
 void HYD_exits_report_earlier(void) {}
-HYD_status HYD_committed_look(void) { return HYD_SUCCESS; }
+HYD_status HYD_committed_poll(void) { return HYD_SUCCESS; }
 void HYD_loop_outdate(void) {}
-void HYD_silence_watch(int) {}
+void HYD_keepalive_watch(int) {}
 void HYD_spawned_began(int) {}
 void HYD_spawned_closed(int) {}
 
@@ -309,19 +309,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += used;
         size -= used;
         if (what < 3) {
-            say(process, text + '\n');
+            send_text(process, text + '\n');
         } else if (what == 3) {
-            say(process, text);
+            send_text(process, text);
         } else if (what == 4) {
             for (int i = 0; i < OFTEN; i++)
-                say(process, text + '\n');
+                send_text(process, text + '\n');
         } else if (what == 5) {
-            hear(process);
+            receive(process);
         } else if (what == 6) {
             answer_call(static_cast<size_t>(atoi(text.c_str())) % ANSWER_MAX);
         } else {
             require(HYD_sets_sync(FIRST_UID + static_cast<uint32_t>(process)) == HYD_SUCCESS);
-            HYD_board_forget(&HYD_agent.board);
+            HYD_board_invalidate(&HYD_agent.board);
             require(HYD_sets_comes(1, 2, FIRST_UID + static_cast<uint32_t>(process)) == HYD_SUCCESS);
         }
         run_events();

@@ -1,20 +1,21 @@
 /*
- * Half a PMI command.  Stock's reader of PMI commands has one buffer for all processes and does not come back before it
- * has the other half, so that a process which is stopped, or lies, in the middle of a line holds up its daemon and all
- * of its processes.  Here the half waits beside the buffer until more of it has come.
+ * Incomplete PMI commands.  Stock's reader of PMI commands has one buffer for all processes and does not return
+ * before the command is complete, so that a process which is stopped, or malicious, in the middle of a line blocks
+ * its proxy and all processes of the proxy.  Here the incomplete part waits beside the buffer until more of it
+ * arrives.
  *
- * State: for each process what it has said of a command that is not whole yet, at most a buffer full; owned by
- * pmi_rest.c, used from the event loop only.
+ * State: for each process the incomplete part of a command, at most a full buffer; owned by pmi_rest.c, used from
+ * the event loop only.
  */
 
 #ifndef PROXY_PMI_REST_H_INCLUDED
 #define PROXY_PMI_REST_H_INCLUDED
 
-/* Before more is read from the process of this number (-1: not known) into the buffer: if that is empty, what the
- * process has said already is put into it. */
+/* Before more is read from the process of this number (-1: unknown) into the buffer: if that is empty, the
+ * incomplete part is put into it. */
 void HYD_pmi_rest_take(int process_id, char *buffer, int *length);
-/* What is left in the buffer, `*length` bytes from `*rest` on, is no command yet.  Whether it has been taken out of it,
- * to wait here; 0: it lies at its front, read on. */
+/* The rest of the buffer, `*length` bytes from `*rest` on, is an incomplete command.  Returns whether it was moved
+ * here; 0: it lies at the front of the buffer, read on. */
 int HYD_pmi_rest_keep(int process_id, char *buffer, char **rest, int *length);
 /* Whether there is space for more of a command of which the front of the buffer has a part.  Of a spawn that is too
  * long only the first lines are kept, and mpiexec refuses it because the others are missing (mpiexec/spawn.c). */

@@ -276,7 +276,7 @@ int HYD_relay_waits_for(const struct HYD_connection *c)
     return part_with(c) != NULL;
 }
 
-HYD_status HYD_relay_lost(struct HYD_connection *c)
+HYD_status HYD_relay_failed(struct HYD_connection *c)
 {
     struct part *part;
     HYD_status status = HYD_SUCCESS;

@@ -23,7 +23,7 @@ HYD_status HYD_relay_take_answer(struct HYD_connection *child, const char *answe
 /* Whether an answer is to come on the connection. */
 int HYD_relay_waits_for(const struct HYD_connection *child);
 /* The connection is about to end. */
-HYD_status HYD_relay_lost(struct HYD_connection *c);
+HYD_status HYD_relay_failed(struct HYD_connection *c);
 
 /* ---- what it needs of messages.c ----------------------------------------------------------------- */
 

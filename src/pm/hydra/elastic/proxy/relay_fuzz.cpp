@@ -23,7 +23,7 @@ extern "C" {
 #include "relay.h"
 #include "sequence.h"
 #include "upward.h"
-#include "wire/silence.h"
+#include "wire/keepalive.h"
 }
 
 namespace {
@@ -181,8 +181,8 @@ int __wrap_socket(int, int, int)
 }
 int __wrap_connect(int, const sockaddr *, socklen_t) { return 0; }
 int HYD_accept(int, const char *) { return parents.size() < ENDS_MAX ? other_end(parents) : -1; }
-void HYD_silence_watch(int) {}
-void HYD_silence_forget(int) {}
+void HYD_keepalive_watch(int) {}
+void HYD_keepalive_remove(int) {}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -243,7 +243,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close_all(children);
     run_events();
     HYD_upward_repeat_all();
-    HYD_upward_settled();
+    HYD_upward_complete();
     if (registered.size() != 1 || relays != 0)
         abort();
     return 0;

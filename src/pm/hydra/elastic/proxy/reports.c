@@ -8,7 +8,7 @@
 
 static struct {
     char *bytes;                /* as in HYD_ADAPT_REPORTS, or NULL */
-    size_t used, room;
+    size_t used, capacity;
     int n;
     int64_t since_us;           /* of the first */
 } waiting;
@@ -74,11 +74,11 @@ HYD_status HYD_reports_gather(uint32_t kind, uint32_t epoch, const void *payload
     size_t whole = HYD_adapt_report_bytes(&message);
     HYD_status status = HYD_SUCCESS;
 
-    if (waiting.used + whole > waiting.room) {
-        size_t room = waiting.room ? 2 * waiting.room : 4096;
-        room = room < waiting.used + whole ? waiting.used + whole : room;
-        HYDU_REALLOC_OR_JUMP(waiting.bytes, char *, room, status);
-        waiting.room = room;
+    if (waiting.used + whole > waiting.capacity) {
+        size_t capacity = waiting.capacity ? 2 * waiting.capacity : 4096;
+        capacity = capacity < waiting.used + whole ? waiting.used + whole : capacity;
+        HYDU_REALLOC_OR_JUMP(waiting.bytes, char *, capacity, status);
+        waiting.capacity = capacity;
     }
     memset(waiting.bytes + waiting.used, 0, whole);
     memcpy(waiting.bytes + waiting.used, &message, sizeof(message));

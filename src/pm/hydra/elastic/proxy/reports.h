@@ -1,10 +1,10 @@
 /*
- * Reports of a node daemon to mpiexec.  What all of its processes say about the same time (that they have
- * initialised, that they are ready, that they have ended) goes up together: such a report waits until the last process
- * has said so, another report is sent, or REPORTS_WAIT_MS have passed.  So mpiexec gets one message for each daemon,
- * not one for each process, and none is late by more than that.  Reports keep their order.
+ * Reports of a proxy to mpiexec.  Reports that all of its processes make at about the same time (that they have
+ * initialised, that they are ready, that they have ended) go up together: such a report waits until the last process
+ * has made it, another report is sent, or REPORTS_WAIT_MS have passed.  So mpiexec gets one message for each proxy,
+ * not one for each process, and no report is late by more than that.  Reports stay in order.
  *
- * State: the reports that wait, owned by reports.c; used from the event loop only.  At most REPORTS_WAIT_BYTES wait.
+ * State: the waiting reports, owned by reports.c; used from the event loop only.  At most REPORTS_WAIT_BYTES wait.
  */
 
 #ifndef PROXY_REPORTS_H_INCLUDED

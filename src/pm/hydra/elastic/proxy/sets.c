@@ -14,7 +14,7 @@
 #include "spawned.h"
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
-#include "wire/silence.h"
+#include "wire/keepalive.h"
 
 /* What REPORT_SET_CALL, STEP_SET_ANSWER and STEP_SET_SHARED begin with. */
 struct head {
@@ -26,8 +26,8 @@ struct call {
     int process;
     uint32_t id;
     int whole, answered;
-    struct call *behind;        /* not passed on: it waits for the answer to this one, which asks the same */
-    uint32_t forgets;           /* of the board when it was passed on */
+    struct call *followers;        /* not passed on: it waits for the answer to this one, which asks the same */
+    uint32_t invalidations;           /* of the board when it was passed on */
     int by_board;               /* the process looks for the answer on the board first */
     unsigned char *bytes;       /* a head and the call; its answer */
     size_t used;
@@ -37,20 +37,20 @@ struct call {
 static struct call *calls;
 
 /* Where it is, or where one more would be. */
-static struct call **place_of(int process, uint32_t id)
+static struct call **find(int process, uint32_t id)
 {
-    struct call **place = &calls;
+    struct call **slot = &calls;
 
-    while (*place && ((*place)->process != process || (*place)->id != id))
-        place = &(*place)->next;
-    return place;
+    while (*slot && ((*slot)->process != process || (*slot)->id != id))
+        slot = &(*slot)->next;
+    return slot;
 }
 
-static void drop(struct call **place)
+static void drop(struct call **slot)
 {
-    struct call *c = *place;
+    struct call *c = *slot;
 
-    *place = c->next;
+    *slot = c->next;
     MPL_free(c->bytes);
     MPL_free(c);
 }
@@ -82,7 +82,7 @@ static HYD_status append(struct call *c, const char *hex)
     goto fn_exit;
 }
 
-static HYD_status new_call(struct call **place, int process, uint32_t id)
+static HYD_status new_call(struct call **slot, int process, uint32_t id)
 {
     struct head head = { (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process], id };
     struct call *c = NULL;
@@ -90,7 +90,7 @@ static HYD_status new_call(struct call **place, int process, uint32_t id)
 
     HYDU_MALLOC_OR_JUMP(c, struct call *, sizeof(*c), status);
     *c = (struct call) {.process = process,.id = id };
-    *place = c;
+    *slot = c;
     HYDU_MALLOC_OR_JUMP(c->bytes, unsigned char *, sizeof(head), status);
     memcpy(c->bytes, &head, sizeof(head));
     c->used = sizeof(head);
@@ -178,7 +178,7 @@ HYD_status HYD_sets_comes(uint64_t number, uint64_t creation, uint32_t uid)
 
 static int starts_matter;       /* to mpiexec */
 
-static HYD_status tell_starts(uint64_t number)
+static HYD_status report_starts(uint64_t number)
 {
     size_t bytes = sizeof(number);
     char *payload = NULL;
@@ -189,9 +189,9 @@ static HYD_status tell_starts(uint64_t number)
     for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
         struct HYD_agent_process *p = &HYD_agent.processes[i];
         uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
-        if (!p->begun || p->begin_told)
+        if (!p->begun || p->begin_reported)
             continue;
-        p->begin_told = 1;
+        p->begin_reported = 1;
         memcpy(payload + bytes, &rank, sizeof(rank));
         bytes += sizeof(rank);
     }
@@ -212,7 +212,7 @@ void HYD_pmcd_pmip_adapt_began(int process_id)
         return;
     HYD_agent.processes[process_id].begun = 1;
     if (starts_matter)
-        (void) tell_starts(0);  /* if mpiexec is lost, the main loop finds out */
+        (void) report_starts(0);  /* if mpiexec is lost, the main loop finds out */
 }
 
 /* A process that has told others that it is there has written to its connection before. */
@@ -224,39 +224,39 @@ HYD_status HYD_sets_starts(uint64_t number)
             HYD_agent.processes[i].begun = 1;
     }
     starts_matter = 1;
-    return tell_starts(number);
+    return report_starts(number);
 }
 
 /* ---- calls -------------------------------------------------------------------------------------------------- */
 
 /* One that is not answered has the number 0 further up. */
-static HYD_status pass_on(struct call **place, int one_way)
+static HYD_status pass_on(struct call **slot, int one_way)
 {
-    struct head *head = (struct head *) (*place)->bytes;
+    struct head *head = (struct head *) (*slot)->bytes;
 
-    (*place)->behind = NULL;
-    (*place)->forgets = HYD_board_forgets(&HYD_agent.board);
+    (*slot)->followers = NULL;
+    (*slot)->invalidations = HYD_board_invalidations(&HYD_agent.board);
     if (one_way)
         head->id = 0;
-    HYD_status status = HYD_reports_send(REPORT_SET_CALL, 0, 0, (*place)->bytes, (*place)->used);
+    HYD_status status = HYD_reports_send(REPORT_SET_CALL, 0, 0, (*slot)->bytes, (*slot)->used);
     if (one_way)
-        drop(place);
+        drop(slot);
     return status;
 }
 
-static HYD_status give(struct call **place, const char *answer, size_t bytes)
+static HYD_status give(struct call **slot, const char *answer, size_t bytes)
 {
-    struct call *c = *place;
+    struct call *c = *slot;
     int process = c->process;
     HYD_status status = HYD_SUCCESS;
 
     if (c->by_board && HYD_board_answer(&HYD_agent.board, process, c->id, answer, bytes)) {
-        drop(place);
+        drop(slot);
     } else {
         HYDU_REALLOC_OR_JUMP(c->bytes, unsigned char *, bytes, status);
         memcpy(c->bytes, answer, bytes);
         c->used = bytes;
-        c->behind = NULL;
+        c->followers = NULL;
         c->answered = 1;
     }
     HYD_board_answered(&HYD_agent.board, process);
@@ -269,8 +269,8 @@ static HYD_status give(struct call **place, const char *answer, size_t bytes)
 
 /* ---- the same question of several processes ------------------------------------------------------------------ */
 
-/* A look that is told others as long as `forgets` is what it was when the question was passed on: they could remember
- * it as well (session_cache.c), so that it is nothing new if mpiexec has all of them forget (SA1). */
+/* A query whose reply goes to other processes, too, as long as `invalidations` is what it was when the query was sent:
+ * they could cache it as well (session_cache.c), and mpiexec has all such replies invalidated (SA1). */
 
 #define LATEST 32               /* answers that are kept, of at most so many bytes */
 #define LATEST_BYTES_MAX 65536
@@ -278,8 +278,8 @@ static HYD_status give(struct call **place, const char *answer, size_t bytes)
 
 /* What STEP_SET_SHARED says, behind its head. */
 struct shared {
-    const char *others, *cards; /* runs of uids, behind their number; who may have it, and whose cards are told */
-    uint32_t n_others, n_cards;
+    const char *others, *bcs; /* runs of uids, behind their number; who may have it, and whose cards are told */
+    uint32_t n_others, n_bcs;
     const char *answer;
     size_t bytes;
 };
@@ -287,7 +287,7 @@ struct shared {
 static struct latest {
     unsigned char *question;
     size_t question_bytes;
-    uint32_t forgets;
+    uint32_t invalidations;
     char *payload;
     struct shared shared;       /* in there */
 } latest[LATEST];
@@ -304,12 +304,12 @@ static size_t question_bytes(const struct call *c)
     return c->used - sizeof(struct head);
 }
 
-static int asks(const struct call *c, const unsigned char *question, size_t bytes)
+static int queries(const struct call *c, const unsigned char *question, size_t bytes)
 {
     return question_bytes(c) == bytes && memcmp(question_of(c), question, bytes) == 0;
 }
 
-static int is_look(const struct call *c)
+static int is_query(const struct call *c)
 {
     uint32_t kind = 0;
 
@@ -347,7 +347,7 @@ static int take_runs(const char **at, size_t *left, const char **runs, uint32_t 
 static int read_shared(const char *bytes, size_t n, struct shared *shared)
 {
     if (!take_runs(&bytes, &n, &shared->others, &shared->n_others) ||
-        !take_runs(&bytes, &n, &shared->cards, &shared->n_cards))
+        !take_runs(&bytes, &n, &shared->bcs, &shared->n_bcs))
         return 0;
     shared->answer = bytes;
     shared->bytes = n;
@@ -370,16 +370,16 @@ static int is_for(const struct shared *shared, int process)
 /* mpiexec does not tell them these cards again. */
 static HYD_status report_given(const struct shared *shared, const uint32_t * ranks, size_t n)
 {
-    size_t cards = sizeof(uint32_t) + (size_t) shared->n_cards * 2 * sizeof(uint32_t);
+    size_t bcs = sizeof(uint32_t) + (size_t) shared->n_bcs * 2 * sizeof(uint32_t);
     char *payload = NULL;
     HYD_status status = HYD_SUCCESS;
 
-    if (n == 0 || shared->n_cards == 0)
+    if (n == 0 || shared->n_bcs == 0)
         goto fn_exit;
-    HYDU_MALLOC_OR_JUMP(payload, char *, cards + n * sizeof(*ranks), status);
-    memcpy(payload, shared->cards - sizeof(uint32_t), cards);
-    memcpy(payload + cards, ranks, n * sizeof(*ranks));
-    status = HYD_reports_send(REPORT_SET_SHARED, 0, 0, payload, cards + n * sizeof(*ranks));
+    HYDU_MALLOC_OR_JUMP(payload, char *, bcs + n * sizeof(*ranks), status);
+    memcpy(payload, shared->bcs - sizeof(uint32_t), bcs);
+    memcpy(payload + bcs, ranks, n * sizeof(*ranks));
+    status = HYD_reports_send(REPORT_SET_SHARED, 0, 0, payload, bcs + n * sizeof(*ranks));
 
   fn_exit:
     MPL_free(payload);
@@ -391,7 +391,7 @@ static HYD_status report_given(const struct shared *shared, const uint32_t * ran
 static struct latest *find_latest(const struct call *c)
 {
     for (int i = 0; i < LATEST; i++) {
-        if (latest[i].payload && asks(c, latest[i].question, latest[i].question_bytes))
+        if (latest[i].payload && queries(c, latest[i].question, latest[i].question_bytes))
             return &latest[i];
     }
     return NULL;
@@ -402,7 +402,7 @@ static void keep_latest(const struct call *c, const char *payload, size_t bytes)
 {
     static unsigned next;
     struct latest *l = find_latest(c);
-    struct latest kept = {.question_bytes = question_bytes(c),.forgets = c->forgets };
+    struct latest kept = {.question_bytes = question_bytes(c),.invalidations = c->invalidations };
 
     if (bytes > LATEST_BYTES_MAX)
         return;
@@ -423,34 +423,35 @@ static void keep_latest(const struct call *c, const char *payload, size_t bytes)
     *l = kept;
 }
 
-static struct call *find_asked(const struct call *c)
+static struct call *find_queried(const struct call *c)
 {
     for (struct call * other = calls; other; other = other->next) {
-        if (other->whole && !other->behind && !other->answered && other->process != c->process &&
-            other->forgets == HYD_board_forgets(&HYD_agent.board) && asks(c, question_of(other), question_bytes(other)))
+        if (other->whole && !other->followers && !other->answered && other->process != c->process &&
+            other->invalidations == HYD_board_invalidations(&HYD_agent.board) &&
+            queries(c, question_of(other), question_bytes(other)))
             return other;
     }
     return NULL;
 }
 
 /* It is whole. */
-static HYD_status ask(struct call **place)
+static HYD_status query(struct call **slot)
 {
-    struct call *c = *place;
-    struct latest *l = is_look(c) ? find_latest(c) : NULL;
+    struct call *c = *slot;
+    struct latest *l = is_query(c) ? find_latest(c) : NULL;
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[c->process];
     HYD_status status = HYD_SUCCESS;
 
-    if (l && l->forgets == HYD_board_forgets(&HYD_agent.board) && is_for(&l->shared, c->process)) {
-        status = give(place, l->shared.answer, l->shared.bytes);
+    if (l && l->invalidations == HYD_board_invalidations(&HYD_agent.board) && is_for(&l->shared, c->process)) {
+        status = give(slot, l->shared.answer, l->shared.bytes);
         HYDU_ERR_POP(status, "unable to give an answer\n");
         status = report_given(&l->shared, &rank, 1);
         goto fn_exit;
     }
-    if (is_look(c) && unshared[hash_of(c) % UNSHARED] != hash_of(c))
-        c->behind = find_asked(c);
-    if (!c->behind)
-        status = pass_on(place, 0);
+    if (is_query(c) && unshared[hash_of(c) % UNSHARED] != hash_of(c))
+        c->followers = find_queried(c);
+    if (!c->followers)
+        status = pass_on(slot, 0);
 
   fn_exit:
     return status;
@@ -458,12 +459,12 @@ static HYD_status ask(struct call **place)
     goto fn_exit;
 }
 
-static size_t count_behind(const struct call *c)
+static size_t count_followers(const struct call *c)
 {
     size_t n = 0;
 
     for (const struct call * other = calls; other; other = other->next)
-        n += other->behind == c;
+        n += other->followers == c;
     return n;
 }
 
@@ -471,23 +472,23 @@ static size_t count_behind(const struct call *c)
 static HYD_status answer_others(const struct call *c, const struct shared *shared)
 {
     uint32_t *ranks = NULL;
-    size_t n = 0, waiting = count_behind(c);
+    size_t n = 0, waiting = count_followers(c);
     HYD_status status = HYD_SUCCESS;
 
     if (waiting == 0)
         goto fn_exit;
     HYDU_MALLOC_OR_JUMP(ranks, uint32_t *, waiting * sizeof(*ranks), status);
-    for (struct call ** place = &calls; *place;) {
-        struct call *other = *place;
-        if (other->behind != c) {
-            place = &other->next;
+    for (struct call ** slot = &calls; *slot;) {
+        struct call *other = *slot;
+        if (other->followers != c) {
+            slot = &other->next;
             continue;
         }
         if (shared && is_for(shared, other->process)) {
             ranks[n++] = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[other->process];
-            status = give(place, shared->answer, shared->bytes);
+            status = give(slot, shared->answer, shared->bytes);
         } else {
-            status = pass_on(place, 0);
+            status = pass_on(slot, 0);
         }
         HYDU_ERR_POP(status, "unable to answer a call on process sets\n");
     }
@@ -505,13 +506,13 @@ static void replace(const struct call *c)
 {
     struct call *first = NULL;
 
-    for (struct call ** place = &calls; *place; place = &(*place)->next) {
-        if ((*place)->behind != c)
+    for (struct call ** slot = &calls; *slot; slot = &(*slot)->next) {
+        if ((*slot)->followers != c)
             continue;
-        (*place)->behind = first;
+        (*slot)->followers = first;
         if (!first) {
-            first = *place;
-            (void) pass_on(place, 0);   /* if mpiexec is lost, the main loop finds out */
+            first = *slot;
+            (void) pass_on(slot, 0);   /* if mpiexec is lost, the main loop finds out */
         }
     }
 }
@@ -524,25 +525,25 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
     const char *hex = HYD_pmi_line_argument(args, "call");
     int64_t id = HYD_pmi_line_number(args, "id", UINT32_MAX), more = HYD_pmi_line_number(args, "more", UINT32_MAX);
     int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
-    struct call **place;
+    struct call **slot;
     HYD_status status = HYD_SUCCESS;
 
     if (i < 0 || id < 1 || !hex)
         goto fn_exit;
-    place = place_of(i, (uint32_t) id);
-    if (!*place && count_of(i) < PMI_SET_CALLS_MAX) {
-        status = new_call(place, i, (uint32_t) id);
+    slot = find(i, (uint32_t) id);
+    if (!*slot && count_of(i) < PMI_SET_CALLS_MAX) {
+        status = new_call(slot, i, (uint32_t) id);
         HYDU_ERR_POP(status, "no memory for a call on process sets\n");
     }
-    if (!*place || (*place)->whole || (*place)->used == 0)
+    if (!*slot || (*slot)->whole || (*slot)->used == 0)
         goto fn_exit;
     HYD_sets_connect(fd);
-    (*place)->by_board = HYD_pmi_line_number(args, "board", 1) == 1;
-    status = append(*place, hex);
+    (*slot)->by_board = HYD_pmi_line_number(args, "board", 1) == 1;
+    status = append(*slot, hex);
     HYDU_ERR_POP(status, "no memory for a call on process sets\n");
-    (*place)->whole = more < 1 && (*place)->used > 0;
-    if ((*place)->whole)
-        status = HYD_pmi_line_number(args, "answer", 0) == 0 ? pass_on(place, 1) : ask(place);
+    (*slot)->whole = more < 1 && (*slot)->used > 0;
+    if ((*slot)->whole)
+        status = HYD_pmi_line_number(args, "answer", 0) == 0 ? pass_on(slot, 1) : query(slot);
     HYDU_ERR_POP(status, "unable to pass on a call on process sets\n");
 
   fn_exit:
@@ -556,21 +557,21 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[])
     char line[2 * PMI_SET_PART_MAX + 128];
     int64_t id = HYD_pmi_line_number(args, "id", UINT32_MAX), from = HYD_pmi_line_number(args, "at", UINT32_MAX);
     int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
-    struct call **place = place_of(i, id < 1 ? 0 : (uint32_t) id);
+    struct call **slot = find(i, id < 1 ? 0 : (uint32_t) id);
     size_t at = from < 0 ? 0 : (size_t) from;
 
-    if (!*place || !(*place)->answered || at > (*place)->used) {
+    if (!*slot || !(*slot)->answered || at > (*slot)->used) {
         static const char nothing[] = "cmd=adapt_set_part bytes=0 data=\n";
         return HYD_answer(fd, nothing, strlen(nothing));
     }
-    const struct call *c = *place;
+    const struct call *c = *slot;
     size_t n = c->used - at < PMI_SET_PART_MAX ? c->used - at : PMI_SET_PART_MAX;
     int length = MPL_snprintf(line, sizeof(line), "cmd=adapt_set_part bytes=%zu data=", c->used);
     for (size_t k = 0; k < n; k++)
         length += MPL_snprintf(line + length, sizeof(line) - length, "%02x", c->bytes[at + k]);
     MPL_snprintf(line + length, sizeof(line) - length, "\n");
     if (at + n == c->used)
-        drop(place);
+        drop(slot);
     return HYD_answer(fd, line, strlen(line));
 }
 
@@ -580,7 +581,7 @@ HYD_status HYD_sets_used(void)
     HYD_status status = HYD_pmcd_pmip_adapt_channel();
 
     HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
-    HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
+    HYD_keepalive_watch(HYD_pmcd_pmip.upstream.control);
     status = HYD_reports_send(HYD_ADAPT_COUNTS_OUTPUT, 0, 0, NULL, 0);
     HYDU_ERR_POP(status, "unable to tell mpiexec that output is counted\n");
     HYD_pmcd_pmip_adapt_count_output();
@@ -608,8 +609,8 @@ static HYD_status find_answered(const char **payload, size_t * bytes, struct cal
     *payload += sizeof(head);
     *bytes -= sizeof(head);
     int i = process_of(head.who);
-    *c = i < 0 ? NULL : *place_of(i, head.id);
-    if (*c && (!(*c)->whole || (*c)->behind || (*c)->answered))
+    *c = i < 0 ? NULL : *find(i, head.id);
+    if (*c && (!(*c)->whole || (*c)->followers || (*c)->answered))
         *c = NULL;
 
   fn_exit:
@@ -626,12 +627,12 @@ HYD_status HYD_sets_answered(const char *payload, size_t bytes)
     HYDU_ERR_POP(status, "unable to find who is answered\n");
     if (!c)
         goto fn_exit;
-    if (is_look(c)) {
+    if (is_query(c)) {
         unshared[hash_of(c) % UNSHARED] = hash_of(c);
         status = answer_others(c, NULL);
         HYDU_ERR_POP(status, "unable to pass on calls on process sets\n");
     }
-    status = give(place_of(c->process, c->id), payload, bytes);
+    status = give(find(c->process, c->id), payload, bytes);
 
   fn_exit:
     return status;
@@ -655,7 +656,7 @@ HYD_status HYD_sets_shared(const char *payload, size_t bytes)
     keep_latest(c, payload, bytes);
     status = answer_others(c, &shared);
     HYDU_ERR_POP(status, "unable to answer others\n");
-    status = give(place_of(c->process, c->id), shared.answer, shared.bytes);
+    status = give(find(c->process, c->id), shared.answer, shared.bytes);
 
   fn_exit:
     return status;
@@ -665,12 +666,12 @@ HYD_status HYD_sets_shared(const char *payload, size_t bytes)
 
 void HYD_sets_ended(int process_id)
 {
-    for (struct call ** place = &calls; *place;) {
-        if ((*place)->process == process_id) {
-            replace(*place);
-            drop(place);
+    for (struct call ** slot = &calls; *slot;) {
+        if ((*slot)->process == process_id) {
+            replace(*slot);
+            drop(slot);
         } else {
-            place = &(*place)->next;
+            slot = &(*slot)->next;
         }
     }
 }

@@ -23,7 +23,7 @@ extern "C" {
 #include "spawned.h"
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
-#include "wire/silence.h"
+#include "wire/keepalive.h"
 
 struct HYD_pmcd_pmip_s HYD_pmcd_pmip;
 struct HYD_agent HYD_agent;
@@ -86,7 +86,7 @@ class ProxySetsTest : public testing::Test {
         HYD_board_destroy(&HYD_agent.board);
     }
     /* A process asks; false: its question is not passed on, yet. */
-    bool ask(int process, const elastic::SetCall &call, uint32_t id = 1)
+    bool query(int process, const elastic::SetCall &call, uint32_t id = 1)
     {
         static const char digits[] = "0123456789abcdef";
         std::string hex = "call=", number = "id=" + std::to_string(id), more = "more=0", answer = "board=0";
@@ -109,12 +109,12 @@ class ProxySetsTest : public testing::Test {
         std::string payload = head(process, id) + text;
         EXPECT_EQ(HYD_sets_answered(payload.data(), payload.size()), HYD_SUCCESS);
     }
-    static void share(int process, const std::string &text, const SetMembers &others, const SetMembers &cards = {},
+    static void share(int process, const std::string &text, const SetMembers &others, const SetMembers &bcs = {},
                       uint32_t id = 1)
     {
         std::string payload = head(process, id);
         elastic::append_members(payload, others);
-        elastic::append_members(payload, cards);
+        elastic::append_members(payload, bcs);
         payload += text;
         EXPECT_EQ(HYD_sets_shared(payload.data(), payload.size()), HYD_SUCCESS);
     }
@@ -140,14 +140,14 @@ class ProxySetsTest : public testing::Test {
     const SetMembers all_ = list({10, 11, 12, 13});
 };
 
-TEST_F(ProxySetsTest, one_question_for_all_that_ask_the_same)
+TEST_F(ProxySetsTest, one_query_serves_equal_ones)
 {
-    EXPECT_TRUE(ask(0, main_));
+    EXPECT_TRUE(query(0, main_));
     for (int i = 1; i < 3; i++)
-        EXPECT_FALSE(ask(i, main_));
+        EXPECT_FALSE(query(i, main_));
     EXPECT_EQ(fetch(1), "");
     share(0, "told", all_);
-    EXPECT_FALSE(ask(3, main_)) << "it is known by now";
+    EXPECT_FALSE(query(3, main_)) << "it is known by now";
     for (int i = 0; i < PROCESSES; i++)
         EXPECT_EQ(fetch(i), "told") << i;
     EXPECT_EQ(sent.size(), 1u);
@@ -155,19 +155,19 @@ TEST_F(ProxySetsTest, one_question_for_all_that_ask_the_same)
 
 TEST_F(ProxySetsTest, another_question_is_another_one)
 {
-    EXPECT_TRUE(ask(0, main_));
-    EXPECT_TRUE(ask(1, LookupSet{name_, true}));
-    EXPECT_TRUE(ask(2, LookupSet{"app://other", false}));
-    EXPECT_TRUE(ask(3, elastic::FreeSet{name_}));
-    EXPECT_TRUE(ask(0, elastic::FreeSet{name_}, 2)) << "only looks are";
-    EXPECT_TRUE(ask(0, main_, 3)) << "the same process' own";
+    EXPECT_TRUE(query(0, main_));
+    EXPECT_TRUE(query(1, LookupSet{name_, true}));
+    EXPECT_TRUE(query(2, LookupSet{"app://other", false}));
+    EXPECT_TRUE(query(3, elastic::FreeSet{name_}));
+    EXPECT_TRUE(query(0, elastic::FreeSet{name_}, 2)) << "only looks are";
+    EXPECT_TRUE(query(0, main_, 3)) << "the same process' own";
 }
 
-TEST_F(ProxySetsTest, what_is_for_one_process_is_asked_for_by_each)
+TEST_F(ProxySetsTest, data_of_one_process_is_queried_by_each)
 {
-    EXPECT_TRUE(ask(0, main_));
-    EXPECT_FALSE(ask(1, main_));
-    EXPECT_FALSE(ask(2, main_));
+    EXPECT_TRUE(query(0, main_));
+    EXPECT_FALSE(query(1, main_));
+    EXPECT_FALSE(query(2, main_));
     answer(0, "told 0");
     EXPECT_EQ(sent.size(), 3u);
     answer(2, "told 2");
@@ -175,80 +175,80 @@ TEST_F(ProxySetsTest, what_is_for_one_process_is_asked_for_by_each)
     for (int i = 0; i < 3; i++)
         EXPECT_EQ(fetch(i), "told " + std::to_string(i));
     for (int i = 0; i < PROCESSES; i++)
-        EXPECT_TRUE(ask(i, main_, 2)) << "nobody waits twice the next time";
+        EXPECT_TRUE(query(i, main_, 2)) << "nobody waits twice the next time";
     share(0, "told", all_, {}, 2);
     EXPECT_EQ(fetch(0, 2), "told");
     EXPECT_EQ(fetch(1, 2), "");
-    HYD_board_forget(&HYD_agent.board);
-    EXPECT_TRUE(ask(0, main_, 3));
-    EXPECT_FALSE(ask(1, main_, 3)) << "it may be told several again";
+    HYD_board_invalidate(&HYD_agent.board);
+    EXPECT_TRUE(query(0, main_, 3));
+    EXPECT_FALSE(query(1, main_, 3)) << "it may be told several again";
 }
 
-TEST_F(ProxySetsTest, who_needs_more_asks_for_itself)
+TEST_F(ProxySetsTest, a_process_that_needs_more_sends_its_own_query)
 {
-    EXPECT_TRUE(ask(0, main_));
-    EXPECT_FALSE(ask(1, main_));
-    EXPECT_FALSE(ask(2, main_));
+    EXPECT_TRUE(query(0, main_));
+    EXPECT_FALSE(query(1, main_));
+    EXPECT_FALSE(query(2, main_));
     share(0, "told", list({12}));
     EXPECT_EQ(sent.size(), 2u);
     EXPECT_EQ(asker(), 1u);
     EXPECT_EQ(fetch(2), "told");
-    EXPECT_FALSE(ask(3, main_));
+    EXPECT_FALSE(query(3, main_));
     EXPECT_EQ(fetch(3), "") << "nor is the first answer for this one";
     share(1, "more", all_);
     EXPECT_EQ(fetch(1), "more");
     EXPECT_EQ(fetch(3), "more");
-    EXPECT_FALSE(ask(2, main_, 2));
+    EXPECT_FALSE(query(2, main_, 2));
     EXPECT_EQ(fetch(2, 2), "more") << "the latest";
 }
 
-TEST_F(ProxySetsTest, mpiexec_is_told_who_has_got_cards)
+TEST_F(ProxySetsTest, mpiexec_is_notified_of_delivered_business_cards)
 {
-    EXPECT_TRUE(ask(0, main_));
-    EXPECT_FALSE(ask(2, main_));
-    EXPECT_FALSE(ask(1, main_));
+    EXPECT_TRUE(query(0, main_));
+    EXPECT_FALSE(query(2, main_));
+    EXPECT_FALSE(query(1, main_));
     share(0, "told", all_, list({20, 21, 23}));
     ASSERT_EQ(sent.size(), 2u);
     std::string expected;
     elastic::append_members(expected, list({20, 21, 23}));
-    const std::string cards = expected;
+    const std::string bcs = expected;
     for (uint32_t process : {2u, 1u})
         append(expected, FIRST_RANK + process);
     EXPECT_EQ(sent[1].kind, static_cast<uint32_t>(REPORT_SET_SHARED));
     EXPECT_EQ(sent[1].payload, expected);
-    EXPECT_FALSE(ask(3, main_));
+    EXPECT_FALSE(query(3, main_));
     ASSERT_EQ(sent.size(), 3u);
-    expected = cards;
+    expected = bcs;
     append(expected, FIRST_RANK + 3);
     EXPECT_EQ(sent[2].payload, expected);
 }
 
-TEST_F(ProxySetsTest, SA1_what_may_not_be_remembered_any_more_is_not_told_others)
+TEST_F(ProxySetsTest, SA1_invalid_data_is_not_sent_to_others)
 {
-    EXPECT_TRUE(ask(0, main_));
-    EXPECT_FALSE(ask(1, main_));
-    HYD_board_forget(&HYD_agent.board);
-    EXPECT_TRUE(ask(2, main_)) << "it may know of something that the answer to the first question does not tell";
-    EXPECT_FALSE(ask(3, main_));
+    EXPECT_TRUE(query(0, main_));
+    EXPECT_FALSE(query(1, main_));
+    HYD_board_invalidate(&HYD_agent.board);
+    EXPECT_TRUE(query(2, main_)) << "it may know of something that the answer to the first question does not tell";
+    EXPECT_FALSE(query(3, main_));
     share(0, "old", all_);
     EXPECT_EQ(fetch(0), "old");
     EXPECT_EQ(fetch(1), "old") << "it had asked before";
     EXPECT_EQ(fetch(3), "");
-    EXPECT_FALSE(ask(1, main_, 2)) << "nor is the old answer kept";
+    EXPECT_FALSE(query(1, main_, 2)) << "nor is the old answer kept";
     EXPECT_EQ(fetch(1, 2), "");
     share(2, "new", all_);
     EXPECT_EQ(fetch(2), "new");
     EXPECT_EQ(fetch(3), "new");
     EXPECT_EQ(fetch(1, 2), "new");
-    HYD_board_forget(&HYD_agent.board);
-    EXPECT_TRUE(ask(0, main_, 2));
+    HYD_board_invalidate(&HYD_agent.board);
+    EXPECT_TRUE(query(0, main_, 2));
 }
 
-TEST_F(ProxySetsTest, who_asks_first_may_end)
+TEST_F(ProxySetsTest, the_first_caller_may_end)
 {
-    EXPECT_TRUE(ask(0, main_));
+    EXPECT_TRUE(query(0, main_));
     for (int i = 1; i < PROCESSES; i++)
-        EXPECT_FALSE(ask(i, main_));
+        EXPECT_FALSE(query(i, main_));
     HYD_sets_ended(2);
     EXPECT_EQ(sent.size(), 1u);
     HYD_sets_ended(0);
@@ -263,9 +263,9 @@ TEST_F(ProxySetsTest, who_asks_first_may_end)
 
 TEST_F(ProxySetsTest, what_waits_for_others_counts)
 {
-    EXPECT_TRUE(ask(0, main_));
+    EXPECT_TRUE(query(0, main_));
     for (uint32_t id = 1; id <= PMI_SET_CALLS_MAX + 2; id++)
-        ask(1, main_, id);
+        query(1, main_, id);
     share(0, "told", all_);
     EXPECT_EQ(fetch(1, PMI_SET_CALLS_MAX), "told");
     EXPECT_EQ(fetch(1, PMI_SET_CALLS_MAX + 1), "") << "it was one too many";
@@ -277,8 +277,8 @@ TEST_F(ProxySetsTest, any_order_of_parts)
     std::string number = "id=1", more = "more=1", answer = "board=0", nothing = "call=";
     char *words[] = {number.data(), more.data(), answer.data(), nothing.data(), nullptr};
     EXPECT_EQ(HYD_pmcd_pmip_adapt_fn_set_call(static_cast<int>(FIRST_FD) + 1, words), HYD_SUCCESS);
-    EXPECT_TRUE(ask(0, main_));
-    EXPECT_FALSE(ask(1, main_));
+    EXPECT_TRUE(query(0, main_));
+    EXPECT_FALSE(query(1, main_));
     share(0, "told", all_);
     EXPECT_EQ(fetch(0), "told");
     EXPECT_EQ(fetch(1), "told");
@@ -286,7 +286,7 @@ TEST_F(ProxySetsTest, any_order_of_parts)
 
 TEST_F(ProxySetsTest, what_is_malformed_is_an_error)
 {
-    EXPECT_TRUE(ask(0, main_));
+    EXPECT_TRUE(query(0, main_));
     for (uint32_t runs : {1u, UINT32_MAX}) {
         std::string payload = head(0, 1);
         append(payload, runs);
@@ -318,7 +318,7 @@ void HYD_pmcd_pmip_adapt_count_output(void) {}
 HYD_status HYD_exits_watch(void) { return HYD_SUCCESS; }
 void HYD_exits_report_earlier(void) {}
 void HYD_loop_outdate(void) {}
-void HYD_silence_watch(int) {}
+void HYD_keepalive_watch(int) {}
 void HYD_spawned_began(int) {}
 
 }

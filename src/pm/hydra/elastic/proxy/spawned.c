@@ -19,7 +19,7 @@ static struct child {
     int begun, closed;          /* its PMI connection: is used; has been closed */
     int exited, wait_status;    /* it has been waited for */
 } *children = NULL;             /* by process_id; NULL: the proxy is not of MPI_Comm_spawn */
-static int culprit = -1;        /* the first that ended too early */
+static int cause = -1;        /* the first that ended too early */
 
 static int reader = -1;         /* of what processes say that cannot be executed; closed by each execution */
 
@@ -54,10 +54,10 @@ void HYD_spawned_began(int process_id)
     HYD_reports_send(HYD_ADAPT_SPAWN_BEGAN, 0, 0, NULL, 0);     /* if mpiexec is lost, the main loop finds out */
 }
 
-void HYD_spawned_lost(int process_id)
+void HYD_spawned_failed(int process_id)
 {
-    if (children && culprit < 0)
-        culprit = process_id;
+    if (children && cause < 0)
+        cause = process_id;
 }
 
 void HYD_spawned_closed(int fd)
@@ -125,10 +125,10 @@ static HYD_status ended_cb(int fd, HYD_event_t events, void *userp)
     HYDU_ERR_POP(status, "unable to read from a process that has ended\n");
     /* A child of the process may have kept its connection. */
     if (!children[i].begun || !children[i].closed)
-        HYD_spawned_lost(i);
-    if (culprit == i)
+        HYD_spawned_failed(i);
+    if (cause == i)
         report_end(i, wait_status);
-    if (culprit == i && (!children[i].begun || HYD_pmcd_pmip.user_global.auto_cleanup))
+    if (cause == i && (!children[i].begun || HYD_pmcd_pmip.user_global.auto_cleanup))
         HYD_pmcd_pmip_send_signal(SIGKILL);
     children[i].watch_fd = -1;
     status = HYDT_dmx_deregister_fd(fd);

@@ -20,7 +20,7 @@ HYD_status HYD_spawned_check(void);
 /* Bytes have come on the PMI connection of this process; the connection was closed by its end; the proxy closes this
  * connection, for whatever reason. */
 void HYD_spawned_began(int process_id);
-void HYD_spawned_lost(int process_id);
+void HYD_spawned_failed(int process_id);
 void HYD_spawned_closed(int fd);
 /* A process has been waited for. */
 void HYD_spawned_exited(int process_id, int wait_status);

@@ -15,12 +15,12 @@
 #include "wire/children.h"
 #include "wire/kinds.h"
 #include "wire/sessions.h"
-#include "wire/silence.h"
+#include "wire/keepalive.h"
 
 struct HYD_agent HYD_agent = {.board = {.fd = -1} };
 
 extern int HYDU_child_death_signal;     /* launch.c */
-static char *bind_places = NULL;        /* --adapt-bind: numbers with commas */
+static char *bind_slots = NULL;        /* --adapt-bind: numbers with commas */
 
 HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv)
 {
@@ -42,20 +42,20 @@ HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv)
 
 HYD_status HYD_pmcd_pmip_adapt_bind_param(char *arg, char ***argv)
 {
-    bind_places = MPL_strdup(**argv);
+    bind_slots = MPL_strdup(**argv);
     (*argv)++;
     return HYD_SUCCESS;
 }
 
 int HYD_pmcd_pmip_adapt_bind_index(int process_id)
 {
-    const char *place = bind_places;
+    const char *slot = bind_slots;
 
-    for (int i = 0; place && i < process_id; i++) {
-        place = strchr(place, ',');
-        place = place ? place + 1 : NULL;
+    for (int i = 0; slot && i < process_id; i++) {
+        slot = strchr(slot, ',');
+        slot = slot ? slot + 1 : NULL;
     }
-    return place ? atoi(place) : process_id;
+    return slot ? atoi(slot) : process_id;
 }
 
 HYD_status HYD_pmcd_pmip_adapt_start(void)
@@ -77,7 +77,7 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     HYDU_child_death_signal = SIGKILL;
 
     if (HYD_agent.join.given || HYD_tasks_are_world()) {
-        HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
+        HYD_keepalive_watch(HYD_pmcd_pmip.upstream.control);
         status = HYD_pmcd_pmip_adapt_channel();
         HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
         HYD_pmcd_pmip_adapt_count_output();

@@ -1,6 +1,6 @@
 /*
- * What the files of the node daemon know in common of adaptations: its processes and their board (board.h).
- * Made by start.c before the first process runs; used from the event loop only.
+ * Common data of the proxy's files about adaptations: its processes and their board (board.h). Made by start.c
+ * before the first process runs; used from the event loop only.
  */
 
 #ifndef PROXY_STATE_H_INCLUDED
@@ -10,26 +10,26 @@
 #include "board.h"
 #include "wire/send_queue.h"
 
-/* What is known of one local process. */
+/* Data of one local process. */
 struct HYD_agent_process {
     /* stdin.c */
     int stdin_fd;               /* write end, or < 0 */
     int input_path;             /* the pipe of a process that reads the end of its input (O_PATH), or < 0 */
     struct HYD_queue input;     /* not written yet */
-    uint32_t input_messages;    /* of mpiexec, which it has not been told about */
+    uint32_t input_messages;    /* of mpiexec, of which it is not notified yet */
     int input_ends;             /* and is closed then */
     int adaptive;
     int begun;                  /* it has used MPI; sets.c */
-    int begin_told;             /* mpiexec knows that */
+    int begin_reported;             /* mpiexec knows that */
     uint64_t socket;            /* inode of the connection on which it made calls on process sets; 0: none */
     /* the others are exits.c's */
     int watch_fd;               /* pidfd, or -1 */
     int ended;
     int wait_status;            /* when ended */
-    int held;                   /* its end is to be reported after the culprit's */
+    int held;                   /* its end is to be reported after the root cause's */
     int reported;               /* its end */
     int let_go;                 /* however it ends, nobody is ended for it */
-    int undecided;              /* it breaks off, and mpiexec says whether it was let go */
+    int undecided;              /* it aborts, and mpiexec reports whether it was permitted to exit */
 };
 
 struct HYD_agent {

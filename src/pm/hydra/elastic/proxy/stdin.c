@@ -107,7 +107,7 @@ static int without_signal(int (*write_to) (int fd, void *what), int fd, void *wh
 }
 
 /* mpiexec may send so many messages more.  If it is lost, the main loop finds out by itself. */
-static void tell_taken(int rank, uint32_t messages)
+static void report_taken(int rank, uint32_t messages)
 {
     uint32_t payload[2] = { (uint32_t) rank, messages };
 
@@ -117,7 +117,7 @@ static void tell_taken(int rank, uint32_t messages)
 
 /* ---- what waits for a process that does not read ------------------------------------------------------------- */
 
-static HYD_status room_cb(int fd, HYD_event_t events, void *userp);
+static HYD_status space_cb(int fd, HYD_event_t events, void *userp);
 
 static void stop_waiting(int fd)
 {
@@ -136,7 +136,7 @@ static void close_input(int process_id)
     HYD_queue_clear(&p->input);
     if (process_id == reader)
         HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;    /* writing there would be SIGPIPE */
-    tell_taken(HYD_pmcd_pmip.downstream.pmi_rank[process_id], p->input_messages);
+    report_taken(HYD_pmcd_pmip.downstream.pmi_rank[process_id], p->input_messages);
     p->input_messages = 0;
 }
 
@@ -154,11 +154,11 @@ static HYD_status pass_on(int process_id)
     int is_read = without_signal(send_queue, p->stdin_fd, &p->input) == 0;
     if (is_read && p->input.bytes > 0) {
         if (!HYDT_dmx_query_fd_registration(p->stdin_fd))
-            status = HYDT_dmx_register_fd(1, &p->stdin_fd, HYD_POLLOUT, NULL, room_cb);
+            status = HYDT_dmx_register_fd(1, &p->stdin_fd, HYD_POLLOUT, NULL, space_cb);
         HYDU_ERR_POP(status, "unable to wait for a process that does not read its input\n");
     } else if (is_read && !p->input_ends) {
         stop_waiting(p->stdin_fd);
-        tell_taken(HYD_pmcd_pmip.downstream.pmi_rank[process_id], p->input_messages);
+        report_taken(HYD_pmcd_pmip.downstream.pmi_rank[process_id], p->input_messages);
         p->input_messages = 0;
     } else {
         close_input(process_id);
@@ -171,7 +171,7 @@ static HYD_status pass_on(int process_id)
     goto fn_exit;
 }
 
-static HYD_status room_cb(int fd, HYD_event_t events, void *userp)
+static HYD_status space_cb(int fd, HYD_event_t events, void *userp)
 {
     for (int i = 0; i < HYD_agent_process_count(); i++) {
         if (HYD_agent.processes[i].stdin_fd == fd)
@@ -229,7 +229,7 @@ static void choose_readers(int bytes)
     HYD_pmcd_pmip.downstream.in = open >= 0 ? HYD_agent.processes[open].stdin_fd : HYD_FD_CLOSED;
     to_all = open >= 0;
     if (bytes > 0 && open < 0)
-        tell_taken(0, (uint32_t) n);
+        report_taken(0, (uint32_t) n);
 }
 
 void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes)
@@ -244,7 +244,7 @@ void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes)
     if (i >= 0 && i != reader)
         choose_reader(i);
     if (bytes > 0 && HYD_pmcd_pmip.downstream.in == HYD_FD_CLOSED) {
-        tell_taken(rank, taken_at_once());      /* Hydra drops it */
+        report_taken(rank, taken_at_once());      /* Hydra drops it */
     } else if (bytes == 0 && reader >= 0) {
         /* Hydra closes downstream.in, and must not while something waits for it */
         HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;
@@ -322,7 +322,7 @@ static HYD_status write_now(const char *bytes, int n, int *sent)
         *sent = n;
     }
     if (*sent == n)
-        tell_taken(0, taken_at_once());
+        report_taken(0, taken_at_once());
     return failed == 0 || failed == EPIPE || failed == EAGAIN ? HYD_SUCCESS : HYD_SOCK_ERROR;
 }
 
@@ -332,7 +332,7 @@ static HYD_status write_to(int process_id, const char *bytes, int n)
     HYD_status status = HYD_SUCCESS;
 
     if (!is_open(process_id)) {
-        tell_taken(HYD_pmcd_pmip.downstream.pmi_rank[process_id], 1);
+        report_taken(HYD_pmcd_pmip.downstream.pmi_rank[process_id], 1);
         goto fn_exit;
     }
     if (HYD_queue_add_bytes(&p->input, bytes, (size_t) n) != 0)

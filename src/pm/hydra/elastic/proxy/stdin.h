@@ -1,10 +1,8 @@
 /*
- * Standard input belongs to one process of the world, which an adaptation may change.  Hydra's downstream.in is the
- * write end of that of the process that reads now.  The others read the end of their input: their write ends are
- * closed, and the proxy keeps what it needs to open one again.  It does that for the process that will be rank 0 before
- * it places the plan of an adaptation, so that this process never reads an end that is none.  What a process
- * does not read yet waits here, and is bounded by mpiexec: it sends INPUT_MESSAGES, and further ones when it is told
- * (HYD_ADAPT_INPUT_TAKEN) that those have been written, or dropped since nobody will read them (mpiexec/input.c).
+ * Standard input belongs to one process of the world, which an adaptation may change.  The proxy holds the write end
+ * of each process' standard input, and Hydra's downstream.in is that of the process that reads now.  Input that a
+ * process has not read waits here; mpiexec bounds it: it sends INPUT_MESSAGES, and further ones when a notification
+ * (HYD_ADAPT_INPUT_TAKEN) reports that those have been written, or dropped without a reader (mpiexec/input.c).
  * HYD_pmcd_pmip_adapt_stdin and _stdin_to (agent.h) are here, too.
  */
 

@@ -13,7 +13,7 @@
 #include "reports.h"
 #include "stdin.h"
 #include "tasks.h"
-#include "warden.h"
+#include "reaper.h"
 #include "wire/clock.h"
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
@@ -173,24 +173,24 @@ static HYD_status report(uint32_t uid, uint32_t number, enum pmi_task_stage stag
     return HYD_reports_send(REPORT_TASK, 0, 0, payload, sizeof(head) + strlen(payload + sizeof(head)));
 }
 
-static struct task **place_of(uint32_t uid, uint32_t number)
+static struct task **find(uint32_t uid, uint32_t number)
 {
-    struct task **place = &tasks;
+    struct task **slot = &tasks;
 
-    while (*place && ((*place)->uid != uid || (*place)->number != number))
-        place = &(*place)->next;
-    return place;
+    while (*slot && ((*slot)->uid != uid || (*slot)->number != number))
+        slot = &(*slot)->next;
+    return slot;
 }
 
 /* It has been waited for. */
-static HYD_status end_task(struct task **place, int wait_status)
+static HYD_status end_task(struct task **slot, int wait_status)
 {
-    struct task *t = *place;
+    struct task *t = *slot;
     int code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
     HYD_status status = drain();
 
-    *place = t->next;
-    HYD_warden_ended(t->pid);
+    *slot = t->next;
+    HYD_reaper_ended(t->pid);
     if (status == HYD_SUCCESS)
         status = report(t->uid, t->number, PMI_TASK_EXITED, code, "");
     if (t->pidfd >= 0) {
@@ -205,17 +205,17 @@ static HYD_status exited_cb(int fd, HYD_event_t events, void *userp)
 {
     int wait_status;
 
-    for (struct task ** place = &tasks; *place; place = &(*place)->next) {
-        if ((*place)->pidfd == fd && waitpid((*place)->pid, &wait_status, WNOHANG) == (*place)->pid)
-            return end_task(place, wait_status);
-        if ((*place)->pidfd == fd)
+    for (struct task ** slot = &tasks; *slot; slot = &(*slot)->next) {
+        if ((*slot)->pidfd == fd && waitpid((*slot)->pid, &wait_status, WNOHANG) == (*slot)->pid)
+            return end_task(slot, wait_status);
+        if ((*slot)->pidfd == fd)
             break;
     }
     return HYD_SUCCESS;
 }
 
 /* Whoever waits for the last one looks again. */
-static HYD_status look_again(void)
+static HYD_status poll_again(void)
 {
     return HYD_SUCCESS;
 }
@@ -223,10 +223,10 @@ static HYD_status look_again(void)
 /* Stock's main loop has been quicker; it goes to sleep without looking whether this was what it waits for. */
 void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status)
 {
-    for (struct task ** place = &tasks; *place; place = &(*place)->next) {
-        if ((*place)->pid == pid) {
-            (void) end_task(place, wait_status);
-            HYD_loop_call(look_again, 0);
+    for (struct task ** slot = &tasks; *slot; slot = &(*slot)->next) {
+        if ((*slot)->pid == pid) {
+            (void) end_task(slot, wait_status);
+            HYD_loop_call(poll_again, 0);
             return;
         }
     }
@@ -301,7 +301,7 @@ static void kill_groups(void)
     for (struct task * t = owner == getpid() ? tasks : NULL; t; t = t->next)
         send_signal(t, SIGKILL);
     if (owner == getpid())
-        HYD_warden_dismiss();
+        HYD_reaper_dismiss();
 }
 
 static HYD_status run(const struct task_head *head, char *const argv[])
@@ -329,7 +329,7 @@ static HYD_status run(const struct task_head *head, char *const argv[])
     }
     t->next = tasks;
     tasks = t;
-    HYD_warden_begun(t->pid);
+    HYD_reaper_begun(t->pid);
     if (!owner && atexit(kill_groups) == 0)
         owner = getpid();
     status = report(head->uid, head->number, PMI_TASK_STARTED, 0, "");
@@ -467,7 +467,7 @@ static HYD_status on_run(const struct task_head *head, const char *bytes, size_t
 }
 
 /* Each at its time: one that is told later has its grace, too. */
-static HYD_status kill_told(void)
+static HYD_status kill_reported(void)
 {
     int64_t now = HYD_monotonic_us() / 1000, next = -1;
 
@@ -480,11 +480,11 @@ static HYD_status kill_told(void)
             next = t->kill_at_ms;
     }
     if (next >= 0)
-        HYD_loop_call(kill_told, next - now);
+        HYD_loop_call(kill_reported, next - now);
     return HYD_SUCCESS;
 }
 
-static void tell_to_end(struct task *t)
+static void notify_end(struct task *t)
 {
     if (t->kill_at_ms >= 0)
         return;
@@ -492,7 +492,7 @@ static void tell_to_end(struct task *t)
     t->kill_at_ms = HYD_monotonic_us() / 1000 + END_GRACE_MS;
     send_signal(t, SIGTERM);
     send_signal(t, SIGCONT);
-    (void) kill_told();
+    (void) kill_reported();
 }
 
 HYD_status HYD_tasks_order(const char *payload, size_t bytes)
@@ -502,7 +502,7 @@ HYD_status HYD_tasks_order(const char *payload, size_t bytes)
 
     HYDU_ERR_CHKANDJUMP(status, bytes < sizeof(head), HYD_INTERNAL_ERROR, "malformed order about a process\n");
     memcpy(&head, payload, sizeof(head));
-    struct task *t = *place_of(head.uid, head.number);
+    struct task *t = *find(head.uid, head.number);
     const char *rest = payload + sizeof(head);
     size_t left = bytes - sizeof(head);
     char name[16];
@@ -516,7 +516,7 @@ HYD_status HYD_tasks_order(const char *payload, size_t bytes)
             break;
         case TASK_END:
             if (t)
-                tell_to_end(t);
+                notify_end(t);
             break;
         default:
             HYDU_ERR_SETANDJUMP(status, HYD_INTERNAL_ERROR, "unknown order about a process\n");
@@ -537,7 +537,7 @@ void HYD_tasks_signalled(int signum)
 {
     for (struct task * t = tasks; t; t = t->next) {
         if (signum == SIGTERM || signum == SIGINT || signum == SIGQUIT)
-            tell_to_end(t);
+            notify_end(t);
         else
             send_signal(t, signum);
     }

@@ -1,11 +1,11 @@
 /*
- * Processes that programs start one by one (SPEC DA6-DA9, DA11), on this daemon's host: executed, watched by a pidfd,
- * signalled by name as long as they have not been waited for, and ended with SIGTERM and END_GRACE_MS later SIGKILL.
- * Each is the leader of a process group of its own.  They read nothing, and write to two pipes that all of them share,
- * so that what waits, and descriptors, are bounded; what they have written is passed on before their end is told.
- * The daemon stays as long as one lives; the kernel kills those of a daemon that is killed.
+ * Processes that programs start one by one (clauses DA6-DA9, DA11), on this proxy's host: executed, watched by a
+ * pidfd, signalled by name as long as they have not been waited for, and ended with SIGTERM and END_GRACE_MS later
+ * SIGKILL.  Each is the leader of a process group of its own.  They have no standard input, and write to two pipes
+ * that all of them share, so that waiting output, and descriptors, are bounded; their output is forwarded before
+ * their end is reported.  The proxy stays as long as one lives; the kernel kills those of a killed proxy.
  *
- * State: the processes that live, owned by tasks.c; used from the event loop only.  At most PMI_TASKS_MAX.
+ * State: the living processes, owned by tasks.c; used from the event loop only.  At most PMI_TASKS_MAX.
  */
 
 #ifndef PROXY_TASKS_H_INCLUDED
@@ -27,7 +27,7 @@ HYD_status HYD_tasks_order(const char *payload, size_t bytes);
 int HYD_tasks_live(void);
 /* mpiexec passes a signal on: it is for these processes, too. */
 void HYD_tasks_signalled(int signum);
-/* Their output is left where it is, as long as mpiexec has no room. */
+/* Their output stays in the pipes as long as mpiexec has no credit. */
 void HYD_tasks_hold_output(int on);
 
 #endif /* PROXY_TASKS_H_INCLUDED */

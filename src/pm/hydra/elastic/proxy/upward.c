@@ -19,34 +19,34 @@ static struct {
 static uint32_t reports = 0;    /* of this daemon, so far */
 
 /* Since the last plan or release: the last own report of each kind that has no payload. */
-static struct kept {
+static struct stored {
     uint32_t kind, epoch, number;
-} kept[KINDS];
-static int n_kept = 0;
+} stored[KINDS];
+static int n_stored = 0;
 static int has_used_tree = 0;   /* likewise */
 
 static struct {
     char *bytes;                /* entries */
-    size_t used, room;
+    size_t used, capacity;
     int64_t since_us;           /* of the first */
 } waiting;
 
 /* Since the last command: how many daemons have said what. */
-static struct said {
+static struct received {
     uint32_t kind, epoch, daemons;
-} said[KINDS];
-static int n_said = 0;
+} received[KINDS];
+static int n_received = 0;
 
 void HYD_upward_path(struct HYD_connection *parent, uint32_t daemons)
 {
     way.parent = parent;
     way.daemons = daemons;
-    n_said = 0;
+    n_received = 0;
 }
 
-void HYD_upward_settled(void)
+void HYD_upward_complete(void)
 {
-    n_kept = 0;
+    n_stored = 0;
     has_used_tree = 0;
 }
 
@@ -100,10 +100,10 @@ static HYD_status append(struct HYD_relay_entry entry, const void *payload, size
     size_t whole = HYD_relay_entry_bytes(&entry);
     HYD_status status = HYD_SUCCESS;
 
-    if (waiting.used + whole > waiting.room) {
-        size_t room = 2 * waiting.room + whole;
-        HYDU_REALLOC_OR_JUMP(waiting.bytes, char *, room, status);
-        waiting.room = room;
+    if (waiting.used + whole > waiting.capacity) {
+        size_t capacity = 2 * waiting.capacity + whole;
+        HYDU_REALLOC_OR_JUMP(waiting.bytes, char *, capacity, status);
+        waiting.capacity = capacity;
     }
     char *at = waiting.bytes + waiting.used;
     memset(at, 0, whole);
@@ -153,12 +153,12 @@ static int is_complete(uint32_t kind, uint32_t epoch)
 {
     int i;
 
-    for (i = 0; i < n_said && said[i].kind != kind; i++);
-    if (i == n_said || said[i].epoch != epoch)
-        said[i] = (struct said) {kind, epoch, 0};
-    if (i == n_said)
-        n_said++;
-    return ++said[i].daemons >= way.daemons;
+    for (i = 0; i < n_received && received[i].kind != kind; i++);
+    if (i == n_received || received[i].epoch != epoch)
+        received[i] = (struct received) {kind, epoch, 0};
+    if (i == n_received)
+        n_received++;
+    return ++received[i].daemons >= way.daemons;
 }
 
 static HYD_status gather(const struct HYD_relay_entry *entry, const char *payload)
@@ -222,10 +222,10 @@ static void keep(uint32_t kind, uint32_t epoch)
 {
     int i;
 
-    for (i = 0; i < n_kept && kept[i].kind != kind; i++);
-    if (i == n_kept)
-        n_kept++;
-    kept[i] = (struct kept) {kind, epoch, reports};
+    for (i = 0; i < n_stored && stored[i].kind != kind; i++);
+    if (i == n_stored)
+        n_stored++;
+    stored[i] = (struct stored) {kind, epoch, reports};
 }
 
 HYD_status HYD_upward_report(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes)
@@ -246,9 +246,9 @@ HYD_status HYD_upward_repeat(void)
     HYD_status status = HYD_SUCCESS;
     int is_there = !has_used_tree && !anything_waits(); /* as they went directly */
 
-    for (int i = 0; !is_there && i < n_kept && status == HYD_SUCCESS; i++)
-        status = HYD_upward_to_mpiexec(kept[i].kind, kept[i].epoch, kept[i].number, NULL, 0);
-    n_kept = 0;                 /* mpiexec has them */
+    for (int i = 0; !is_there && i < n_stored && status == HYD_SUCCESS; i++)
+        status = HYD_upward_to_mpiexec(stored[i].kind, stored[i].epoch, stored[i].number, NULL, 0);
+    n_stored = 0;                 /* mpiexec has them */
     return status;
 }
 
@@ -268,7 +268,7 @@ HYD_status HYD_upward_repeat_all(void)
     goto fn_exit;
 }
 
-HYD_status HYD_upward_lost(struct HYD_connection *c)
+HYD_status HYD_upward_failed(struct HYD_connection *c)
 {
     if (way.parent == c)
         HYD_upward_path(NULL, 1);

@@ -1,16 +1,16 @@
 /*
- * Reports up the tree of daemons (wire/tree.h).  What every daemon has to say to the same command (that its processes
- * have prepared, been greeted, committed; what they measure) goes to the daemon from which the last command came,
- * which puts together its own and those of all daemons below it, and sends them on when all are there, or after
- * UPWARD_WAIT_MS.  So mpiexec gets a message from each part of the tree, not from each daemon.  A daemon to which
- * mpiexec itself sent the last command, and that passed it to nobody, reports to it directly.
+ * Reports up the tree of proxies (wire/tree.h).  Equal reports of all proxies to one command (that their processes
+ * have prepared, connected, committed; their measurements) go to the proxy from which the last command came.  It
+ * combines its own with those of all proxies below it, and sends them on when all are there, or after
+ * UPWARD_WAIT_MS. So mpiexec gets a message from each part of the tree, not from each proxy.  A proxy that got the
+ * last command from mpiexec itself, and forwarded it to no other, reports to mpiexec directly.
  *
- * Nothing is lost with a daemon above: who loses a connection that reports have gone out on tells mpiexec
- * (HYD_ADAPT_LOST), which has all daemons repeat directly what they have said since their last plan or release
- * (HYD_ADAPT_REPEAT).  Reports are numbered, so mpiexec takes each once.  What is measured is not repeated: the
- * sample goes without.
+ * A failed proxy above loses no report: a proxy whose connection fails after reports were sent on it notifies
+ * mpiexec (HYD_ADAPT_LOST), and mpiexec requests all proxies to repeat directly all reports since their last plan or
+ * release (HYD_ADAPT_REPEAT).  Reports are numbered, so mpiexec uses each once.  Measurements are not repeated: the
+ * sample omits them.
  *
- * State: the way up, the reports that wait, the own ones of this adaptation; owned by upward.c, used from the event
+ * State: the connection up, waiting reports, own reports of this adaptation; owned by upward.c, used from the event
  * loop only.  At most UPWARD_WAIT_BYTES and one report wait.
  */
 
@@ -29,7 +29,7 @@ struct HYD_connection;
  * one and those below it. */
 void HYD_upward_path(struct HYD_connection *parent, uint32_t daemons);
 /* A plan, or the end of an adaptation, has come: mpiexec has all reports of before. */
-void HYD_upward_settled(void);
+void HYD_upward_complete(void);
 /* Reports of this daemon; `kind` is one of HYD_goes_up. */
 HYD_status HYD_upward_report(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes);
 /* Before a report that goes to mpiexec directly and must not arrive before those: they go directly as well, again. */
@@ -49,7 +49,7 @@ void HYD_upward_due(void);
 /* Reports have come from below, as long as their head says.  0: one of them cannot be true, nor was the rest taken. */
 int HYD_upward_take(const char *message, HYD_status * status);
 /* A connection that was accepted is about to end. */
-HYD_status HYD_upward_lost(struct HYD_connection *c);
+HYD_status HYD_upward_failed(struct HYD_connection *c);
 
 /* ---- what it needs of messages.c ----------------------------------------------------------------- */
 

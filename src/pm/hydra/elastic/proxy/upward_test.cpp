@@ -21,14 +21,14 @@ namespace {
 
 using elastic::LoopSet;
 
-struct Told {                   /* to mpiexec */
+struct Report {                   /* to mpiexec */
     uint32_t kind, epoch, sequence;
     std::string payload;
 };
-std::vector<Told> told;
+std::vector<Report> reports;
 std::vector<std::string> sent;  /* to the parent */
-char place;
-HYD_connection *const PARENT = reinterpret_cast<HYD_connection *>(&place);
+char slot;
+HYD_connection *const PARENT = reinterpret_cast<HYD_connection *>(&slot);
 
 constexpr HYD_relay_origin OWN = {0, 3};
 
@@ -104,8 +104,8 @@ class UpwardTest : public testing::Test {
     {
         HYD_upward_path(nullptr, 1);
         HYD_upward_flush();
-        HYD_upward_settled();
-        told.clear();
+        HYD_upward_complete();
+        reports.clear();
         sent.clear();
     }
     void wait_until_due()
@@ -122,11 +122,11 @@ TEST_F(UpwardTest, without_a_tree_they_go_directly)
 {
     HYD_upward_report(REPORT_PREPARED, 4, nullptr, 0);
     HYD_upward_report(REPORT_PERFORMANCE, 9, "sample", 6);
-    ASSERT_EQ(told.size(), 2u);
-    EXPECT_EQ(told[0].kind, static_cast<uint32_t>(REPORT_PREPARED));
-    EXPECT_EQ(told[0].epoch, 4u);
-    EXPECT_EQ(told[1].payload, "sample");
-    EXPECT_EQ(told[1].sequence, told[0].sequence + 1);
+    ASSERT_EQ(reports.size(), 2u);
+    EXPECT_EQ(reports[0].kind, static_cast<uint32_t>(REPORT_PREPARED));
+    EXPECT_EQ(reports[0].epoch, 4u);
+    EXPECT_EQ(reports[1].payload, "sample");
+    EXPECT_EQ(reports[1].sequence, reports[0].sequence + 1);
     EXPECT_EQ(HYD_upward_wait_ms(), -1);
 }
 
@@ -137,7 +137,7 @@ TEST_F(UpwardTest, who_has_nobody_below_reports_to_the_one_above_at_once)
     ASSERT_EQ(sent.size(), 1u);
     ASSERT_EQ(sent_entries(0).size(), 1u);
     EXPECT_EQ(sent_entries(0)[0].head.origin.proxy, OWN.proxy);
-    EXPECT_TRUE(told.empty());
+    EXPECT_TRUE(reports.empty());
 }
 
 TEST_F(UpwardTest, those_of_all_below_go_on_together)
@@ -162,13 +162,13 @@ TEST_F(UpwardTest, the_last_one_does_not_wait)
     HYD_upward_path(nullptr, 3);
     take(entry({0, 5}, REPORT_PREPARED, 4, 1) + entry({0, 5}, REPORT_GREETED, 4, 2));
     wait_until_due();
-    ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told[0].kind, static_cast<uint32_t>(HYD_ADAPT_GATHERED));
+    ASSERT_EQ(reports.size(), 1u);
+    EXPECT_EQ(reports[0].kind, static_cast<uint32_t>(HYD_ADAPT_GATHERED));
     HYD_upward_report(REPORT_PREPARED, 4, nullptr, 0);
-    EXPECT_EQ(told.size(), 1u);
+    EXPECT_EQ(reports.size(), 1u);
     take(entry({0, 6}, REPORT_PREPARED, 4, 1));
-    ASSERT_EQ(told.size(), 2u);
-    EXPECT_EQ(entries_of(told[1].payload).size(), 2u);
+    ASSERT_EQ(reports.size(), 2u);
+    EXPECT_EQ(entries_of(reports[1].payload).size(), 2u);
 }
 
 TEST_F(UpwardTest, what_waits_is_bounded)
@@ -231,21 +231,21 @@ TEST_F(UpwardTest, a_sample_that_is_none_goes_on_as_it_is)
     EXPECT_EQ(entries[1].payload, "more rubbish");
 }
 
-TEST_F(UpwardTest, a_daemon_above_is_lost)
+TEST_F(UpwardTest, a_proxy_above_fails)
 {
-    HYD_upward_lost(PARENT);
-    EXPECT_TRUE(told.empty()) << "nothing had gone that way";
+    HYD_upward_failed(PARENT);
+    EXPECT_TRUE(reports.empty()) << "nothing had gone that way";
     HYD_upward_path(PARENT, 1);
     HYD_upward_report(REPORT_PREPARED, 4, nullptr, 0);
     HYD_upward_report(REPORT_COMMITTED, 4, nullptr, 0);
-    HYD_upward_lost(PARENT);
-    ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told[0].kind, static_cast<uint32_t>(HYD_ADAPT_LOST));
+    HYD_upward_failed(PARENT);
+    ASSERT_EQ(reports.size(), 1u);
+    EXPECT_EQ(reports[0].kind, static_cast<uint32_t>(HYD_ADAPT_LOST));
     HYD_upward_repeat_all();
-    ASSERT_EQ(told.size(), 3u);
+    ASSERT_EQ(reports.size(), 3u);
     for (size_t i = 0; i < 2; i++) {
-        EXPECT_EQ(told[1 + i].kind, static_cast<uint32_t>(i ? REPORT_COMMITTED : REPORT_PREPARED));
-        EXPECT_EQ(told[1 + i].sequence, sent_entries(i)[0].head.message.sequence) << "so that each counts once";
+        EXPECT_EQ(reports[1 + i].kind, static_cast<uint32_t>(i ? REPORT_COMMITTED : REPORT_PREPARED));
+        EXPECT_EQ(reports[1 + i].sequence, sent_entries(i)[0].head.message.sequence) << "so that each counts once";
     }
     HYD_upward_report(REPORT_PERFORMANCE, 9, "sample", 6);
     EXPECT_EQ(sent.size(), 2u) << "the lost one is not used any more";
@@ -253,13 +253,13 @@ TEST_F(UpwardTest, a_daemon_above_is_lost)
 
 /* What the others said is with this daemon, and what it has passed on was passed on by it alone: the others repeat
  * theirs, and what waits here goes directly. */
-TEST_F(UpwardTest, what_waits_when_it_is_lost_goes_directly)
+TEST_F(UpwardTest, queued_data_of_a_failed_relay_is_sent_directly)
 {
     HYD_upward_path(PARENT, 3);
     take(entry({0, 5}, REPORT_PREPARED, 4, 1));
     HYD_upward_repeat_all();
-    ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told[0].kind, static_cast<uint32_t>(HYD_ADAPT_GATHERED));
+    ASSERT_EQ(reports.size(), 1u);
+    EXPECT_EQ(reports[0].kind, static_cast<uint32_t>(HYD_ADAPT_GATHERED));
 }
 
 /* An end that came before the commit would look like a failure. */
@@ -268,17 +268,17 @@ TEST_F(UpwardTest, a_direct_report_does_not_overtake_them)
     HYD_upward_path(PARENT, 1);
     HYD_upward_report(REPORT_COMMITTED, 4, nullptr, 0);
     HYD_upward_repeat();
-    ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told[0].kind, static_cast<uint32_t>(REPORT_COMMITTED));
+    ASSERT_EQ(reports.size(), 1u);
+    EXPECT_EQ(reports[0].kind, static_cast<uint32_t>(REPORT_COMMITTED));
     HYD_upward_repeat();
-    EXPECT_EQ(told.size(), 1u) << "once is enough";
+    EXPECT_EQ(reports.size(), 1u) << "once is enough";
     HYD_upward_report(REPORT_COMMITTED, 5, nullptr, 0);
-    HYD_upward_settled();
+    HYD_upward_complete();
     HYD_upward_repeat();
-    EXPECT_EQ(told.size(), 1u) << "mpiexec has released them, so that it has it";
+    EXPECT_EQ(reports.size(), 1u) << "mpiexec has released them, so that it has it";
 }
 
-TEST_F(UpwardTest, a_daemon_below_that_lies_is_not_heard)
+TEST_F(UpwardTest, false_reports_of_a_proxy_below_are_ignored)
 {
     HYD_upward_path(PARENT, 8);
     EXPECT_FALSE(take(entry({0, 5}, REPORT_EXITED, 4, 1))) << "it goes directly";
@@ -314,7 +314,7 @@ HYD_relay_origin HYD_upward_origin(void)
 
 HYD_status HYD_upward_to_mpiexec(uint32_t kind, uint32_t epoch, uint32_t sequence, const void *payload, size_t bytes)
 {
-    told.push_back({kind, epoch, sequence, std::string(static_cast<const char *>(payload), bytes)});
+    reports.push_back({kind, epoch, sequence, std::string(static_cast<const char *>(payload), bytes)});
     return HYD_SUCCESS;
 }
 

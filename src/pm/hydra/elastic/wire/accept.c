@@ -8,7 +8,7 @@
 
 #define REST_MS 1000
 
-static void tell_once(const char *whose, int error)
+static void report_once(const char *whose, int error)
 {
     static int told = 0;
     struct rlimit limit;
@@ -36,7 +36,7 @@ int HYD_accept(int listen_fd, const char *whose)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));      /* not for local ones */
     if (fd >= 0 || errno == EAGAIN || errno == ECONNABORTED)
         return fd;
-    tell_once(whose, errno);
+    report_once(whose, errno);
     HYD_loop_rest(listen_fd, REST_MS);
     return -1;
 }

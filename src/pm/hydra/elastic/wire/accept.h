@@ -7,7 +7,8 @@
 #define ACCEPT_H_INCLUDED
 
 /* The next connection, close-on-exec, or -1: there is none (any more), or there is no descriptor for it.  Then it
- * waits where it is, the socket rests for a second, and the user is told once; `whose` says who connects. */
+ * stays in the socket's queue, the socket pauses for a second, and the user is notified once; `whose` names the
+ * expected peers. */
 int HYD_accept(int listen_fd, const char *whose);
 
 #endif /* ACCEPT_H_INCLUDED */

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include "event_loop.h"
-#include "silence.h"
+#include "keepalive.h"
 
 #define READ_BYTES (256 * 1024) /* of one channel at a time, so that no other starves */
 #define ROOM_KEPT (1024 * 1024) /* of an input buffer that is empty */
@@ -20,7 +20,7 @@ struct channel {
     HYD_channel_frame frame;    /* NULL: input is not ours */
     size_t head_bytes;
     char *in;                   /* what has come and was not handled: in + start up to in + used */
-    size_t start, used, room;
+    size_t start, used, capacity;
     int handling;               /* the callback is handling the message at in + start */
     size_t from, end;           /* what it has not read of it */
     unsigned serial;            /* descriptors are used again, channels are not */
@@ -37,7 +37,7 @@ static struct channel *channel_of(int fd)
 
 /* ---- opening and closing ----------------------------------------------------------------------- */
 
-static HYD_status make_room(int fd)
+static HYD_status make_space(int fd)
 {
     int n = fd < 64 ? 128 : 2 * fd;
     struct channel **grown;
@@ -80,7 +80,7 @@ HYD_status HYD_channel_open(int fd)
         goto fn_exit;
     if (!S_ISSOCK(what.st_mode) && !S_ISFIFO(what.st_mode) && !isatty(fd))
         goto fn_exit;
-    status = make_room(fd);
+    status = make_space(fd);
     HYDU_ERR_POP(status, "no memory for a channel\n");
     c = MPL_calloc(1, sizeof(*c), MPL_MEM_PM);
     HYDU_ERR_CHKANDJUMP(status, !c, HYD_NO_MEM, "no memory for a channel\n");
@@ -112,7 +112,7 @@ void HYD_channel_close(int fd)
 {
     struct channel *c = channel_of(fd);
 
-    HYD_silence_forget(fd);
+    HYD_keepalive_remove(fd);
     HYD_loop_pause(fd, 0);
     if (c) {
         channels[fd] = NULL;
@@ -251,25 +251,25 @@ static int has_message(struct channel *c, void *userp, size_t * bytes)
 /* Room for what is known of the next message, or for a good deal of what comes. */
 static HYD_status grow(struct channel *c, size_t bytes)
 {
-    size_t room = bytes > READ_BYTES ? bytes : READ_BYTES;
+    size_t capacity = bytes > READ_BYTES ? bytes : READ_BYTES;
     char *grown;
 
     if (c->start > 0)
         memmove(c->in, c->in + c->start, c->used - c->start);
     c->used -= c->start;
     c->start = 0;
-    if (c->used == 0 && c->room > ROOM_KEPT && bytes <= ROOM_KEPT) {
+    if (c->used == 0 && c->capacity > ROOM_KEPT && bytes <= ROOM_KEPT) {
         MPL_free(c->in);
         c->in = NULL;
-        c->room = 0;
+        c->capacity = 0;
     }
-    if (room <= c->room)
+    if (capacity <= c->capacity)
         return HYD_SUCCESS;
-    grown = MPL_realloc(c->in, room, MPL_MEM_PM);
+    grown = MPL_realloc(c->in, capacity, MPL_MEM_PM);
     if (!grown)
         return HYD_NO_MEM;
     c->in = grown;
-    c->room = room;
+    c->capacity = capacity;
     return HYD_SUCCESS;
 }
 
@@ -305,7 +305,7 @@ HYD_status HYD_channel_input(int fd, HYD_status(*callback) (int fd, HYD_event_t 
     has_message(c, userp, &bytes);
     status = grow(c, bytes);
     HYDU_ERR_POP(status, "no memory for a message\n");
-    ssize_t n = recv(fd, c->in + c->used, c->room - c->used, MSG_DONTWAIT);
+    ssize_t n = recv(fd, c->in + c->used, c->capacity - c->used, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         goto fn_exit;
     if (n > 0)

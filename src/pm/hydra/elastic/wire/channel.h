@@ -1,11 +1,11 @@
 /*
- * Channels: descriptors on which nothing waits.  What is written to one is sent at once as far as it is
- * taken, and the rest by the event loop (event_loop.h); its messages are given to the reader's callback when they have
- * come as a whole.  HYDU_sock_write and HYDU_sock_read use the channel of a descriptor that has one, so
- * that Hydra's own handlers need not know.  Rigid jobs have none.
+ * Channels: descriptors that never block.  Data for one is sent at once as far as the descriptor accepts it, and the
+ * rest by the event loop (event_loop.h); the reader's callback gets messages when they are complete. HYDU_sock_write
+ * and HYDU_sock_read use the channel of a descriptor that has one, so that Hydra's own handlers need no change.
+ * Rigid jobs have none.
  *
- * State: one record for each channel, owned by channel.c, used from the event loop only.  A channel does not
- * bound its queue: who writes looks at HYD_channel_waiting and stops what feeds it (HYD_loop_pause).
+ * State: one record for each channel, owned by channel.c, used from the event loop only.  A channel does not bound
+ * its queue: the writer checks HYD_channel_waiting and stops its source (HYD_loop_pause).
  */
 
 #ifndef CHANNEL_H_INCLUDED
@@ -22,10 +22,10 @@ typedef size_t(*HYD_channel_frame) (const void *head, void *userp);
  * until then is dropped; for others an error of writing is an error of the event loop.  Regular files need none
  * and get none. */
 HYD_status HYD_channel_open(int fd);
-/* From now on whole messages are read from it: the callback that is registered for fd is called once for each, and
- * once when the other end is closed, or sends what cannot be a message (HYDU_sock_read says closed). */
+/* From now on complete messages are read from it: the callback that is registered for fd is called once for each,
+ * and once when the other end is closed, or sends an invalid message (HYDU_sock_read returns closed). */
 HYD_status HYD_channel_read_frames(int fd, size_t head_bytes, HYD_channel_frame frame);
-/* Closes the descriptor; what waits is lost.  Also for one without a channel. */
+/* Closes the descriptor and drops waiting data.  Also for one without a channel. */
 void HYD_channel_close(int fd);
 
 /* Bytes that wait to be sent. */

@@ -1,10 +1,10 @@
 /*
- * What holds for children beyond what Hydra knows.
+ * Properties of child processes that Hydra does not have.
  *
- * Their exit codes: stock's wait for the job's end (bscu_wait.c) takes any child that ends badly for a launcher of the
- * job; the launcher of a growth that failed is not one.
+ * Their exit codes: stock's wait for the job's end (bscu_wait.c) takes any failing child for a launcher of the job;
+ * the launcher of a failed growth is not one.
  *
- * Their variables: with -genvnone and -genvlist a process has only those that are given for it (launch.c).
+ * Their variables: with -genvnone and -genvlist a process has only the given ones (launch.c).
  */
 
 #ifndef CHILDREN_H_INCLUDED
@@ -12,7 +12,7 @@
 
 #include <sys/types.h>
 
-/* Whether the exit code of this child says nothing of the job; NULL: no child's does. */
+/* Whether the exit code of this child does not concern the job; NULL: every child's does. */
 extern int (*HYD_excuses_child) (pid_t pid);
 
 /* Whether children started from now on do not inherit the caller's variables. */

@@ -6,7 +6,7 @@
 #include "clock.h"
 #include "demux.h"
 #include "demux_internal.h"
-#include "silence.h"
+#include "keepalive.h"
 
 extern struct HYDT_dmxu_fns HYDT_dmxu_fns;       /* demux.c; no header declares it */
 
@@ -105,7 +105,7 @@ static HYD_status serve_timers(int *any)
 
 /* ---- one round --------------------------------------------------------------------------------- */
 
-static void free_dead_records(void)
+static void free_closed_records(void)
 {
     struct HYDT_dmxu_callback **link = &HYDT_dmxu_cb_list;
 
@@ -134,7 +134,7 @@ struct source {
 struct poll_set {
     struct pollfd *fds;
     struct source *sources;
-    int n, room;
+    int n, capacity;
     unsigned state;             /* `states` when it was looked at */
 };
 
@@ -156,11 +156,11 @@ static HYD_status add(struct poll_set *set, int fd, short events, struct source 
 {
     HYD_status status = HYD_SUCCESS;
 
-    if (set->n == set->room) {
-        int room = 2 * set->room + 64;
-        HYDU_REALLOC_OR_JUMP(set->fds, struct pollfd *, room * sizeof(*set->fds), status);
-        HYDU_REALLOC_OR_JUMP(set->sources, struct source *, room * sizeof(*set->sources), status);
-        set->room = room;
+    if (set->n == set->capacity) {
+        int capacity = 2 * set->capacity + 64;
+        HYDU_REALLOC_OR_JUMP(set->fds, struct pollfd *, capacity * sizeof(*set->fds), status);
+        HYDU_REALLOC_OR_JUMP(set->sources, struct source *, capacity * sizeof(*set->sources), status);
+        set->capacity = capacity;
     }
     set->fds[set->n] = (struct pollfd) {.fd = fd,.events = events };
     set->sources[set->n++] = source;
@@ -278,7 +278,7 @@ static int timeout_ms(int wtime)
 {
     int64_t ms = wtime < 0 ? -1 : (int64_t) wtime * 1000;
 
-    ms = sooner(ms, until(HYD_silence_next()));
+    ms = sooner(ms, until(HYD_keepalive_next()));
     ms = sooner(ms, until(next_resume));
     ms = sooner(ms, hooks.wait_ms ? hooks.wait_ms() : -1);
     for (int i = 0; i < n_timers; i++)
@@ -291,8 +291,8 @@ static int serve_clock(void)
 {
     if (next_resume >= 0 && next_resume <= now_ms())
         next_resume = -1;
-    if (HYD_silence_next() >= 0)
-        HYD_silence_check(now_ms());
+    if (HYD_keepalive_next() >= 0)
+        HYD_keepalive_check(now_ms());
     if (!hooks.wait_ms || hooks.wait_ms() != 0)
         return 0;
     hooks.due();
@@ -306,7 +306,7 @@ static HYD_status wait_for_event(int wtime)
     HYD_status status = HYD_SUCCESS;
 
     if (depth++ == 0)
-        free_dead_records();
+        free_closed_records();
     status = collect(&set);
     HYDU_ERR_POP(status, "unable to collect the descriptors\n");
     found = poll(set.fds, (nfds_t) set.n, timeout_ms(wtime));

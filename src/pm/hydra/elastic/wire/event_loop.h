@@ -1,12 +1,12 @@
 /*
- * The event loop of mpiexec and of node daemons in jobs that adapt: it takes the place of Hydra's demux engine.
- * Callbacks are registered as ever (demux.h).  Differences from the stock engine:
- *   - it serves channels (channel.h) and watches for silent hosts (silence.h);
- *   - it wakes at times that are asked for, in milliseconds, and then calls who asked;
- *   - a descriptor may be left alone for a while, so that what comes from it waits where it is;
+ * The event loop of mpiexec and of proxies in jobs that adapt: it replaces Hydra's demux engine. Callbacks are
+ * registered as before (demux.h).  Differences from the stock engine:
+ *   - it serves channels (channel.h) and detects hosts that do not answer (keepalive.h);
+ *   - it has timers, in milliseconds;
+ *   - a descriptor may be paused, so that its data waits in the kernel;
  *   - a callback may deregister any descriptor: an event that was found before is then dropped
  *     (the stock engine assigns events by counting and would give it to another descriptor);
- *   - records of deregistered descriptors are freed: groups that come and go would pile them up.
+ *   - records of deregistered descriptors are freed: temporary groups would accumulate them.
  */
 
 #ifndef EVENT_LOOP_H_INCLUDED
@@ -20,8 +20,8 @@ struct HYD_loop_hooks {
     void (*due) (void);
     /* After the events of each round. */
     void (*after) (void);
-    /* Whether what comes from it is served before all else that has come: a process may say something and then, by
-     * another descriptor, ask for the end of the job. */
+    /* Whether its data is served before all other data: a process may send a report and then, by another
+     * descriptor, request the end of the job. */
     int (*is_first) (int fd);
 };
 
@@ -33,11 +33,11 @@ void HYD_loop_use(const struct HYD_loop_hooks *hooks);
 void HYD_loop_pause(int fd, int paused);
 void HYD_loop_rest(int fd, int ms);
 
-/* A descriptor has been read outside of its callback: what was found before is looked at again before it is served. */
+/* A descriptor has been read outside of its callback: an event found before is checked again before it is served. */
 void HYD_loop_outdate(void);
 
-/* Calls `due` once, `ms` from now, instead of at the time that was asked for before; `ms` < 0: not at all.  It takes no
- * descriptor: a daemon may have none left.  For some functions that are known beforehand. */
+/* Calls `due` once, `ms` from now, instead of at the time of the last call; `ms` < 0: never.  It uses no
+ * descriptor: a proxy may have none free.  For a fixed set of functions. */
 void HYD_loop_call(HYD_status(*due) (void), int64_t ms);
 
 #endif /* EVENT_LOOP_H_INCLUDED */

@@ -1,6 +1,6 @@
 /*
- * A process that makes a file longer than its limit (`ulimit -f`) is ended by SIGXFSZ.  What we write beside the job
- * must not end it: between these two calls it fails with EFBIG instead.
+ * SIGXFSZ ends a process that makes a file longer than its limit (`ulimit -f`).  Our own output must not end it:
+ * between these two calls a write fails with EFBIG instead.
  */
 
 #ifndef WIRE_FILE_SIZE_H_INCLUDED

@@ -1,16 +1,15 @@
 /*
- * The secret by which mpiexec and the node daemons that connect to it over the network know each other.
- * Whoever knows it can become a node daemon, and be sent the job's environment; so it is never on a
- * command line or in an environment.  mpiexec makes one for the job; the launcher (ssh, srun, ...)
- * carries it to the daemon's standard input, in one line.  Launchers that carry no standard input take
- * it from a file that the user has put on all hosts, MPIEXEC_SECRET_FILE, or do without
- * (HYD_secret_source).  A daemon that inherits its connection needs none.
+ * The secret that authenticates mpiexec and the proxies that connect to it over the network.  A process with the
+ * secret can become a proxy, and get the job's environment; so it is never on a command line or in an environment.
+ * mpiexec makes one for the job; the launcher (ssh, srun, ...) carries it to the proxy's standard input, in one
+ * line.  Launchers without standard input read it from a file that the user has put on all hosts,
+ * MPIEXEC_SECRET_FILE, or run without (HYD_secret_source).  A proxy that inherits its connection needs none.
  *
- * Of its two halves one is sent by the daemon, after its proxy id, and the other one by mpiexec, before
- * anything else: a daemon does nothing for whoever listens in mpiexec's place.
+ * The proxy sends one half, after its proxy id, and mpiexec the other one, before all other data: a proxy accepts no
+ * command before it has checked that half.
  *
- * In libhydra, because the launchers are.  State: the secret, set once.  Nothing here waits, except a
- * daemon for its launcher.
+ * In libhydra, because the launchers are.  State: the secret, set once.  No function blocks, except a proxy that
+ * waits for its launcher.
  */
 
 #ifndef JOB_SECRET_H_INCLUDED
@@ -32,7 +31,7 @@ const char *HYD_secret_source(void);
 /* Gives the secret to a launcher whose standard input this is the other end of, and closes it. */
 void HYD_secret_give(int stdin_fd);
 
-/* Node daemon: gets the secret from where --secret says. */
+/* Proxy: reads the secret from the source of --secret. */
 HYD_status HYD_secret_take(const char *source);
 
 /* If not, nobody has to know one. */

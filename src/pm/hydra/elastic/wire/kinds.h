@@ -21,8 +21,8 @@ enum step_command {
     STEP_COUNTS,                /* report the slots */
     STEP_PERFORMANCE,           /* [u32 interval in ms, or nothing] report what is measured; processes write their loops
                                  * so often from now on; the epoch is the number of the sample, also in the answer */
-    STEP_WISHED,                /* [struct wish_ended, {u32 uid, u32 number} ..., text] the end of a wish, for those
-                                 * processes of the daemon that are listed (wire/wish.h); no epoch */
+    STEP_WISHED,                /* [struct request_ended, {u32 uid, u32 number} ..., text] the end of a wish, for those
+                                 * processes of the daemon that are listed (wire/request_messages.h); no epoch */
     STEP_SETS,                  /* [] report from now on who begins to use MPI and who ends, also of processes that do
                                  * not adapt; no epoch */
     STEP_SET_ANSWER,            /* [u32 uid, u32 id, bytes] the answer to a call on process sets (pmi_adapt_set.h), to
@@ -71,7 +71,7 @@ enum step_report {
                                  * known; wire/sample.h, wire/loop_set.h */
     REPORT_LOOPS,               /* [u32 group, loops] of processes of that group, put together on the way up the tree;
                                  * the epoch is the number of the sample */
-    REPORT_WISH,                /* [struct wish_made, text] a wish of a process (wire/wish.h) */
+    REPORT_WISH,                /* [struct request_made, text] a wish of a process (wire/request_messages.h) */
     REPORT_WISH_WITHDRAWN,      /* [u32 rank, u32 number] it is not wanted any more */
     REPORT_SET_CALL,            /* [u32 rank, u32 id, bytes] a call on process sets (pmi_adapt_set.h) */
     REPORT_BCAST,               /* [struct bcast_frozen] answer to BCAST_FREEZE (wire/bcast.h) */
@@ -95,7 +95,7 @@ enum HYD_adapt_kind {
     HYD_ADAPT_LISTENS,          /* up [u16 port] */
     HYD_ADAPT_RELAY,            /* down [relay] */
     HYD_ADAPT_RELAYED,          /* up [answer] */
-    HYD_ADAPT_OUTPUT_ROOM,      /* down [u64] output that the daemon may have sent since it counts (proxy/output.h) */
+    HYD_ADAPT_OUTPUT_SPACE,      /* down [u64] output that the daemon may have sent since it counts (proxy/output.h) */
     HYD_ADAPT_REPORTS,          /* up [{head, payload, padding to 8 bytes} ...] several reports in one (message.h) */
     HYD_ADAPT_GATHERED,         /* up [entries] reports of several daemons (tree.h) */
     HYD_ADAPT_LOST,             /* up [] reports may be lost with another daemon (proxy/upward.h) */

@@ -61,7 +61,7 @@ static bool links_to_head(const struct pmi_adapt_graph *graph, const uint32_t * 
 }
 
 /* Going up from any node ends. */
-static bool has_no_circle(const struct pmi_adapt_graph *graph)
+static bool is_acyclic(const struct pmi_adapt_graph *graph)
 {
     enum { UNKNOWN, UNDER_WAY, ENDS };
     unsigned char state[PMI_ADAPT_GRAPH_NODES] = { UNKNOWN };
@@ -91,7 +91,7 @@ int loop_graph_is_sound(const struct pmi_adapt_graph *graph)
             !links_to_head(graph, loop_of, node->head) || !links_to_head(graph, loop_of, node->outer))
             return 0;
     }
-    return has_no_circle(graph);
+    return is_acyclic(graph);
 }
 
 /* ---- items ------------------------------------------------------------------------------------- */
@@ -211,13 +211,13 @@ static struct loop *insert(struct loop_set *set, uint32_t at)
 {
     if (set->loops == LOOP_SET_MAX)
         return NULL;
-    if (set->loops == set->room) {
-        uint32_t room = set->room ? 2 * set->room : 8;
-        struct loop *loop = realloc(set->loop, room * sizeof(*loop));
+    if (set->loops == set->capacity) {
+        uint32_t capacity = set->capacity ? 2 * set->capacity : 8;
+        struct loop *loop = realloc(set->loop, capacity * sizeof(*loop));
         if (!loop)
             return NULL;
         set->loop = loop;
-        set->room = room;
+        set->capacity = capacity;
     }
     memmove(&set->loop[at + 1], &set->loop[at], (set->loops - at) * sizeof(set->loop[0]));
     set->loops++;
@@ -531,7 +531,7 @@ static void begin_like(struct loop_reduction *reduction)
 
 /* By what the process says, of two graphs of which the first is sound.  If that is not true the process' numbers are
  * taken for those of other loops, nothing else: its links are not followed. */
-static bool is_alike(const struct pmi_adapt_graph *a, const struct pmi_adapt_graph *b)
+static bool is_homogeneous(const struct pmi_adapt_graph *a, const struct pmi_adapt_graph *b)
 {
     if (!pmi_adapt_has_nodes_of(&a->summary, &b->summary))
         return false;
@@ -602,7 +602,7 @@ static void add_measured(struct loop *loop, const struct pmi_adapt_graph_loop *m
 
 int loop_reduction_add(struct loop_reduction *reduction, const struct pmi_adapt_graph *graph, uint32_t rank)
 {
-    if (reduction->like.loops == 0 || !is_alike(&reduction->graph, graph)) {
+    if (reduction->like.loops == 0 || !is_homogeneous(&reduction->graph, graph)) {
         if (!loop_graph_is_sound(graph))
             return 0;
         finish_like(reduction);

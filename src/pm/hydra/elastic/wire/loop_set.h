@@ -1,15 +1,16 @@
 /*
- * The loops of several processes, told apart by what they do and where they are nested: what the node daemon makes of
- * the graphs on its board, and mpiexec of what the daemons send.  Pure C, used by both.  SPEC-performance N, B6.
+ * The loops of several processes, distinguished by their content and their nesting: made by the proxy from the
+ * graphs on its board, and by mpiexec from the data of the proxies.  Pure C, used by both.  Performance clauses N,
+ * B6.
  *
- * Of each graph (pmi_adapt_measured.h) only loops count.  In a loop, each run of point-to-point and one-sided calls is
- * one item without identity, because every process has its own of these; the others are told by kind and identity.
- * The items go round: the sequence is turned so that the smallest comes first.  Loops with the same items, in the same
- * loops, and of the same number among such siblings are one loop of all these processes.  The loop that probes is one
- * whatever else is in it: all processes go round it equally often.
+ * Of each graph (pmi_adapt_measured.h) only loops count.  In a loop, each run of point-to-point and one-sided calls
+ * is one item without identity, because every process has its own of these; kind and identity distinguish the
+ * others. The items are cyclic: the sequence is rotated so that the smallest comes first.  Loops with the same
+ * items, in the same loops, and of the same number among such siblings are one loop of all these processes.  The
+ * probing loop is one whatever else it contains: all processes repeat it equally often.
  *
- * Merging is associative and commutative, and an empty set changes nothing, unless a set is full: then loops are lost,
- * and counted.
+ * Merging is associative and commutative, and an empty set changes nothing, unless a set is full: then loops are
+ * dropped, and counted.
  */
 
 #ifndef WIRE_LOOP_SET_H_INCLUDED
@@ -59,11 +60,11 @@ struct loop {
 
 struct loop_set {
     struct loop *loop;          /* rising */
-    uint32_t loops, room;
-    uint32_t lost;              /* for which there was no room, or no memory */
+    uint32_t loops, capacity;
+    uint32_t lost;              /* without space, or without memory */
 };
 
-/* Whether all that a graph says can be true: each link leads to a node, that of a loop to a head, none in a circle. */
+/* Whether a graph is consistent: each link leads to a node, that of a loop to a head, and links are acyclic. */
 int loop_graph_is_sound(const struct pmi_adapt_graph *graph);
 
 void loop_set_init(struct loop_set *set);
@@ -85,7 +86,7 @@ struct loop_reduction *loop_reduction_create(void);     /* NULL: no memory */
 void loop_reduction_destroy(struct loop_reduction *reduction);
 /* The graph of process `rank`.  0, and nothing is added, if it is not sound. */
 int loop_reduction_add(struct loop_reduction *reduction, const struct pmi_adapt_graph *graph, uint32_t rank);
-/* What has been added; the reduction's own. */
+/* The sum; owned by the reduction. */
 const struct loop_set *loop_reduction_result(struct loop_reduction *reduction);
 
 /* As bytes, between daemon and mpiexec. */

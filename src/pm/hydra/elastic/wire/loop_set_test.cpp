@@ -192,7 +192,7 @@ TEST(LoopSet, N5_ALoopThatStandsAloneForLackOfMessagesIsJoined)
         EXPECT_EQ(loop_processes(&set.set.loop[i]), set.set.loop[i].items == 1 ? 1u : 4u);
 }
 
-TEST(LoopSet, N4_EqualSiblingsAreToldApart)
+TEST(LoopSet, N4_EqualSiblingsAreDistinguished)
 {
     /* two loops of messages alone in the loop that probes, one after the other */
     std::map<int, perf_kind> messages = {{10, PERF_KIND_P2P}, {20, PERF_KIND_P2P}};
@@ -414,7 +414,7 @@ TEST(LoopSet, B2_NodesThatAreKnownAreNotReadAgain)
 }
 
 /* Processes with alike graphs, of which one has others' numbers of re-entries. */
-TEST(LoopSet, N2_ReentriesOfAlikeProcessesAreSummedUp)
+TEST(LoopSet, N2_ReentriesOfHomogeneousProcessesAreSummedUp)
 {
     Graph one = graph_of(GOLDEN, MESSAGES), other = graph_of(GOLDEN, MESSAGES);
     other->reentries[3] += 3;

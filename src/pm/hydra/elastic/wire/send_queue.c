@@ -22,7 +22,7 @@ struct HYD_block *HYD_block_new(size_t bytes)
 
     if (block) {
         block->users = 1;
-        block->bytes = block->room = bytes;
+        block->bytes = block->capacity = bytes;
     }
     return block;
 }
@@ -66,7 +66,7 @@ int HYD_queue_add_bytes(struct HYD_queue *queue, const void *bytes, size_t n)
     struct HYD_chunk *last = last_chunk(queue);
     struct HYD_block *block = last && last->open ? last->block : NULL;
 
-    if (!block || block->room - block->bytes < n) {
+    if (!block || block->capacity - block->bytes < n) {
         block = HYD_block_new(n < APPEND_ROOM ? APPEND_ROOM : n);
         if (!block)
             return -1;

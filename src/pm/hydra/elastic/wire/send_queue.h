@@ -1,6 +1,6 @@
 /*
- * Bytes that wait until a descriptor takes them.  A block may wait in several queues; a queue knows
- * nothing of descriptors but how to write to one without blocking.  Who fills a queue bounds it (HYD_queue.bytes).
+ * Bytes that wait until a descriptor accepts them.  A block may wait in several queues; a queue knows of descriptors
+ * only how to write to one without blocking.  The caller bounds a queue (HYD_queue.bytes).
  */
 
 #ifndef SEND_QUEUE_H_INCLUDED
@@ -10,7 +10,7 @@
 
 struct HYD_block {
     int users;
-    size_t bytes, room;
+    size_t bytes, capacity;
     char data[];
 };
 
@@ -25,7 +25,8 @@ struct HYD_queue {
 enum HYD_queue_way {
     HYD_QUEUE_SOCKET,           /* whatever its flags are; a closed one is no signal */
     HYD_QUEUE_NONBLOCK,         /* it has O_NONBLOCK */
-    HYD_QUEUE_LITTLE            /* it blocks: so little at a time that it is taken if poll says so, once a call */
+    /* it blocks: so little at a time that it is accepted if poll reports so, once a call */
+    HYD_QUEUE_LITTLE
 };
 
 /* With one user; NULL: no memory. */

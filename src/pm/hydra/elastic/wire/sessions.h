@@ -1,9 +1,9 @@
 /*
- * Which processes share a session.  Stock gives each process and each daemon one of its own (launch.c).  Where the
- * kernel shares processors out among sessions ("The autogroup feature" in sched(7)), sched_yield then gives way to
- * nobody, and processes that wait for each other on one processor each use up their time slice.  So the daemons that
- * mpiexec itself starts for a job that may change, and their processes, stay in mpiexec's session, in process groups
- * of their own and without a terminal.  A daemon that ssh starts has a session of ssh's making; its processes are
+ * Sessions of processes.  Stock gives each process and each proxy one of its own (launch.c).  Where the kernel
+ * divides processors among sessions ("The autogroup feature" in sched(7)), sched_yield then yields to no other
+ * process, and processes that wait for each other on one processor each use up their time slice.  So the proxies
+ * that mpiexec itself starts for a job that may change, and their processes, stay in mpiexec's session, in process
+ * groups of their own and without a terminal.  A proxy that ssh starts has a session of ssh; its processes are
  * started as by stock, and so are those of rigid jobs.
  */
 

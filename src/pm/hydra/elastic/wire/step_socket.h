@@ -1,18 +1,18 @@
 /*
- * Where the step protocol's sockets are: one definition for mpiexec, which makes them, and the
- * `elastic` command, which finds them.
+ * Paths of the step protocol's sockets: one definition for mpiexec, which makes them, and the `elastic` command,
+ * which finds them.
  *
  *   ${XDG_RUNTIME_DIR:-/tmp}/elastic-mpich-<uid>/step-<id>.sock
  *
- * The id is mpiexec's process id; where that is taken, because the directory is shared by several pid
- * namespaces (containers), it is <pid>-2, <pid>-3, ...
+ * The id is mpiexec's process id; if that is in use, because the directory is shared by several pid namespaces
+ * (containers), it is <pid>-2, <pid>-3, ...
  *
- * The directory belongs to the user alone (mode 0700); one that does not (anybody may make a name
- * in /tmp) is refused, never repaired.
+ * The directory belongs to the user alone (mode 0700); another one (any user may make a name in /tmp) is refused,
+ * never repaired.
  *
- * A socket that refuses connections is of a dead mpiexec: sockets get these names only when they listen.
- * Such a one is removed only by whoever holds the lock of the directory, so that nobody removes what
- * somebody else has put in its place meanwhile; who does not get the lock leaves it.  Plain C, also C++; no state.
+ * A socket that refuses connections belongs to an ended mpiexec: sockets get these names only when they listen. Only
+ * the holder of the directory's lock removes such a socket, so that a new one with the name is never removed;
+ * without the lock it stays.  Plain C, also C++; no state.
  */
 
 #ifndef STEP_SOCKET_H_INCLUDED
@@ -30,7 +30,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* What fits into sockaddr_un.sun_path on Linux, with the zero byte. */
+/* The capacity of sockaddr_un.sun_path on Linux, with the zero byte. */
 #define STEP_SOCKET_PATH_MAX 108
 /* Enough for every message below. */
 #define STEP_SOCKET_ERROR_MAX 1024
@@ -125,7 +125,7 @@ static inline int step_socket_path(const char *directory, const char *id, char *
     return -1;
 }
 
-/* Whether nobody listens there any more.  Does not wait; when in doubt, somebody does. */
+/* Whether no process listens there any more.  Does not block; false when in doubt. */
 static inline int step_socket_is_stale(const char *path)
 {
     struct sockaddr_un address;
@@ -142,7 +142,7 @@ static inline int step_socket_is_stale(const char *path)
     return stale;
 }
 
-/* Removes the socket of a dead mpiexec.  1 if there is none any more, else 0. */
+/* Removes the socket of an ended mpiexec.  1 if there is none any more, else 0. */
 static inline int step_socket_remove_stale(const char *path)
 {
     char directory[STEP_SOCKET_PATH_MAX];

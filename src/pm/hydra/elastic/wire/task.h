@@ -1,6 +1,6 @@
 /*
- * Processes that programs start one by one, as mpiexec and node daemons speak of them: STEP_TASK and REPORT_TASK.  Each
- * is known by the uid of the process that has asked for it, and its number there, which is never used twice.
+ * Payloads of STEP_TASK and REPORT_TASK: processes that programs start one by one.  Each is identified by the uid of
+ * the process that started it, and its number there, which is never used twice.
  */
 
 #ifndef WIRE_TASK_H_INCLUDED

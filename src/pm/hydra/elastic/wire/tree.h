@@ -98,7 +98,7 @@ static inline size_t HYD_relay_answer_bytes(const struct HYD_relay_answer *head)
         head->failed * sizeof(uint32_t);
 }
 
-/* Which reports go up the tree. */
+/* The reports that go up the tree. */
 static inline int HYD_goes_up(uint32_t kind)
 {
     return kind == REPORT_PREPARED || kind == REPORT_GREETED || kind == REPORT_COMMITTED ||

@@ -47,7 +47,7 @@ uint32_t levels(uint32_t n, uint32_t fanout)
     return count;
 }
 
-TEST(RelayTree, G131_mpiexec_tells_few_and_the_way_is_logarithmic)
+TEST(RelayTree, G131_mpiexec_sends_to_few_and_the_depth_is_logarithmic)
 {
     constexpr uint32_t HOSTS = 64, FANOUT = 4;
     std::vector<uint32_t> own = parts_of(HOSTS, FANOUT);

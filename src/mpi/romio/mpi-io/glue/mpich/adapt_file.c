@@ -167,7 +167,7 @@ int MPIR_ROMIO_Adapt_is_stale(MPI_File file)
 
 /* MPI_File_close: frees what is left of a stale file; 0 if it is not one.  What went wrong when the
  * adaptation closed it is told here. */
-int MPIR_ROMIO_Adapt_forget(MPI_File * file, const char *function, int *error_code)
+int MPIR_ROMIO_Adapt_invalidate(MPI_File * file, const char *function, int *error_code)
 {
     for (int i = num_stale - 1; i >= 0; i--) {
         if (stale_files[i] == *file) {

@@ -82,9 +82,10 @@ std::string cannot_share_memory(const std::vector<Process *> &members,
         std::set<uint64_t> &known = namespaces[process.host];
         known.insert(process.pid_namespace);
         if (known.size() > 1)
-            return "processes of host " + process.host + " are in different pid namespaces "
+            return "processes of host " + process.host +
+                   " are in different pid namespaces "
                    "(a container for each process?), where joining processes cannot share memory; "
-                                                         "run all processes of a host in one container";
+                   "run all processes of a host in one container";
     }
     return {};
 }
@@ -103,10 +104,10 @@ std::string build_plan(const PlanFacts &facts, const Change &change,
     Tables tables = builder.take();
 
     pmi_adapt_plan header = build_header(facts, change, tables);
-    uint64_t cards_offset = header.hosts_offset + tables.hosts.size() * sizeof(pmi_adapt_host);
-    header.bytes = cards_offset + tables.bcs.size();
+    uint64_t bcs_offset = header.hosts_offset + tables.hosts.size() * sizeof(pmi_adapt_host);
+    header.bytes = bcs_offset + tables.bcs.size();
     for (pmi_adapt_member &member : tables.members)
-        member.card_offset += cards_offset;
+        member.bc_offset += bcs_offset;
 
     std::string blob(reinterpret_cast<const char *>(&header), sizeof header);
     append(blob, tables.members);

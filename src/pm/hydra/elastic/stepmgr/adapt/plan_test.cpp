@@ -42,7 +42,7 @@ const pmi_adapt_member &member(const std::string &plan, size_t index)
     return reinterpret_cast<const pmi_adapt_member *>(plan.data() + header->members_offset)[index];
 }
 
-TEST_F(PlanTest, header_members_hosts_and_cards)
+TEST_F(PlanTest, header_members_hosts_and_business_cards)
 {
     Change change{{0, 3}, 3, 5};
     std::string plan = build_plan({9, 1234, "because"}, change, world.members(), join());
@@ -62,9 +62,9 @@ TEST_F(PlanTest, header_members_hosts_and_cards)
         EXPECT_EQ(m.uid, i);
         EXPECT_EQ(m.flags, flags[i]) << i;
         EXPECT_EQ(m.host, hosts[i]) << i;
-        ASSERT_LE(m.card_offset + m.card_bytes, plan.size());
+        ASSERT_LE(m.bc_offset + m.bc_bytes, plan.size());
         std::string expected = i < 4 ? std::string(i + 1, 'x') : "joining" + std::to_string(i - 4);
-        EXPECT_EQ(plan.substr(m.card_offset, m.card_bytes), expected);
+        EXPECT_EQ(plan.substr(m.bc_offset, m.bc_bytes), expected);
     }
     const auto *host = reinterpret_cast<const pmi_adapt_host *>(plan.data() + header->hosts_offset);
     EXPECT_EQ(host[0].segment_pid, 0u) << "nobody joins on a";
@@ -85,14 +85,15 @@ void expect_within(const std::string &plan)
     for (size_t i = 0; i < members; i++) {
         const pmi_adapt_member &m = member(plan, i);
         ASSERT_LT(m.host, header->n_hosts) << i;
-        ASSERT_LE(m.card_offset, plan.size()) << i;
-        ASSERT_LE(m.card_bytes, plan.size() - m.card_offset) << i;
+        ASSERT_LE(m.bc_offset, plan.size()) << i;
+        ASSERT_LE(m.bc_bytes, plan.size() - m.bc_offset) << i;
     }
 }
 
 bool holds(const std::string &plan)
 {
-    return pmi_adapt_plan_holds(reinterpret_cast<const pmi_adapt_plan *>(plan.data()), plan.size()) != 0;
+    return pmi_adapt_plan_holds(reinterpret_cast<const pmi_adapt_plan *>(plan.data()),
+                                plan.size()) != 0;
 }
 
 /* Each process on a host of its own. */
@@ -122,7 +123,8 @@ TEST(PlanHostsTest, more_than_4096_hosts)
     for (size_t i = 0; i <= HOSTS; i++) {
         const pmi_adapt_member &m = member(plan, i);
         EXPECT_EQ(m.host, i);
-        EXPECT_EQ(plan.substr(m.card_offset, m.card_bytes), i < HOSTS ? "card" + std::to_string(i) : "joining");
+        EXPECT_EQ(plan.substr(m.bc_offset, m.bc_bytes),
+                  i < HOSTS ? "card" + std::to_string(i) : "joining");
     }
     world.commit(change, 1);
     EXPECT_EQ(world.size(), HOSTS - 1);
@@ -132,7 +134,8 @@ TEST(PlanHostsTest, more_than_4096_hosts)
 
 TEST_F(PlanTest, a_plan_that_is_not_one_is_refused)
 {
-    const std::string plan = build_plan({9, 1234, "because"}, {{0, 3}, 3, 5}, world.members(), join());
+    const std::string plan =
+        build_plan({9, 1234, "because"}, {{0, 3}, 3, 5}, world.members(), join());
     ASSERT_TRUE(holds(plan));
     for (size_t bytes = 0; bytes < plan.size(); bytes++)
         EXPECT_FALSE(holds(plan.substr(0, bytes))) << bytes;
@@ -144,37 +147,56 @@ TEST_F(PlanTest, a_plan_that_is_not_one_is_refused)
         {"magic", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.magic++; }},
         {"epoch", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.epoch = 0; }},
         {"pre", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.pre += 1; }},
-        {"nobody", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.pre = header.leaving = 0; }},
-        {"joining", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.joining = UINT32_MAX; }},
+        {"nobody",
+         [](pmi_adapt_plan &header, pmi_adapt_member *) { header.pre = header.leaving = 0; }},
+        {"joining",
+         [](pmi_adapt_plan &header, pmi_adapt_member *) { header.joining = UINT32_MAX; }},
         {"leaving", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.leaving++; }},
         {"hosts", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.n_hosts = INT32_MAX; }},
-        {"reason", [](pmi_adapt_plan &header, pmi_adapt_member *) {
-             std::memset(header.reason, 'x', sizeof header.reason); }},
-        {"members in the header", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.members_offset = 0; }},
-        {"members behind the end", [](pmi_adapt_plan &header, pmi_adapt_member *) {
-             header.members_offset = UINT64_MAX - 7; }},
-        {"odd members", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.members_offset += 4; }},
-        {"hosts behind the end", [](pmi_adapt_plan &header, pmi_adapt_member *) {
-             header.hosts_offset = header.bytes - 8; }},
-        {"host of a member", [](pmi_adapt_plan &header, pmi_adapt_member *m) { m[6].host = header.n_hosts; }},
-        {"a member that both leaves and joins", [](pmi_adapt_plan &, pmi_adapt_member *m) { m[0].flags = 3; }},
-        {"a joining member that was there", [](pmi_adapt_plan &, pmi_adapt_member *m) { m[1].flags = 2; }},
-        {"a new member that does not join", [](pmi_adapt_plan &, pmi_adapt_member *m) { m[6].flags = 0; }},
-        {"one that stays but is counted as leaving", [](pmi_adapt_plan &, pmi_adapt_member *m) { m[0].flags = 0; }},
-        {"card", [](pmi_adapt_plan &header, pmi_adapt_member *m) { m[2].card_offset = header.bytes; }},
-        {"length of a card", [](pmi_adapt_plan &, pmi_adapt_member *m) { m[2].card_bytes = UINT32_MAX; }},
+        {"reason",
+         [](pmi_adapt_plan &header, pmi_adapt_member *) {
+             std::memset(header.reason, 'x', sizeof header.reason);
+         }},
+        {"members in the header",
+         [](pmi_adapt_plan &header, pmi_adapt_member *) { header.members_offset = 0; }},
+        {"members behind the end",
+         [](pmi_adapt_plan &header, pmi_adapt_member *) {
+             header.members_offset = UINT64_MAX - 7;
+         }},
+        {"odd members",
+         [](pmi_adapt_plan &header, pmi_adapt_member *) { header.members_offset += 4; }},
+        {"hosts behind the end",
+         [](pmi_adapt_plan &header, pmi_adapt_member *) {
+             header.hosts_offset = header.bytes - 8;
+         }},
+        {"host of a member",
+         [](pmi_adapt_plan &header, pmi_adapt_member *m) { m[6].host = header.n_hosts; }},
+        {"a member that both leaves and joins",
+         [](pmi_adapt_plan &, pmi_adapt_member *m) { m[0].flags = 3; }},
+        {"a joining member that was there",
+         [](pmi_adapt_plan &, pmi_adapt_member *m) { m[1].flags = 2; }},
+        {"a new member that does not join",
+         [](pmi_adapt_plan &, pmi_adapt_member *m) { m[6].flags = 0; }},
+        {"one that stays but is counted as leaving",
+         [](pmi_adapt_plan &, pmi_adapt_member *m) { m[0].flags = 0; }},
+        {"card",
+         [](pmi_adapt_plan &header, pmi_adapt_member *m) { m[2].bc_offset = header.bytes; }},
+        {"length of a card",
+         [](pmi_adapt_plan &, pmi_adapt_member *m) { m[2].bc_bytes = UINT32_MAX; }},
     };
     for (const auto &[what, change] : changes) {
         std::string changed = plan;
         auto *header = reinterpret_cast<pmi_adapt_plan *>(changed.data());
-        change(*header, reinterpret_cast<pmi_adapt_member *>(changed.data() + header->members_offset));
+        change(*header,
+               reinterpret_cast<pmi_adapt_member *>(changed.data() + header->members_offset));
         EXPECT_FALSE(holds(changed)) << what;
     }
 }
 
 TEST_F(PlanTest, what_holds_stays_within_its_bytes)
 {
-    const std::string plan = build_plan({9, 1234, "because"}, {{0, 3}, 3, 5}, world.members(), join());
+    const std::string plan =
+        build_plan({9, 1234, "because"}, {{0, 3}, 3, 5}, world.members(), join());
     std::minstd_rand random(1);
     int held = 0;
     for (int i = 0; i < 100000; i++) {
@@ -230,7 +252,7 @@ TEST_F(PlanTest, commit_keeps_the_old_order_and_appends)
     EXPECT_EQ(world.members_on("b"), 3);
 }
 
-TEST_F(PlanTest, groups_are_forgotten_when_all_have_departed)
+TEST_F(PlanTest, groups_are_removed_when_all_have_left)
 {
     join();
     world.commit(Change{{0, 1, 2, 3}, 3, 3}, 1);

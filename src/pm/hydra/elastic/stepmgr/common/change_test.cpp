@@ -40,7 +40,7 @@ TEST(ChangeTest, moves_the_whole_world)
     EXPECT_EQ(change.leaving, (std::vector{0, 1}));
 }
 
-TEST(ChangeTest, impossible_changes_say_why)
+TEST(ChangeTest, impossible_changes_have_a_reason)
 {
     EXPECT_EQ(resolve(4, 4).error(), "the size is 4 already");
     EXPECT_EQ(resolve(4, 0).error(), "size 0 is not possible: give 1 to 1048576");

@@ -40,7 +40,7 @@ TEST(ProgramSizesTest, parts_are_joined)
     EXPECT_EQ(sizes("1,1,1-2"), (std::vector{1, 2}));
 }
 
-TEST(ProgramSizesTest, what_is_not_a_rule_is_refused_with_its_place)
+TEST(ProgramSizesTest, an_invalid_rule_is_refused_with_its_position)
 {
     struct {
         const char *text;

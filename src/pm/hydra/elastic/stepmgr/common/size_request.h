@@ -12,17 +12,20 @@
 #include <string>
 #include <vector>
 
-#include "pmi_adapt_wish.h"
+#include "pmi_adapt_request.h"
 #include "stepmgr/common/program_sizes.h"
 #include "stepmgr/common/result.h"
 #include "stepmgr/common/schedule.h"
-#include "wire/wish.h"
+#include "wire/request_messages.h"
 #include "stepmgr/common/world.h"
 
 namespace elastic {
 
 /* More than these go on being kinds that nobody knows here. */
-enum class SizeRequestKind : uint32_t { PROCESSES = PMI_ADAPT_WISH_PROCESSES, MODIFY = PMI_ADAPT_WISH_MODIFY };
+enum class SizeRequestKind : uint32_t {
+    PROCESSES = PMI_ADAPT_REQUEST_PROCESSES,
+    MODIFY = PMI_ADAPT_REQUEST_MODIFY
+};
 
 /* How it ends; each size request does so in exactly one way. */
 enum class SizeRequestEnd : uint32_t {
@@ -47,7 +50,8 @@ struct SizeRequest {
     uint64_t until_unix_ms = 0; /* 0: for ever */
     std::string reason;         /* of the program, for people */
     int rank = -1;              /* of who was the first to make it; -1: not in the world yet */
-    std::vector<SizeRequestHolder> holders;     /* each uid once; none: it is of hints, or of an operation on
+    std::vector<SizeRequestHolder>
+        holders; /* each uid once; none: it is of hints, or of an operation on
                                                  * process sets */
     uint64_t request = 0;       /* of the adaptation that is made for it here; 0: none */
     bool withdrawing = false;   /* nobody wants it any more, but it may be granted yet */
@@ -61,7 +65,8 @@ struct SizeRequest {
 
 /* The wanted size, else the next smaller, else the next greater one that the size request allows, that lies in the
  * range and that the program can use; or why there is none. */
-Result<int> best_size(const SizeRequest &size_request, const Range &range, const ProgramSizes *rule);
+Result<int> best_size(const SizeRequest &size_request, const Range &range,
+                      const ProgramSizes *rule);
 
 /* So many at once, and then one in so many ms; times never go back. */
 class RequestRate {

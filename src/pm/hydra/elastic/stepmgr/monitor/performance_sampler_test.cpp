@@ -33,11 +33,13 @@ class StepPerformanceTest : public testing::Test {
     void report(int proxy, std::vector<PerformanceReport> rows, std::optional<uint32_t> number = {},
                 const LoopSet &loops = {}, uint32_t stale = 0)
     {
-        mpiexec.report(0, proxy, REPORT_PERFORMANCE, number.value_or(sample()), write_performance(rows, loops, stale));
+        mpiexec.report(0, proxy, REPORT_PERFORMANCE, number.value_or(sample()),
+                       write_performance(rows, loops, stale));
     }
     void report_all(uint64_t probes = 100)
     {
-        report(0, {{0, 1, probes, 10, 1000 * MS, 10 * MS}, {1, 1, probes + 2, 10, 1000 * MS, 300 * MS}});
+        report(0, {{0, 1, probes, 10, 1000 * MS, 10 * MS},
+                   {1, 1, probes + 2, 10, 1000 * MS, 300 * MS}});
         report(1, {{2, 2, probes + 1, 10, 1000 * MS, 290 * MS}});
     }
     Json last(int client = 1) { return mpiexec.replies[client].back(); }
@@ -45,7 +47,7 @@ class StepPerformanceTest : public testing::Test {
     FakeMpiexec mpiexec;
 };
 
-TEST_F(StepPerformanceTest, J1_the_daemons_are_asked_and_their_processes_summed_up)
+TEST_F(StepPerformanceTest, J1_proxies_are_queried_and_processes_summed_up)
 {
     start();
     mpiexec.time(11000);
@@ -96,8 +98,8 @@ TEST_F(StepPerformanceTest, the_ranks_of_a_large_world_are_cut)
 }
 
 /* A loop as a proxy puts it together. */
-LoopSet loops_of(uint32_t rank, std::vector<loop_item> items, uint64_t key, uint64_t parent, uint64_t loop_ns,
-                 uint64_t mpi_ns)
+LoopSet loops_of(uint32_t rank, std::vector<loop_item> items, uint64_t key, uint64_t parent,
+                 uint64_t loop_ns, uint64_t mpi_ns)
 {
     loop_ranks range = {rank, rank};
     loop one = {};
@@ -118,7 +120,8 @@ LoopSet loops_of(uint32_t rank, std::vector<loop_item> items, uint64_t key, uint
     return set;
 }
 
-const loop_item PROBE = {1, LOOP_PROBE, 0}, MESSAGES = {0, LOOP_P2P, 0}, SUM = {77, LOOP_COLLECTIVE, 0};
+const loop_item PROBE = {1, LOOP_PROBE, 0}, MESSAGES = {0, LOOP_P2P, 0},
+                SUM = {77, LOOP_COLLECTIVE, 0};
 
 /* Ranks of a proxy's processes become those of the world; of two proxies' loops the equal ones are one. */
 TEST_F(StepPerformanceTest, loops_of_all_daemons_are_put_together)
@@ -128,7 +131,8 @@ TEST_F(StepPerformanceTest, loops_of_all_daemons_are_put_together)
     LoopSet a = loops_of(1, {SUM, MESSAGES}, 5, 9, 1000 * MS, 100 * MS);
     a.merge(loops_of(1, {PROBE}, 9, 0, 2000 * MS, 100 * MS));
     report(0, {{0, 1, 9, 10, 1000 * MS, 10 * MS}, {1, 1, 9, 10, 1000 * MS, 10 * MS}}, {}, a, 1);
-    report(1, {{2, 1, 9, 10, 1000 * MS, 10 * MS}}, {}, loops_of(2, {SUM, MESSAGES}, 5, 9, 1000 * MS, 300 * MS));
+    report(1, {{2, 1, 9, 10, 1000 * MS, 10 * MS}}, {},
+           loops_of(2, {SUM, MESSAGES}, 5, 9, 1000 * MS, 300 * MS));
     Json answer = last();
     EXPECT_EQ(answer.at("stale"), 1);
     ASSERT_EQ(answer.at("loops").size(), 2u) << answer;
@@ -153,7 +157,8 @@ TEST_F(StepPerformanceTest, J1_loops_that_the_tree_has_put_together)
     send_request();
     LoopSet both = loops_of(0, {SUM, MESSAGES}, 5, 0, 1000 * MS, 100 * MS);
     both.merge(loops_of(2, {SUM, MESSAGES}, 5, 0, 1000 * MS, 300 * MS));
-    LoopSet nobody = loops_of(7, {SUM}, 6, 0, 1000 * MS, 100 * MS), late = loops_of(1, {SUM}, 6, 0, 1000 * MS, 0);
+    LoopSet nobody = loops_of(7, {SUM}, 6, 0, 1000 * MS, 100 * MS),
+            late = loops_of(1, {SUM}, 6, 0, 1000 * MS, 0);
     report(0, {{0, 1, 9, 10, 1000 * MS, 10 * MS}, {1, 1, 9, 10, 1000 * MS, 10 * MS}});
     mpiexec.report(0, 0, REPORT_LOOPS, sample(), write_loops({0, std::move(both)}));
     mpiexec.report(0, 0, REPORT_LOOPS, sample(), write_loops({0, std::move(nobody)}));
@@ -175,7 +180,8 @@ TEST_F(StepPerformanceTest, loops_of_processes_of_others_are_left_out)
     start();
     send_request();
     report(0, {{0, 1, 9, 10, 1000 * MS, 10 * MS}, {1, 1, 9, 10, 1000 * MS, 10 * MS}});
-    report(1, {{2, 1, 9, 10, 1000 * MS, 10 * MS}}, {}, loops_of(0, {SUM}, 5, 0, 1000 * MS, 10 * MS));
+    report(1, {{2, 1, 9, 10, 1000 * MS, 10 * MS}}, {},
+           loops_of(0, {SUM}, 5, 0, 1000 * MS, 10 * MS));
     EXPECT_EQ(last().at("loops").size(), 1u);
 }
 
@@ -190,9 +196,11 @@ TEST_F(StepPerformanceTest, J1_B1_the_interval_reaches_the_boards)
     EXPECT_EQ(interval_ms, 2000u);
     report_all();
     for (const char *bad : {"1", "999", "3600001", "-1", "\"1s\""})
-        EXPECT_TRUE(mpiexec.send_request(2, R"({"op":"performance","interval_ms":)" + std::string(bad) + "}")
-                    .back()
-                    .contains("error"))
+        EXPECT_TRUE(
+            mpiexec
+                .send_request(2, R"({"op":"performance","interval_ms":)" + std::string(bad) + "}")
+                .back()
+                .contains("error"))
             << bad;
 }
 
@@ -209,7 +217,7 @@ TEST_F(StepPerformanceTest, the_recent_rate_is_that_since_an_earlier_sample)
     EXPECT_NEAR(last().at("progress").at("per_second"), 160 / 12.0, 1e-9);
 }
 
-TEST_F(StepPerformanceTest, who_asks_meanwhile_gets_the_same_sample)
+TEST_F(StepPerformanceTest, a_concurrent_query_gets_the_same_sample)
 {
     start();
     send_request(1);
@@ -250,7 +258,7 @@ TEST_F(StepPerformanceTest, J1_a_silent_daemon_is_left_out_and_its_late_answer_i
     EXPECT_EQ(mpiexec.status().at("unexpected"), 0);
 }
 
-TEST_F(StepPerformanceTest, a_daemon_that_is_lost_is_not_waited_for)
+TEST_F(StepPerformanceTest, a_failed_proxy_is_not_awaited)
 {
     start();
     send_request();
@@ -276,7 +284,8 @@ TEST_F(StepPerformanceTest, what_cannot_be_is_not_believed)
     EXPECT_EQ(mpiexec.status().at("unexpected"), 1);
 }
 
-TEST_F(StepPerformanceTest, a_flood_of_messages_that_do_not_fit_is_counted_and_does_not_fill_the_log)
+TEST_F(StepPerformanceTest,
+       a_flood_of_messages_that_do_not_fit_is_counted_and_does_not_fill_the_log)
 {
     start();
     for (int i = 0; i < 1000; i++)
@@ -326,7 +335,8 @@ TEST(MeasuredSlot, IsReadWholeOrNotAtAll)
     EXPECT_FALSE(pmi_adapt_read_measured(&slot, &seen)) << "in the middle of a write";
 }
 
-PerformanceReport in_phase(uint32_t rank, uint64_t phase, uint64_t iteration, int64_t total, uint64_t element)
+PerformanceReport in_phase(uint32_t rank, uint64_t phase, uint64_t iteration, int64_t total,
+                           uint64_t element)
 {
     PerformanceReport row = {rank, 1, 100, 10, 1000 * MS, 10 * MS};
     row.phase = phase;
@@ -366,7 +376,7 @@ TEST_F(StepPerformanceTest, the_phase_that_most_processes_are_in)
     EXPECT_EQ(phase.at("behind"), Json::array()) << "one iteration is a chance";
 }
 
-TEST_F(StepPerformanceTest, a_place_that_cannot_be_is_not_told)
+TEST_F(StepPerformanceTest, an_impossible_position_is_not_reported)
 {
     start();
     send_request();

@@ -32,8 +32,8 @@ std::string StateLog::header() const
     text += "STATE" + std::string(numbered_ > 5 ? numbered_ - 5 : 0, ' ') + " EVENT\n";
     for (size_t unit = 1; unit <= numbered_; unit *= 10) {
         std::string digits(TIME_WIDTH, ' ');
-        for (size_t place = 1; place <= numbered_; place++)
-            digits += place < unit ? ' ' : static_cast<char>('0' + place / unit % 10);
+        for (size_t slot = 1; slot <= numbered_; slot++)
+            digits += slot < unit ? ' ' : static_cast<char>('0' + slot / unit % 10);
         text.insert(text.find('\n') + 1, digits + "\n");
     }
     return text + std::string(TIME_WIDTH + std::max<size_t>(numbered_, 5) + 6, '=');
@@ -44,12 +44,12 @@ size_t StateLog::slot_of(uint32_t uid)
     auto known = slots_.find(uid);
     if (known != slots_.end())
         return known->second;
-    size_t place = 0;
-    while (place < states_.size() && states_[place] != SlotState::IDLE)
-        place++;
-    if (place == states_.size())
+    size_t slot = 0;
+    while (slot < states_.size() && states_[slot] != SlotState::IDLE)
+        slot++;
+    if (slot == states_.size())
         states_.push_back(SlotState::IDLE);
-    return slots_[uid] = place;
+    return slots_[uid] = slot;
 }
 
 void StateLog::update(const std::vector<std::pair<uint32_t, SlotState>> &processes)
@@ -70,7 +70,8 @@ void StateLog::update(const std::vector<std::pair<uint32_t, SlotState>> &process
 std::string StateLog::line(int64_t time_us, const std::string &event) const
 {
     char time[32];
-    snprintf(time, sizeof time, "%*.3fms ", static_cast<int>(TIME_WIDTH) - 3, static_cast<double>(time_us) / 1000.0);
+    snprintf(time, sizeof time, "%*.3fms ", static_cast<int>(TIME_WIDTH) - 3,
+             static_cast<double>(time_us) / 1000.0);
     std::string text = time;
     for (SlotState state : states_) {
         if (colours_)

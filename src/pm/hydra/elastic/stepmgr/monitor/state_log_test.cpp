@@ -7,7 +7,7 @@ namespace {
 
 using S = SlotState;
 
-TEST(StateLogTest, SM2_a_letter_for_each_place)
+TEST(StateLogTest, SM2_a_letter_for_each_slot)
 {
     StateLog log(6, false);
     log.update({{0, S::RUNNING}, {1, S::RUNNING}});
@@ -18,7 +18,7 @@ TEST(StateLogTest, SM2_a_letter_for_each_place)
     EXPECT_EQ(log.line(0, "told"), "     0.000ms RSAIII told");
 }
 
-TEST(StateLogTest, SM1_the_lowest_free_place)
+TEST(StateLogTest, SM1_the_lowest_free_slot)
 {
     StateLog log(4, false);
     log.update({{0, S::RUNNING}, {1, S::RUNNING}, {2, S::RUNNING}});
@@ -26,7 +26,8 @@ TEST(StateLogTest, SM1_the_lowest_free_place)
     EXPECT_EQ(log.line(0, ""), "     0.000ms RIRI ");
     log.update({{0, S::RUNNING}, {2, S::RUNNING}, {3, S::RESERVED}, {4, S::RESERVED}});
     EXPECT_EQ(log.line(0, ""), "     0.000ms RPRP ");
-    log.update({{0, S::RUNNING}, {2, S::RUNNING}, {3, S::RUNNING}, {4, S::RUNNING}, {5, S::RESERVED}});
+    log.update(
+        {{0, S::RUNNING}, {2, S::RUNNING}, {3, S::RUNNING}, {4, S::RUNNING}, {5, S::RESERVED}});
     EXPECT_EQ(log.line(0, ""), "     0.000ms RRRRP ") << "more than the range";
     log.update({});
     EXPECT_EQ(log.line(0, ""), "     0.000ms IIIII ");

@@ -40,7 +40,7 @@ class StepWindowTest : public testing::Test {
     FakeMpiexec mpiexec;
 };
 
-TEST_F(StepWindowTest, who_is_where_in_the_window_is_told)
+TEST_F(StepWindowTest, positions_in_the_window_are_reported)
 {
     agree();
     size_t seen = mpiexec.sent.size();
@@ -49,13 +49,14 @@ TEST_F(StepWindowTest, who_is_where_in_the_window_is_told)
     counts({0, PMI_ADAPT_PHASE_COMMIT, 17, 400}, {1, PMI_ADAPT_PHASE_BEGIN, 17, 900},
            {0, PMI_ADAPT_PHASE_WINDOW, 0, 950}, {1, PMI_ADAPT_PHASE_WINDOW, 0, 960});
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_EQ(mpiexec.notified[0],
-              "adaptation 1 (2 -> 3 processes) waits for 1000 ms: the window is open, "
-              "in MPI_Comm_adapt_begin for 900 ms: leaving rank 1 on node b; "
-              "between begin and commit for 950 to 960 ms: the process that joins as rank 1 on node c, "
-              "the process that joins as rank 2 on node c; "
-              "in MPI_Comm_adapt_commit for 400 ms: staying rank 0 on node a; "
-              "nothing is ended because of this");
+    EXPECT_EQ(
+        mpiexec.notified[0],
+        "adaptation 1 (2 -> 3 processes) waits for 1000 ms: the window is open, "
+        "in MPI_Comm_adapt_begin for 900 ms: leaving rank 1 on node b; "
+        "between begin and commit for 950 to 960 ms: the process that joins as rank 1 on node c, "
+        "the process that joins as rank 2 on node c; "
+        "in MPI_Comm_adapt_commit for 400 ms: staying rank 0 on node a; "
+        "nothing is ended because of this");
     Json ranks = mpiexec.last_event("behind").at("ranks");
     ASSERT_EQ(ranks.size(), 4u);
     EXPECT_EQ(ranks[1].at("kind"), "leaving");
@@ -64,7 +65,7 @@ TEST_F(StepWindowTest, who_is_where_in_the_window_is_told)
     EXPECT_TRUE(mpiexec.aborts.empty());
 }
 
-TEST_F(StepWindowTest, who_has_not_come_is_told_before_who_waits_in_the_window)
+TEST_F(StepWindowTest, absent_processes_are_reported_before_waiting_ones)
 {
     agree();
     mpiexec.time(1000);
@@ -76,14 +77,15 @@ TEST_F(StepWindowTest, who_has_not_come_is_told_before_who_waits_in_the_window)
         << mpiexec.notified[0];
 }
 
-TEST_F(StepWindowTest, who_waits_in_finalize_is_told_before_who_waits_in_the_window)
+TEST_F(StepWindowTest, processes_in_finalize_are_reported_before_those_in_the_window)
 {
     agree();
     mpiexec.time(1000);
     counts({0, PMI_ADAPT_PHASE_WINDOW, 17, 900}, {1, PMI_ADAPT_PHASE_IGNORED, 17, 900},
            {0, PMI_ADAPT_PHASE_WINDOW, 0, 900}, {1, PMI_ADAPT_PHASE_WINDOW, 0, 900});
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_NE(mpiexec.notified[0].find("have called MPI_Finalize without MPI_Comm_adapt_begin: rank 1 on node b"),
+    EXPECT_NE(mpiexec.notified[0].find(
+                  "have called MPI_Finalize without MPI_Comm_adapt_begin: rank 1 on node b"),
               std::string::npos)
         << mpiexec.notified[0];
     EXPECT_TRUE(mpiexec.aborts.empty());
@@ -110,7 +112,7 @@ TEST_F(StepWindowTest, many_are_named_by_ranges)
         << mpiexec.notified[0];
 }
 
-TEST_F(StepWindowTest, joining_processes_that_do_not_prepare_are_told)
+TEST_F(StepWindowTest, joining_processes_that_do_not_prepare_are_reported)
 {
     mpiexec.config.straggler_ms = 1000;
     mpiexec.config.schedule = "3";
@@ -131,7 +133,7 @@ TEST_F(StepWindowTest, joining_processes_that_do_not_prepare_are_told)
 
 /* ---- the program is over ------------------------------------------------------------------------- */
 
-TEST_F(StepWindowTest, a_true_that_all_ignored_is_told)
+TEST_F(StepWindowTest, a_result_true_that_all_ignored_is_reported)
 {
     agree();
     mpiexec.exited(0, 0, 0);
@@ -140,10 +142,11 @@ TEST_F(StepWindowTest, a_true_that_all_ignored_is_told)
            {0, PMI_ADAPT_PHASE_WINDOW, 0}, {1, PMI_ADAPT_PHASE_WINDOW, 0});
     EXPECT_EQ(mpiexec.count_events("withdrawn"), 1);
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_EQ(mpiexec.notified[0],
-              "adaptation 1 (2 -> 3 processes, schedule entry 1) did not take place: MPI_Probe_adapt "
-              "had said MPI_ADAPT_TRUE, and without MPI_Comm_adapt_begin MPI_Finalize was called by "
-              "staying rank 0 on node a, leaving rank 1 on node b");
+    EXPECT_EQ(
+        mpiexec.notified[0],
+        "adaptation 1 (2 -> 3 processes, schedule entry 1) did not take place: MPI_Probe_adapt "
+        "had said MPI_ADAPT_TRUE, and without MPI_Comm_adapt_begin MPI_Finalize was called by "
+        "staying rank 0 on node a, leaving rank 1 on node b");
     EXPECT_TRUE(mpiexec.aborts.empty());
 }
 
@@ -154,10 +157,11 @@ TEST_F(StepWindowTest, a_true_that_one_ignored_while_another_is_in_the_window_en
     counts({0, PMI_ADAPT_PHASE_IGNORED, 17}, {1, PMI_ADAPT_PHASE_WINDOW, 17},
            {0, PMI_ADAPT_PHASE_WINDOW, 0}, {1, PMI_ADAPT_PHASE_WINDOW, 0});
     ASSERT_EQ(mpiexec.aborts.size(), 1u);
-    EXPECT_NE(mpiexec.aborts[0].find("rank 0 on node a ended"), std::string::npos) << mpiexec.aborts[0];
+    EXPECT_NE(mpiexec.aborts[0].find("rank 0 on node a ended"), std::string::npos)
+        << mpiexec.aborts[0];
 }
 
-TEST_F(StepWindowTest, joining_processes_that_never_came_to_begin_are_told)
+TEST_F(StepWindowTest, joining_processes_that_never_came_to_begin_are_reported)
 {
     mpiexec.config.schedule = "4";
     ASSERT_EQ(mpiexec.create(), "");
@@ -170,12 +174,13 @@ TEST_F(StepWindowTest, joining_processes_that_never_came_to_begin_are_told)
     mpiexec.ready(1, 0, 1, 1);
     mpiexec.exited(0, 0, 0);
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_EQ(mpiexec.notified[0],
-              "adaptation 1 (2 -> 4 processes, schedule entry 1) did not take place: the program ended "
-              "first; 1 of 2 joining processes had called MPI_Comm_adapt_begin");
+    EXPECT_EQ(
+        mpiexec.notified[0],
+        "adaptation 1 (2 -> 4 processes, schedule entry 1) did not take place: the program ended "
+        "first; 1 of 2 joining processes had called MPI_Comm_adapt_begin");
 }
 
-TEST_F(StepWindowTest, a_joining_process_that_ends_without_begin_is_told)
+TEST_F(StepWindowTest, a_joining_process_that_ends_without_begin_is_reported)
 {
     mpiexec.config.schedule = "3";
     ASSERT_EQ(mpiexec.create(), "");
@@ -186,8 +191,9 @@ TEST_F(StepWindowTest, a_joining_process_that_ends_without_begin_is_told)
     mpiexec.init(1, 0, 0);
     mpiexec.exited(1, 0, 0);
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_NE(mpiexec.notified[0].find("the process that joins as rank 2 on node c ended with exit code 0 without "
-                                       "having called MPI_Comm_adapt_begin; the job goes on as it was"),
+    EXPECT_NE(mpiexec.notified[0].find(
+                  "the process that joins as rank 2 on node c ended with exit code 0 without "
+                  "having called MPI_Comm_adapt_begin; the job goes on as it was"),
               std::string::npos)
         << mpiexec.notified[0];
 }

@@ -3,7 +3,7 @@
 #include "stepmgr/proto/payload.h"
 
 #include "stepmgr/common/change.h"
-#include "wire/wish.h"
+#include "wire/request_messages.h"
 
 #include <sys/wait.h>
 #include <algorithm>
@@ -183,7 +183,8 @@ std::optional<SizesReport> parse_sizes(Bytes payload)
     if (reader.left() > PMI_ADAPT_SIZES_MAX)
         return std::nullopt;
     report.rule = reader.rest();
-    return reader.complete() && is_plain(report.rule) ? std::optional(std::move(report)) : std::nullopt;
+    return reader.complete() && is_plain(report.rule) ? std::optional(std::move(report))
+                                                      : std::nullopt;
 }
 
 std::optional<UnreceivedReport> parse_unreceived(Bytes payload)
@@ -205,18 +206,24 @@ std::optional<SizeRequestReport> parse_size_request(Bytes payload)
 {
     constexpr uint64_t UNTIL_MAX_MS = uint64_t{1} << 52;        /* exact in every JSON reader */
     Reader reader(payload);
-    auto made = reader.take<wish_made>();
+    auto made = reader.take<request_made>();
     auto is_size = [](uint32_t size) { return size >= 1 && size <= uint32_t{SIZE_MAX_PROCESSES}; };
-    bool is_known = made.kind == PMI_ADAPT_WISH_PROCESSES || made.kind == PMI_ADAPT_WISH_MODIFY;
-    bool holds = is_known && made.number >= 1 &&
-                 made.number <= PMI_ADAPT_WISH_NUMBER_MAX && is_size(made.size_min) && is_size(made.size_max) &&
-                 made.size_min <= made.size && made.size <= made.size_max && made.until_ms <= UNTIL_MAX_MS;
+    bool is_known =
+        made.kind == PMI_ADAPT_REQUEST_PROCESSES || made.kind == PMI_ADAPT_REQUEST_MODIFY;
+    bool holds = is_known && made.number >= 1 && made.number <= PMI_ADAPT_REQUEST_NUMBER_MAX &&
+                 is_size(made.size_min) && is_size(made.size_max) && made.size_min <= made.size &&
+                 made.size <= made.size_max && made.until_ms <= UNTIL_MAX_MS;
     if (!holds)
         return std::nullopt;
-    SizeRequestReport report{made.rank, made.number, static_cast<int>(made.size), static_cast<int>(made.size_min),
-                             static_cast<int>(made.size_max), made.until_ms, reader.rest(),
-                             made.kind == PMI_ADAPT_WISH_MODIFY};
-    bool is_text = pmi_adapt_wish_reason_holds(report.reason.data(), report.reason.size());
+    SizeRequestReport report{made.rank,
+                             made.number,
+                             static_cast<int>(made.size),
+                             static_cast<int>(made.size_min),
+                             static_cast<int>(made.size_max),
+                             made.until_ms,
+                             reader.rest(),
+                             made.kind == PMI_ADAPT_REQUEST_MODIFY};
+    bool is_text = pmi_adapt_request_reason_holds(report.reason.data(), report.reason.size());
     return reader.complete() && is_text ? std::optional(std::move(report)) : std::nullopt;
 }
 
@@ -261,7 +268,8 @@ std::optional<ComesReport> parse_comes(Bytes payload)
     Reader reader(payload);
     auto number = reader.take<uint64_t>();
     auto comes = reader.take<uint32_t>();
-    return reader.complete() && comes <= 1 ? std::optional(ComesReport{number, comes == 1}) : std::nullopt;
+    return reader.complete() && comes <= 1 ? std::optional(ComesReport{number, comes == 1})
+                                           : std::nullopt;
 }
 
 std::optional<StartedReport> parse_started(Bytes payload)
@@ -281,7 +289,8 @@ std::optional<SharedReport> parse_shared(Bytes payload)
     Reader reader(payload);
     SharedReport report;
     auto n = reader.take<uint32_t>();
-    if (!reader.holds() || n > reader.left() / sizeof(SetMembers::Run) || reader.left() % sizeof(uint32_t) != 0)
+    if (!reader.holds() || n > reader.left() / sizeof(SetMembers::Run) ||
+        reader.left() % sizeof(uint32_t) != 0)
         return std::nullopt;
     std::vector<SetMembers::Run> runs(n);
     for (SetMembers::Run &run : runs)
@@ -346,7 +355,8 @@ std::string write_counts(std::span<const CountReport> reports)
     return text;
 }
 
-std::string write_performance(std::span<const PerformanceReport> reports, const LoopSet &loops, uint32_t stale)
+std::string write_performance(std::span<const PerformanceReport> reports, const LoopSet &loops,
+                              uint32_t stale)
 {
     std::string text;
     append(text, static_cast<uint32_t>(reports.size()));
@@ -401,10 +411,10 @@ std::string write_unreceived(const UnreceivedReport &report)
 std::string write_slot_request(const SizeRequestReport &report)
 {
     std::string text;
-    wish_made made = {};
+    request_made made = {};
     made.rank = report.rank;
     made.number = report.number;
-    made.kind = report.modify ? PMI_ADAPT_WISH_MODIFY : PMI_ADAPT_WISH_PROCESSES;
+    made.kind = report.modify ? PMI_ADAPT_REQUEST_MODIFY : PMI_ADAPT_REQUEST_PROCESSES;
     made.size = static_cast<uint32_t>(report.size);
     made.size_min = static_cast<uint32_t>(report.size_min);
     made.size_max = static_cast<uint32_t>(report.size_max);

@@ -16,7 +16,7 @@
 #include "stepmgr/common/bytes.h"
 #include "pmi_adapt_set.h"
 #include "pmi_adapt_sizes.h"
-#include "pmi_adapt_wish.h"
+#include "pmi_adapt_request.h"
 #include "stepmgr/common/pset_members.h"
 #include "stepmgr/stepmgr.h"
 #include "wire/bcast.h"
@@ -50,7 +50,7 @@ struct UnableReport {
 struct CountReport {
     uint32_t rank = 0, phase = 0;
     uint64_t count = 0;
-    uint64_t phase_ms = 0;      /* how long it has been in this phase, if that is TOLD or a later one */
+    uint64_t phase_ms = 0; /* how long it has been in this phase, if that is TOLD or a later one */
 };
 struct PerformanceReport {
     uint32_t rank = 0, every = 0;

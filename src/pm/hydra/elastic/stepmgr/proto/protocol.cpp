@@ -2,7 +2,7 @@
 
 #include "stepmgr/proto/protocol.h"
 
-#include "pmi_adapt_wish.h"
+#include "pmi_adapt_request.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -153,8 +153,10 @@ PerformanceRequest read_performance(FieldReader &fields)
     fields.allow("performance", {"interval_ms"});
     PerformanceRequest performance;
     if (fields.has("interval_ms"))
-        performance.interval_ms = static_cast<uint32_t>(fields.number("interval_ms", 0, INTERVAL_MAX_MS));
-    if (performance.interval_ms && *performance.interval_ms > 0 && *performance.interval_ms < INTERVAL_MIN_MS)
+        performance.interval_ms =
+            static_cast<uint32_t>(fields.number("interval_ms", 0, INTERVAL_MAX_MS));
+    if (performance.interval_ms && *performance.interval_ms > 0 &&
+        *performance.interval_ms < INTERVAL_MIN_MS)
         fields.fail("'interval_ms' must be 0 (nothing is measured) or a number from " +
                     std::to_string(INTERVAL_MIN_MS) + " to " + std::to_string(INTERVAL_MAX_MS));
     return performance;
@@ -177,8 +179,8 @@ RefuseRequest read_refuse(FieldReader &fields)
         fields.fail("'wish' is missing: give the number of the event 'wish'");
     else
         refuse.request_number = fields.number("wish", 1, COUNTER_MAX);
-    refuse.reason = fields.text("reason", PMI_ADAPT_WISH_REASON_MAX);
-    if (!pmi_adapt_wish_reason_holds(refuse.reason.data(), refuse.reason.size()))
+    refuse.reason = fields.text("reason", PMI_ADAPT_REQUEST_REASON_MAX);
+    if (!pmi_adapt_request_reason_holds(refuse.reason.data(), refuse.reason.size()))
         fields.fail("'reason' must not have control characters");
     return refuse;
 }
@@ -189,7 +191,8 @@ GrantRequest read_grant(FieldReader &fields)
     GrantRequest grant;
     for (const char *name : {"wish", "grant", "hosts"}) {
         if (!fields.has(name))
-            fields.fail("'" + std::string(name) + "' is missing: a grant has 'wish', 'grant' and 'hosts'");
+            fields.fail("'" + std::string(name) +
+                        "' is missing: a grant has 'wish', 'grant' and 'hosts'");
     }
     if (fields.error())
         return grant;
@@ -260,11 +263,12 @@ std::variant<ClientRequest, ProtocolError> read_operation(const Json &object, Fi
     else if (op == "tasks")
         fields.allow(op, {}), request.what = TasksRequest{};
     else if (!fields.error())
-        return ProtocolError{id, ErrorCode::OPERATION,
-                             (object.contains("op") ? "operation '" + op + "' is not known"
-                                                    : std::string("'op' is missing")) +
-                                 ": give hello, status, resize, events, cancel, refuse, grant, slots, "
-                                 "performance, psets or tasks"};
+        return ProtocolError{
+            id, ErrorCode::OPERATION,
+            (object.contains("op") ? "operation '" + op + "' is not known"
+                                   : std::string("'op' is missing")) +
+                ": give hello, status, resize, events, cancel, refuse, grant, slots, "
+                "performance, psets or tasks"};
     if (fields.error())
         return ProtocolError{id, ErrorCode::FIELD, *fields.error()};
     return request;

@@ -60,14 +60,16 @@ static bool may_go_unanswered(Bytes call)
 void ProcessSets::on_call(Process &process, SetReport &report)
 {
     if (process.ended)
-        return state_.unexpected("call on a set of " + state_.describe(process) + ", which has ended");
+        return state_.unexpected("call on a set of " + state_.describe(process) +
+                                 ", which has ended");
     if (report.id == 0 && !may_go_unanswered(report.call))
         return state_.unexpected("call of " + state_.describe(process) +
                                  " that has an answer, and nobody waits for it");
     lookups_ += is_lookup(report.call);
     count_starts();
     has_begun(process.uid);
-    bool may_be_accepted = state_.notified && state_.notified->uid != process.uid && sets_.may_tell_accept(report.call);
+    bool may_be_accepted = state_.notified && state_.notified->uid != process.uid &&
+                           sets_.may_report_accept(report.call);
     if (may_be_accepted || sets_.may_be_about_granted({process.uid, report.id, 0}, report.call)) {
         sync_.hold(held(process, report));
         return sync();
@@ -80,7 +82,8 @@ void ProcessSets::on_call(Process &process, SetReport &report)
 void ProcessSets::sync()
 {
     while (sync_.is_due()) {
-        const Process *teller = state_.notified ? state_.world.find_member(state_.notified->uid) : nullptr;
+        const Process *teller =
+            state_.notified ? state_.world.find_member(state_.notified->uid) : nullptr;
         if (!teller || teller->ended || state_.world.disconnected(teller->agent())) {
             continue_with(sync_.take_next(), &ProcessSets::answer_as_of_starts);
             continue;
@@ -101,14 +104,17 @@ void ProcessSets::on_synced(const Agent &agent, uint64_t number)
     sync();
 }
 
-void ProcessSets::continue_with(const SetSync::Calls &calls, void (ProcessSets::*with)(Process &, const SetReport &))
+void ProcessSets::continue_with(const SetSync::Calls &calls,
+                                void (ProcessSets::*with)(Process &, const SetReport &))
 {
     for (const SetSync::Held &held : calls) {
         Process *process = state_.world.find(held.agent.group, static_cast<int>(held.rank));
         if (!process || process->ended)
             continue;
-        SetReport report = {held.rank, held.id,
-                            {reinterpret_cast<const unsigned char *>(held.call.data()), held.call.size()}};
+        SetReport report = {
+            held.rank,
+            held.id,
+            {reinterpret_cast<const unsigned char *>(held.call.data()), held.call.size()}};
         (this->*with)(*process, report);
     }
 }
@@ -139,7 +145,7 @@ void ProcessSets::has_begun(uint32_t uid)
 /* A process that has begun may have notified the caller so: it is not starting to anybody from then on (SA1). */
 void ProcessSets::answer_as_of_starts(Process &process, const SetReport &report)
 {
-    if (unbegun_->empty() || !sets_.tells_of_starts(report.call))
+    if (unbegun_->empty() || !sets_.reports_starts(report.call))
         return carry_out(process, report);
     starts_.hold(held(process, report));
     query_starts();
@@ -159,7 +165,8 @@ void ProcessSets::query_starts()
             continue;
         }
         uint64_t number = starts_.begin(agents);
-        state_.post(agents, STEP_STARTS, 0, {reinterpret_cast<const char *>(&number), sizeof number});
+        state_.post(agents, STEP_STARTS, 0,
+                    {reinterpret_cast<const char *>(&number), sizeof number});
     }
 }
 
@@ -188,7 +195,8 @@ void ProcessSets::carry_out(Process &process, const SetReport &report)
         return hooks_.task_call(caller, *task);
     if (auto change = parse_change_call(report.call))
         return hooks_.change_call(process, caller, *change);
-    auto neighbours = is_lookup(report.call) ? state_.world.living_of(process.agent()) : std::vector<uint32_t>();
+    auto neighbours =
+        is_lookup(report.call) ? state_.world.living_of(process.agent()) : std::vector<uint32_t>();
     std::erase(neighbours, process.uid);
     std::vector<Sets::Reply> replies = sets_.call(caller, report.call, neighbours);
     if (sets_.used())
@@ -234,12 +242,15 @@ void ProcessSets::continue_calls(const Agent &agent, const FreeCalls &calls)
 /* ---- whether an awaited process will come (SI8) ------------------------------------------------------------- */
 
 /* Its proxy replies.  A process that has ended, or is not there, does not come. */
-std::optional<std::string> ProcessSets::query_arrival(const SetCaller &caller, const QueryArrival &call)
+std::optional<std::string> ProcessSets::query_arrival(const SetCaller &caller,
+                                                      const QueryArrival &call)
 {
     const Process *member = state_.world.find_member(call.uid);
-    auto other = state_.callers.find(call.uid); /* one that has joined, and whose change is not complete */
+    auto other =
+        state_.callers.find(call.uid); /* one that has joined, and whose change is not complete */
     bool there = member && !member->ended;
-    if ((!there && other == state_.callers.end()) || state_.world.disconnected(there ? member->agent() : other->second))
+    if ((!there && other == state_.callers.end()) ||
+        state_.world.disconnected(there ? member->agent() : other->second))
         return SetAnswer().number(0).bytes();
     Agent agent = there ? member->agent() : other->second;
     uint64_t number = ++last_arrival_query_;
@@ -269,7 +280,8 @@ void ProcessSets::arrivals_without(const Agent &agent)
         if (requested.agent == agent)
             replies.push_back({requested.caller, SetAnswer().number(0).bytes()});
     }
-    std::erase_if(pending_arrivals_, [&](const auto &entry) { return entry.second.agent == agent; });
+    std::erase_if(pending_arrivals_,
+                  [&](const auto &entry) { return entry.second.agent == agent; });
     if (!replies.empty())
         send_replies(replies);
 }

@@ -21,7 +21,8 @@ class StepSetsTest : public testing::Test {
     }
     void call(uint32_t rank, uint32_t id, const SetCall &call)
     {
-        mpiexec.report(0, rank == 2 ? 1 : 0, REPORT_SET_CALL, 0, write_set_report(rank, id, write_set_call(call)));
+        mpiexec.report(0, rank == 2 ? 1 : 0, REPORT_SET_CALL, 0,
+                       write_set_report(rank, id, write_set_call(call)));
         if (!std::exchange(all_have_begun, true))
             notify_starts(0);
     }
@@ -39,15 +40,17 @@ class StepSetsTest : public testing::Test {
         if (last.command != STEP_SET_ANSWER || last.payload.size() < sizeof head)
             return "none";
         std::memcpy(head, last.payload.data(), sizeof head);
-        return std::to_string(last.group) + "." + std::to_string(last.proxy) + " to " + std::to_string(head[0]) +
-               ", call " + std::to_string(head[1]) + ", code " + std::to_string(head[2]);
+        return std::to_string(last.group) + "." + std::to_string(last.proxy) + " to " +
+               std::to_string(head[0]) + ", call " + std::to_string(head[1]) + ", code " +
+               std::to_string(head[2]);
     }
     /* Who may be notified the last answer, who has queried last; "": nobody else. */
     std::string others() const
     {
         const std::string &bytes = mpiexec.sent.back().others;
         std::string text;
-        for (size_t at = sizeof(uint32_t); at + 2 * sizeof(uint32_t) <= bytes.size(); at += 2 * sizeof(uint32_t)) {
+        for (size_t at = sizeof(uint32_t); at + 2 * sizeof(uint32_t) <= bytes.size();
+             at += 2 * sizeof(uint32_t)) {
             uint32_t run[2];
             std::memcpy(run, bytes.data() + at, sizeof run);
             for (uint32_t uid = run[0]; uid < run[0] + run[1]; uid++)
@@ -65,7 +68,7 @@ class StepSetsTest : public testing::Test {
     bool all_have_begun = false;
 };
 
-TEST_F(StepSetsTest, answers_go_to_the_daemon_of_the_process_that_asked)
+TEST_F(StepSetsTest, answers_go_to_the_proxy_of_the_caller)
 {
     call(2, 7, MakeFromList{"app://a", first_two()});
     EXPECT_EQ(answer(), "0.1 to 2, call 7, code 0");
@@ -86,7 +89,7 @@ TEST_F(StepSetsTest, all_daemons_report_ends_from_the_first_set_on)
 }
 
 /* The answer to STEP_COMES, which is the last message. */
-TEST_F(StepSetsTest, SI8_the_daemon_of_an_awaited_process_says_whether_it_comes)
+TEST_F(StepSetsTest, SI8_the_proxy_of_an_awaited_process_reports_its_arrival)
 {
     auto send_request = [&](uint32_t id, uint32_t uid) {
         mpiexec.report(0, 0, REPORT_SET_CALL, 0,
@@ -134,7 +137,7 @@ TEST_F(StepSetsTest, the_end_of_a_process_answers_those_who_waited_for_it)
     EXPECT_EQ(answer(), "0.0 to 0, call 2, code " + std::to_string(PMI_SET_MEMBER_ENDED));
 }
 
-TEST_F(StepSetsTest, nobody_is_told_after_its_end)
+TEST_F(StepSetsTest, no_notification_follows_the_end)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});
     call(0, 2, GetData{{"app://a", {}}, "app://a", true, {"key"}});
@@ -147,7 +150,8 @@ TEST_F(StepSetsTest, nobody_is_told_after_its_end)
     before = mpiexec.sent.size();
     call(1, 4, ListSets{});
     EXPECT_EQ(mpiexec.sent.size(), before);
-    EXPECT_EQ(mpiexec.last_event("unexpected").at("what"), "call on a set of rank 1 on node a, which has ended");
+    EXPECT_EQ(mpiexec.last_event("unexpected").at("what"),
+              "call on a set of rank 1 on node a, which has ended");
 }
 
 /* With number 0 nobody counts how many of a process' calls wait. */
@@ -164,7 +168,7 @@ TEST_F(StepSetsTest, what_has_an_answer_is_not_carried_out_for_nobody)
     EXPECT_EQ(mpiexec.status().at("unexpected"), 3) << "this one may go unanswered";
 }
 
-TEST_F(StepSetsTest, what_a_daemon_says_is_checked)
+TEST_F(StepSetsTest, reports_of_a_proxy_are_checked)
 {
     mpiexec.report(0, 0, REPORT_SET_CALL, 0, "short");
     mpiexec.report(0, 0, REPORT_SET_CALL, 0, write_set_report(2, 1, write_set_call(ListSets{})));
@@ -183,17 +187,22 @@ TEST_F(StepSetsTest, SM3_sets_are_listed_for_clients_a_page_at_a_time)
     Json page = mpiexec.send_request(1, R"({"id":1,"op":"psets"})").at(0);
     EXPECT_EQ(page.at("psets").size(), 1000u);
     EXPECT_EQ(page.at("more"), true);
-    EXPECT_EQ(page.at("psets").at(0),
-              Json({{"name", "app://a"}, {"serial", 1}, {"size", 2}, {"state", "running"}, {"uids", "0-1"}}));
+    EXPECT_EQ(page.at("psets").at(0), Json({{"name", "app://a"},
+                                            {"serial", 1},
+                                            {"size", 2},
+                                            {"state", "running"},
+                                            {"uids", "0-1"}}));
     mpiexec.exited(0, 0, 1);
     page = mpiexec.send_request(1, R"({"id":1,"op":"psets","after":1000})").at(0);
     EXPECT_EQ(page.at("more"), false);
     EXPECT_EQ(page.at("psets").at(0).at("name"), "mpix://op/2.1000");
     EXPECT_EQ(page.at("psets").at(0).at("state"), "ended");
-    EXPECT_EQ(mpiexec.send_request(1, R"({"id":1,"op":"psets","after":-1})").at(0).at("error").at("code"), "field");
+    EXPECT_EQ(
+        mpiexec.send_request(1, R"({"id":1,"op":"psets","after":-1})").at(0).at("error").at("code"),
+        "field");
 }
 
-TEST_F(StepSetsTest, SM3_who_lists_sets_is_told_how_often_they_were_looked_at)
+TEST_F(StepSetsTest, SM3_a_list_of_sets_counts_their_queries)
 {
     for (uint32_t id = 1; id <= 3; id++)
         call(2, id, LookupSet{"app://a"});
@@ -201,7 +210,7 @@ TEST_F(StepSetsTest, SM3_who_lists_sets_is_told_how_often_they_were_looked_at)
     EXPECT_EQ(mpiexec.send_request(1, R"({"id":1,"op":"psets"})").at(0).at("looks"), 3);
 }
 
-TEST_F(StepSetsTest, SM3_names_that_get_and_lose_their_meaning_are_told)
+TEST_F(StepSetsTest, SM3_names_that_are_bound_and_unbound_are_reported)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});
     call(0, 2, MakeFromList{"app://b", first_two()});
@@ -243,7 +252,8 @@ TEST_F(StepSetsTest, SW2_the_world_of_each_epoch_is_a_set)
     for (int proxy : {0, 1})
         mpiexec.prepared(0, proxy, 1);
     call(0, 2, LookupSet{"mpix://WORLD/1"});
-    EXPECT_EQ(answer(), "0.0 to 0, call 2, code " + std::to_string(PMI_SET_UNKNOWN)) << "it is not agreed on";
+    EXPECT_EQ(answer(), "0.0 to 0, call 2, code " + std::to_string(PMI_SET_UNKNOWN))
+        << "it is not agreed on";
     for (int proxy : {0, 1})
         mpiexec.frozen(0, proxy, 1, 12);
     call(0, 3, LookupSet{"mpix://WORLD/1"});
@@ -264,7 +274,8 @@ TEST_F(StepSetsTest, SB1_daemons_get_orders_for_texts_before_the_answer)
     call(2, 2, TakeTurn{3, 4});
     EXPECT_EQ(mpiexec.sent_text(before), "");
     auto frozen = [&](int proxy, const bcast_frozen &count) {
-        mpiexec.report(0, proxy, REPORT_BCAST, 0, std::string(reinterpret_cast<const char *>(&count), sizeof count));
+        mpiexec.report(0, proxy, REPORT_BCAST, 0,
+                       std::string(reinterpret_cast<const char *>(&count), sizeof count));
     };
     frozen(0, {1, 1, 2});
     frozen(1, {1, 1, 4});
@@ -283,14 +294,15 @@ TEST_F(StepSetsTest, SB2_the_end_of_a_daemon_does_not_keep_a_text)
     call(0, 2, GiveText{0, "text"});
     call(0, 3, TakeTurn{0, 2});
     const bcast_frozen count = {1, 1, 2};
-    mpiexec.report(0, 0, REPORT_BCAST, 0, std::string(reinterpret_cast<const char *>(&count), sizeof count));
+    mpiexec.report(0, 0, REPORT_BCAST, 0,
+                   std::string(reinterpret_cast<const char *>(&count), sizeof count));
     mpiexec.exited(0, 1, 2);
     EXPECT_EQ(answer(), "0.0 to 0, call 3, code " + std::to_string(PMI_SET_MEMBER_ENDED));
 }
 
 /* ---- what processes cache, and are notified together ---- */
 
-TEST_F(StepSetsTest, what_may_be_remembered_is_told_all_of_a_daemon)
+TEST_F(StepSetsTest, cacheable_data_is_sent_to_all_of_a_proxy)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});
     EXPECT_EQ(others(), "");
@@ -309,7 +321,7 @@ TEST_F(StepSetsTest, what_may_be_remembered_is_told_all_of_a_daemon)
     EXPECT_EQ(others(), "") << "it has ended";
 }
 
-TEST_F(StepSetsTest, SO7_what_may_not_be_remembered_is_told_who_asks_alone)
+TEST_F(StepSetsTest, SO7_uncached_data_is_sent_to_the_caller_alone)
 {
     call(0, 1, MakeFromList{"app://b", first_two()});
     call(0, 2, MoveSet{"app://b", "app://a"});
@@ -321,11 +333,13 @@ TEST_F(StepSetsTest, SO7_what_may_not_be_remembered_is_told_who_asks_alone)
     }
 }
 
-TEST_F(StepSetsTest, what_a_daemon_says_of_shared_answers_is_checked)
+TEST_F(StepSetsTest, reports_of_shared_answers_are_checked)
 {
     const SetMembers one = *SetMembers::of_list(std::vector<uint32_t>{1});
     const SetMembers later = *SetMembers::of_list(std::vector<uint32_t>{3});
-    auto shared = [&](const std::string &report) { mpiexec.report(0, 0, REPORT_SET_SHARED, 0, report); };
+    auto shared = [&](const std::string &report) {
+        mpiexec.report(0, 0, REPORT_SET_SHARED, 0, report);
+    };
     shared(write_shared({one, {0, 1}}));
     EXPECT_EQ(mpiexec.status().at("unexpected"), 0);
     shared(write_shared({one, {2}}));
@@ -333,10 +347,11 @@ TEST_F(StepSetsTest, what_a_daemon_says_of_shared_answers_is_checked)
     shared(write_shared({one, {0}}).substr(0, 9));
     shared(std::string(4, '\xff'));
     shared("");
-    EXPECT_EQ(mpiexec.status().at("unexpected"), 5) << "another daemon's process, nobody's card, and malformed ones";
+    EXPECT_EQ(mpiexec.status().at("unexpected"), 5)
+        << "another daemon's process, nobody's card, and malformed ones";
 }
 
-TEST_F(StepSetsTest, SA1_who_may_remember_has_forgotten_before_others_are_told)
+TEST_F(StepSetsTest, SA1_caches_are_invalid_before_others_are_notified)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});
     call(2, 1, LookupSet{"app://a"});
@@ -350,7 +365,7 @@ TEST_F(StepSetsTest, SA1_who_may_remember_has_forgotten_before_others_are_told)
     EXPECT_EQ(answer(), "0.0 to 1, call 1, code " + std::to_string(PMI_SET_UNKNOWN));
 }
 
-TEST_F(StepSetsTest, a_set_that_nobody_was_told_of_is_freed_at_once)
+TEST_F(StepSetsTest, a_set_without_notified_processes_is_freed_at_once)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});
     call(0, 2, MakeFromList{"app://b", first_two()});
@@ -360,7 +375,7 @@ TEST_F(StepSetsTest, a_set_that_nobody_was_told_of_is_freed_at_once)
     EXPECT_EQ(mpiexec.sent_text(before), "answer:0.0");
 }
 
-TEST_F(StepSetsTest, SA1_a_daemon_that_departs_has_forgotten)
+TEST_F(StepSetsTest, SA1_a_departing_proxy_has_no_cached_data)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});
     call(2, 1, LookupSet{"app://a"});
@@ -370,7 +385,7 @@ TEST_F(StepSetsTest, SA1_a_daemon_that_departs_has_forgotten)
     EXPECT_EQ(mpiexec.sent_text(before), "answer:0.0");
 }
 
-TEST_F(StepSetsTest, SA1_nobody_waits_for_a_daemon_that_has_departed)
+TEST_F(StepSetsTest, SA1_no_process_waits_for_a_departed_proxy)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});
     call(2, 1, LookupSet{"app://a"});
@@ -380,7 +395,7 @@ TEST_F(StepSetsTest, SA1_nobody_waits_for_a_daemon_that_has_departed)
     EXPECT_EQ(mpiexec.sent_text(before), "answer:0.0");
 }
 
-TEST_F(StepSetsTest, SA1_the_end_of_a_process_is_forgotten_before_it_is_told)
+TEST_F(StepSetsTest, SA1_caches_are_invalidated_before_an_end_is_reported)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});
     call(2, 1, LookupSet{"app://a"});
@@ -396,7 +411,7 @@ TEST_F(StepSetsTest, SA1_the_end_of_a_process_is_forgotten_before_it_is_told)
     EXPECT_EQ(mpiexec.count_events("unexpected"), 2);
 }
 
-TEST_F(StepSetsTest, SO7_what_was_moved_to_is_not_remembered)
+TEST_F(StepSetsTest, SO7_the_target_of_a_move_is_not_cached)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});
     call(0, 2, MoveSet{"app://a", "app://b"});

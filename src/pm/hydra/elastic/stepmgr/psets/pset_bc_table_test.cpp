@@ -32,7 +32,7 @@ void give(PsetBcTable &bcs, uint32_t uid)
     bcs.give(uid, "card " + std::to_string(uid));
 }
 
-TEST(PsetBcTable, TellsEachCardOnce)
+TEST(PsetBcTable, SendsEachBusinessCardOnce)
 {
     PsetBcTable bcs;
     for (uint32_t uid : {0, 2, 3})
@@ -45,7 +45,7 @@ TEST(PsetBcTable, TellsEachCardOnce)
 }
 
 /* So that all who were notified nothing yet are notified the same. */
-TEST(PsetBcTable, TheOwnOneIsToldAsOthersAre)
+TEST(PsetBcTable, TheOwnOneIsReportedAsOthersAre)
 {
     PsetBcTable bcs;
     give(bcs, 4);
@@ -54,7 +54,7 @@ TEST(PsetBcTable, TheOwnOneIsToldAsOthersAre)
     EXPECT_TRUE(bcs.notify(4, list({4, 5})).empty());
 }
 
-TEST(PsetBcTable, WhatIsToldInAnotherWayIsNotToldAgain)
+TEST(PsetBcTable, ChangesReportedOtherwiseAreNotReportedAgain)
 {
     PsetBcTable bcs;
     for (uint32_t uid : {1, 2, 3})
@@ -66,7 +66,7 @@ TEST(PsetBcTable, WhatIsToldInAnotherWayIsNotToldAgain)
     EXPECT_EQ(uids_of(bcs.notify(9, list({1, 2, 3}))), (std::vector<uint32_t>{3}));
 }
 
-TEST(PsetBcTable, TheFirstCardCounts)
+TEST(PsetBcTable, TheFirstBusinessCardCounts)
 {
     PsetBcTable bcs;
     bcs.give(1, "");

@@ -34,15 +34,15 @@ void SetBcasts::order(const Bcast &bcast, enum bcast_what what, uint64_t value)
     Order order;
     for (const auto &[uid, part] : bcast.parts)
         order.agents.insert(part.agent);
-    order.order = {.what = what, .bcast = bcast.id, .uid = 0, .place = 0, .value = value};
+    order.order = {.what = what, .bcast = bcast.id, .uid = 0, .slot = 0, .value = value};
     if (!order.agents.empty())
         orders_.push_back(std::move(order));
 }
 
 /* ---- taking part ------------------------------------------------------------------------------------------ */
 
-std::string SetBcasts::join(const SetCaller &caller, const std::string &who, const SetMembers &members, uint32_t slot,
-                            const Uids &ended)
+std::string SetBcasts::join(const SetCaller &caller, const std::string &who,
+                            const SetMembers &members, uint32_t slot, const Uids &ended)
 {
     auto found = bcasts_.find(who);
     if (found != bcasts_.end() && found->second->parts.contains(caller.uid))
@@ -52,7 +52,8 @@ std::string SetBcasts::join(const SetCaller &caller, const std::string &who, con
         found = bcasts_.find(who);
     }
     if (found == bcasts_.end() && bcasts_.size() >= most_)
-        return SetAnswer::error(PMI_SET_FULL, "there are too many process sets with broadcasts: free some");
+        return SetAnswer::error(PMI_SET_FULL,
+                                "there are too many process sets with broadcasts: free some");
     if (found == bcasts_.end()) {
         found = bcasts_.emplace(who, std::make_unique<Bcast>()).first;
         found->second->id = ++last_id_;
@@ -65,7 +66,7 @@ std::string SetBcasts::join(const SetCaller &caller, const std::string &who, con
     uint64_t gate = !bcast.text                    ? PMI_ADAPT_GATE_OPEN
                     : bcast.text->counting.empty() ? bcast.text->target
                                                    : PMI_ADAPT_GATE_SHUT;
-    orders_.push_back({{caller.agent}, {BCAST_PLACE, bcast.id, caller.uid, slot, gate}});
+    orders_.push_back({{caller.agent}, {BCAST_SLOT, bcast.id, caller.uid, slot, gate}});
     return SetAnswer().number(slot).bytes();
 }
 
@@ -78,8 +79,10 @@ void SetBcasts::leave(Bcast &bcast, uint32_t uid, const Uids &ended)
     slots_.erase({uid, part->second.slot});
     bcast.parts.erase(part);
     if (bcast.text) {
-        std::erase_if(bcast.text->waiting, [&](const Waiting &waiting) { return waiting.caller.uid == uid; });
-        bool counts = std::ranges::any_of(bcast.parts, [&](const auto &entry) { return entry.second.agent == agent; });
+        std::erase_if(bcast.text->waiting,
+                      [&](const Waiting &waiting) { return waiting.caller.uid == uid; });
+        bool counts = std::ranges::any_of(
+            bcast.parts, [&](const auto &entry) { return entry.second.agent == agent; });
         if (!counts && bcast.text->counting.erase(agent) && bcast.text->counting.empty())
             agree(bcast, ended);
     }
@@ -111,13 +114,15 @@ void SetBcasts::discard(const std::string &who)
 
 /* ---- a text ------------------------------------------------------------------------------------------------ */
 
-std::string SetBcasts::give(const SetCaller &caller, uint32_t slot, std::string text, const Uids &ended)
+std::string SetBcasts::give(const SetCaller &caller, uint32_t slot, std::string text,
+                            const Uids &ended)
 {
     Bcast *bcast = find(caller.uid, slot);
     if (!bcast)
         return nobody_calls();
     if (bcast->members.first_without(ended) != caller.uid)
-        return SetAnswer::error(PMI_SET_WRONG, "the calling process is not the first one of the set");
+        return SetAnswer::error(PMI_SET_WRONG,
+                                "the calling process is not the first one of the set");
     if (bcast->next)
         return SetAnswer::error(PMI_SET_PENDING, "a text of this set has not been delivered yet");
     if (bcast->text)
@@ -143,8 +148,10 @@ void SetBcasts::start(Bcast &bcast, std::string text, const Uids &ended)
 
 void SetBcasts::frozen(uint64_t agent, const bcast_frozen &count, const Uids &ended)
 {
-    auto found = std::ranges::find(under_way_, count.bcast, [](const Bcast *bcast) { return bcast->id; });
-    if (found == under_way_.end() || (*found)->text->number != count.text || !(*found)->text->counting.erase(agent))
+    auto found =
+        std::ranges::find(under_way_, count.bcast, [](const Bcast *bcast) { return bcast->id; });
+    if (found == under_way_.end() || (*found)->text->number != count.text ||
+        !(*found)->text->counting.erase(agent))
         return;                 /* it was dropped, or this proxy's last process left */
     Bcast &bcast = **found;
     bcast.text->target = std::max(bcast.text->target, count.ceiling);
@@ -157,7 +164,8 @@ void SetBcasts::agree(Bcast &bcast, const Uids &ended)
 {
     order(bcast, BCAST_GATE, bcast.text->target);
     for (const Waiting &waiting : std::exchange(bcast.text->waiting, {}))
-        replies_.push_back({waiting.caller, answer(bcast, waiting.caller.uid, waiting.number, ended)});
+        replies_.push_back(
+            {waiting.caller, answer(bcast, waiting.caller.uid, waiting.number, ended)});
     finish_if_notified(bcast, ended);
 }
 
@@ -170,15 +178,17 @@ std::string SetBcasts::answer(Bcast &bcast, uint32_t uid, uint64_t number, const
     text.pending_from--;
     if (!text.answer) {
         auto disconnected = bcast.members.find_any(ended);
-        text.answer = disconnected ? SetAnswer::error(PMI_SET_MEMBER_ENDED, "process " + std::to_string(*disconnected) +
-                                                                                " of the set has ended before its text "
-                                                                                "was delivered")
+        text.answer = disconnected ? SetAnswer::error(PMI_SET_MEMBER_ENDED,
+                                                      "process " + std::to_string(*disconnected) +
+                                                          " of the set has ended before its text "
+                                                          "was delivered")
                                    : SetAnswer().number(1).text(text.text).bytes();
     }
     return *text.answer;
 }
 
-std::optional<std::string> SetBcasts::turn(const SetCaller &caller, uint32_t slot, uint64_t number, const Uids &ended)
+std::optional<std::string> SetBcasts::turn(const SetCaller &caller, uint32_t slot, uint64_t number,
+                                           const Uids &ended)
 {
     Bcast *bcast = find(caller.uid, slot);
     if (!bcast)
@@ -200,7 +210,8 @@ void SetBcasts::finish_if_notified(Bcast &bcast, const Uids &ended)
         return;
     bcast.text.reset();
     under_way_.erase(&bcast);
-    if (auto next = std::exchange(bcast.next, {}); next && bcast.members.count_of(ended) < bcast.members.size())
+    if (auto next = std::exchange(bcast.next, {});
+        next && bcast.members.count_of(ended) < bcast.members.size())
         start(bcast, std::move(*next), ended);
     else
         order(bcast, BCAST_GATE, PMI_ADAPT_GATE_OPEN);

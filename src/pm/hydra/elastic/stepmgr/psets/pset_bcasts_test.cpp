@@ -41,13 +41,19 @@ class SetBcastsTest : public testing::Test {
         for (uint32_t uid = 0; uid < 3; uid++)
             bcasts.join(by(uid), "set", first(3), 5, ended);
     }
-    std::string give(uint32_t uid, const std::string &text) { return read(bcasts.give(by(uid), 5, text, ended)); }
+    std::string give(uint32_t uid, const std::string &text)
+    {
+        return read(bcasts.give(by(uid), 5, text, ended));
+    }
     std::string turn(uint32_t uid, uint64_t number)
     {
         auto answer = bcasts.turn(by(uid), 5, number, ended);
         return answer ? read(*answer) : "waits";
     }
-    void count(uint64_t agent, uint32_t text, uint64_t ceiling) { bcasts.frozen(agent, {1, text, ceiling}, ended); }
+    void count(uint64_t agent, uint32_t text, uint64_t ceiling)
+    {
+        bcasts.frozen(agent, {1, text, ceiling}, ended);
+    }
     void end(uint32_t uid)
     {
         ended.insert(uid);
@@ -60,7 +66,9 @@ class SetBcastsTest : public testing::Test {
         for (const auto &order : bcasts.take_orders()) {
             text += (text.empty() ? "" : " ") + std::to_string(order.order.what);
             if (order.order.what == BCAST_GATE)
-                text += order.order.value == PMI_ADAPT_GATE_OPEN ? "=open" : "=" + std::to_string(order.order.value);
+                text += order.order.value == PMI_ADAPT_GATE_OPEN
+                            ? "=open"
+                            : "=" + std::to_string(order.order.value);
             for (uint64_t agent : order.agents)
                 text += ":" + std::to_string(agent);
         }
@@ -95,7 +103,7 @@ TEST_F(SetBcastsTest, SB1_a_text_is_delivered_in_the_call_that_nobody_has_come_t
     EXPECT_EQ(ordered(), "3=open:10:11");
 }
 
-TEST_F(SetBcastsTest, SB2_one_text_waits_behind_another)
+TEST_F(SetBcastsTest, SB2_one_text_waits_for_another)
 {
     join_all();
     give(0, "first");
@@ -182,7 +190,7 @@ TEST_F(SetBcastsTest, a_set_that_is_freed_keeps_nobody)
     EXPECT_TRUE(bcasts.empty());
 }
 
-TEST_F(SetBcastsTest, a_place_counts_for_one_set_and_a_process_in_one_place)
+TEST_F(SetBcastsTest, a_slot_counts_for_one_set_and_a_process_in_one_slot)
 {
     join_all();
     EXPECT_EQ(bcasts.join(by(0), "set", first(3), 6, ended), SetAnswer().number(5).bytes());
@@ -190,8 +198,10 @@ TEST_F(SetBcastsTest, a_place_counts_for_one_set_and_a_process_in_one_place)
     EXPECT_EQ(give(0, "text"), "");
     bcasts.join(by(0), "set", first(3), 6, ended);
     for (uint32_t i = 0; i < 2; i++)
-        EXPECT_EQ(read(bcasts.join(by(0), "more" + std::to_string(i), first(1), 10 + i, ended)), "");
-    EXPECT_EQ(read(bcasts.join(by(0), "most", first(1), 20, ended)), "code " + std::to_string(PMI_SET_FULL));
+        EXPECT_EQ(read(bcasts.join(by(0), "more" + std::to_string(i), first(1), 10 + i, ended)),
+                  "");
+    EXPECT_EQ(read(bcasts.join(by(0), "most", first(1), 20, ended)),
+              "code " + std::to_string(PMI_SET_FULL));
 }
 
 /* ---- calls of processes ------------------------------------------------------------------------------------- */
@@ -212,7 +222,9 @@ uint32_t code(Sets &sets, uint32_t uid, const SetCall &call)
 
 TEST(SetBcastsCallTest, calls_are_checked)
 {
-    auto holds = [](const SetCall &call) { return parse_set_call(bytes_of(write_set_call(call))).has_value(); };
+    auto holds = [](const SetCall &call) {
+        return parse_set_call(bytes_of(write_set_call(call))).has_value();
+    };
     EXPECT_TRUE(holds(JoinBcast{{"app://a", {}}, PMI_SET_BCASTS_MAX - 1}));
     EXPECT_FALSE(holds(JoinBcast{{"app://a", {}}, PMI_SET_BCASTS_MAX}));
     EXPECT_TRUE(holds(GiveText{0, std::string(PMI_SET_TEXT_MAX, 'x')}));
@@ -266,9 +278,11 @@ class RandomRun {
                                   return p.second.delivered.size();
                               })->second.delivered;
         for (const auto &[uid, p] : processes_) {
-            bool prefix = std::ranges::equal(p.delivered, std::span(longest).first(p.delivered.size()));
+            bool prefix =
+                std::ranges::equal(p.delivered, std::span(longest).first(p.delivered.size()));
             EXPECT_TRUE(prefix) << "process " << uid << " has got something else";
-            EXPECT_TRUE(p.delivered.size() == longest.size() || ended_.contains(uid)) << "process " << uid;
+            EXPECT_TRUE(p.delivered.size() == longest.size() || ended_.contains(uid))
+                << "process " << uid;
         }
     }
     size_t delivered() const { return processes_.at(4).delivered.size(); }
@@ -301,7 +315,8 @@ class RandomRun {
         if (!p.joined) {
             p.queries = true;
             to_manager_[p.agent].push_back([this, uid, &p] {
-                reply({{uid, 0, p.agent}, bcasts_.join({uid, 0, p.agent}, "set", first(5), 0, ended_)});
+                reply({{uid, 0, p.agent},
+                       bcasts_.join({uid, 0, p.agent}, "set", first(5), 0, ended_)});
             });
             return;
         }
@@ -315,7 +330,8 @@ class RandomRun {
         } else if (giving_ && random_() % 8 == 0 && first(5).first_without(ended_) == uid) {
             p.queries = true;
             to_manager_[p.agent].push_back([this, uid, &p] {
-                reply({{uid, 0, p.agent}, bcasts_.give({uid, 0, p.agent}, 0, std::to_string(++texts_), ended_)});
+                reply({{uid, 0, p.agent},
+                       bcasts_.give({uid, 0, p.agent}, 0, std::to_string(++texts_), ended_)});
             });
         }
     }
@@ -323,16 +339,17 @@ class RandomRun {
     {
         flush();
         Process &p = processes_[reply.caller.uid];
-        to_daemon_[p.agent].push_back([this, &p, uid = reply.caller.uid, text = read(reply.answer)] {
-            if (ended_.contains(uid))
-                return;
-            p.queries = false;
-            if (p.joined && !text.empty() && text != PENDING) {
-                p.delivered.push_back({p.count, text});
-                p.done = p.count;
-            }
-            p.joined = true;
-        });
+        to_daemon_[p.agent].push_back(
+            [this, &p, uid = reply.caller.uid, text = read(reply.answer)] {
+                if (ended_.contains(uid))
+                    return;
+                p.queries = false;
+                if (p.joined && !text.empty() && text != PENDING) {
+                    p.delivered.push_back({p.count, text});
+                    p.done = p.count;
+                }
+                p.joined = true;
+            });
     }
     void flush()
     {
@@ -347,10 +364,11 @@ class RandomRun {
     {
         uint64_t ceiling = 0;
         for (auto &[uid, p] : processes_) {
-            if (p.agent != agent || ended_.contains(uid) || (order.what == BCAST_PLACE && order.uid != uid))
+            if (p.agent != agent || ended_.contains(uid) ||
+                (order.what == BCAST_SLOT && order.uid != uid))
                 continue;
             ceiling = std::max(ceiling, p.count);
-            if (order.what == BCAST_PLACE || order.what == BCAST_GATE)
+            if (order.what == BCAST_SLOT || order.what == BCAST_GATE)
                 p.gate = order.value;
         }
         if (order.what != BCAST_FREEZE)
@@ -361,7 +379,8 @@ class RandomRun {
                 p.gate = ceiling;
         }
         to_manager_[agent].push_back([this, agent, order, ceiling] {
-            bcasts_.frozen(agent, {order.bcast, static_cast<uint32_t>(order.value), ceiling}, ended_);
+            bcasts_.frozen(agent, {order.bcast, static_cast<uint32_t>(order.value), ceiling},
+                           ended_);
             flush();
         });
     }
@@ -390,7 +409,8 @@ class RandomRun {
         }
         return std::ranges::all_of(processes_, [&](const auto &entry) {
             const auto &[uid, p] = entry;
-            return ended_.contains(uid) || (p.joined && !p.queries && p.gate == PMI_ADAPT_GATE_OPEN);
+            return ended_.contains(uid) ||
+                   (p.joined && !p.queries && p.gate == PMI_ADAPT_GATE_OPEN);
         });
     }
 
@@ -415,7 +435,7 @@ TEST(SetBcastsRunTest, SB1_all_get_the_same_texts_in_the_same_calls)
     EXPECT_GT(delivered, 500u);
 }
 
-TEST(SetBcastsRunTest, SB2_all_that_live_get_the_same_and_nobody_waits_for_the_dead)
+TEST(SetBcastsRunTest, SB2_all_live_processes_get_the_same_and_none_waits_for_failed_ones)
 {
     for (uint32_t seed = 0; seed < 300; seed++) {
         SCOPED_TRACE(seed);

@@ -54,7 +54,8 @@ class ForgetfulJob {
         while (deliver_one())
             take_sent();
         for (uint32_t uid = 0; uid < PROCESSES; uid++)
-            EXPECT_TRUE(!lives(uid) || !processes_[uid].queries) << uid << " waits for ever; seed " << seed_;
+            EXPECT_TRUE(!lives(uid) || !processes_[uid].queries)
+                << uid << " waits for ever; seed " << seed_;
         EXPECT_EQ(mpiexec_.status().at("unexpected"), 0) << "seed " << seed_;
     }
 
@@ -63,7 +64,7 @@ class ForgetfulJob {
   private:
     struct Cached {
         Notified notified;
-        uint32_t forgets = 0;
+        uint32_t invalidations = 0;
     };
     struct Last {
         size_t order = 0;
@@ -71,7 +72,7 @@ class ForgetfulJob {
     };
     struct Process {
         bool ended = false, queries = false, lookups = false;
-        uint32_t calls = 0, forgets = 0;        /* on the board before the question */
+        uint32_t calls = 0, invalidations = 0;        /* on the board before the question */
         std::string name;
         Last known;             /* by anybody, when it queried */
         std::map<std::string, Cached> memory;
@@ -86,17 +87,17 @@ class ForgetfulJob {
     };
     /* A look that has been passed on and is not answered. */
     struct Requested {
-        uint32_t uid = 0, id = 0, forgets = 0;  /* of the board when it was passed on */
+        uint32_t uid = 0, id = 0, invalidations = 0;  /* of the board when it was passed on */
         std::string name;
         std::vector<uint32_t> behind = {};      /* who has queried the same since */
     };
     struct Latest {
         Message message;
-        uint32_t forgets = 0;
+        uint32_t invalidations = 0;
     };
     struct Daemon {
         bool disconnected = false;
-        uint32_t forgets = 0;
+        uint32_t invalidations = 0;
         std::deque<Message> down;       /* on their way */
         std::deque<Up> up;
         std::list<Requested> requested;
@@ -116,14 +117,15 @@ class ForgetfulJob {
     }
     void pass_on(uint32_t uid, const SetCall &call)
     {
-        daemon_of(uid).up.push_back(
-            {REPORT_SET_CALL, write_set_report(uid, ++processes_[uid].calls, write_set_call(call))});
+        daemon_of(uid).up.push_back({REPORT_SET_CALL, write_set_report(uid, ++processes_[uid].calls,
+                                                                       write_set_call(call))});
     }
     void forward_lookup(uint32_t uid)
     {
         Process &process = processes_[uid];
         pass_on(uid, LookupSet{process.name});
-        daemon_of(uid).requested.push_back({uid, process.calls, daemon_of(uid).forgets, process.name});
+        daemon_of(uid).requested.push_back(
+            {uid, process.calls, daemon_of(uid).invalidations, process.name});
     }
     /* As proxy/sets.c does it. */
     void query_lookup(uint32_t uid, const std::string &name)
@@ -132,16 +134,16 @@ class ForgetfulJob {
         Process &process = processes_[uid];
         process.queries = process.lookups = true;
         process.name = name;
-        process.forgets = daemon.forgets;
+        process.invalidations = daemon.invalidations;
         process.known = last_[name];
-        if (auto latest = daemon.latest.find(name); latest != daemon.latest.end() &&
-                                                    latest->second.forgets == daemon.forgets &&
-                                                    is_for(latest->second.message, uid)) {
+        if (auto latest = daemon.latest.find(name);
+            latest != daemon.latest.end() && latest->second.invalidations == daemon.invalidations &&
+            is_for(latest->second.message, uid)) {
             given++;
             return take_lookup(uid, latest->second.message);
         }
         for (Requested &requested : daemon.requested) {
-            if (requested.name == name && requested.forgets == daemon.forgets)
+            if (requested.name == name && requested.invalidations == daemon.invalidations)
                 return requested.behind.push_back(uid);
         }
         forward_lookup(uid);
@@ -184,7 +186,8 @@ class ForgetfulJob {
     {
         Process &process = processes_[uid];
         auto known = process.memory.find(name);
-        if (known != process.memory.end() && known->second.forgets == daemon_of(uid).forgets) {
+        if (known != process.memory.end() &&
+            known->second.invalidations == daemon_of(uid).invalidations) {
             from_memory++;
             /* what anybody was notified of this name last is what it still means */
             EXPECT_TRUE(last_[name].notified == known->second.notified)
@@ -254,14 +257,14 @@ class ForgetfulJob {
     void arrive(Daemon &daemon, const Message &message)
     {
         if (message.sent.command == STEP_FORGET) {
-            daemon.forgets++;
+            daemon.invalidations++;
             daemon.up.push_back({REPORT_FORGOTTEN, message.sent.payload});
             invalidated++;
             return;
         }
         uint32_t uid = number_at(message.sent.payload, 0), id = number_at(message.sent.payload, 4);
-        auto requested =
-            std::ranges::find_if(daemon.requested, [&](const Requested &a) { return a.uid == uid && a.id == id; });
+        auto requested = std::ranges::find_if(
+            daemon.requested, [&](const Requested &a) { return a.uid == uid && a.id == id; });
         if (requested == daemon.requested.end()) {
             processes_[uid].queries = processes_[uid].queries && processes_[uid].lookups;
             return;             /* no look, or who queried has ended */
@@ -270,7 +273,7 @@ class ForgetfulJob {
         daemon.requested.erase(requested);
         take_lookup(uid, message);
         if (!message.sent.others.empty())
-            daemon.latest[answered.name] = {message, answered.forgets};
+            daemon.latest[answered.name] = {message, answered.invalidations};
         for (uint32_t other : answered.behind) {
             if (!is_for(message, other)) {
                 forward_lookup(other);
@@ -291,16 +294,18 @@ class ForgetfulJob {
         Notified notified;
         if (code == PMI_SET_OK) {
             size_t at = 16 + number_at(payload, 12);
-            notified = {number_at(payload, at + 4), number_at(payload, at), number_at(payload, at + 8)};
+            notified = {number_at(payload, at + 4), number_at(payload, at),
+                        number_at(payload, at + 8)};
         }
         Last &last = last_[process.name];
         EXPECT_TRUE(message.order >= process.known.order || notified == process.known.notified)
-            << process.name << ": process " << uid << " asked when another one knew more; seed " << seed_;
+            << process.name << ": process " << uid << " asked when another one knew more; seed "
+            << seed_;
         if (message.order >= last.order)
             last = {message.order, notified};
         process.memory.erase(process.name);
         if (code == PMI_SET_OK && number_at(payload, payload.size() - 4) == 1)
-            process.memory[process.name] = {notified, process.forgets};
+            process.memory[process.name] = {notified, process.invalidations};
     }
     static uint32_t number_at(const std::string &payload, size_t at)
     {
@@ -332,7 +337,8 @@ TEST(PsetInvalidationTest, SA1_seeds)
         kept += job.kept;
         given += job.given;
     }
-    printf("%llu jobs: %d look-ups from memory, %d times forgotten; others' answers: %d awaited, %d there\n",
+    printf("%llu jobs: %d look-ups from memory, %d times forgotten; others' answers: %d awaited, "
+           "%d there\n",
            static_cast<unsigned long long>(seeds), from_memory, invalidated, kept, given);
     EXPECT_GT(from_memory, static_cast<int>(seeds));
     EXPECT_GT(invalidated, static_cast<int>(seeds));

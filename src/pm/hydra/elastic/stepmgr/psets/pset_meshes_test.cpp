@@ -23,7 +23,7 @@ SetMembers list(const Uids &uids)
     return *SetMembers::of_list(uids);
 }
 
-TEST(PsetMeshes, BeginWithAMeeting)
+TEST(PsetMeshes, BeginWithARendezvous)
 {
     PsetMeshes meshes;
     EXPECT_FALSE(meshes.hold(list({0, 1})));
@@ -45,7 +45,7 @@ TEST(PsetMeshes, GrowTogetherAsAWhole)
     EXPECT_TRUE(meshes.hold(list({9, 3, 0})));
 }
 
-TEST(PsetMeshes, WhoHasDepartedIsInNone)
+TEST(PsetMeshes, AProcessThatLeftIsInNone)
 {
     PsetMeshes meshes;
     ASSERT_TRUE(meshes.join(list({0, 1, 2})));
@@ -85,7 +85,8 @@ class Simulation {
         }
         drain();
         for (const Creation &creation : creations_)
-            require(creation.done.size() + creation.failed.size() == creation.group.size(), "nobody waits at the end");
+            require(creation.done.size() + creation.failed.size() == creation.group.size(),
+                    "nobody waits at the end");
         EXPECT_GT(skipped, 0) << "seed " << seed_;
         EXPECT_GT(released, 0) << "seed " << seed_;
     }
@@ -110,7 +111,10 @@ class Simulation {
     };
 
     uint32_t pick(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
-    uint32_t any() { return *std::next(alive_.begin(), pick(static_cast<uint32_t>(alive_.size()))); }
+    uint32_t any()
+    {
+        return *std::next(alive_.begin(), pick(static_cast<uint32_t>(alive_.size())));
+    }
     void require(bool holds, const char *what) { ASSERT_TRUE(holds) << what << "; seed " << seed_; }
 
     void start()
@@ -127,7 +131,8 @@ class Simulation {
     {
         Process &process = processes_[uid];
         Uids others;
-        std::ranges::copy_if(alive_, std::back_inserter(others), [&](uint32_t other) { return other != uid; });
+        std::ranges::copy_if(alive_, std::back_inserter(others),
+                             [&](uint32_t other) { return other != uid; });
         Uids all = others;
         all.push_back(uid);
         if (others.empty() || !meetings_.know_each_other(list(others)))
@@ -158,7 +163,8 @@ class Simulation {
     }
     bool has_ended_members(const Creation &creation) const
     {
-        return !std::ranges::all_of(creation.group, [&](uint32_t uid) { return alive_.contains(uid); });
+        return !std::ranges::all_of(creation.group,
+                                    [&](uint32_t uid) { return alive_.contains(uid); });
     }
     void begin()
     {
@@ -167,7 +173,8 @@ class Simulation {
         if (pick(2))
             group.resize(2 + pick(static_cast<uint32_t>(group.size()) - 1));
         if (creations_.size() - over_ < 5)
-            creations_.push_back({group, "tag " + std::to_string(creations_.size()), {}, {}, {}, {}, {}, group, {}});
+            creations_.push_back(
+                {group, "tag " + std::to_string(creations_.size()), {}, {}, {}, {}, {}, group, {}});
     }
     Creation *any_to_come()
     {
@@ -200,7 +207,8 @@ class Simulation {
     {
         const Process &process = processes_.at(uid);
         uint32_t question = ++questions_;
-        bool knows = std::ranges::all_of(creation.group, [&](uint32_t other) { return process.knows.contains(other); });
+        bool knows = std::ranges::all_of(
+            creation.group, [&](uint32_t other) { return process.knows.contains(other); });
         creation.queries[uid] = question;
         creation.rounds[uid] = round;
         requested_[question] = &creation;
@@ -208,7 +216,8 @@ class Simulation {
             answer(uid, question, SetAnswer::error(PMI_SET_MEMBER_ENDED, ""));
             return;
         }
-        RendezvousMembers call{std::to_string(round) + " " + creation.tag, "", list(creation.group), knows};
+        RendezvousMembers call{std::to_string(round) + " " + creation.tag, "", list(creation.group),
+                               knows};
         if (auto text = meetings_.come({uid, question, 0}, call, bcs_))
             answer(uid, question, *text);
         take_replies();
@@ -252,10 +261,12 @@ class Simulation {
             require(creation.rounds[uid] == 1 && !mesh, "there are two rounds");
             send_request(creation, uid, 2);
         } else {
-            released += mesh && creation.queries.size() + creation.to_come.size() + 1 == creation.group.size();
+            released += mesh && creation.queries.size() + creation.to_come.size() + 1 ==
+                                    creation.group.size();
             decide(creation, uid);
             if (!mesh)
-                processes_.at(uid).introduced_to = without(processes_.at(uid).introduced_to, creation.group);
+                processes_.at(uid).introduced_to =
+                    without(processes_.at(uid).introduced_to, creation.group);
             await_decisions(creation, uid);
         }
     }
@@ -300,13 +311,15 @@ class Simulation {
     {
         creation.done.insert(uid);
         for (uint32_t other : creation.group) {
-            require(!alive_.contains(other) || processes_.at(other).knows.contains(uid), "nobody sends to a stranger");
+            require(!alive_.contains(other) || processes_.at(other).knows.contains(uid),
+                    "nobody sends to a stranger");
             require(processes_.at(uid).knows.contains(other), "nor waits for one");
         }
     }
     bool is_answered(uint32_t uid, uint32_t question) const
     {
-        return std::ranges::any_of(processes_.at(uid).answers, [&](const auto &one) { return one.first == question; });
+        return std::ranges::any_of(processes_.at(uid).answers,
+                                   [&](const auto &one) { return one.first == question; });
     }
     void check()
     {
@@ -318,7 +331,8 @@ class Simulation {
             over_ += all_have_come && creation.queries.empty() && creation.awaits.empty();
             for (const auto &[uid, question] : creation.queries) {
                 if (some_skip)
-                    require(is_answered(uid, question), "nobody waits for one that does not come to a meeting");
+                    require(is_answered(uid, question),
+                            "nobody waits for one that does not come to a meeting");
             }
         }
     }
@@ -347,7 +361,7 @@ class Simulation {
     PsetRendezvous meetings_{64};
 };
 
-TEST(PsetMeshesSimulation, SI8_nobody_waits_for_whoever_need_not_meet)
+TEST(PsetMeshesSimulation, SI8_no_process_waits_for_one_without_rendezvous)
 {
     int introduced = 0, waited = 0;
     for (unsigned seed = 1; seed <= 40; seed++) {

@@ -102,7 +102,8 @@ class StartsRun {
     void take_sent()
     {
         for (; sent_ < mpiexec_.sent.size(); sent_++)
-            daemons_[static_cast<size_t>(mpiexec_.sent[sent_].proxy)].down.push_back(mpiexec_.sent[sent_]);
+            daemons_[static_cast<size_t>(mpiexec_.sent[sent_].proxy)].down.push_back(
+                mpiexec_.sent[sent_]);
     }
     bool deliver_one()
     {
@@ -164,7 +165,8 @@ class StartsRun {
             return;             /* that the set was made */
         last_ = number_at(payload, 16 + NAME.size());
         notified_[last_]++;
-        EXPECT_FALSE(requested->second && last_ == PMI_SET_STARTING) << "all had begun before it asked";
+        EXPECT_FALSE(requested->second && last_ == PMI_SET_STARTING)
+            << "all had begun before it asked";
         EXPECT_FALSE(begun_.size() < PROCESSES && last_ == PMI_SET_RUNNING) << "one has not begun";
         requested_.erase(requested);
     }
@@ -180,7 +182,7 @@ class StartsRun {
     size_t sent_ = 0;
 };
 
-TEST(SetStartsRunTest, SR1_nobody_is_told_starting_of_who_may_have_told_him)
+TEST(SetStartsRunTest, SR1_no_notification_precedes_the_start_of_its_sender)
 {
     std::map<uint32_t, int> notified;
     for (uint64_t seed = 1; seed <= 300 && !HasFailure(); seed++) {

@@ -32,7 +32,7 @@ TEST(SetSync, WaitsForOneAnswer)
     EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "nobody");
 }
 
-TEST(SetSync, SA1_WhatComesLaterIsAskedOnceMore)
+TEST(SetSync, SA1_LaterChangesAreQueriedOnceMore)
 {
     SetSync sync;
     sync.hold({OTHER, 0, 1, "a"});
@@ -44,7 +44,7 @@ TEST(SetSync, SA1_WhatComesLaterIsAskedOnceMore)
     EXPECT_EQ(calls_of(sync.answered(DAEMON, sync.begin({DAEMON}))), "b");
 }
 
-TEST(SetSync, WaitsForAllThatAreAsked)
+TEST(SetSync, WaitsForAllThatAreQueried)
 {
     SetSync sync;
     sync.hold({OTHER, 0, 1, "a"});

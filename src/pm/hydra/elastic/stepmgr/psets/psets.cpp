@@ -23,7 +23,8 @@ bool begins_with(const std::string &name, const char *prefix)
 
 bool is_library_name(const std::string &name)
 {
-    return begins_with(name, "mpi://") || begins_with(name, "mpix://") || begins_with(name, "mpidynres://");
+    return begins_with(name, "mpi://") || begins_with(name, "mpix://") ||
+           begins_with(name, "mpidynres://");
 }
 
 /* SN3: two spellings of one name. */
@@ -54,7 +55,8 @@ std::string full(const std::string &text)
 
 std::string member_ended(uint32_t uid, const std::string &of_what)
 {
-    return SetAnswer::error(PMI_SET_MEMBER_ENDED, "process " + std::to_string(uid) + " of " + of_what + " has ended");
+    return SetAnswer::error(PMI_SET_MEMBER_ENDED,
+                            "process " + std::to_string(uid) + " of " + of_what + " has ended");
 }
 
 std::string foreign()
@@ -67,8 +69,10 @@ std::string foreign()
 bool is_user_set_name(const std::string &name)
 {
     size_t colon = name.find("://");
-    return name.size() <= PMI_SET_NAME_MAX && colon != std::string::npos && colon > 0 && colon + 3 < name.size() &&
-           std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; }) && !is_library_name(name);
+    return name.size() <= PMI_SET_NAME_MAX && colon != std::string::npos && colon > 0 &&
+           colon + 3 < name.size() &&
+           std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; }) &&
+           !is_library_name(name);
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------- */
@@ -100,7 +104,8 @@ void Sets::add_world(uint32_t epoch, SetMembers members)
     set->members = std::move(members);
     worlds_runs_ += set->members.runs().size();
     worlds_.push_back(std::move(set));
-    while (worlds_.size() > 1 && (worlds_.size() > limits_.worlds || worlds_runs_ > limits_.worlds_runs)) {
+    while (worlds_.size() > 1 &&
+           (worlds_.size() > limits_.worlds || worlds_runs_ > limits_.worlds_runs)) {
         worlds_runs_ -= worlds_.front()->members.runs().size();
         outdate(*worlds_.front());
         drop_lookups(*worlds_.front());
@@ -132,12 +137,12 @@ SetMembers Sets::running() const
 void Sets::drop_disconnected(size_t keep)
 {
     std::vector<Set *> disconnected;
-    times_looked_up_++;
+    times_queried_++;
     for (const auto &[serial, set] : by_serial_) {
         if (set->id == open_delta_ || set->members.first_without(ended_) != UINT32_MAX)
             continue;
         if (set->disconnected == 0)
-            set->disconnected = times_looked_up_;
+            set->disconnected = times_queried_;
         disconnected.push_back(set);
     }
     std::ranges::stable_sort(disconnected, {}, [](const Set *set) { return set->disconnected; });
@@ -163,8 +168,10 @@ bool Sets::has_capacity(size_t sets, size_t runs)
 /* SL2, SO3: a set that holds a living process means something until that, or anybody, frees it. */
 std::string Sets::full_error() const
 {
-    std::string oldest = by_serial_.empty() ? "" : ", the oldest of which is " + by_serial_.begin()->second->name;
-    return full("no room is left beside the " + std::to_string(sets_.size()) + " process sets of this job" + oldest +
+    std::string oldest =
+        by_serial_.empty() ? "" : ", the oldest of which is " + by_serial_.begin()->second->name;
+    return full("no room is left beside the " + std::to_string(sets_.size()) +
+                " process sets of this job" + oldest +
                 ": free those that are not used any more (MPIX_Session_pset_free)");
 }
 
@@ -173,9 +180,10 @@ std::string Sets::make(const Caller &caller, const std::string &wished, Set set)
 {
     if (set.members.empty())
         return "";
-    set.name = is_user_set_name(wished) && !find(wished)
-                   ? wished
-                   : "mpix://op/" + std::to_string(caller.uid) + "." + std::to_string(++made_[caller.uid]);
+    set.name =
+        is_user_set_name(wished) && !find(wished)
+            ? wished
+            : "mpix://op/" + std::to_string(caller.uid) + "." + std::to_string(++made_[caller.uid]);
     std::string name = set.name;
     insert(std::move(set));
     return name;
@@ -211,7 +219,8 @@ void Sets::drop_lookups(const Set &set)
     std::string who = std::to_string(set.id);
     bcasts_.discard(who);
     lookups_.erase(who);
-    for (auto next = rounds_.lower_bound({who, 0}); next != rounds_.end() && next->first.first == who;) {
+    for (auto next = rounds_.lower_bound({who, 0});
+         next != rounds_.end() && next->first.first == who;) {
         next->second.pending_from = 0;
         next = next->second.answer ? rounds_.erase(next) : std::next(next);
     }
@@ -250,7 +259,8 @@ std::string Sets::add_delta(uint32_t tag, pmi_set_op kind, SetMembers members)
 std::vector<Sets::Reply> Sets::erase_delta(const char *why)
 {
     std::vector<Reply> replies;
-    auto delta = std::ranges::find_if(sets_, [&](const auto &entry) { return entry.second->id == open_delta_; });
+    auto delta = std::ranges::find_if(
+        sets_, [&](const auto &entry) { return entry.second->id == open_delta_; });
     open_delta_ = 0;
     if (delta != sets_.end())
         erase(std::string(delta->first), why);
@@ -305,7 +315,9 @@ std::string Sets::resolve(std::span<const SetOperand> operands, SetMembers &all,
         members.push_back(operand.members ? &*operand.members : set ? &set->members : &all);
         runs += members.back()->runs().size();
     }
-    return runs > limits_.operands_runs ? full("these process sets are too irregular for one operation") : "";
+    return runs > limits_.operands_runs
+               ? full("these process sets are too irregular for one operation")
+               : "";
 }
 
 bool Sets::is_of_job(const SetMembers &members) const
@@ -334,11 +346,12 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeSets &ca
     } else if (call.op == PMI_SET_OP_SPLIT && of.size() == 1) {
         auto sum = std::accumulate(call.parts.begin(), call.parts.end(), uint64_t{0});
         if (sum != of.front()->size())
-            return wrong("the parts have " + std::to_string(sum) + " processes, " + call.operands.front().name +
-                         " has " + std::to_string(of.front()->size()));
+            return wrong("the parts have " + std::to_string(sum) + " processes, " +
+                         call.operands.front().name + " has " + std::to_string(of.front()->size()));
         results = of.front()->split(call.parts);
     } else {
-        return wrong(call.op == PMI_SET_OP_SPLIT ? "one set can be split at a time" : "no such operation");
+        return wrong(call.op == PMI_SET_OP_SPLIT ? "one set can be split at a time"
+                                                 : "no such operation");
     }
     size_t runs = 0;
     for (const SetMembers &members : results)
@@ -385,7 +398,8 @@ pmi_set_lasts Sets::how_lasting(const Set &set) const
     pmi_set_state state = state_of(set.members);
     if (set.name == ALL || rebound_.size() >= limits_.rebound || rebound_.contains(set.name))
         return PMI_SET_LASTS_NOT;
-    return state == PMI_SET_RUNNING || state == PMI_SET_ENDED ? PMI_SET_LASTS : PMI_SET_LASTS_BUT_STATE;
+    return state == PMI_SET_RUNNING || state == PMI_SET_ENDED ? PMI_SET_LASTS
+                                                              : PMI_SET_LASTS_BUT_STATE;
 }
 
 std::set<uint64_t> Sets::take_outdated()
@@ -447,7 +461,8 @@ Sets::Written Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
     return {lasts, std::move(bcs)};
 }
 
-std::vector<uint32_t> Sets::append_bcs(const Caller &caller, const SetMembers &members, SetAnswer &answer)
+std::vector<uint32_t> Sets::append_bcs(const Caller &caller, const SetMembers &members,
+                                       SetAnswer &answer)
 {
     std::vector<uint32_t> notified;
     auto bcs = bcs_.notify(caller.uid, members);
@@ -464,7 +479,8 @@ void Sets::lookup(const Caller &caller, const std::string &name, SetAnswer &answ
     write(caller, *find(name), answer);
 }
 
-void Sets::lookup_since(const Caller &caller, const std::string &delta, size_t most, SetAnswer &answer)
+void Sets::lookup_since(const Caller &caller, const std::string &delta, size_t most,
+                        SetAnswer &answer)
 {
     std::vector<Set *> found;
     const Set *first = find(delta);
@@ -483,7 +499,8 @@ std::string Sets::find_latest(uint32_t uid, const std::string &but) const
     size_t tries = 16;
     for (auto next = by_serial_.rbegin(); next != by_serial_.rend() && tries > 0; ++next, --tries) {
         const Set &set = *next->second;
-        if (set.name != but && state_of(set.members) == PMI_SET_RUNNING && set.members.contains(uid))
+        if (set.name != but && state_of(set.members) == PMI_SET_RUNNING &&
+            set.members.contains(uid))
             return set.name;
     }
     return "";
@@ -516,20 +533,23 @@ void Sets::end_grant()
 /* Any list, and whatever has its name in it, in one of both spellings. */
 bool Sets::may_be_about_granted(const Caller &caller, Bytes bytes) const
 {
-    if (!grant_ || grant_->uid == caller.uid || grant_->next == grant_->end || bytes.size() < sizeof(uint32_t))
+    if (!grant_ || grant_->uid == caller.uid || grant_->next == grant_->end ||
+        bytes.size() < sizeof(uint32_t))
         return false;
     uint32_t kind;
     std::memcpy(&kind, bytes.data(), sizeof kind);
     const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
     const std::string maker = std::to_string(grant_->uid) + ".";
-    return kind == PMI_SET_LIST || text.find("op/" + maker) != text.npos || text.find("op_" + maker) != text.npos;
+    return kind == PMI_SET_LIST || text.find("op/" + maker) != text.npos ||
+           text.find("op_" + maker) != text.npos;
 }
 
 std::optional<std::string> Sets::answer(const Caller &caller, const MadeSet &call)
 {
-    bool allowed = grant_ && grant_->uid == caller.uid && call.number >= grant_->next && call.number < grant_->end;
-    if (!allowed || call.op < PMI_SET_OP_UNION || call.members.empty() || !is_of_job(call.members) ||
-        call.members.runs().size() > PMI_SET_GRANT_RUNS)
+    bool allowed = grant_ && grant_->uid == caller.uid && call.number >= grant_->next &&
+                   call.number < grant_->end;
+    if (!allowed || call.op < PMI_SET_OP_UNION || call.members.empty() ||
+        !is_of_job(call.members) || call.members.runs().size() > PMI_SET_GRANT_RUNS)
         return wrong("the calling process may not make this set by itself");
     grant_->next = call.number + 1;
     Set set;
@@ -546,7 +566,8 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MadeSet &cal
 /* Who makes a few sets will request them next. */
 void Sets::write_made(const Caller &caller, std::span<const std::string> names, SetAnswer &answer)
 {
-    bool some_empty = std::ranges::any_of(names, [](const std::string &name) { return name.empty(); });
+    bool some_empty =
+        std::ranges::any_of(names, [](const std::string &name) { return name.empty(); });
     if (some_empty || names.size() > LOOKUPS_MAX) {
         answer.number(0);
         return;
@@ -574,7 +595,8 @@ std::optional<std::string> Sets::answer(const Caller &, const MoveSet &call)
 {
     Set *set = find(call.from);
     if (!is_user_set_name(call.to))
-        return wrong("a set cannot be called " + call.to + ": names are scheme://rest, at most 254 printable "
+        return wrong("a set cannot be called " + call.to +
+                     ": names are scheme://rest, at most 254 printable "
                      "characters without blanks, and not mpi://, mpix:// or mpidynres://");
     if (call.from.starts_with("mpix://WORLD/"))
         return wrong("the world of an epoch keeps its name: make another set of it");
@@ -602,7 +624,8 @@ std::optional<std::string> Sets::answer(const Caller &, const MoveSet &call)
 std::optional<std::string> Sets::answer(const Caller &, const FreeSet &call)
 {
     const Set *set = find(call.name);
-    if (begins_with(call.name, "mpi://") || call.name == ALL || call.name.starts_with("mpix://WORLD/"))
+    if (begins_with(call.name, "mpi://") || call.name == ALL ||
+        call.name.starts_with("mpix://WORLD/"))
         return wrong(call.name + " cannot be freed");
     if (!set)
         return unknown(call.name);
@@ -676,7 +699,8 @@ std::string Sets::describe(const SetOperand &callers)
 }
 
 /* Who takes part, or the error if the caller is not among them. */
-std::string Sets::check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all, Operands &members)
+std::string Sets::check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all,
+                               Operands &members)
 {
     std::string error = resolve(std::span(&callers, 1), all, members);
     if (error.empty() && !members.front()->contains(caller.uid))
@@ -691,8 +715,10 @@ std::optional<std::string> Sets::answer(const Caller &caller, const GetData &cal
     if (std::string error = check_caller(caller, call.callers, all, callers); !error.empty())
         return error;
     std::string who = describe(call.callers);
-    if (rounds_.size() >= limits_.rounds || (lookups_.size() >= limits_.rounds && !lookups_.contains(who)))
-        return full("too many processes have not asked for data that others of their set asked for");
+    if (rounds_.size() >= limits_.rounds ||
+        (lookups_.size() >= limits_.rounds && !lookups_.contains(who)))
+        return full(
+            "too many processes have not asked for data that others of their set asked for");
     auto [slot, is_first] = rounds_.try_emplace({who, lookups_[who][caller.uid]++});
     Round &round = slot->second;
     if (is_first) {
@@ -735,7 +761,8 @@ std::optional<std::string> Sets::answer(const Caller &caller, const JoinBcast &c
     if (std::string error = check_caller(caller, call.callers, all, callers); !error.empty())
         return error;
     if (call.callers.name == ALL && !call.callers.members)
-        return wrong(std::string(ALL) + " is not the same to all processes, so that it has no broadcast");
+        return wrong(std::string(ALL) +
+                     " is not the same to all processes, so that it has no broadcast");
     return bcasts_.join(caller, describe(call.callers), *callers.front(), call.slot, ended_);
 }
 
@@ -758,9 +785,11 @@ std::vector<Sets::Reply> Sets::frozen(uint64_t agent, const bcast_frozen &count)
 std::vector<Sets::View> Sets::view(uint32_t after, size_t most) const
 {
     std::vector<View> views;
-    for (auto next = by_serial_.upper_bound(after); next != by_serial_.end() && views.size() < most; ++next) {
+    for (auto next = by_serial_.upper_bound(after); next != by_serial_.end() && views.size() < most;
+         ++next) {
         const Set &set = *next->second;
-        views.push_back({set.name, set.serial, set.members.size(), state_of(set.members), &set.members});
+        views.push_back(
+            {set.name, set.serial, set.members.size(), state_of(set.members), &set.members});
     }
     return views;
 }
@@ -777,9 +806,10 @@ std::optional<std::string> Sets::answer(const Caller &caller, const RendezvousMe
     if (auto ended = call.members.find_any(ended_))
         return member_ended(*ended, "the group");
     if (auto proposed = call.members.find_any(proposed_); proposed && caller.uid == notified_)
-        return SetAnswer::error(PMI_SET_FOREIGN, "process " + std::to_string(*proposed) +
-                                                     " of the group waits for its change to be accepted, by the "
-                                                     "calling process");
+        return SetAnswer::error(PMI_SET_FOREIGN,
+                                "process " + std::to_string(*proposed) +
+                                    " of the group waits for its change to be accepted, by the "
+                                    "calling process");
     bcs_.give(caller.uid, call.bc);
     if (!bcs_.find(caller.uid))
         return wrong("the calling process has not said its address");
@@ -809,7 +839,8 @@ bool Sets::introduce(const SetMembers &members, std::vector<Reply> &replies)
 std::optional<std::string> Sets::answer(const Caller &, const CountEnded &call)
 {
     ends_are_counted_ = true;
-    return is_of_job(call.members) ? SetAnswer().number(call.members.count_of(ended_)).bytes() : foreign();
+    return is_of_job(call.members) ? SetAnswer().number(call.members.count_of(ended_)).bytes()
+                                   : foreign();
 }
 
 /* mpi://... is known where it is requested, but for what has become of its processes. */
@@ -822,7 +853,11 @@ std::optional<std::string> Sets::answer(const Caller &caller, const NotifyState 
     bool lasts = state == PMI_SET_RUNNING || state == PMI_SET_ENDED;
     if (lasts)
         may_cache(caller);
-    return SetAnswer().number(state).number(call.members.first_without(ended_)).number(lasts ? 1 : 0).bytes();
+    return SetAnswer()
+        .number(state)
+        .number(call.members.first_without(ended_))
+        .number(lasts ? 1 : 0)
+        .bytes();
 }
 
 /* Whether the reply shows the state of a set with one of these, or who runs. */
@@ -838,15 +873,17 @@ bool Sets::mentions(Bytes bytes, const Uids &uids)
     if (const auto *notify = std::get_if<NotifyState>(&*call))
         return notify->members.any_of(uids);
     const auto *make = std::get_if<MakeSets>(&*call);
-    return make && std::ranges::any_of(make->operands, [](const SetOperand &operand) { return operand.name == ALL; });
+    return make && std::ranges::any_of(make->operands, [](const SetOperand &operand) {
+               return operand.name == ALL;
+           });
 }
 
-bool Sets::tells_of_starts(Bytes call)
+bool Sets::reports_starts(Bytes call)
 {
     return mentions(call, starting_);
 }
 
-bool Sets::may_tell_accept(Bytes call)
+bool Sets::may_report_accept(Bytes call)
 {
     return !proposed_.empty() && mentions(call, proposed_);
 }
@@ -888,7 +925,8 @@ std::optional<std::string> Sets::close_op(const std::string &name)
     return SetAnswer().bytes();
 }
 
-std::string Sets::combine(uint32_t uid, pmi_set_op op, const std::string &first, const std::string &second)
+std::string Sets::combine(uint32_t uid, pmi_set_op op, const std::string &first,
+                          const std::string &second)
 {
     std::string error;
     const SetOperand of[] = {{first, {}}, {second, {}}};
@@ -907,7 +945,8 @@ std::string Sets::combine(uint32_t uid, pmi_set_op op, const std::string &first,
     return make({uid}, "", std::move(set));
 }
 
-std::vector<Sets::Reply> Sets::gather(const Caller &caller, const QueryOp &call, const PsetRendezvous::Answer &answer)
+std::vector<Sets::Reply> Sets::gather(const Caller &caller, const QueryOp &call,
+                                      const PsetRendezvous::Answer &answer)
 {
     SetMembers all;
     Operands callers;
@@ -919,20 +958,24 @@ std::vector<Sets::Reply> Sets::gather(const Caller &caller, const QueryOp &call,
         error = member_ended(*ended, call.callers.name);
     if (!error.empty())
         return {{caller, error}};
-    if (auto refused = meetings_.come(caller, {"query " + call.name, "", *callers.front(), true}, bcs_, answer))
+    if (auto refused = meetings_.come(caller, {"query " + call.name, "", *callers.front(), true},
+                                      bcs_, answer))
         return {{caller, *refused}};
     return meetings_.take_replies();
 }
 
 /* ---- calls -------------------------------------------------------------------------------------------------- */
 
-std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes, std::span<const uint32_t> neighbours)
+std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes,
+                                    std::span<const uint32_t> neighbours)
 {
     std::vector<Reply> replies;
     auto call = parse_set_call(bytes);
     if (!call)
-        return {{caller, wrong("the call is malformed, or a name in it has more than 254 characters")}};
-    bool may_end_waiting = std::holds_alternative<PutData>(*call) || std::holds_alternative<MoveSet>(*call) ||
+        return {
+            {caller, wrong("the call is malformed, or a name in it has more than 254 characters")}};
+    bool may_end_waiting = std::holds_alternative<PutData>(*call) ||
+                           std::holds_alternative<MoveSet>(*call) ||
                            std::holds_alternative<FreeSet>(*call);
     if (auto text = std::visit([&](const auto &known) { return answer(caller, known); }, *call))
         replies.push_back({caller, std::move(*text)});

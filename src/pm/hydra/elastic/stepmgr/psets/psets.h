@@ -35,24 +35,30 @@ class Sets {
   public:
     struct Limits {
         size_t sets = 65536;
-        size_t disconnected = 1024;     /* latest sets all of whose processes have ended: they may still be operands */
+        size_t disconnected =
+            1024; /* latest sets all of whose processes have ended: they may still be operands */
         size_t data = 64 * 1024;        /* bytes of each set's dictionary */
         size_t runs = 16 << 20; /* of all sets' members */
         size_t operands_runs = 4 << 20; /* of what one operation works on */
-        size_t rounds = 65536;  /* of processes that request data together, and have not all queried; and as
+        size_t rounds =
+            65536; /* of processes that request data together, and have not all queried; and as
                                          * many groups of such processes */
         size_t bcasts = 4096;   /* sets whose members pass on texts */
         size_t meetings = 4096;
         size_t worlds = 1024;
         size_t worlds_runs = 1 << 20;
-        size_t rebound = 65536; /* names that have been moved to; with more of them nothing is cached */
+        size_t rebound =
+            65536; /* names that have been moved to; with more of them nothing is cached */
     };
 
     using Caller = SetCaller;
     using Reply = SetReply;
 
     Sets() : Sets(Limits()) {}
-    explicit Sets(const Limits &limits) : limits_(limits), bcasts_(limits.bcasts), meetings_(limits.meetings) {}
+    explicit Sets(const Limits &limits)
+        : limits_(limits), bcasts_(limits.bcasts), meetings_(limits.meetings)
+    {
+    }
 
     /* Processes of the job have all uids below this one. */
     void grow(uint32_t next_uid) { next_uid_ = next_uid; }
@@ -72,8 +78,8 @@ class Sets {
     /* Of the launch, and has not begun to use MPI: until it runs. */
     void start(uint32_t uid) { starting_.insert(uid); }
     /* Whether the reply shows if processes of the launch have started, or those of an addition were accepted. */
-    bool tells_of_starts(Bytes call);
-    bool may_tell_accept(Bytes call);
+    bool reports_starts(Bytes call);
+    bool may_report_accept(Bytes call);
     /* The delta of the change with this tag; "": there is no capacity.  It cannot be freed before its change
      * is over. */
     std::string add_delta(uint32_t tag, pmi_set_op kind, SetMembers members);
@@ -94,14 +100,17 @@ class Sets {
     const OpenOp *find_open_op(const std::string &bound);
     std::optional<std::string> close_op(const std::string &name);
     /* Union or difference of the two for the process with this uid; "": it is empty, or there is no capacity. */
-    std::string combine(uint32_t uid, pmi_set_op op, const std::string &first, const std::string &second);
+    std::string combine(uint32_t uid, pmi_set_op op, const std::string &first,
+                        const std::string &second);
     /* All members of the operand query, and all get the answer that is made when the last one has. */
-    std::vector<Reply> gather(const Caller &caller, const QueryOp &call, const PsetRendezvous::Answer &answer);
+    std::vector<Reply> gather(const Caller &caller, const QueryOp &call,
+                              const PsetRendezvous::Answer &answer);
 
     /* Writes what is reported of the set of this name, which there is, to a process that may cache it. */
     void lookup(const Caller &caller, const std::string &name, SetAnswer &answer);
     /* The same of those that hold the caller and were made with this delta or later, at most so many. */
-    void lookup_since(const Caller &caller, const std::string &delta, size_t most, SetAnswer &answer);
+    void lookup_since(const Caller &caller, const std::string &delta, size_t most,
+                      SetAnswer &answer);
     /* The latest running set that holds this process and is not this one; "": there is none among the last few. */
     std::string find_latest(uint32_t uid, const std::string &but) const;
     /* This process may make PMI_SET_GRANT sets by itself, with the numbers from this one on; 0: there is no
@@ -112,7 +121,8 @@ class Sets {
     bool may_be_about_granted(const Caller &caller, Bytes call) const;
     void set_bc(uint32_t uid, const std::string &bc) { bcs_.give(uid, bc); }
     /* u32 n, n * (u32 uid, text business card) of those that the caller has not received.  Whose they are. */
-    std::vector<uint32_t> append_bcs(const Caller &caller, const SetMembers &members, SetAnswer &answer);
+    std::vector<uint32_t> append_bcs(const Caller &caller, const SetMembers &members,
+                                     SetAnswer &answer);
     /* Not too many, and each has the address of each. */
     bool know_each_other(const SetMembers &members) const;
     /* These get to know each other without a rendezvous.  Whether they do, and what is answered to those that wait in
@@ -124,7 +134,8 @@ class Sets {
 
     /* The reply to this call, unless it waits, and replies to calls that waited for it.  `neighbours`: the other
      * processes of the caller's proxy. */
-    std::vector<Reply> call(const Caller &caller, Bytes call, std::span<const uint32_t> neighbours = {});
+    std::vector<Reply> call(const Caller &caller, Bytes call,
+                            std::span<const uint32_t> neighbours = {});
     /* This living process was given an answer to another one's call, in which these business cards are sent. */
     void mark_bcs_known(uint32_t uid, const SetMembers &bcs) { bcs_.notified(uid, bcs); }
     /* A process has ended; replies to processes that waited. */
@@ -179,7 +190,8 @@ class Sets {
         uint32_t serial = 0;    /* when it got its name */
         std::optional<OpenOp> open;
         uint64_t notified = 0;  /* when (times_outdated_) somebody may have cached it */
-        uint64_t disconnected = 0;      /* when (times_looked_up_) all members were seen to have disconnected; 0: not */
+        uint64_t disconnected =
+            0; /* when (times_queried_) all members were seen to have disconnected; 0: not */
     };
     /* A look at data that several processes take together: all get the same in their n-th one. */
     struct Round {
@@ -203,7 +215,8 @@ class Sets {
         std::vector<uint32_t> bcs;
     };
     using Operands = std::vector<const SetMembers *>;
-    using Rounds = std::map<std::pair<std::string, uint32_t>, Round>;   /* by who takes part, and its number */
+    using Rounds =
+        std::map<std::pair<std::string, uint32_t>, Round>; /* by who takes part, and its number */
 
     std::optional<std::string> answer(const Caller &caller, const MakeSets &call);
     std::optional<std::string> answer(const Caller &caller, const MakeFromList &call);
@@ -240,7 +253,8 @@ class Sets {
     void drop_lookups(const Set &set);
     pmi_set_lasts how_lasting(const Set &set) const;
     void outdate(const Set &set) { outdated_ = outdated_ || set.notified == times_outdated_; }
-    std::string check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all, Operands &members);
+    std::string check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all,
+                             Operands &members);
     std::optional<std::string> lookup(const Round &round);
     void lookup_again(std::vector<Reply> &replies);
 
@@ -249,7 +263,7 @@ class Sets {
     uint64_t last_id_ = 0;
     size_t runs_ = 0;           /* of all sets */
     std::map<std::string, std::unique_ptr<Set>> sets_;
-    uint64_t times_looked_up_ = 0;      /* for sets whose processes have all disconnected */
+    uint64_t times_queried_ = 0;      /* for sets whose processes have all disconnected */
     size_t next_lookup_ = 0;    /* with so many sets */
     std::map<uint32_t, Set *> by_serial_;
     std::map<uint32_t, uint32_t> made_; /* by uid: how many library-made names it has got */
@@ -262,7 +276,8 @@ class Sets {
     uint64_t open_delta_ = 0;   /* id of a set, 0: none */
     enum class DeltaState { OFFERED, ACCEPTED, FREED } delta_state_ = DeltaState::OFFERED;
     Rounds rounds_;
-    std::map<std::string, std::map<uint32_t, uint32_t>> lookups_;       /* by who takes part: of each uid so far */
+    std::map<std::string, std::map<uint32_t, uint32_t>>
+        lookups_; /* by who takes part: of each uid so far */
     std::deque<std::unique_ptr<Set>> worlds_;
     size_t worlds_runs_ = 0;
     SetBcasts bcasts_;

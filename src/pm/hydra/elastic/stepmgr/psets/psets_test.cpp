@@ -43,7 +43,9 @@ TEST(SetMembersTest, are_as_small_as_their_order_allows)
 TEST(SetMembersTest, hold_nobody_twice_and_not_too_many)
 {
     EXPECT_FALSE(SetMembers::of_list(Uids{1, 2, 1}));
-    auto holds = [](std::vector<SetMembers::Run> runs) { return SetMembers::of_runs(runs).has_value(); };
+    auto holds = [](std::vector<SetMembers::Run> runs) {
+        return SetMembers::of_runs(runs).has_value();
+    };
     EXPECT_FALSE(holds({{5, 0}}));
     EXPECT_FALSE(holds({{0, 10}, {9, 2}}));
     EXPECT_FALSE(holds({{9, 2}, {0, 10}}));
@@ -71,14 +73,17 @@ TEST(SetMembersTest, follow_MPI_Group_operations)
         std::vector<const SetMembers *> operands;
         for (const SetMembers &set : sets)
             operands.push_back(&set);
-        auto in = [](const Uids &uids, uint32_t uid) { return std::ranges::find(uids, uid) != uids.end(); };
+        auto in = [](const Uids &uids, uint32_t uid) {
+            return std::ranges::find(uids, uid) != uids.end();
+        };
         Uids sum, common, rest;
         for (const Uids &uids : lists)
             for (uint32_t uid : uids)
                 if (!in(sum, uid))
                     sum.push_back(uid);
         for (uint32_t uid : lists[0]) {
-            auto n = std::count_if(lists.begin() + 1, lists.end(), [&](const Uids &l) { return in(l, uid); });
+            auto n = std::count_if(lists.begin() + 1, lists.end(),
+                                   [&](const Uids &l) { return in(l, uid); });
             if (n == static_cast<long>(lists.size()) - 1)
                 common.push_back(uid);
             if (n == 0)
@@ -151,7 +156,8 @@ class SetsTest : public testing::Test {
     Answer send_request(uint32_t uid, const SetCall &call)
     {
         std::string bytes = write_set_call(call);
-        auto replies = sets.call({uid, ++id}, {reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
+        auto replies = sets.call(
+            {uid, ++id}, {reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
         Answer mine;
         for (const Sets::Reply &reply : replies) {
             if (reply.caller.uid == uid && reply.caller.id == id)
@@ -164,7 +170,8 @@ class SetsTest : public testing::Test {
     uint32_t code(uint32_t uid, const SetCall &call) { return send_request(uid, call).number(); }
     SetOperand named(const std::string &name) { return {name, {}}; }
 
-    std::vector<std::string> make(uint32_t uid, pmi_set_op op, const std::vector<std::string> &names,
+    std::vector<std::string> make(uint32_t uid, pmi_set_op op,
+                                  const std::vector<std::string> &names,
                                   const std::string &wished = "", const Uids &parts = {})
     {
         MakeSets call{op, wished, parts, {}};
@@ -184,16 +191,16 @@ class SetsTest : public testing::Test {
         EXPECT_EQ(answer.number(), PMI_SET_OK);
         return answer.text();
     }
-    struct LookedUp {
+    struct Queried {
         std::string name;
         uint32_t state = 0, primary = 0, op = 0;
         std::vector<std::string> operands;
         Uids members;
         uint32_t lasts = 0;     /* it may be cached */
     };
-    LookedUp lookup(const std::string &name)
+    Queried lookup(const std::string &name)
     {
-        LookedUp set;
+        Queried set;
         Answer answer = send_request(0, LookupSet{name});
         if (answer.number() != PMI_SET_OK)
             return set;
@@ -262,13 +269,14 @@ TEST_F(SetsTest, SO1_operations_make_sets_that_everybody_finds)
     EXPECT_EQ(lookup(make(2, PMI_SET_OP_INTERSECTION, {b, a})[0]).members, (Uids{3, 2}));
 }
 
-TEST_F(SetsTest, what_may_change_without_an_end_or_a_call_is_not_remembered)
+TEST_F(SetsTest, data_that_may_change_silently_is_not_cached)
 {
     sets.propose(4, 1);
     from_list(0, {0, 1}, "app://a");
     from_list(0, {0, 4}, "app://b");
     EXPECT_EQ(lookup("app://a").lasts, 1u);
-    EXPECT_EQ(lookup("app://b").lasts, uint32_t{PMI_SET_LASTS_BUT_STATE}) << "its processes will start";
+    EXPECT_EQ(lookup("app://b").lasts, uint32_t{PMI_SET_LASTS_BUT_STATE})
+        << "its processes will start";
     EXPECT_EQ(lookup("mpix://ALL").lasts, 0u);
     EXPECT_TRUE(sets.take_outdated().empty());
     send_request(0, FreeSet{"app://b"});
@@ -279,7 +287,7 @@ TEST_F(SetsTest, what_may_change_without_an_end_or_a_call_is_not_remembered)
     EXPECT_TRUE(sets.take_outdated().empty()) << "once";
 }
 
-TEST_F(SetsTest, who_makes_sets_may_look_at_them_in_the_same_call)
+TEST_F(SetsTest, new_sets_may_be_queried_in_the_same_call)
 {
     from_list(0, {0, 1}, "app://a");
     MakeSets call{PMI_SET_OP_UNION, "", {}, {named("app://a")}, true};
@@ -311,7 +319,8 @@ TEST_F(SetsTest, SO3_a_process_makes_sets_by_itself_as_it_was_allowed)
     EXPECT_EQ(lookup("mpix://op/0.5").state, 0u) << "more than it was allowed";
     send_request(0, MadeSet{2, PMI_SET_OP_DIFFERENCE, {"app://a"}, list({0, 99})});
     EXPECT_EQ(lookup("mpix://op/0.2").state, 0u) << "there is no such process";
-    EXPECT_EQ(make(0, PMI_SET_OP_UNION, {"app://a"})[0], "mpix://op/0.5") << "what is made here has other numbers";
+    EXPECT_EQ(make(0, PMI_SET_OP_UNION, {"app://a"})[0], "mpix://op/0.5")
+        << "what is made here has other numbers";
     sets.end_grant();
     send_request(0, MadeSet{3, PMI_SET_OP_UNION, {"app://a"}, list({0})});
     EXPECT_EQ(lookup("mpix://op/0.3").state, 0u) << "not any more";
@@ -331,7 +340,8 @@ TEST_F(SetsTest, SO2_split_into_as_many_sets_as_parts)
     EXPECT_EQ(lookup(parts[2]).members, (Uids{1, 2, 3}));
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_SPLIT, "", {1, 2}, {named(a)}}), PMI_SET_WRONG);
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_SPLIT, "", {4}, {named(a), named(a)}}), PMI_SET_WRONG);
-    EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_SPLIT, "", {UINT32_MAX, 5}, {named(a)}}), PMI_SET_WRONG) << "sum of 33 bits";
+    EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_SPLIT, "", {UINT32_MAX, 5}, {named(a)}}), PMI_SET_WRONG)
+        << "sum of 33 bits";
 }
 
 TEST_F(SetsTest, SN3_both_spellings_of_a_library_name)
@@ -346,7 +356,8 @@ TEST_F(SetsTest, SN6_a_wished_name_is_given_if_it_can_be)
 {
     EXPECT_EQ(from_list(0, {0, 1}, "app://main"), "app://main");
     EXPECT_EQ(from_list(0, {2}, "app://main"), "mpix://op/0.1") << "in use";
-    for (const char *name : {"mpi://mine", "MPIX://mine", "mpidynres://op_9.9", "plain", "app://", "://x", "app://a b"})
+    for (const char *name : {"mpi://mine", "MPIX://mine", "mpidynres://op_9.9", "plain", "app://",
+                             "://x", "app://a b"})
         EXPECT_TRUE(from_list(0, {2}, name).starts_with("mpix://op/0.")) << name;
     EXPECT_EQ(code(0, FreeSet{"app://main"}), PMI_SET_OK);
     EXPECT_EQ(from_list(1, {2}, "app://main"), "app://main") << "not in use any more";
@@ -357,11 +368,12 @@ TEST_F(SetsTest, SN4_all_are_those_that_run)
     sets.ended(2);
     EXPECT_EQ(lookup("mpix://ALL").members, (Uids{0, 1, 3, 4, 5, 6, 7}));
     std::string odd = from_list(0, {1, 3});
-    EXPECT_EQ(lookup(make(0, PMI_SET_OP_DIFFERENCE, {"mpix://ALL", odd})[0]).members, (Uids{0, 4, 5, 6, 7}));
+    EXPECT_EQ(lookup(make(0, PMI_SET_OP_DIFFERENCE, {"mpix://ALL", odd})[0]).members,
+              (Uids{0, 4, 5, 6, 7}));
     EXPECT_EQ(code(0, FreeSet{"mpix://ALL"}), PMI_SET_WRONG);
 }
 
-TEST_F(SetsTest, SO4_departed_processes_count_in_the_algebra)
+TEST_F(SetsTest, SO4_processes_that_left_count_in_the_algebra)
 {
     std::string main = from_list(0, {0, 1, 2, 3}), delta = from_list(0, {2, 3});
     sets.ended(3);
@@ -386,7 +398,8 @@ TEST_F(SetsTest, SO5_unknown_operands_and_empty_results)
     std::string a = from_list(0, {0, 1});
     EXPECT_EQ(make(0, PMI_SET_OP_DIFFERENCE, {a, a}), std::vector<std::string>{""});
     EXPECT_EQ(from_list(0, {}), "");
-    EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_UNION, "", {}, {named(a), named("app://no")}}), PMI_SET_UNKNOWN);
+    EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_UNION, "", {}, {named(a), named("app://no")}}),
+              PMI_SET_UNKNOWN);
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_UNION, "", {}, {named("mpi://WORLD")}}), PMI_SET_UNKNOWN)
         << "means something else to each process";
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_UNION, "", {}, {}}), PMI_SET_WRONG);
@@ -396,7 +409,8 @@ TEST_F(SetsTest, SO5_unknown_operands_and_empty_results)
 TEST_F(SetsTest, SO6_all_processes_are_of_the_job)
 {
     EXPECT_EQ(code(0, MakeFromList{"", list({6, 8})}), PMI_SET_FOREIGN);
-    EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_UNION, "", {}, {{"mpi://WORLD", list({8})}}}), PMI_SET_FOREIGN);
+    EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_UNION, "", {}, {{"mpi://WORLD", list({8})}}}),
+              PMI_SET_FOREIGN);
     sets.grow(9);
     EXPECT_EQ(code(0, MakeFromList{"", list({6, 8})}), PMI_SET_OK);
 }
@@ -424,22 +438,24 @@ TEST_F(SetsTest, SO8_freed_for_everybody_once)
     EXPECT_TRUE(listed(0).empty());
 }
 
-TEST_F(SetsTest, SO9_a_full_table_forgets_those_whose_processes_have_departed)
+TEST_F(SetsTest, SO9_a_full_table_removes_sets_without_processes)
 {
     use({.sets = 100});
     for (int n = 0; n < 100; n++)
         from_list(0, {7});
     EXPECT_EQ(code(0, MakeFromList{"", list({0})}), PMI_SET_FULL);
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_UNION, "", {}, {named("mpix://op/0.1")}}), PMI_SET_FULL);
-    EXPECT_NE(sets.full_error().find("the oldest of which is mpix://op/0.1: free"), std::string::npos);
-    EXPECT_EQ(code(0, PutData{"mpix://op/0.1", {{"key", "value"}}}), PMI_SET_OK) << "nothing changed";
+    EXPECT_NE(sets.full_error().find("the oldest of which is mpix://op/0.1: free"),
+              std::string::npos);
+    EXPECT_EQ(code(0, PutData{"mpix://op/0.1", {{"key", "value"}}}), PMI_SET_OK)
+        << "nothing changed";
     sets.ended(7);
     EXPECT_EQ(from_list(0, {0}), "mpix://op/0.101");
     EXPECT_EQ(lookup("mpix://op/0.1").name, "");
 }
 
 /* Each change makes the set of its process and a new main set; the process ends, and the program frees the main set. */
-TEST_F(SetsTest, SO9_of_sets_whose_processes_have_departed_the_latest_are_kept)
+TEST_F(SetsTest, SO9_the_latest_sets_without_processes_remain)
 {
     std::string first = from_list(0, {0, 1}, "app://first"), main = from_list(0, {0, 1});
     for (uint32_t uid = 8; uid < 10'008; uid++) {
@@ -458,13 +474,14 @@ TEST_F(SetsTest, SO9_of_sets_whose_processes_have_departed_the_latest_are_kept)
     }
     EXPECT_EQ(lookup("mpix://rc/8").state, 0u);
     for (uint32_t uid : {10'007 - 1023, 10'007})
-        EXPECT_EQ(lookup("mpix://rc/" + std::to_string(uid)).members, (Uids{uid})) << "it may be an operand (SO4)";
+        EXPECT_EQ(lookup("mpix://rc/" + std::to_string(uid)).members, (Uids{uid}))
+            << "it may be an operand (SO4)";
     EXPECT_EQ(lookup(first).members, (Uids{0, 1})) << "its processes live";
     EXPECT_EQ(lookup(main).state, PMI_SET_ENDED) << "some of its processes live (SL2)";
 }
 
 /* An old set whose process has just ended is kept in place of newer ones whose processes have ended before. */
-TEST_F(SetsTest, SO9_it_counts_when_the_processes_departed)
+TEST_F(SetsTest, SO9_the_time_of_departure_counts)
 {
     use({.disconnected = 10});
     std::string old = from_list(0, {1}, "app://old");
@@ -485,7 +502,7 @@ TEST_F(SetsTest, SO9_it_counts_when_the_processes_departed)
 }
 
 /* SR9: the processes of a removal may end before anybody accepts it. */
-TEST_F(SetsTest, SO9_the_delta_of_a_change_that_is_under_way_is_kept)
+TEST_F(SetsTest, SO9_the_delta_of_a_pending_change_remains)
 {
     use({.sets = 3, .disconnected = 0});
     std::string delta = sets.add_delta(1, PMI_SET_OP_SUB, list({7}));
@@ -563,7 +580,8 @@ TEST_F(SetsTest, SD2_all_callers_of_a_round_get_the_same)
     EXPECT_EQ(get(0, a, a, {"x"}, false), "x=1");
     EXPECT_EQ(get(0, a, a, {"x"}, false), "x=2");
     EXPECT_EQ(get(0, a, a, {"x"}, false), "x=2") << "the first of the next round";
-    EXPECT_EQ(get(5, a, a, {"x"}, false), "code " + std::to_string(PMI_SET_WRONG)) << "is not in it";
+    EXPECT_EQ(get(5, a, a, {"x"}, false), "code " + std::to_string(PMI_SET_WRONG))
+        << "is not in it";
 }
 
 TEST_F(SetsTest, SD2_waits_until_all_keys_are_there)
@@ -618,7 +636,8 @@ TEST_F(SetsTest, SD2_rounds_are_the_set_s_and_not_the_name_s)
     EXPECT_EQ(get(0, b, b, {"x"}, false), "x=2");
     send_request(1, MoveSet{b, a});
     send_request(0, PutData{a, {{"x", "3"}}});
-    EXPECT_EQ(get(2, a, a, {"x"}, false), "x=2") << "the first round of the set that is called so now";
+    EXPECT_EQ(get(2, a, a, {"x"}, false), "x=2")
+        << "the first round of the set that is called so now";
     EXPECT_EQ(get(2, a, a, {"x"}, false), "x=3");
     EXPECT_EQ(get(0, a, a, {"x"}, false), "x=3");
 }
@@ -636,14 +655,15 @@ TEST_F(SetsTest, SD2_a_round_ends_with_the_set_of_its_callers)
     EXPECT_EQ(get(0, b, b, {"x"}, false), "x=1") << "there is room for a round again";
 }
 
-TEST_F(SetsTest, SD2_who_does_not_ask_costs_a_bounded_number_of_rounds)
+TEST_F(SetsTest, SD2_a_process_without_queries_costs_a_bounded_number_of_rounds)
 {
     use({.rounds = 3});
     std::string a = from_list(0, {0, 1});
     for (int n = 0; n < 3; n++)
         EXPECT_EQ(get(0, a, a, {}, false), "");
     EXPECT_EQ(get(0, a, a, {}, false), "code " + std::to_string(PMI_SET_FULL));
-    EXPECT_EQ(get(1, a, a, {}, false), "code " + std::to_string(PMI_SET_FULL)) << "that is as it is";
+    EXPECT_EQ(get(1, a, a, {}, false), "code " + std::to_string(PMI_SET_FULL))
+        << "that is as it is";
     sets.ended(1);
     EXPECT_EQ(get(0, a, a, {}, false), "") << "nobody is awaited any more";
 }
@@ -658,7 +678,7 @@ TEST_F(SetsTest, SN3_the_latest_worlds_are_known)
     EXPECT_EQ(lookup("mpix://WORLD/2").members, (Uids{2, 7}));
 }
 
-TEST_F(SetsTest, SA1_a_world_is_remembered_until_it_is_not_known_any_more)
+TEST_F(SetsTest, SA1_a_world_is_cached_until_it_is_unknown)
 {
     use({.worlds = 2});
     sets.add_world(0, list({0, 1}));
@@ -675,7 +695,7 @@ TEST_F(SetsTest, SA1_a_world_is_remembered_until_it_is_not_known_any_more)
     EXPECT_EQ(lookup("mpix://ALL").lasts, 0u);
 }
 
-TEST_F(SetsTest, SC4_without_keys_all_is_told_and_who_waits_waits_for_the_first)
+TEST_F(SetsTest, SC4_without_keys_all_changes_are_reported_and_a_wait_ends_with_the_first)
 {
     std::string a = from_list(0, {0, 1}), me = from_list(0, {0});
     EXPECT_EQ(get(0, me, a, {}, false), "");
@@ -697,7 +717,8 @@ TEST_F(SetsTest, SD3_data_moves_with_its_set_and_is_bounded)
         much["key" + std::to_string(k)] = std::string(PMI_SET_VALUE_MAX, 'v');
     EXPECT_EQ(code(0, PutData{"app://a", much}), PMI_SET_OK);
     EXPECT_EQ(code(0, PutData{"app://a", much}), PMI_SET_OK) << "written over";
-    EXPECT_EQ(code(0, PutData{"app://a", {{"more", std::string(PMI_SET_VALUE_MAX, 'v')}}}), PMI_SET_FULL);
+    EXPECT_EQ(code(0, PutData{"app://a", {{"more", std::string(PMI_SET_VALUE_MAX, 'v')}}}),
+              PMI_SET_FULL);
     EXPECT_EQ(get(0, "app://a", "app://a", {"more", "x"}, false), "x=1") << "nothing changed";
 }
 
@@ -706,18 +727,20 @@ TEST_F(SetsTest, SD3_data_moves_with_its_set_and_is_bounded)
 TEST_F(SetsTest, malformed_calls_are_wrong_and_change_nothing)
 {
     std::string a = from_list(0, {0, 1}, "app://a");
-    SetCall calls[] = {MakeSets{PMI_SET_OP_UNION, "app://u", {1}, {named(a), {"mpi://WORLD", list({0, 1, 5})}}},
-                       MakeFromList{"app://u", list({3, 1})},
-                       LookupSet{a},
-                       ListSets{7},
-                       MoveSet{a, "app://b"},
-                       FreeSet{a},
-                       PutData{a, {{"x", "1"}, {"y", "2"}}},
-                       GetData{named(a), a, true, {"x"}}};
+    SetCall calls[] = {
+        MakeSets{PMI_SET_OP_UNION, "app://u", {1}, {named(a), {"mpi://WORLD", list({0, 1, 5})}}},
+        MakeFromList{"app://u", list({3, 1})},
+        LookupSet{a},
+        ListSets{7},
+        MoveSet{a, "app://b"},
+        FreeSet{a},
+        PutData{a, {{"x", "1"}, {"y", "2"}}},
+        GetData{named(a), a, true, {"x"}}};
     uint32_t before = sets.serial();
     for (const SetCall &call : calls) {
         std::string bytes = write_set_call(call);
-        auto parsed = parse_set_call({reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
+        auto parsed =
+            parse_set_call({reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
         ASSERT_TRUE(parsed);
         EXPECT_EQ(write_set_call(*parsed), bytes);
         bool may_end_earlier = std::holds_alternative<LookupSet>(call); /* with the name alone */
@@ -727,7 +750,8 @@ TEST_F(SetsTest, malformed_calls_are_wrong_and_change_nothing)
             EXPECT_TRUE(!parsed || std::get<LookupSet>(*parsed).state);
         }
         bytes += '\0';
-        auto replies = sets.call({0, 1}, {reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
+        auto replies = sets.call(
+            {0, 1}, {reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
         ASSERT_EQ(replies.size(), 1u);
         EXPECT_EQ(Answer{replies[0].answer}.number(), PMI_SET_WRONG);
     }

@@ -32,7 +32,8 @@ class StepModifyTest : public testing::Test {
     }
     void make_request(int size, uint32_t number = 1)
     {
-        mpiexec.report(0, 0, REPORT_WISH, 0, write_slot_request({0, number, size, size, size, 0, "", true}));
+        mpiexec.report(0, 0, REPORT_WISH, 0,
+                       write_slot_request({0, number, size, size, size, 0, "", true}));
     }
     /* A process on a is created: group 1. */
     void create_one(uint32_t epoch)
@@ -56,14 +57,15 @@ class StepModifyTest : public testing::Test {
         for (auto m = mpiexec.sent.rbegin(); m != mpiexec.sent.rend(); ++m) {
             if (m->command != STEP_WISHED)
                 continue;
-            wish_ended head;
-            wish_holder holder;
+            request_ended head;
+            request_holder holder;
             std::memcpy(&head, m->payload.data(), sizeof head);
             std::memcpy(&holder, m->payload.data() + sizeof head, sizeof holder);
             EXPECT_EQ(head.holders, 1u);
             return std::string(to_string(static_cast<SizeRequestEnd>(head.state))) + "(" +
                    std::to_string(head.cause) + ") " + std::to_string(holder.uid) + "." +
-                   std::to_string(holder.number) + ": " + m->payload.substr(sizeof head + sizeof holder);
+                   std::to_string(holder.number) + ": " +
+                   m->payload.substr(sizeof head + sizeof holder);
         }
         return "";
     }
@@ -89,7 +91,8 @@ TEST_F(StepModifyTest, a_rigid_program_grows)
     EXPECT_EQ(mpiexec.last_event("committed").at("size"), 4);
     EXPECT_EQ(mpiexec.status().at("mode"), "rigid");
     EXPECT_EQ(mpiexec.status().at("unexpected"), 0);
-    EXPECT_FALSE(mpiexec.send_request(1, R"({"id":1,"op":"resize","size":2})").at(0).at("ok")) << "by nobody else";
+    EXPECT_FALSE(mpiexec.send_request(1, R"({"id":1,"op":"resize","size":2})").at(0).at("ok"))
+        << "by nobody else";
 }
 
 TEST_F(StepModifyTest, and_shrinks_again)
@@ -107,7 +110,7 @@ TEST_F(StepModifyTest, and_shrinks_again)
     EXPECT_EQ(mpiexec.count_events("requested"), 2);
 }
 
-TEST_F(StepModifyTest, the_core_may_hear_of_the_job_by_it)
+TEST_F(StepModifyTest, the_core_may_receive_the_sample)
 {
     ASSERT_EQ(mpiexec.create(), "");
     mpiexec.start_group(0, {"a", "a", "b"});
@@ -170,7 +173,9 @@ TEST_F(StepModifyTest, the_range_counts_if_there_is_one)
     start(false);
     all_call();
     make_request(5);
-    EXPECT_EQ(notified(), "refused(0) 0.1: mpiexec was started with --adapt-range 2:4: request a size in that range");
+    EXPECT_EQ(
+        notified(),
+        "refused(0) 0.1: mpiexec was started with --adapt-range 2:4: request a size in that range");
     make_request(1, 2);
     EXPECT_EQ(notified().substr(0, 14), "refused(0) 0.2");
     make_request(4, 3);
@@ -202,7 +207,7 @@ TEST_F(StepModifyTest, what_is_agreed_on_comes_first)
     EXPECT_EQ(mpiexec.last_event("requested").at("source"), "program");
 }
 
-TEST_F(StepModifyTest, another_wish_does_not_disturb_it)
+TEST_F(StepModifyTest, another_size_request_does_not_disturb_it)
 {
     start(true);
     make_request(4);
@@ -230,8 +235,10 @@ TEST_F(StepModifyTest, a_resource_manager_gives_what_is_waited_for)
     all_call();
     EXPECT_EQ(mpiexec.last_event("wish").at("modify"), true);
     EXPECT_EQ(mpiexec.count_events("requested"), 0);
-    EXPECT_FALSE(mpiexec.send_request(1, R"({"id":1,"op":"resize","size":5,"tag":"7"})").at(0).at("ok"));
-    EXPECT_TRUE(mpiexec.send_request(1, R"({"id":1,"op":"resize","size":4,"tag":"7"})").at(0).at("ok"));
+    EXPECT_FALSE(
+        mpiexec.send_request(1, R"({"id":1,"op":"resize","size":5,"tag":"7"})").at(0).at("ok"));
+    EXPECT_TRUE(
+        mpiexec.send_request(1, R"({"id":1,"op":"resize","size":4,"tag":"7"})").at(0).at("ok"));
     EXPECT_EQ(mpiexec.last_event("requested").at("source"), "program");
     EXPECT_EQ(mpiexec.launches.size(), 1u);
 }
@@ -242,7 +249,9 @@ TEST_F(StepModifyTest, or_refuses_it)
     start(false);
     all_call();
     make_request(4);
-    EXPECT_TRUE(mpiexec.send_request(1, R"({"id":1,"op":"refuse","wish":1,"reason":"no cores"})").at(0).at("ok"));
+    EXPECT_TRUE(mpiexec.send_request(1, R"({"id":1,"op":"refuse","wish":1,"reason":"no cores"})")
+                    .at(0)
+                    .at("ok"));
     EXPECT_EQ(notified(), "refused(0) 0.1: no cores");
 }
 

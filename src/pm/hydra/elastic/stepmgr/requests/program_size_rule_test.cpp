@@ -25,7 +25,9 @@ class StepSizesTest : public testing::Test {
     }
     Json resize(int size)
     {
-        return mpiexec.send_request(1, R"({"id":1,"op":"resize","size":)" + std::to_string(size) + "}").at(0);
+        return mpiexec
+            .send_request(1, R"({"id":1,"op":"resize","size":)" + std::to_string(size) + "}")
+            .at(0);
     }
 
     FakeMpiexec mpiexec;
@@ -49,8 +51,9 @@ TEST_F(StepSizesTest, entries_of_a_schedule_are_skipped_with_their_reason)
 {
     start("5,4");
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_TRUE(mpiexec.notified[0].starts_with("schedule entry 1 is skipped: the program cannot use 5 "
-                                                "processes"))
+    EXPECT_TRUE(
+        mpiexec.notified[0].starts_with("schedule entry 1 is skipped: the program cannot use 5 "
+                                        "processes"))
         << mpiexec.notified[0];
     EXPECT_EQ(mpiexec.last_event("requested").at("size"), 4);
 }
@@ -90,7 +93,7 @@ TEST_F(StepSizesTest, what_is_under_way_is_withdrawn_before_agreement)
     EXPECT_TRUE(mpiexec.notified.empty()) << "who asked is answered";
 }
 
-TEST_F(StepSizesTest, what_is_agreed_on_takes_place_with_a_line)
+TEST_F(StepSizesTest, an_agreed_change_happens_with_a_line)
 {
     start("1", "any");
     mpiexec.prepared(0, 0, 1);
@@ -98,7 +101,8 @@ TEST_F(StepSizesTest, what_is_agreed_on_takes_place_with_a_line)
     report_line("2-");
     EXPECT_EQ(mpiexec.count_events("withdrawn"), 0);
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_TRUE(mpiexec.notified[0].starts_with("schedule entry 1 takes place all the same")) << mpiexec.notified[0];
+    EXPECT_TRUE(mpiexec.notified[0].starts_with("schedule entry 1 takes place all the same"))
+        << mpiexec.notified[0];
 }
 
 TEST_F(StepSizesTest, a_rule_can_be_replaced_and_rubbish_is_none)
@@ -115,7 +119,7 @@ TEST_F(StepSizesTest, a_rule_can_be_replaced_and_rubbish_is_none)
 
 /* ---- messages that nobody received ------------------------------------------------------------------ */
 
-TEST_F(StepSizesTest, unreceived_messages_are_told_at_the_end_of_the_adaptation)
+TEST_F(StepSizesTest, unreceived_messages_are_reported_at_the_end_of_the_adaptation)
 {
     start("1", "any");
     mpiexec.report(0, 0, REPORT_UNRECEIVED, 0, write_unreceived({0, 3, 1, 7, "before any"}));
@@ -127,9 +131,10 @@ TEST_F(StepSizesTest, unreceived_messages_are_told_at_the_end_of_the_adaptation)
     EXPECT_EQ(mpiexec.last_event("unreceived").at("count"), 3);
     mpiexec.committed(0, 0, 1);
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_EQ(mpiexec.notified[0], "adaptation 1 (2 -> 1 processes): nobody had received these messages by "
-                                   "MPI_Comm_adapt_commit, they are lost: 3 on MPI_COMM_WORLD to rank 0 on node "
-                                   "a (the first from rank 1 with tag 7)");
+    EXPECT_EQ(mpiexec.notified[0],
+              "adaptation 1 (2 -> 1 processes): nobody had received these messages by "
+              "MPI_Comm_adapt_commit, they are lost: 3 on MPI_COMM_WORLD to rank 0 on node "
+              "a (the first from rank 1 with tag 7)");
     mpiexec.report(0, 0, REPORT_UNRECEIVED, 1, write_unreceived({0, 1, 1, 7, "intercomm"}));
     EXPECT_EQ(mpiexec.notified.size(), 2u) << "on a slower way";
     mpiexec.report(0, 0, REPORT_UNRECEIVED, 9, write_unreceived({0, 1, 1, 7, "intercomm"}));

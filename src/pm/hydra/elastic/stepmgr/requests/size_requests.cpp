@@ -11,28 +11,30 @@ namespace {
 
 const char *const REPLACED = "another wish of the program took its place";
 
-std::string write_size_request_end(SizeRequestEnd end, int size, const std::vector<SizeRequestHolder> &holders,
-                                   const std::string &reason, pmi_adapt_wish_cause cause)
+std::string write_size_request_end(SizeRequestEnd end, int size,
+                                   const std::vector<SizeRequestHolder> &holders,
+                                   const std::string &reason, pmi_adapt_request_cause cause)
 {
     auto bytes = [](const auto &value) {
         return std::string(reinterpret_cast<const char *>(&value), sizeof value);
     };
-    wish_ended head = {static_cast<uint32_t>(end), static_cast<uint32_t>(size),
+    request_ended head = {static_cast<uint32_t>(end), static_cast<uint32_t>(size),
                        static_cast<uint32_t>(holders.size()), static_cast<uint32_t>(cause)};
     std::string text = bytes(head);
     for (const SizeRequestHolder &holder : holders)
-        text += bytes(wish_holder{holder.uid, holder.number});
-    return text + reason.substr(0, PMI_ADAPT_WISH_REASON_MAX);
+        text += bytes(request_holder{holder.uid, holder.number});
+    return text + reason.substr(0, PMI_ADAPT_REQUEST_REASON_MAX);
 }
 
 }  // namespace
 
 void SizeRequests::send_end(const std::vector<SizeRequestHolder> &holders, SizeRequestEnd end,
-                            const std::string &reason, pmi_adapt_wish_cause cause)
+                            const std::string &reason, pmi_adapt_request_cause cause)
 {
     std::set<Agent> agents;
     for (const SizeRequestHolder &holder : holders) {
-        if (!state_.world.disconnected(holder.agent) && !state_.killed_groups.contains(holder.agent.group))
+        if (!state_.world.disconnected(holder.agent) &&
+            !state_.killed_groups.contains(holder.agent.group))
             agents.insert(holder.agent);
     }
     std::vector<step_agent> to;
@@ -40,8 +42,8 @@ void SizeRequests::send_end(const std::vector<SizeRequestHolder> &holders, SizeR
         to.push_back({agent.group, agent.proxy});
     std::string payload = write_size_request_end(end, state_.world.size(), holders, reason, cause);
     if (!to.empty())
-        state_.effects.send(state_.effects.context, to.data(), static_cast<int>(to.size()), STEP_WISHED, 0,
-                            payload.data(), payload.size());
+        state_.effects.send(state_.effects.context, to.data(), static_cast<int>(to.size()),
+                            STEP_WISHED, 0, payload.data(), payload.size());
 }
 
 Json SizeRequests::describe_open() const
@@ -64,7 +66,8 @@ Json SizeRequests::describe_open() const
 
 void SizeRequests::end(SizeRequestEnd end, const std::string &reason)
 {
-    Json fields = {{"wish", open_->number}, {"result", to_string(end)}, {"size", state_.world.size()}};
+    Json fields = {
+        {"wish", open_->number}, {"result", to_string(end)}, {"size", state_.world.size()}};
     if (end != SizeRequestEnd::GRANTED)
         fields["reason"] = reason;
     if (open_->notified)
@@ -166,10 +169,11 @@ void SizeRequests::drop_holder(SizeRequest &size_request, uint32_t uid, const st
 void SizeRequests::on_withdrawn(const Process &process, uint32_t number)
 {
     auto has_made = [&](const std::optional<SizeRequest> &size_request) {
-        return size_request && std::any_of(size_request->holders.begin(), size_request->holders.end(),
-                                           [&](const SizeRequestHolder &holder) {
-                                               return holder.uid == process.uid && holder.number == number;
-                                           });
+        return size_request &&
+               std::any_of(size_request->holders.begin(), size_request->holders.end(),
+                           [&](const SizeRequestHolder &holder) {
+                               return holder.uid == process.uid && holder.number == number;
+                           });
     };
     if (has_made(open_) || has_made(next_))
         process_left(process, "the program has withdrawn it");
@@ -233,7 +237,8 @@ void SizeRequests::consider_open()
     if (is_modify())
         return consider_modify();
     if (state_.mode == InitMode::RIGID)
-        return end(SizeRequestEnd::REFUSED, "the job is rigid: not all processes have called MPI_Init_adapt");
+        return end(SizeRequestEnd::REFUSED,
+                   "the job is rigid: not all processes have called MPI_Init_adapt");
     if (state_.mode == InitMode::UNKNOWN)
         return;
     if (open_->size == state_.world.size())
@@ -245,8 +250,9 @@ void SizeRequests::consider_open()
 void SizeRequests::consider_in_range()
 {
     const char *const BY_SCHEDULE = "sizes follow the schedule that mpiexec was started with";
-    const char *const NO_RANGE = "mpiexec was started without --adapt-range, and no resource manager is there to "
-                                 "decide";
+    const char *const NO_RANGE =
+        "mpiexec was started without --adapt-range, and no resource manager is there to "
+        "decide";
     const ProgramSizes *rule = rule_ ? &*rule_ : nullptr;
     if (!source_.range())
         return end(SizeRequestEnd::REFUSED, source_.is_schedule() ? BY_SCHEDULE : NO_RANGE);
@@ -271,8 +277,10 @@ void SizeRequests::grant(int size)
     auto change = resolve(requested);
     if (!change)
         return end(SizeRequestEnd::REFUSED, change.error());
-    Adaptation &a = is_modify() ? control_.accept(Source::PROGRAM, "MPIX_Comm_modify", requested, change.value())
-                                : control_.accept(Source::WISH, "the program's wish", requested, change.value());
+    Adaptation &a =
+        is_modify()
+            ? control_.accept(Source::PROGRAM, "MPIX_Comm_modify", requested, change.value())
+            : control_.accept(Source::WISH, "the program's wish", requested, change.value());
     if (!open_->reason.empty())
         a.reason = open_->reason.substr(0, REASON_MAX_BYTES);
     open_->request = a.request;
@@ -285,7 +293,8 @@ void SizeRequests::adaptation_ended(const Adaptation &adaptation)
     if (open_)
         open_after(adaptation);
     if (source_.ended(state_.now_ms, adaptation.state == AdaptState::COMMITTED) && !state_.ending)
-        state_.notify_user("the adaptation policy stops: too many adaptations in a row were not committed");
+        state_.notify_user(
+            "the adaptation policy stops: too many adaptations in a row were not committed");
 }
 
 void SizeRequests::open_after(const Adaptation &adaptation)
@@ -302,10 +311,12 @@ void SizeRequests::open_after(const Adaptation &adaptation)
 /* When it is void; nothing while what is agreed on, or what an operation on sets waits for, may still grant it. */
 std::optional<int64_t> SizeRequests::void_ms() const
 {
-    bool may_be_granted = open_ && state_.adaptation && (open_->awaited || !before_agreement(state_.adaptation->state));
+    bool may_be_granted = open_ && state_.adaptation &&
+                          (open_->awaited || !before_agreement(state_.adaptation->state));
     if (!open_ || open_->until_unix_ms == 0 || may_be_granted)
         return std::nullopt;
-    return std::max<int64_t>(static_cast<int64_t>(open_->until_unix_ms) - state_.unix_ms_at_zero, 0);
+    return std::max<int64_t>(static_cast<int64_t>(open_->until_unix_ms) - state_.unix_ms_at_zero,
+                             0);
 }
 
 void SizeRequests::check_time()
@@ -343,10 +354,12 @@ Adaptation &SizeRequests::accept_for_client(const ChangeRequest &requested, cons
 std::string SizeRequests::answer_refuse(const Json &id, const RefuseRequest &refuse)
 {
     if (!open_ || open_->number != refuse.request_number)
-        return write_error({id, ErrorCode::NOTHING, "wish " + std::to_string(refuse.request_number) + " is not open"});
+        return write_error({id, ErrorCode::NOTHING,
+                            "wish " + std::to_string(refuse.request_number) + " is not open"});
     if (has_adaptation())
-        return write_error({id, ErrorCode::BUSY, "the step is adapting for this wish: cancel request " +
-                                                     std::to_string(state_.adaptation->request)});
+        return write_error({id, ErrorCode::BUSY,
+                            "the step is adapting for this wish: cancel request " +
+                                std::to_string(state_.adaptation->request)});
     end(SizeRequestEnd::REFUSED, refuse.reason);
     return write_answer(id, {{"wish", refuse.request_number}});
 }

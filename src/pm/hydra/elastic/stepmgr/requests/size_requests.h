@@ -88,7 +88,10 @@ class SizeRequests {
     /* "": --adapt-range allows a request for this size, and it has capacity.  Else why not, and what to do. */
     std::string why_refused(int new_size) const;
     /* "": the program can use this size. */
-    std::string why_not_usable(int size) const { return !rule_ || rule_->allows(size) ? "" : rule_->refusal(size); }
+    std::string why_not_usable(int size) const
+    {
+        return !rule_ || rule_->allows(size) ? "" : rule_->refusal(size);
+    }
     /* An adaptation is to be made for a client; while processes wait in MPIX_Comm_modify it is theirs. */
     Adaptation &accept_for_client(const ChangeRequest &requested, const Change &change);
 
@@ -100,14 +103,18 @@ class SizeRequests {
     /* Replaces the open one.  Returns its number. */
     uint64_t request_for_operation(SizeRequest size_request);
     /* The open one, if it has this number. */
-    const SizeRequest *find(uint64_t number) const { return open_ && open_->number == number ? &*open_ : nullptr; }
+    const SizeRequest *find(uint64_t number) const
+    {
+        return open_ && open_->number == number ? &*open_ : nullptr;
+    }
     /* The operation waits no more, but the size request may be granted; or nobody wants it any more. */
     void release(uint64_t number);
     void withdraw(const std::string &why);
 
   private:
-    void send_end(const std::vector<SizeRequestHolder> &holders, SizeRequestEnd end, const std::string &reason,
-                  pmi_adapt_wish_cause cause = PMI_ADAPT_WISH_NO_CAUSE);
+    void send_end(const std::vector<SizeRequestHolder> &holders, SizeRequestEnd end,
+                  const std::string &reason,
+                  pmi_adapt_request_cause cause = PMI_ADAPT_WISH_NO_CAUSE);
     Json describe_open() const;
     void log_open();
     void end(SizeRequestEnd end, const std::string &reason);

@@ -29,7 +29,8 @@ class StepSizeRequestTest : public testing::Test {
     }
     void withdraw(uint32_t rank, uint32_t number)
     {
-        mpiexec.report(0, proxy_of(rank), REPORT_WISH_WITHDRAWN, 0, write_size_request_withdrawal({rank, number}));
+        mpiexec.report(0, proxy_of(rank), REPORT_WISH_WITHDRAWN, 0,
+                       write_size_request_withdrawal({rank, number}));
     }
     /* From 3 to 2 processes: the one on b leaves. */
     void shrink(uint32_t epoch)
@@ -47,12 +48,12 @@ class StepSizeRequestTest : public testing::Test {
         for (auto m = mpiexec.sent.rbegin(); m != mpiexec.sent.rend(); ++m) {
             if (m->command != STEP_WISHED)
                 continue;
-            wish_ended head;
+            request_ended head;
             std::memcpy(&head, m->payload.data(), sizeof head);
             std::string text = to_string(static_cast<SizeRequestEnd>(head.state));
             size_t at = sizeof head;
-            for (uint32_t k = 0; k < head.holders; k++, at += sizeof(wish_holder)) {
-                wish_holder holder;
+            for (uint32_t k = 0; k < head.holders; k++, at += sizeof(request_holder)) {
+                request_holder holder;
                 std::memcpy(&holder, m->payload.data() + at, sizeof holder);
                 text += " " + std::to_string(holder.uid) + "." + std::to_string(holder.number);
             }
@@ -100,7 +101,8 @@ TEST_F(StepSizeRequestTest, without_a_range_nobody_decides)
 {
     start(0);
     size_request({0, 1, 4, 4, 4, 0, ""});
-    EXPECT_NE(notified().find("refused 0.1: mpiexec was started without --adapt-range"), std::string::npos)
+    EXPECT_NE(notified().find("refused 0.1: mpiexec was started without --adapt-range"),
+              std::string::npos)
         << notified();
     EXPECT_EQ(mpiexec.count_events("requested"), 0);
     size_request({0, 2, 3, 3, 3, 0, ""});
@@ -129,7 +131,7 @@ TEST_F(StepSizeRequestTest, sizes_that_the_program_can_use_are_chosen)
     EXPECT_NE(notified().find("cannot use 7 processes"), std::string::npos) << notified();
 }
 
-TEST_F(StepSizeRequestTest, the_same_wish_of_several_processes_is_one)
+TEST_F(StepSizeRequestTest, the_same_request_of_several_processes_is_one)
 {
     start();
     for (uint32_t rank = 0; rank < 3; rank++)
@@ -143,7 +145,7 @@ TEST_F(StepSizeRequestTest, the_same_wish_of_several_processes_is_one)
         << "to both daemons: " << mpiexec.sent_text(before);
 }
 
-TEST_F(StepSizeRequestTest, another_one_takes_its_place)
+TEST_F(StepSizeRequestTest, another_one_replaces_it)
 {
     start();
     size_request({0, 1, 5, 5, 5, 0, ""});
@@ -327,13 +329,13 @@ TEST_F(StepSizeRequestTest, rubbish_is_counted)
         good.substr(0, good.size() - 1),
         good + "bell\a",
         good + std::string(256, 'x'),
-        with(offsetof(wish_made, number), 0),
-        with(offsetof(wish_made, kind), 3),
-        with(offsetof(wish_made, size), 3),
-        with(offsetof(wish_made, size_min), 0),
-        with(offsetof(wish_made, size_max), 0xffffffff),
-        with(offsetof(wish_made, rank), 2),     /* not on this proxy */
-        with(offsetof(wish_made, until_ms) + 4, 0x7fffffff),
+        with(offsetof(request_made, number), 0),
+        with(offsetof(request_made, kind), 3),
+        with(offsetof(request_made, size), 3),
+        with(offsetof(request_made, size_min), 0),
+        with(offsetof(request_made, size_max), 0xffffffff),
+        with(offsetof(request_made, rank), 2),     /* not on this proxy */
+        with(offsetof(request_made, until_ms) + 4, 0x7fffffff),
     };
     for (const std::string &payload : bad)
         mpiexec.report(0, 0, REPORT_WISH, 0, payload);
@@ -356,7 +358,8 @@ TEST_F(ManagedSizeRequestTest, the_manager_grants_it_by_resizing)
 {
     size_request({0, 1, 2, 2, 2, 0, ""});
     EXPECT_EQ(mpiexec.count_events("requested"), 0);
-    ASSERT_TRUE(mpiexec.send_request(1, R"({"id":1,"op":"resize","size":2,"tag":"x"})").at(0).at("ok"));
+    ASSERT_TRUE(
+        mpiexec.send_request(1, R"({"id":1,"op":"resize","size":2,"tag":"x"})").at(0).at("ok"));
     shrink(1);
     EXPECT_EQ(notified(), "granted 0.1: ");
 }
@@ -366,7 +369,10 @@ TEST_F(ManagedSizeRequestTest, the_manager_refuses_it)
     size_request({0, 1, 20, 20, 20, 0, ""});
     Json answer = mpiexec.send_request(1, R"({"id":1,"op":"refuse","wish":2,"reason":"no"})").at(0);
     EXPECT_EQ(answer.at("error").at("code"), "nothing");
-    answer = mpiexec.send_request(1, R"({"id":1,"op":"refuse","wish":1,"reason":"the job may have 8 at most"})").at(0);
+    answer = mpiexec
+                 .send_request(
+                     1, R"({"id":1,"op":"refuse","wish":1,"reason":"the job may have 8 at most"})")
+                 .at(0);
     EXPECT_TRUE(answer.at("ok")) << answer;
     EXPECT_EQ(notified(), "refused 0.1: the job may have 8 at most");
     answer = mpiexec.send_request(1, R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at(0);
@@ -378,7 +384,8 @@ TEST_F(ManagedSizeRequestTest, the_manager_refuses_it)
 TEST_F(ManagedSizeRequestTest, a_commit_outside_leaves_it_open)
 {
     size_request({0, 1, 5, 4, 6, 0, ""});
-    ASSERT_TRUE(mpiexec.send_request(1, R"({"id":1,"op":"resize","size":2,"tag":"x"})").at(0).at("ok"));
+    ASSERT_TRUE(
+        mpiexec.send_request(1, R"({"id":1,"op":"resize","size":2,"tag":"x"})").at(0).at("ok"));
     shrink(1);
     EXPECT_EQ(mpiexec.count_events("wish_ended"), 0);
 }

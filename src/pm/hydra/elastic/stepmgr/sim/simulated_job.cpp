@@ -2,7 +2,7 @@
 
 #include "stepmgr/sim/simulated_job.h"
 
-#include "wire/wish.h"
+#include "wire/request_messages.h"
 
 #include <gtest/gtest.h>
 
@@ -158,7 +158,8 @@ void SimulatedJob::start_group(int group, uint32_t epoch, uint32_t first_uid, in
         actor->rank = static_cast<uint32_t>(rank);
         actor->uid = first_uid + static_cast<uint32_t>(rank);
         actor->host = hosts[static_cast<size_t>(rank) % hosts.size()];
-        int proxy = proxies.try_emplace(actor->host, static_cast<int>(proxies.size())).first->second;
+        int proxy =
+            proxies.try_emplace(actor->host, static_cast<int>(proxies.size())).first->second;
         actor->agent = {group, proxy};
         actor->joining = epoch > 0;
         actor->epoch = 0;
@@ -270,7 +271,7 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         std::memcpy(&number, payload.data(), sizeof number);
     switch (command) {
         case STEP_PLAN:
-            return place_plan(daemon, request, payload);
+            return store_plan(daemon, request, payload);
         case STEP_FREEZE:
             return freeze(daemon, epoch, number);
         case STEP_TARGET:
@@ -309,7 +310,7 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
     }
 }
 
-void SimulatedJob::place_plan(Daemon &daemon, uint64_t request, const std::string &payload)
+void SimulatedJob::store_plan(Daemon &daemon, uint64_t request, const std::string &payload)
 {
     pmi_adapt_plan header;
     if (payload.size() < sizeof header)
@@ -322,7 +323,7 @@ void SimulatedJob::place_plan(Daemon &daemon, uint64_t request, const std::strin
                     sizeof member);
         plan.uids.push_back(member.uid);
         plan.flags.push_back(member.flags);
-        std::string bc(payload.data() + member.card_offset, member.card_bytes);
+        std::string bc(payload.data() + member.bc_offset, member.bc_bytes);
         if (bc != "card" + std::to_string(member.uid))
             broken("plan has a wrong card for process " + std::to_string(member.uid));
     }
@@ -632,7 +633,7 @@ void SimulatedJob::end(Actor &actor, uint32_t wait_status)
     actor.alive = false;
     report(actor.agent, REPORT_EXITED, 0, write_exited({actor.rank, wait_status}));
     bool accident = wait_status != 0 && !killing_;
-    if (accident)               /* what Hydra does about it, unless it is the step manager's business */
+    if (accident) /* what Hydra does about it, unless it is the step manager's business */
         to_core(actor.agent, [this, group = actor.group] {
             if (stepmgr_owns_failure(core_, group) == 0)
                 after(delay_us(), [this] { kill_everybody(); });
@@ -680,7 +681,8 @@ void SimulatedJob::plan_size_requests()
             }
             if (members.empty())
                 return;
-            Actor &one = *members[static_cast<size_t>(between(0, static_cast<int64_t>(members.size()) - 1))];
+            Actor &one =
+                *members[static_cast<size_t>(between(0, static_cast<int64_t>(members.size()) - 1))];
             if (chance(0.25))
                 return withdraw_size_request(one);
             make_size_request(one);
@@ -691,7 +693,8 @@ void SimulatedJob::plan_size_requests()
 void SimulatedJob::make_size_request(Actor &actor)
 {
     int size = static_cast<int>(between(1, 11));
-    SizeRequestReport size_request{actor.rank, ++actor.size_requests, size, size, size, 0, chance(0.3) ? "grid" : ""};
+    SizeRequestReport size_request{actor.rank, ++actor.size_requests,    size, size, size,
+                                   0,          chance(0.3) ? "grid" : ""};
     if (chance(0.4))
         size_request.size_min = static_cast<int>(between(1, size));
     if (chance(0.3))
@@ -704,7 +707,8 @@ void SimulatedJob::make_size_request(Actor &actor)
     if (!chance(0.3))
         return;
     for (auto &[uid, other] : actors_) {        /* of all processes */
-        if (!other->alive || other->leaves || other->phase != PMI_ADAPT_PHASE_RUNNING || other.get() == &actor)
+        if (!other->alive || other->leaves || other->phase != PMI_ADAPT_PHASE_RUNNING ||
+            other.get() == &actor)
             continue;
         SizeRequestReport same = size_request;
         same.rank = other->rank;
@@ -718,23 +722,25 @@ void SimulatedJob::withdraw_size_request(Actor &actor)
 {
     if (actor.size_requests > 0)
         report(actor.agent, REPORT_WISH_WITHDRAWN, 0,
-               write_size_request_withdrawal({actor.rank, static_cast<uint32_t>(between(1, actor.size_requests))}));
+               write_size_request_withdrawal(
+                   {actor.rank, static_cast<uint32_t>(between(1, actor.size_requests))}));
 }
 
 void SimulatedJob::wished(Daemon &daemon, const std::string &payload)
 {
-    wish_ended head;
+    request_ended head;
     if (payload.size() < sizeof head)
         return broken("end of a wish is too short");
     std::memcpy(&head, payload.data(), sizeof head);
     for (uint32_t k = 0; k < head.holders; k++) {
-        wish_holder holder;
+        request_holder holder;
         std::memcpy(&holder, payload.data() + sizeof head + k * sizeof holder, sizeof holder);
         const Actor &actor = *actors_.at(holder.uid);
         if (actor.agent == daemon.agent && own_slot_requests_[holder.uid].erase(holder.number) == 0)
-            broken("wish " + std::to_string(holder.number) + " of process " + std::to_string(holder.uid) +
-                   " ends twice, or was never made");
-        if (holder.uid == modify_.uid && holder.number == modify_.number && head.state != PMI_ADAPT_WISH_GRANTED)
+            broken("wish " + std::to_string(holder.number) + " of process " +
+                   std::to_string(holder.uid) + " ends twice, or was never made");
+        if (holder.uid == modify_.uid && holder.number == modify_.number &&
+            head.state != PMI_ADAPT_WISH_GRANTED)
             modify_.over = true;        /* rank 0 notifies the others */
     }
 }
@@ -818,7 +824,8 @@ void SimulatedJob::check_size_request(const std::string &name, const Json &event
     (result == "granted"   ? outcome_.requests_granted
      : result == "refused" ? outcome_.requests_refused
                            : outcome_.requests_withdrawn)++;
-    bool allowed = event.at("size") >= open->second.at("size_min") && event.at("size") <= open->second.at("size_max");
+    bool allowed = event.at("size") >= open->second.at("size_min") &&
+                   event.at("size") <= open->second.at("size_max");
     if (result == "granted" && !allowed)
         broken("a wish is granted with a size that it does not allow: " + event.dump());
     if (result != "granted" && event.at("reason").get<std::string>().empty())
@@ -857,9 +864,9 @@ void SimulatedJob::random_request(int client)
 
 /* ---- effects ---------------------------------------------------------------------------------------- */
 
-int SimulatedJob::launch(void *context, uint32_t epoch, int count, int /* program */, int pre, uint32_t first_uid,
-                         int modify, const char *const *hosts, int n_hosts, int *group, char *error,
-                         size_t error_bytes)
+int SimulatedJob::launch(void *context, uint32_t epoch, int count, int /* program */, int pre,
+                         uint32_t first_uid, int modify, const char *const *hosts, int n_hosts,
+                         int *group, char *error, size_t error_bytes)
 {
     SimulatedJob &job = self(context);
     if (pre != static_cast<int>(job.worlds_.at(job.committed_epoch_).size()))
@@ -918,15 +925,16 @@ void SimulatedJob::abort_step(void *context, const char *reason)
     job.after(job.delay_us(), [&job] { job.kill_everybody(); });
 }
 
-void SimulatedJob::send(void *context, const step_agent *to, int n, step_command command, uint32_t epoch,
-                        const void *payload, size_t bytes)
+void SimulatedJob::send(void *context, const step_agent *to, int n, step_command command,
+                        uint32_t epoch, const void *payload, size_t bytes)
 {
     for (int i = 0; i < n; i++)
         self(context).send_to({to[i].group, to[i].proxy}, command, epoch,
                               {static_cast<const char *>(payload), bytes});
 }
 
-void SimulatedJob::send_to(const Agent &agent, step_command command, uint32_t epoch, const std::string &payload)
+void SimulatedJob::send_to(const Agent &agent, step_command command, uint32_t epoch,
+                           const std::string &payload)
 {
     note("send " + std::to_string(command) + " to " + std::to_string(agent.group) + "." +
          std::to_string(agent.proxy) + " epoch " + std::to_string(epoch));

@@ -105,10 +105,11 @@ class SimulatedJob {
     Daemon &daemon(const Agent &agent) { return *daemons_.at(agent); }
     void to_core(const Agent &agent, std::function<void()> deliver);
     void report(const Agent &agent, step_report kind, uint32_t epoch, const std::string &payload);
-    void send_to(const Agent &agent, step_command command, uint32_t epoch, const std::string &payload);
+    void send_to(const Agent &agent, step_command command, uint32_t epoch,
+                 const std::string &payload);
     void receive(Daemon &daemon, step_command command, uint32_t epoch, uint64_t request,
                  const std::string &payload);
-    void place_plan(Daemon &daemon, uint64_t request, const std::string &payload);
+    void store_plan(Daemon &daemon, uint64_t request, const std::string &payload);
     void prepare(Daemon &daemon, Actor &actor);
     void freeze(Daemon &daemon, uint32_t epoch, uint64_t margin);
     void count(Daemon &daemon, uint32_t epoch);
@@ -146,13 +147,13 @@ class SimulatedJob {
 
     /* effects */
     static SimulatedJob &self(void *context) { return *static_cast<SimulatedJob *>(context); }
-    static int launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
-                      int modify, const char *const *hosts, int n_hosts, int *group, char *error,
-                      size_t error_bytes);
+    static int launch(void *context, uint32_t epoch, int count, int program, int pre,
+                      uint32_t first_uid, int modify, const char *const *hosts, int n_hosts,
+                      int *group, char *error, size_t error_bytes);
     static void kill_group(void *context, int group);
     static void abort_step(void *context, const char *reason);
-    static void send(void *context, const step_agent *to, int n, step_command command, uint32_t epoch,
-                     const void *payload, size_t bytes);
+    static void send(void *context, const step_agent *to, int n, step_command command,
+                     uint32_t epoch, const void *payload, size_t bytes);
     static void reply(void *context, int client, const char *line);
     static void log(void *context, const char *line);
     static void notify_user(void *context, const char *text);
@@ -176,10 +177,11 @@ class SimulatedJob {
     uint64_t margin_ = 1;
     int64_t delay_max_us_ = 1000;
     bool rigid_ = false, launch_may_fail_ = false, size_requests_ = false;
-    int modify_at_ = -1;        /* work left when the program calls MPIX_Comm_modify, once; -1: never */
+    int modify_at_ = -1; /* work left when the program calls MPIX_Comm_modify, once; -1: never */
     struct {
         std::set<uint32_t> arrived;     /* uids */
-        bool again = false, over = false;       /* a board says that another one is agreed on; it came to nothing */
+        bool again = false,
+             over = false; /* a board says that another one is agreed on; it came to nothing */
         uint32_t uid = 0, number = 0;   /* who has queried, by which size request */
     } modify_;
     std::set<int> modify_groups_;

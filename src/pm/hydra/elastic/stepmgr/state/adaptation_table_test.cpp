@@ -27,7 +27,8 @@ TEST(AdaptationTableTest, nothing_follows_an_end)
 
 TEST(AdaptationTableTest, before_agreement_all_can_be_undone)
 {
-    for (AdaptEvent event : {AdaptEvent::WITHDRAW, AdaptEvent::JOB_ENDED, AdaptEvent::MEMBER_LOST}) {
+    for (AdaptEvent event :
+         {AdaptEvent::WITHDRAW, AdaptEvent::JOB_ENDED, AdaptEvent::MEMBER_LOST}) {
         for (int s = 0; s < STATES; s++) {
             const auto *row = find_transition(AdaptState(s), event);
             if (!before_agreement(AdaptState(s)) || AdaptState(s) == AdaptState::OFFERED)
@@ -39,7 +40,7 @@ TEST(AdaptationTableTest, before_agreement_all_can_be_undone)
     }
 }
 
-TEST(AdaptationTableTest, after_agreement_nothing_is_withdrawn_by_wish)
+TEST(AdaptationTableTest, after_agreement_nothing_is_withdrawn_by_request)
 {
     EXPECT_FALSE(find_transition(AdaptState::AGREED, AdaptEvent::WITHDRAW));
     EXPECT_FALSE(find_transition(AdaptState::ENDING, AdaptEvent::WITHDRAW));

@@ -114,8 +114,8 @@ class Server {
         });
         return 0;
     }
-    static void send(void *context, const step_agent *to, int n, step_command command, uint32_t epoch,
-                     const void *, size_t)
+    static void send(void *context, const step_agent *to, int n, step_command command,
+                     uint32_t epoch, const void *, size_t)
     {
         for (int i = 0; i < n; i++)
             self(context).take(to[i].group, command, epoch);
@@ -137,8 +137,9 @@ class Server {
             });
         if (command == STEP_PERFORMANCE)
             server.todo_.push_back([&server, group, epoch] {
-                std::vector<PerformanceReport> rows = {{0, 1, 100, 10, 500 * 1000 * 1000, 5 * 1000 * 1000},
-                                                       {1, 1, 100, 10, 500 * 1000 * 1000, 95 * 1000 * 1000}};
+                std::vector<PerformanceReport> rows = {
+                    {0, 1, 100, 10, 500 * 1000 * 1000, 5 * 1000 * 1000},
+                    {1, 1, 100, 10, 500 * 1000 * 1000, 95 * 1000 * 1000}};
                 server.report(group, REPORT_PERFORMANCE, epoch, write_performance(rows));
             });
         if (command == STEP_TARGET)
@@ -227,8 +228,8 @@ class ElasticCommandTest : public testing::Test {
     std::string socket_of(long pid)
     {
         char text[STEP_SOCKET_PATH_MAX], error[STEP_SOCKET_ERROR_MAX];
-        EXPECT_EQ(step_socket_path(directory_.c_str(), std::to_string(pid).c_str(), text, sizeof text, error,
-                                   sizeof error),
+        EXPECT_EQ(step_socket_path(directory_.c_str(), std::to_string(pid).c_str(), text,
+                                   sizeof text, error, sizeof error),
                   0);
         return text;
     }
@@ -272,16 +273,19 @@ TEST_F(ElasticCommandTest, lists_and_resizes)
               std::string::npos);
 }
 
-TEST_F(ElasticCommandTest, tells_what_a_step_does_with_its_time)
+TEST_F(ElasticCommandTest, reports_the_use_of_time_of_a_step)
 {
     Server server(socket_of(getpid()));
     CommandResult loops = run("loops 77");
     EXPECT_EQ(loops.code, 0) << loops.output;
     EXPECT_TRUE(loops.output.starts_with("step 77: 2 processes, 100 probes in ")) << loops.output;
-    EXPECT_NE(loops.output.find("ranks 0-1: 50 ms a round, 10.0 % of it in MPI (from 1.0 % to 19.0 % by rank;"),
+    EXPECT_NE(loops.output.find(
+                  "ranks 0-1: 50 ms a round, 10.0 % of it in MPI (from 1.0 % to 19.0 % by rank;"),
               loops.output.npos)
         << loops.output;
-    EXPECT_NE(loops.output.find("rank 0 on here (1.0 %), rank 1 on here (19.0 %)"), loops.output.npos) << loops.output;
+    EXPECT_NE(loops.output.find("rank 0 on here (1.0 %), rank 1 on here (19.0 %)"),
+              loops.output.npos)
+        << loops.output;
     EXPECT_NE(run("loops 77 --json").output.find("\"available\":true"), std::string::npos);
     EXPECT_EQ(run("loops 78").code, 3);
 }
@@ -314,8 +318,9 @@ TEST_F(ElasticCommandTest, refusals_have_messages_and_codes)
     EXPECT_EQ(same.output, "elastic: step 77 refuses: the size is 2 already\n");
     EXPECT_EQ(run("resize 77 4 --hosts full").output,
               "elastic: step 77 refuses: host full has no room\n");
-    EXPECT_EQ(run("resize 77 4 --program 2").output,
-              "elastic: step 77 refuses: there is no program 2: 2 programs were launched, give 0 to 1\n");
+    EXPECT_EQ(
+        run("resize 77 4 --program 2").output,
+        "elastic: step 77 refuses: there is no program 2: 2 programs were launched, give 0 to 1\n");
     server.hold_joining();
     EXPECT_EQ(run("resize 77 4").code, 0);
     CommandResult busy = run("resize 77 5");
@@ -328,8 +333,8 @@ TEST_F(ElasticCommandTest, refusals_have_messages_and_codes)
 TEST_F(ElasticCommandTest, wrong_usage_and_steps_that_have_ended)
 {
     for (const char *bad : {"", "explode", "resize", "resize 77", "resize 77 0", "resize 77 x",
-                            "resize 77 2 --leave a", "resize 77 4 --program x", "resize 77 4 --program -1",
-                            "resize 77 2 --hosts 'a b'", "ps extra"})
+                            "resize 77 2 --leave a", "resize 77 4 --program x",
+                            "resize 77 4 --program -1", "resize 77 2 --hosts 'a b'", "ps extra"})
         EXPECT_EQ(run(bad).code, 2) << bad;
     CommandResult none = run("resize 77 2");
     EXPECT_EQ(none.code, 3);
@@ -338,7 +343,7 @@ TEST_F(ElasticCommandTest, wrong_usage_and_steps_that_have_ended)
     EXPECT_EQ(run("--help").code, 0);
 }
 
-TEST_F(ElasticCommandTest, a_socket_that_a_dead_step_left_is_removed)
+TEST_F(ElasticCommandTest, a_socket_of_a_failed_step_is_removed)
 {
     std::string left = socket_of(getpid());
     files_.push_back(left);
@@ -367,9 +372,10 @@ TEST(StepSocketTest, ids_and_names_belong_together)
     for (const char *good : {"step-1.sock", "step-4711.sock", "step-4711-2.sock"})
         EXPECT_TRUE(step_socket_id_of(good, id, sizeof id)) << good;
     EXPECT_STREQ(id, "4711-2");
-    for (const char *bad : {"step-.sock", "step-x.sock", "step-4711-.sock", "step-4711-1.sock", "step-47 11.sock",
-                            "step--2.sock", "step-4711.sock2", "new-4711", "step-4711-2-3.sock", "step-+1.sock",
-                            "step-99999999999999999999999999999999999.sock"})
+    for (const char *bad :
+         {"step-.sock", "step-x.sock", "step-4711-.sock", "step-4711-1.sock", "step-47 11.sock",
+          "step--2.sock", "step-4711.sock2", "new-4711", "step-4711-2-3.sock", "step-+1.sock",
+          "step-99999999999999999999999999999999999.sock"})
         EXPECT_FALSE(step_socket_id_of(bad, id, sizeof id)) << bad;
 }
 

@@ -48,7 +48,7 @@ TEST(SetChangeTableTest, every_state_that_is_reached_has_a_way_to_an_end)
     EXPECT_FALSE(reached.contains(AdaptState::AGREED));
 }
 
-TEST(SetChangeTableTest, SR3_what_was_told_is_not_withdrawn_by_wish)
+TEST(SetChangeTableTest, SR3_a_notified_change_is_not_withdrawn_by_request)
 {
     for (AdaptState state : {AdaptState::TOLD, AdaptState::ORPHANED, AdaptState::TAKEN}) {
         EXPECT_FALSE(find_set_transition(state, AdaptEvent::WITHDRAW)) << to_string(state);
@@ -61,7 +61,8 @@ TEST(SetChangeTableTest, joining_processes_are_removed_whenever_a_change_fails)
     for_each_row([](const AdaptTransition &row) {
         bool undone = row.next == AdaptState::WITHDRAWN || row.next == AdaptState::FAILED;
         if (undone && row.state != AdaptState::ACCEPTED) {
-            EXPECT_EQ(row.action, AdaptAction::REMOVE_JOINERS) << to_string(row.state) << ", " << to_string(row.event);
+            EXPECT_EQ(row.action, AdaptAction::REMOVE_JOINERS)
+                << to_string(row.state) << ", " << to_string(row.event);
         }
     });
 }
@@ -79,7 +80,8 @@ class SetChangeTest : public testing::Test {
     template <class Call> void call(uint32_t uid, const Call &call)
     {
         auto [group, proxy, rank] = where(uid);
-        mpiexec.report(group, proxy, REPORT_SET_CALL, 0, write_set_report(rank, ++ids[uid], write_set_call(call)));
+        mpiexec.report(group, proxy, REPORT_SET_CALL, 0,
+                       write_set_report(rank, ++ids[uid], write_set_call(call)));
         answer_at_once();
     }
     /* SA1, SR1: as proxies do. */
@@ -89,7 +91,8 @@ class SetChangeTest : public testing::Test {
             const SentMessage message = mpiexec.sent[seen];
             if (message.command == STEP_FORGET || message.command == STEP_BY_SETS)
                 mpiexec.report(message.group, message.proxy, REPORT_FORGOTTEN, 0, message.payload);
-            if (message.group == 0 && (message.command == STEP_SETS || message.command == STEP_STARTS))
+            if (message.group == 0 &&
+                (message.command == STEP_SETS || message.command == STEP_STARTS))
                 notify_starts(message);
         }
     }
@@ -107,7 +110,8 @@ class SetChangeTest : public testing::Test {
     /* The launch, then additions of two on node b each. */
     static std::tuple<int, int, uint32_t> where(uint32_t uid)
     {
-        return uid < 3 ? std::tuple(0, uid == 2 ? 1 : 0, uid) : std::tuple(int(uid - 3) / 2 + 1, 0, (uid - 3) % 2);
+        return uid < 3 ? std::tuple(0, uid == 2 ? 1 : 0, uid)
+                       : std::tuple(int(uid - 3) / 2 + 1, 0, (uid - 3) % 2);
     }
     static uint32_t number_at(const std::string &payload, size_t at)
     {
@@ -128,7 +132,10 @@ class SetChangeTest : public testing::Test {
         return "";
     }
     static constexpr uint32_t WAITS = UINT32_MAX;
-    uint32_t code(uint32_t uid) { return answer_to(uid).empty() ? WAITS : number_at(answer_to(uid), 0); }
+    uint32_t code(uint32_t uid)
+    {
+        return answer_to(uid).empty() ? WAITS : number_at(answer_to(uid), 0);
+    }
     /* "1 mpix://rc/1 1": kind, delta and tag in the answer to GetChange. */
     std::string notified(uint32_t uid)
     {
@@ -150,7 +157,8 @@ class SetChangeTest : public testing::Test {
     }
     void resize(int size, const std::string &more = "")
     {
-        mpiexec.send_request(1, R"({"id":1,"op":"resize","size":)" + std::to_string(size) + more + "}");
+        mpiexec.send_request(1, R"({"id":1,"op":"resize","size":)" + std::to_string(size) + more +
+                                    "}");
     }
     /* As a joining process does. */
     void await_accept(uint32_t uid, const std::string &bc = "", bool introduced = false)
@@ -260,7 +268,7 @@ TEST_F(SetSharedTest, who_needs_the_same_addresses_gets_the_same_answer)
     EXPECT_EQ(lookup(3, false), bytes(list({4, 3})));
 }
 
-TEST_F(SetSharedTest, SA1_a_state_that_goes_on_is_told_who_asks_alone)
+TEST_F(SetSharedTest, SA1_a_lasting_state_is_sent_to_the_caller_alone)
 {
     lookup(1, false);
     EXPECT_EQ(lookup(1, true), "");
@@ -305,8 +313,8 @@ class SetStartsTest : public SetChangeTest {
     }
     size_t requested() const
     {
-        return static_cast<size_t>(
-            std::ranges::count_if(mpiexec.sent, [](const SentMessage &m) { return m.command == STEP_STARTS; }));
+        return static_cast<size_t>(std::ranges::count_if(
+            mpiexec.sent, [](const SentMessage &m) { return m.command == STEP_STARTS; }));
     }
 };
 
@@ -316,7 +324,8 @@ TEST_F(SetStartsTest, SR1_a_process_of_the_launch_starts_until_it_has_begun)
     EXPECT_EQ(requested(), 0u) << "nothing is open of these";
     size_t sent = mpiexec.sent.size();
     EXPECT_EQ(state(0), uint32_t{PMI_SET_STARTING});
-    EXPECT_EQ(mpiexec.sent_text(sent), "starts:0.1 answer:0.0") << "the daemon of who has not begun";
+    EXPECT_EQ(mpiexec.sent_text(sent), "starts:0.1 answer:0.0")
+        << "the daemon of who has not begun";
     EXPECT_EQ(state_of_members(1, {1, 2}), uint32_t{PMI_SET_STARTING});
     EXPECT_EQ(state_of("app://all"), "starting 2,1,0");
     begun = {0, 1, 2};
@@ -335,7 +344,7 @@ TEST_F(SetStartsTest, SR1_it_has_begun_by_itself_by_a_question_or_by_MPI_Init)
     EXPECT_EQ(mpiexec.status().at("unexpected"), 0);
 }
 
-TEST_F(SetStartsTest, SR1_who_asks_runs)
+TEST_F(SetStartsTest, SR1_a_caller_runs)
 {
     call(2, ListSets{});
     EXPECT_EQ(state_of("app://all"), "running 2,1,0");
@@ -356,10 +365,12 @@ TEST_F(SetStartsTest, SN4_who_starts_does_not_run)
 
 TEST_F(SetStartsTest, SA1_a_later_question_is_answered_as_of_later)
 {
-    auto send_request = [&](uint32_t uid) {     /* no proxy answers */
-                                            const std::string lookup = write_set_call(LookupSet{"app://all"});
-        mpiexec.report(0, 0, REPORT_SET_CALL, 0, write_set_report(uid, ++ids[uid], lookup));
-    };
+    auto send_request =
+        [&](uint32_t uid) { /* no proxy answers */
+                            const std::string lookup = write_set_call(LookupSet{"app://all"});
+                            mpiexec.report(0, 0, REPORT_SET_CALL, 0,
+                                           write_set_report(uid, ++ids[uid], lookup));
+        };
     send_request(0);
     SentMessage first = mpiexec.sent.back();
     send_request(1);
@@ -374,7 +385,8 @@ TEST_F(SetStartsTest, SA1_a_later_question_is_answered_as_of_later)
 
 TEST_F(SetStartsTest, SL1_it_ends_without_having_begun)
 {
-    mpiexec.report(0, 0, REPORT_SET_CALL, 0, write_set_report(0, ++ids[0], write_set_call(LookupSet{"app://all"})));
+    mpiexec.report(0, 0, REPORT_SET_CALL, 0,
+                   write_set_report(0, ++ids[0], write_set_call(LookupSet{"app://all"})));
     mpiexec.exited(0, 1, 2);
     EXPECT_EQ(number_at(answer_to(0), 17), uint32_t{PMI_SET_ENDED});
     EXPECT_EQ(state_of_members(1, {2, 1}), uint32_t{PMI_SET_ENDED});
@@ -382,7 +394,7 @@ TEST_F(SetStartsTest, SL1_it_ends_without_having_begun)
     EXPECT_EQ(state(1, "app://two"), uint32_t{PMI_SET_RUNNING});
 }
 
-TEST_F(SetStartsTest, SA1_what_was_told_of_members_is_forgotten_when_one_ends)
+TEST_F(SetStartsTest, SA1_data_of_members_is_invalidated_when_one_ends)
 {
     begun = {0, 1, 2};
     EXPECT_EQ(state_of_members(1, {0, 1, 2}), uint32_t{PMI_SET_RUNNING});
@@ -395,7 +407,7 @@ TEST_F(SetStartsTest, SA1_what_was_told_of_members_is_forgotten_when_one_ends)
     EXPECT_EQ(code(0), uint32_t{PMI_SET_FOREIGN});
 }
 
-TEST_F(SetStartsTest, what_a_daemon_says_is_of_its_own_processes)
+TEST_F(SetStartsTest, reports_of_a_proxy_are_of_its_own_processes)
 {
     mpiexec.report(0, 0, REPORT_STARTED, 0, write_started({0, {2}}));
     mpiexec.report(0, 0, REPORT_STARTED, 0, write_started({0, {9}}));
@@ -417,9 +429,10 @@ TEST_F(SetChangeTest, SW1_not_in_a_job_with_windows)
     EXPECT_EQ(mpiexec.status().at("mode"), "adaptive");
 }
 
-TEST_F(SetChangeTest, SW1_nobody_is_told_before_all_daemons_refuse_windows)
+TEST_F(SetChangeTest, SW1_no_notification_precedes_the_refusal_of_windows_by_all_proxies)
 {
-    mpiexec.report(0, 1, REPORT_SET_CALL, 0, write_set_report(2, ++ids[2], write_set_call(BecomeDynamic{})));
+    mpiexec.report(0, 1, REPORT_SET_CALL, 0,
+                   write_set_report(2, ++ids[2], write_set_call(BecomeDynamic{})));
     EXPECT_EQ(mpiexec.sent_text(), "sets:0.0 sets:0.1 by_sets:0.0 by_sets:0.1");
     mpiexec.report(0, 1, REPORT_FORGOTTEN, 0, mpiexec.sent.back().payload);
     EXPECT_EQ(mpiexec.sent.back().command, STEP_BY_SETS) << "the other one has not said so";
@@ -440,7 +453,7 @@ TEST_F(SetChangeTest, SW1_a_window_that_is_wanted_meanwhile_keeps_nobody_from_ch
     EXPECT_EQ(notified(2), "0  0");
 }
 
-TEST_F(SetChangeTest, SW1_a_joiner_does_not_wait_for_a_window)
+TEST_F(SetChangeTest, SW1_a_joining_process_does_not_wait_for_a_window)
 {
     call(0, BecomeDynamic{});
     resize(5);
@@ -453,7 +466,7 @@ TEST_F(SetChangeTest, SW1_a_joiner_does_not_wait_for_a_window)
     EXPECT_EQ(mpiexec.status().at("mode"), "sets");
 }
 
-TEST_F(SetChangeTest, SR3_an_addition_is_told_when_all_joiners_wait)
+TEST_F(SetChangeTest, SR3_an_addition_is_notified_when_all_joining_processes_wait)
 {
     call(0, BecomeDynamic{});
     resize(5);
@@ -470,7 +483,7 @@ TEST_F(SetChangeTest, SR3_an_addition_is_told_when_all_joiners_wait)
     EXPECT_EQ(state_of("mpix://rc/1"), "proposed 3-4");
 }
 
-TEST_F(SetChangeTest, SR2_to_look_tells_nothing)
+TEST_F(SetChangeTest, SR2_a_query_notifies_nothing)
 {
     offer_addition();
     call(0, GetChange{{}, true});
@@ -480,7 +493,7 @@ TEST_F(SetChangeTest, SR2_to_look_tells_nothing)
     EXPECT_EQ(mpiexec.count_events("told"), 0);
 }
 
-TEST_F(SetChangeTest, SI8_members_that_meet_get_all_cards_in_their_order)
+TEST_F(SetChangeTest, SI8_a_rendezvous_gives_all_business_cards_in_order)
 {
     call(0, RendezvousMembers{"tag", "zero", list({2, 0})});
     EXPECT_EQ(code(0), WAITS);
@@ -494,7 +507,7 @@ TEST_F(SetChangeTest, SI8_members_that_meet_get_all_cards_in_their_order)
     EXPECT_EQ(answer_to(0), SetAnswer().number(2).text("two").text("zero").number(0).bytes());
 }
 
-TEST_F(SetChangeTest, SI8_who_has_all_cards_meets_once)
+TEST_F(SetChangeTest, SI8_a_process_with_all_business_cards_has_one_rendezvous)
 {
     call(0, RendezvousMembers{"tag", "zero", list({2, 0}), true});
     call(2, RendezvousMembers{"tag", "two", list({2, 0}), true});
@@ -505,7 +518,7 @@ TEST_F(SetChangeTest, SI8_who_has_all_cards_meets_once)
     EXPECT_EQ(code(1), uint32_t{PMI_SET_WRONG}) << "it has never said its address";
 }
 
-TEST_F(SetChangeTest, SI8_one_that_has_not_all_cards_makes_all_meet_again)
+TEST_F(SetChangeTest, SI8_a_missing_business_card_repeats_the_rendezvous)
 {
     call(0, RendezvousMembers{"tag", "zero", list({2, 0}), true});
     call(2, RendezvousMembers{"tag", "two", list({2, 0}), false});
@@ -537,7 +550,7 @@ TEST_F(SetChangeTest, SI8_who_waits_for_one_that_need_not_come_is_answered)
     EXPECT_EQ(code(0), uint32_t{PMI_SET_MEMBER_ENDED});
 }
 
-TEST_F(SetChangeTest, SI8_the_cards_of_others_come_along_with_sets)
+TEST_F(SetChangeTest, SI8_business_cards_arrive_with_sets)
 {
     call(0, BecomeDynamic{});
     resize(5);
@@ -552,7 +565,8 @@ TEST_F(SetChangeTest, SI8_the_cards_of_others_come_along_with_sets)
     EXPECT_NE(answer_to(3).find("mpix://op/0.1"), std::string::npos) << "a set that holds it";
     EXPECT_NE(answer_to(3).find("zero"), std::string::npos);
     EXPECT_NE(answer_to(3).find("four"), std::string::npos);
-    EXPECT_NE(answer_to(3).find("three"), std::string::npos) << "its own, as the other one is told it";
+    EXPECT_NE(answer_to(3).find("three"), std::string::npos)
+        << "its own, as the other one is told it";
     call(3, LookupSet{"mpix://op/0.1"});
     for (const char *bc : {"zero", "three"})
         EXPECT_EQ(answer_to(3).find(bc), std::string::npos) << "once";
@@ -564,13 +578,22 @@ class IntroductionTest : public SetChangeTest {
     void offer(bool introduced)
     {
         for (uint32_t uid : {0, 1, 2})
-            call(uid, RendezvousMembers{"all", "card " + std::to_string(uid), list({0, 1, 2}), true});
+            call(uid,
+                 RendezvousMembers{"all", "card " + std::to_string(uid), list({0, 1, 2}), true});
         call(0, BecomeDynamic{});
         resize(5);
         mpiexec.start_group(1, {"b", "b"});
         call(3, EnterJob{"card 3"});
-        EXPECT_EQ(answer_to(3), SetAnswer().number(1).number(3).number(0).text("card 0").number(1).text("card 1")
-                                    .number(2).text("card 2").bytes());
+        EXPECT_EQ(answer_to(3), SetAnswer()
+                                    .number(1)
+                                    .number(3)
+                                    .number(0)
+                                    .text("card 0")
+                                    .number(1)
+                                    .text("card 1")
+                                    .number(2)
+                                    .text("card 2")
+                                    .bytes());
         call(3, AwaitAccept{true});
         EXPECT_EQ(code(3), WAITS);
         await_accept(4, "card 4", introduced);
@@ -585,7 +608,7 @@ class IntroductionTest : public SetChangeTest {
     const std::string needless = SetAnswer().number(0).number(1).bytes();
 };
 
-TEST_F(IntroductionTest, SI8_joining_processes_that_have_prepared_need_not_meet)
+TEST_F(IntroductionTest, SI8_prepared_joining_processes_need_no_rendezvous)
 {
     offer(true);
     call(1, RendezvousMembers{"early", "", list({0, 1, 3}), true});
@@ -604,7 +627,7 @@ TEST_F(IntroductionTest, SI8_joining_processes_that_have_prepared_need_not_meet)
     EXPECT_EQ(answer_to(3), needless);
 }
 
-TEST_F(IntroductionTest, SI8_they_meet_if_one_of_them_could_not)
+TEST_F(IntroductionTest, SI8_a_rendezvous_follows_one_that_failed)
 {
     offer(false);
     call(0, AcceptChange{1, {}});
@@ -635,7 +658,7 @@ TEST_F(SetChangeTest, SI8_nobody_is_introduced_to_processes_that_do_not_know_eac
 }
 
 /* What has been said to the proxy of process 0 and not passed on yet. */
-TEST_F(SetChangeTest, SA1_who_asks_of_a_set_that_the_teller_made_is_answered_when_it_is_known)
+TEST_F(SetChangeTest, SA1_a_query_of_a_new_set_is_answered_when_it_is_known)
 {
     offer_addition();
     call(0, all);
@@ -664,7 +687,7 @@ TEST_F(SetChangeTest, SA1_who_asks_of_a_set_that_the_teller_made_is_answered_whe
 }
 
 /* The teller does not wait for an answer when it accepts an addition, and may have notified others. */
-TEST_F(SetChangeTest, SA1_who_asks_about_joining_processes_is_told_that_they_are_accepted)
+TEST_F(SetChangeTest, SA1_a_query_of_joining_processes_shows_that_they_are_accepted)
 {
     const std::string delta = "mpix://rc/1";
     auto state = [&](uint32_t uid) {
@@ -677,7 +700,8 @@ TEST_F(SetChangeTest, SA1_who_asks_about_joining_processes_is_told_that_they_are
     ASSERT_EQ(sync.command, STEP_SYNC);
     EXPECT_EQ(state(1), WAITS);
     call(0, LookupSet{delta});
-    EXPECT_EQ(state(0), uint32_t{PMI_SET_PROPOSED}) << "the teller has not accepted before it asked";
+    EXPECT_EQ(state(0), uint32_t{PMI_SET_PROPOSED})
+        << "the teller has not accepted before it asked";
     call(2, NotifyState{list({0, 2})});
     EXPECT_EQ(code(2), 0u) << "it is not about them";
     call(0, AcceptChange{1, {}});
@@ -708,7 +732,7 @@ TEST_F(SetChangeTest, SA1_nobody_waits_for_a_teller_that_has_ended)
     EXPECT_EQ(mpiexec.count_events("unexpected"), 0);
 }
 
-TEST_F(SetChangeTest, SR4_one_process_is_told_once)
+TEST_F(SetChangeTest, SR4_one_process_is_notified_once)
 {
     offer_addition();
     call(2, all);
@@ -719,7 +743,7 @@ TEST_F(SetChangeTest, SR4_one_process_is_told_once)
     EXPECT_EQ(notified(0), "0  0");
 }
 
-TEST_F(SetChangeTest, SR7_joiners_return_when_their_change_is_accepted)
+TEST_F(SetChangeTest, SR7_joining_processes_return_when_their_change_is_accepted)
 {
     offer_addition();
     call(0, all);
@@ -743,11 +767,12 @@ TEST_F(SetChangeTest, SR7_joiners_return_when_their_change_is_accepted)
     EXPECT_EQ(mpiexec.status().at("size"), 5);
 }
 
-TEST_F(SetChangeTest, the_log_tells_all_steps)
+TEST_F(SetChangeTest, the_log_records_all_steps)
 {
     add();
-    EXPECT_EQ(mpiexec.events(),
-              "started adaptive requested launching placed ready ready set_made told accepted committed");
+    EXPECT_EQ(
+        mpiexec.events(),
+        "started adaptive requested launching placed ready ready set_made told accepted committed");
 }
 
 TEST_F(SetChangeTest, SR8_a_declined_change_is_undone)
@@ -806,7 +831,7 @@ TEST_F(SetChangeTest, SR4_a_removal_takes_the_last_of_the_bound_set)
     EXPECT_EQ(state_of("mpix://rc/2"), "running 1,0");
 }
 
-TEST_F(SetChangeTest, SR4_a_removal_that_was_chosen_is_told_to_a_set_that_holds_it)
+TEST_F(SetChangeTest, SR4_a_chosen_removal_is_notified_to_a_set_that_holds_it)
 {
     add();
     resize(4, R"(,"leave":[1])");
@@ -835,20 +860,21 @@ TEST_F(SetChangeTest, SI4_a_process_knows_that_it_is_to_leave)
     EXPECT_EQ(leaves(2), 0u);
 }
 
-TEST_F(SetChangeTest, SA1_that_a_process_stays_is_forgotten_before_it_may_have_to_leave)
+TEST_F(SetChangeTest, SA1_the_staying_state_is_invalidated_before_a_process_may_leave)
 {
     auto lasts = [&](uint32_t uid) {
         call(uid, QueryLeaving{});
         return number_at(answer_to(uid), 8);
     };
-    auto forgets = [&] {
-        return std::ranges::count_if(mpiexec.sent, [](const SentMessage &m) { return m.command == STEP_FORGET; });
+    auto invalidations = [&] {
+        return std::ranges::count_if(mpiexec.sent,
+                                     [](const SentMessage &m) { return m.command == STEP_FORGET; });
     };
     add();
     EXPECT_EQ(lasts(2), 1u);
-    auto before = forgets();
+    auto before = invalidations();
     resize(4, R"(,"leave":[1])");
-    EXPECT_GT(forgets(), before) << "nobody has been told yet";
+    EXPECT_GT(invalidations(), before) << "nobody has been told yet";
     EXPECT_EQ(lasts(2), 0u) << "there is a removal";
 }
 
@@ -869,7 +895,7 @@ TEST_F(SetChangeTest, SR9_a_removal_is_complete_when_its_processes_have_ended)
     EXPECT_EQ(mpiexec.status().at("state"), "running");
 }
 
-TEST_F(SetChangeTest, SR9_who_was_told_may_be_slower_than_who_leaves)
+TEST_F(SetChangeTest, SR9_a_notified_process_may_be_slower_than_a_leaving_one)
 {
     call(0, BecomeDynamic{});
     resize(2);
@@ -884,7 +910,7 @@ TEST_F(SetChangeTest, SR9_who_was_told_may_be_slower_than_who_leaves)
     EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
 }
 
-TEST_F(SetChangeTest, SR9_who_was_told_may_accept_when_another_was_told_the_next_change)
+TEST_F(SetChangeTest, SR9_an_accept_may_follow_the_next_notification)
 {
     call(0, BecomeDynamic{});
     resize(2);
@@ -905,7 +931,7 @@ TEST_F(SetChangeTest, SR9_who_was_told_may_accept_when_another_was_told_the_next
     EXPECT_EQ(code(1), 0u);
 }
 
-TEST_F(SetChangeTest, SR9_who_was_told_may_leave_without_accepting)
+TEST_F(SetChangeTest, SR9_a_notified_process_may_leave_without_accepting)
 {
     add();
     resize(4, R"(,"leave":[0])");
@@ -929,7 +955,7 @@ TEST_F(SetChangeTest, SL1_a_process_may_end_at_any_time)
     EXPECT_EQ(mpiexec.count_events("ended"), 1);
 }
 
-TEST_F(SetChangeTest, SL1_the_manager_is_told_who_has_ended_by_itself)
+TEST_F(SetChangeTest, SL1_ends_of_processes_are_reported_to_the_manager)
 {
     call(0, BecomeDynamic{});
     mpiexec.exited(0, 0, 0);
@@ -945,7 +971,8 @@ TEST_F(SetChangeTest, SL1_the_manager_is_told_who_has_ended_by_itself)
     EXPECT_EQ(left.at("hosts"), Json({{"a", 1}, {"b", 1}}));
     EXPECT_EQ(left.at("uids"), Json({0, 2}));
     Json answer = mpiexec.send_request(1, R"({"id":1,"op":"resize","size":3,"if_epoch":0})").at(0);
-    EXPECT_EQ(answer.at("error").at("code"), "stale") << "who does not know it asks with the wrong ranks";
+    EXPECT_EQ(answer.at("error").at("code"), "stale")
+        << "who does not know it asks with the wrong ranks";
     resize(3, R"(,"if_epoch":1)");
     EXPECT_EQ(mpiexec.last_event("requested").at("epoch"), 2);
     mpiexec.exited(0, 0, 1);
@@ -970,14 +997,15 @@ TEST_F(SetChangeTest, SL1_ranks_are_those_of_before_while_a_change_is_under_way)
     EXPECT_EQ(mpiexec.status().at("size"), 3);
 }
 
-TEST_F(SetChangeTest, SR4_the_log_tells_who_has_left)
+TEST_F(SetChangeTest, SR4_the_log_records_processes_that_left)
 {
     call(0, BecomeDynamic{});
     call(0, MakeFromList{"app://main", list({2, 0})});
     resize(2);
     call(1, GetChange{{"app://main", {}}, false});
     mpiexec.exited(0, 0, 0);
-    EXPECT_EQ(mpiexec.last_event("committed").at("leaving"), Json({0})) << "and not the one with the highest rank";
+    EXPECT_EQ(mpiexec.last_event("committed").at("leaving"), Json({0}))
+        << "and not the one with the highest rank";
 }
 
 TEST_F(SetChangeTest, SL3_who_was_let_go_may_die_in_any_way)
@@ -985,7 +1013,8 @@ TEST_F(SetChangeTest, SL3_who_was_let_go_may_die_in_any_way)
     add();
     resize(3);
     call(0, all);
-    EXPECT_EQ(mpiexec.sent.at(mpiexec.sent.size() - 2).command, STEP_OFFER) << "nobody else need ask";
+    EXPECT_EQ(mpiexec.sent.at(mpiexec.sent.size() - 2).command, STEP_OFFER)
+        << "nobody else need ask";
     call(0, AcceptChange{2, {}});
     const SentMessage &before = mpiexec.sent.at(mpiexec.sent.size() - 2);
     EXPECT_EQ(before.command, STEP_LET_GO) << "their daemon knows before anybody can know";
@@ -993,7 +1022,8 @@ TEST_F(SetChangeTest, SL3_who_was_let_go_may_die_in_any_way)
     EXPECT_EQ(number_at(before.payload, 0), 3u);
     EXPECT_EQ(number_at(before.payload, 4), 4u);
     mpiexec.exited(1, 0, 0, 9);
-    EXPECT_NE(mpiexec.notified.back().find("the others go on"), std::string::npos) << "it is reported";
+    EXPECT_NE(mpiexec.notified.back().find("the others go on"), std::string::npos)
+        << "it is reported";
     mpiexec.exited(1, 0, 1, 11);
     EXPECT_EQ(mpiexec.count_events("committed"), 2);
     EXPECT_EQ(mpiexec.status().at("state"), "running");
@@ -1002,7 +1032,9 @@ TEST_F(SetChangeTest, SL3_who_was_let_go_may_die_in_any_way)
 
 TEST_F(SetChangeTest, SL3_also_before_its_daemon_knows)
 {
-    auto broke = [&](uint32_t rank) { mpiexec.report(0, rank == 2 ? 1 : 0, REPORT_BROKE, 0, write_broke(rank)); };
+    auto broke = [&](uint32_t rank) {
+        mpiexec.report(0, rank == 2 ? 1 : 0, REPORT_BROKE, 0, write_broke(rank));
+    };
     call(0, BecomeDynamic{});
     resize(2);
     call(0, all);
@@ -1041,7 +1073,8 @@ class PsetStragglersTest : public SetChangeTest {
     }
     std::string message_with(const std::string &what) const
     {
-        bool found = !mpiexec.notified.empty() && mpiexec.notified.back().find(what) != std::string::npos;
+        bool found =
+            !mpiexec.notified.empty() && mpiexec.notified.back().find(what) != std::string::npos;
         return found ? what : mpiexec.notified.empty() ? "nothing" : mpiexec.notified.back();
     }
 };
@@ -1051,7 +1084,8 @@ TEST_F(PsetStragglersTest, SL3_who_does_not_leave_is_reported)
     add();
     resize(3);
     mpiexec.time(mpiexec.now_ms + 1000);
-    EXPECT_EQ(message_with("have not answered, on these nodes: a, b;"), "have not answered, on these nodes: a, b;");
+    EXPECT_EQ(message_with("have not answered, on these nodes: a, b;"),
+              "have not answered, on these nodes: a, b;");
     answer_at_once();
     mpiexec.time(mpiexec.now_ms + 2000);
     EXPECT_EQ(message_with("no process has asked for it"), "no process has asked for it");
@@ -1061,7 +1095,8 @@ TEST_F(PsetStragglersTest, SL3_who_does_not_leave_is_reported)
     call(0, AcceptChange{2, {}});
     mpiexec.exited(1, 0, 0);
     mpiexec.time(mpiexec.now_ms + 1000);
-    EXPECT_EQ(message_with("have not ended: rank 4 on node b;"), "have not ended: rank 4 on node b;");
+    EXPECT_EQ(message_with("have not ended: rank 4 on node b;"),
+              "have not ended: rank 4 on node b;");
     EXPECT_EQ(mpiexec.last_event("behind").at("ranks").at(0).at("kind"), "leaving");
     EXPECT_EQ(mpiexec.last_event("behind").at("total"), 1);
     EXPECT_TRUE(mpiexec.killed.empty());
@@ -1081,23 +1116,25 @@ TEST_F(PsetStragglersTest, SL3_not_before_the_deadline)
     EXPECT_EQ(mpiexec.count_events("behind"), 1);
 }
 
-TEST_F(PsetStragglersTest, joiners_that_do_not_return_are_reported)
+TEST_F(PsetStragglersTest, joining_processes_that_do_not_return_are_reported)
 {
     offer_addition();
     call(0, all);
     call(0, AcceptChange{1, {}});
     call(3, HasEntered{});
     mpiexec.time(mpiexec.now_ms + 1000);
-    EXPECT_EQ(message_with("have not returned from MPI_Session_init yet: joining process 2 of 2 on node b"),
+    EXPECT_EQ(message_with(
+                  "have not returned from MPI_Session_init yet: joining process 2 of 2 on node b"),
               "have not returned from MPI_Session_init yet: joining process 2 of 2 on node b");
 }
 
-TEST_F(SetChangeTest, SF1_the_next_caller_is_told_the_same)
+TEST_F(SetChangeTest, SF1_the_next_caller_gets_the_same)
 {
     offer_addition();
     call(2, all);
     mpiexec.exited(0, 1, 2);
-    EXPECT_EQ(mpiexec.send_request(1, R"({"id":1,"op":"cancel"})").at(0).at("error").at("code"), "agreed");
+    EXPECT_EQ(mpiexec.send_request(1, R"({"id":1,"op":"cancel"})").at(0).at("error").at("code"),
+              "agreed");
     call(1, all);
     EXPECT_EQ(notified(1), "1 mpix://rc/1 1");
     call(1, AcceptChange{1, {}});
@@ -1105,7 +1142,7 @@ TEST_F(SetChangeTest, SF1_the_next_caller_is_told_the_same)
     EXPECT_EQ(code(3), 0u);
 }
 
-TEST_F(SetChangeTest, SI8_nobody_waits_for_who_was_told_and_has_ended)
+TEST_F(SetChangeTest, SI8_no_process_waits_for_a_notified_one_that_has_ended)
 {
     offer_addition();
     call(2, all);
@@ -1145,7 +1182,7 @@ TEST_F(SetChangeTest, SF1_also_of_a_removal)
     EXPECT_EQ(state_of("mpix://rc/2"), "running 3-4");
 }
 
-TEST_F(SetChangeTest, SF2_a_joiner_dies_before_the_change_is_told)
+TEST_F(SetChangeTest, SF2_a_joining_process_fails_before_the_change_is_notified)
 {
     offer_addition();
     mpiexec.exited(1, 0, 1, 9);
@@ -1156,7 +1193,7 @@ TEST_F(SetChangeTest, SF2_a_joiner_dies_before_the_change_is_told)
     EXPECT_EQ(mpiexec.status().at("state"), "running");
 }
 
-TEST_F(SetChangeTest, SF2_a_joiner_dies_before_its_change_is_accepted)
+TEST_F(SetChangeTest, SF2_a_joining_process_fails_before_its_change_is_accepted)
 {
     offer_addition();
     EXPECT_EQ(stepmgr_owns_failure(mpiexec.core, 1), 1);
@@ -1172,7 +1209,7 @@ TEST_F(SetChangeTest, SF2_a_joiner_dies_before_its_change_is_accepted)
     EXPECT_EQ(mpiexec.count_events("failed"), 1);
 }
 
-TEST_F(SetChangeTest, SF2_a_joiner_dies_before_its_change_is_complete)
+TEST_F(SetChangeTest, SF2_a_joining_process_fails_before_its_change_is_complete)
 {
     offer_addition();
     call(0, all);
@@ -1209,13 +1246,14 @@ TEST_F(SetChangeTest, the_job_is_over_when_all_have_ended)
     EXPECT_EQ(mpiexec.killed, std::vector<int>{1}) << "they would wait for ever";
     EXPECT_EQ(mpiexec.count_events("ended"), 1);
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_NE(mpiexec.notified[0].find(
-                  "2 of 2 joining processes had called MPI_Session_init, and nobody had accepted them"),
-              std::string::npos)
+    EXPECT_NE(
+        mpiexec.notified[0].find(
+            "2 of 2 joining processes had called MPI_Session_init, and nobody had accepted them"),
+        std::string::npos)
         << mpiexec.notified[0];
 }
 
-TEST_F(SetChangeTest, joiners_may_outlive_the_launch)
+TEST_F(SetChangeTest, joining_processes_may_outlive_the_launch)
 {
     offer_addition();
     call(0, all);
@@ -1255,7 +1293,7 @@ class SetReplacementTest : public SetChangeTest {
     }
 };
 
-TEST_F(SetReplacementTest, SR6_told_as_an_addition_then_as_a_removal)
+TEST_F(SetReplacementTest, SR6_notified_as_an_addition_then_as_a_removal)
 {
     take_addition();
     EXPECT_EQ(mpiexec.count_events("committed"), 0) << "a request has one end";
@@ -1281,19 +1319,20 @@ TEST_F(SetReplacementTest, SR6_told_as_an_addition_then_as_a_removal)
     EXPECT_EQ(notified(0), "2 mpix://rc/3 3");
 }
 
-TEST_F(SetReplacementTest, SA1_that_a_process_stays_is_forgotten_before_the_removal)
+TEST_F(SetReplacementTest, SA1_the_staying_state_is_invalidated_before_the_removal)
 {
-    auto forgets = [&] {
-        return std::ranges::count_if(mpiexec.sent, [](const SentMessage &m) { return m.command == STEP_FORGET; });
+    auto invalidations = [&] {
+        return std::ranges::count_if(mpiexec.sent,
+                                     [](const SentMessage &m) { return m.command == STEP_FORGET; });
     };
     call(0, all);
     call(0, AcceptChange{1, {}});
     call(3, HasEntered{});
     call(1, QueryLeaving{});
     EXPECT_EQ(number_at(answer_to(1), 8), 1u) << "it may remember that it stays";
-    auto before = forgets();
+    auto before = invalidations();
     call(4, HasEntered{});
-    EXPECT_GT(forgets(), before) << "nobody has been told yet that it leaves";
+    EXPECT_GT(invalidations(), before) << "nobody has been told yet that it leaves";
     call(1, QueryLeaving{});
     EXPECT_EQ(number_at(answer_to(1), 8), 0u);
 }
@@ -1336,16 +1375,18 @@ TEST(PsetSlotsTest, a_job_has_so_many_processes_over_its_life)
     FakeMpiexec mpiexec;
     ASSERT_EQ(mpiexec.create(), "");
     mpiexec.start_group(0, std::vector<std::string>(PMI_SET_PROCESSES_MAX - 1, "a"));
-    mpiexec.report(0, 0, REPORT_SET_CALL, 0, write_set_report(0, 1, write_set_call(ChangeCall(BecomeDynamic{}))));
+    mpiexec.report(0, 0, REPORT_SET_CALL, 0,
+                   write_set_report(0, 1, write_set_call(ChangeCall(BecomeDynamic{}))));
     mpiexec.send_request(1, R"({"id":1,"op":"resize","size":65537})");
     EXPECT_EQ(mpiexec.count_events("failed"), 1);
-    EXPECT_NE(mpiexec.last_event("failed").at("reason").get<std::string>().find("65536 processes over its life"),
+    EXPECT_NE(mpiexec.last_event("failed").at("reason").get<std::string>().find(
+                  "65536 processes over its life"),
               std::string::npos);
     mpiexec.send_request(1, R"({"id":1,"op":"resize","size":65536})");
     EXPECT_EQ(mpiexec.launches.size(), 1u);
 }
 
-TEST_F(SetChangeTest, SN4_joiners_do_not_run_before_they_have_initialised)
+TEST_F(SetChangeTest, SN4_joining_processes_do_not_run_before_they_have_initialised)
 {
     const MakeSets running = {PMI_SET_OP_UNION, "", {}, {{"mpix://ALL", {}}}};
     offer_addition();
@@ -1358,7 +1399,7 @@ TEST_F(SetChangeTest, SN4_joiners_do_not_run_before_they_have_initialised)
     EXPECT_EQ(state_of("mpix://op/0.2"), "running 0-3");
 }
 
-TEST_F(SetChangeTest, SI8_who_was_told_does_not_wait_for_joiners_that_are_proposed)
+TEST_F(SetChangeTest, SI8_a_notified_process_does_not_wait_for_proposed_ones)
 {
     offer_addition();
     call(0, all);
@@ -1370,7 +1411,7 @@ TEST_F(SetChangeTest, SI8_who_was_told_does_not_wait_for_joiners_that_are_propos
     EXPECT_EQ(code(1), uint32_t{PMI_SET_MEMBER_ENDED});
 }
 
-TEST_F(SetChangeTest, others_than_joiners_do_not_wait_to_enter)
+TEST_F(SetChangeTest, only_joining_processes_wait_to_enter)
 {
     call(0, EnterJob{});
     EXPECT_EQ(answer_to(0), SetAnswer().number(0).number(0).bytes());
@@ -1448,7 +1489,7 @@ class SetRequestTest : public SetChangeTest {
     bool managed = false;
 };
 
-TEST_F(SetRequestTest, SC6_places_that_are_held_are_not_granted)
+TEST_F(SetRequestTest, SC6_held_slots_are_not_granted)
 {
     const AllocateSlots place = {1, 1, true, "*", "", {}, {}};
     mpiexec.report(0, 0, REPORT_SET_CALL, 0, write_set_report(0, ++ids[0], write_task_call(place)));
@@ -1458,7 +1499,7 @@ TEST_F(SetRequestTest, SC6_places_that_are_held_are_not_granted)
     EXPECT_EQ(done(0), "waits");
 }
 
-TEST_F(SetRequestTest, SC6_grow_is_told_and_accepted_in_one)
+TEST_F(SetRequestTest, SC6_grow_is_notified_and_accepted_in_one)
 {
     send_request(0, PMI_SET_OP_GROW, 2, 9);
     EXPECT_EQ(done(0), "waits");
@@ -1523,7 +1564,7 @@ TEST_F(SetRequestTest, SC6_replace_is_refused_before_it_begins)
     EXPECT_EQ(mpiexec.count_events("requested"), 0);
 }
 
-TEST_F(SetRequestTest, SC6_replace_tells_what_was_added_if_the_removal_cannot_be)
+TEST_F(SetRequestTest, SC6_replace_reports_the_addition_if_the_removal_is_impossible)
 {
     call(0, MakeSets{PMI_SET_OP_UNION, "", {}, {{"", list({1, 2})}}});
     send_request(0, PMI_SET_OP_REPLACE, 2, 2, "mpix://op/0.1");
@@ -1540,11 +1581,12 @@ TEST_F(SetRequestTest, SC6_replace_tells_what_was_added_if_the_removal_cannot_be
 
 TEST_F(SetRequestTest, SC6_not_outside_of_the_range)
 {
-    const std::tuple<pmi_set_op, uint32_t, uint32_t> requested[] = {{PMI_SET_OP_ADD, 3, 0},
-                                                                    {PMI_SET_OP_SUB, 0, 3},
-                                                                    {PMI_SET_OP_GROW, 0, 0},
-                                                                    {PMI_SET_OP_REPLACE, 3, 2},
-                                                                    {PMI_SET_OP_SHRINK, 0, 1 << 20}};
+    const std::tuple<pmi_set_op, uint32_t, uint32_t> requested[] = {
+        {PMI_SET_OP_ADD, 3, 0},
+        {PMI_SET_OP_SUB, 0, 3},
+        {PMI_SET_OP_GROW, 0, 0},
+        {PMI_SET_OP_REPLACE, 3, 2},
+        {PMI_SET_OP_SHRINK, 0, 1 << 20}};
     for (auto [op, add, remove] : requested) {
         send_request(0, op, add, remove);
         EXPECT_EQ(done(0), "0") << op;
@@ -1574,7 +1616,8 @@ TEST_F(SetRequestTest, SC6_its_asker_ends)
 {
     send_request(1, PMI_SET_OP_ADD, 2, 0);
     mpiexec.exited(0, 0, 1);
-    EXPECT_EQ(mpiexec.last_event("withdrawn").at("reason"), "the process that asked for it has ended");
+    EXPECT_EQ(mpiexec.last_event("withdrawn").at("reason"),
+              "the process that asked for it has ended");
     EXPECT_EQ(mpiexec.killed, std::vector<int>{1});
 }
 
@@ -1589,7 +1632,7 @@ TEST_F(SetRequestTest, SC6_malleable_takes_what_is_offered)
     EXPECT_EQ(done(0), "6 mpix://rc/1,mpix://op/0.1");
 }
 
-TEST_F(SetRequestTest, SC6_all_of_a_set_ask_which_operation_is_open)
+TEST_F(SetRequestTest, SC6_all_of_a_set_query_the_open_operation)
 {
     query(0);
     query(1);
@@ -1615,7 +1658,10 @@ TEST_F(SetRequestTest, SC6_all_of_a_set_ask_which_operation_is_open)
 TEST_F(SetRequestTest, SC6_an_operation_is_closed_by_what_was_made_of_it)
 {
     send_request(0, PMI_SET_OP_SUB, 0, 1);
-    call(0, MakeSets{PMI_SET_OP_DIFFERENCE, "app://rest", {}, {{"mpix://WORLD/0", {}}, {"mpix://rc/1", {}}}});
+    call(0, MakeSets{PMI_SET_OP_DIFFERENCE,
+                     "app://rest",
+                     {},
+                     {{"mpix://WORLD/0", {}}, {"mpix://rc/1", {}}}});
     call(1, CloseOp{"app://nobody"});
     EXPECT_EQ(code(1), uint32_t{PMI_SET_UNKNOWN});
     call(1, CloseOp{"app://rest"});
@@ -1636,7 +1682,7 @@ TEST_F(SetRequestTest, SC6_the_managers_change_is_an_open_operation_too)
     EXPECT_EQ(mpiexec.status().at("size"), 5);
 }
 
-TEST_F(SetRequestTest, SC6_nobody_waits_for_one_that_has_departed)
+TEST_F(SetRequestTest, SC6_no_process_waits_for_a_departed_one)
 {
     query(0);
     mpiexec.exited(0, 1, 2);
@@ -1685,7 +1731,7 @@ TEST_F(ManagedSetRequestTest, SC6_a_resource_manager_decides)
     EXPECT_EQ(done(0), "0");
 }
 
-TEST_F(ManagedSetRequestTest, SC6_replace_is_two_wishes)
+TEST_F(ManagedSetRequestTest, SC6_replace_is_two_requests)
 {
     send_request(0, PMI_SET_OP_REPLACE, 2, 1);
     EXPECT_EQ(mpiexec.last_event("wish").at("size"), 5);
@@ -1717,12 +1763,13 @@ TEST_F(ManagedSetRequestTest, SC6_replace_of_which_one_half_is_refused)
     EXPECT_EQ(state_of("mpix://op/0.1"), "running 0-4");
 }
 
-TEST_F(ManagedSetRequestTest, SC6_who_asks_all_the_time_does_not_keep_the_manager_busy)
+TEST_F(ManagedSetRequestTest, SC6_repeated_queries_do_not_occupy_the_manager)
 {
     auto refuse = [&](int number) {
         send_request(0, PMI_SET_OP_GROW, 2, 0);
         EXPECT_EQ(mpiexec.last_event("wish").at("wish"), number);
-        mpiexec.send_request(1, R"({"id":1,"op":"refuse","wish":)" + std::to_string(number) + R"(,"reason":"no"})");
+        mpiexec.send_request(1, R"({"id":1,"op":"refuse","wish":)" + std::to_string(number) +
+                                    R"(,"reason":"no"})");
         EXPECT_EQ(done(0), "0");
     };
     for (int i = 1; i <= RequestRate::AT_ONCE; i++)
@@ -1797,12 +1844,14 @@ class SetHintsTest : public SetRequestTest {
     }
 };
 
-TEST_F(SetHintsTest, SR10_sizes_limit_the_range_and_a_preferred_one_is_a_wish)
+TEST_F(SetHintsTest, SR10_sizes_limit_the_range_and_a_preferred_one_is_a_request)
 {
-    const SetData sizes = {
-        {"mpix_size_min", "2"}, {"mpi_num_procs_max", "4"}, {"mpix_reason", "fine grid"}, {"colour", "red"}};
-    EXPECT_EQ(hint(sizes),
-              "mpix_accepted=mpi_num_procs_max,mpix_reason,mpix_size_min mpix_size_max=4 mpix_size_min=2");
+    const SetData sizes = {{"mpix_size_min", "2"},
+                           {"mpi_num_procs_max", "4"},
+                           {"mpix_reason", "fine grid"},
+                           {"colour", "red"}};
+    EXPECT_EQ(hint(sizes), "mpix_accepted=mpi_num_procs_max,mpix_reason,mpix_size_min "
+                           "mpix_size_max=4 mpix_size_min=2");
     EXPECT_EQ(mpiexec.status().at("mode"), "sets") << "SR1";
     EXPECT_EQ(mpiexec.last_event("hints").at("hints").at("colour"), "red") << "as it is";
     EXPECT_EQ(mpiexec.count_events("wish"), 0) << "it has 3 processes";
@@ -1816,8 +1865,9 @@ TEST_F(SetHintsTest, SR10_sizes_limit_the_range_and_a_preferred_one_is_a_wish)
 
 TEST_F(SetHintsTest, SR10_what_is_wrong_is_not_followed)
 {
-    EXPECT_EQ(hint({{"mpix_size_min", "4"}, {"mpix_size_max", "2"}, {"mpix_size_preferred", "many"}}),
-              "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
+    EXPECT_EQ(
+        hint({{"mpix_size_min", "4"}, {"mpix_size_max", "2"}, {"mpix_size_preferred", "many"}}),
+        "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
     EXPECT_EQ(hint({{"mpix_size_min", "6"}}), "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
     EXPECT_EQ(hint({{"mpix_size_preferred", "9"}, {"manager_std_dev", "1"}}),
               "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
@@ -1854,12 +1904,16 @@ class ManagedHintsTest : public SetHintsTest {
     ManagedHintsTest() { managed = true; }
 };
 
-TEST_F(ManagedHintsTest, SR10_a_resource_manager_sees_a_wish)
+TEST_F(ManagedHintsTest, SR10_a_resource_manager_sees_a_size_request)
 {
-    const SetData sizes = {
-        {"mpix_size_min", "4"}, {"mpix_size_max", "16"}, {"mpix_size_preferred", "8"}, {"mpix_reason", "a"}};
-    EXPECT_EQ(hint(sizes), "mpix_accepted=mpix_reason,mpix_size_max,mpix_size_min,mpix_size_preferred mpix_size_max=5 "
-              "mpix_size_min=1");
+    const SetData sizes = {{"mpix_size_min", "4"},
+                           {"mpix_size_max", "16"},
+                           {"mpix_size_preferred", "8"},
+                           {"mpix_reason", "a"}};
+    EXPECT_EQ(
+        hint(sizes),
+        "mpix_accepted=mpix_reason,mpix_size_max,mpix_size_min,mpix_size_preferred mpix_size_max=5 "
+        "mpix_size_min=1");
     const Json size_request = mpiexec.last_event("wish");
     EXPECT_EQ(size_request.at("size"), 8);
     EXPECT_EQ(size_request.at("size_min"), 4);
@@ -1901,8 +1955,9 @@ TEST_F(SetStatesTest, SM2_an_addition_and_a_removal)
 {
     EXPECT_EQ(mpiexec.state_lines.front().substr(0, 4), "TIME");
     offer_addition();
-    EXPECT_EQ(states(), "RRRIII started RRRIII adaptive RRRIII requested RRRPPI launching RRRPPI placed RRRPPI ready "
-              "RRRPPI ready");
+    EXPECT_EQ(states(), "RRRIII started RRRIII adaptive RRRIII requested RRRPPI launching RRRPPI "
+                        "placed RRRPPI ready "
+                        "RRRPPI ready");
     call(0, all);
     call(0, AcceptChange{1, {}});
     call(3, HasEntered{});
@@ -1919,7 +1974,8 @@ TEST_F(SetStatesTest, SM2_an_addition_and_a_removal)
 
     resize(5);
     mpiexec.start_group(2, {"b", "b"});
-    EXPECT_EQ(states(), "RIIRRI requested RPPRRI launching RPPRRI placed") << "SM1: the lowest free places";
+    EXPECT_EQ(states(), "RIIRRI requested RPPRRI launching RPPRRI placed")
+        << "SM1: the lowest free places";
 }
 
 TEST_F(SetStatesTest, SM2_an_addition_that_is_declined)

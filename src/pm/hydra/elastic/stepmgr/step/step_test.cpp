@@ -54,7 +54,7 @@ class StepTest : public testing::Test {
     FakeMpiexec mpiexec;
 };
 
-TEST_F(StepTest, joining_processes_run_the_program_that_is_asked_for)
+TEST_F(StepTest, joining_processes_run_the_requested_program)
 {
     mpiexec.config.programs = 2;
     start("4/program=1");
@@ -77,8 +77,9 @@ TEST_F(StepTest, schedule_of_a_program_that_was_not_launched)
     mpiexec.config.programs = 2;
     mpiexec.config.size = 2;
     mpiexec.config.schedule = "4/program=2";
-    EXPECT_EQ(mpiexec.create(), "adaptation schedule, entry 1 ('4/program=2', at character 1): there is no "
-                                "program 2: 2 programs were launched, give 0 to 1");
+    EXPECT_EQ(mpiexec.create(),
+              "adaptation schedule, entry 1 ('4/program=2', at character 1): there is no "
+              "program 2: 2 programs were launched, give 0 to 1");
 }
 
 TEST_F(StepTest, schedule_grows_and_shrinks)
@@ -137,7 +138,8 @@ TEST_F(StepTest, a_plan_that_daemons_would_not_take_fails)
     start((std::to_string(2 + JOINING) + ",1").c_str());
     mpiexec.start_group(1, std::vector<std::string>(JOINING, "b"));
     for (uint32_t rank = 0; rank < JOINING; rank++) {
-        mpiexec.report(1, 0, REPORT_INIT, 0, write_init({rank, true, std::string(CARD_MAX_BYTES, 'x')}));
+        mpiexec.report(1, 0, REPORT_INIT, 0,
+                       write_init({rank, true, std::string(CARD_MAX_BYTES, 'x')}));
         mpiexec.ready(1, 0, rank, 1);
     }
     std::string reason = mpiexec.last_event("failed").at("reason");
@@ -277,7 +279,8 @@ TEST_F(StepTest, daemons_that_choose_the_margin_get_time_to_see_the_pace)
     seen = mpiexec.sent.size();
     for (auto [group, proxy] : {std::pair{0, 0}, {0, 1}, {1, 0}})
         mpiexec.committed(group, proxy, 1);
-    EXPECT_EQ(mpiexec.sent_text(seen), "release:0.0 release:0.1 release:1.0 plan:0.0 plan:0.1 plan:1.0");
+    EXPECT_EQ(mpiexec.sent_text(seen),
+              "release:0.0 release:0.1 release:1.0 plan:0.0 plan:0.1 plan:1.0");
     seen = mpiexec.sent.size();
     for (auto [group, proxy] : {std::pair{0, 0}, {0, 1}, {1, 0}})
         mpiexec.prepared(group, proxy, 2);
@@ -331,7 +334,7 @@ TEST_F(StepTest, a_joining_process_that_dies_cancels_the_adaptation)
     EXPECT_TRUE(mpiexec.aborts.empty());
 }
 
-TEST_F(StepTest, joiners_lost_while_boards_are_frozen_thaw_them)
+TEST_F(StepTest, failed_joining_processes_unfreeze_the_boards)
 {
     start("4");
     join_two(1, 1);
@@ -415,19 +418,20 @@ TEST_F(StepTest, the_end_of_the_job_withdraws_what_is_pending)
     EXPECT_TRUE(mpiexec.aborts.empty());
 }
 
-TEST_F(StepTest, entries_that_were_never_offered_are_told_at_the_end)
+TEST_F(StepTest, entries_that_were_never_offered_are_reported_at_the_end)
 {
     start("100s:4,1,2");
     mpiexec.exited(0, 0, 0);
     EXPECT_TRUE(mpiexec.notified.empty());
     mpiexec.exited(0, 1, 1);
     EXPECT_EQ(mpiexec.notified,
-              std::vector<std::string>{"entries 1 to 3 of the adaptation schedule were never offered: the "
-                                       "program ended before"});
+              std::vector<std::string>{
+                  "entries 1 to 3 of the adaptation schedule were never offered: the "
+                  "program ended before"});
     EXPECT_EQ(mpiexec.last_event("never_offered").at("last"), 3);
 }
 
-TEST_F(StepTest, a_broken_job_says_nothing_about_its_schedule)
+TEST_F(StepTest, an_aborted_job_reports_nothing_about_its_schedule)
 {
     start("100s:4");
     mpiexec.exited(0, 0, 0, KILLED);
@@ -457,8 +461,9 @@ TEST_F(StepTest, a_signal_to_mpiexec_is_to_blame_for_a_broken_window)
     freeze(1);
     stepmgr_terminate(mpiexec.core, mpiexec.now_ms, 2);
     mpiexec.exited(1, 0, 1, KILLED);
-    EXPECT_EQ(mpiexec.aborts, std::vector<std::string>{"mpiexec was told to end (SIGINT) while adaptation 1 (2 -> 4 "
-                                                       "processes) was under way, and no process goes on"});
+    EXPECT_EQ(mpiexec.aborts, std::vector<std::string>{
+                                  "mpiexec was told to end (SIGINT) while adaptation 1 (2 -> 4 "
+                                  "processes) was under way, and no process goes on"});
 }
 
 TEST_F(StepTest, a_program_that_never_probes_again_ends_cleanly)
@@ -469,7 +474,8 @@ TEST_F(StepTest, a_program_that_never_probes_again_ends_cleanly)
     size_t seen = mpiexec.sent.size();
     mpiexec.exited(0, 0, 0);
     EXPECT_EQ(mpiexec.sent_text(seen), "counts:0.0 counts:0.1 counts:1.0");
-    CountReport over[] = {{0, PMI_ADAPT_PHASE_NONE, 10}}, over_too[] = {{1, PMI_ADAPT_PHASE_NONE, 10}};
+    CountReport over[] = {{0, PMI_ADAPT_PHASE_NONE, 10}},
+                over_too[] = {{1, PMI_ADAPT_PHASE_NONE, 10}};
     CountReport joining[] = {{0, PMI_ADAPT_PHASE_WINDOW, 0}, {1, PMI_ADAPT_PHASE_WINDOW, 0}};
     mpiexec.report(0, 0, REPORT_COUNTS, 1, write_counts(over));
     mpiexec.exited(0, 1, 1);
@@ -511,10 +517,11 @@ TEST_F(StepTest, a_death_in_the_window_ends_the_job_with_a_report)
     EXPECT_EQ(stepmgr_owns_failure(mpiexec.core, 1), 0);
     mpiexec.exited(1, 0, 1, 11);
     ASSERT_EQ(mpiexec.aborts.size(), 1u);
-    EXPECT_EQ(mpiexec.aborts[0],
-              "the process that joins as rank 3 on node b was killed by signal 11 (Segmentation fault), "
-              "after adaptation 1 (2 -> 4 processes) was agreed on and before all processes had "
-              "committed it");
+    EXPECT_EQ(
+        mpiexec.aborts[0],
+        "the process that joins as rank 3 on node b was killed by signal 11 (Segmentation fault), "
+        "after adaptation 1 (2 -> 4 processes) was agreed on and before all processes had "
+        "committed it");
     EXPECT_EQ(mpiexec.count_events("failed"), 1);
     mpiexec.exited(0, 0, 0, KILLED);
     EXPECT_EQ(mpiexec.aborts.size(), 1u);
@@ -525,14 +532,15 @@ TEST_F(StepTest, a_process_that_exits_inside_the_window_breaks_it)
     start("1");
     freeze(1);
     mpiexec.exited(0, 1, 1, 3 << 8);
-    CountReport alive[] = {{0, PMI_ADAPT_PHASE_WINDOW, 17}}, dead[] = {{1, PMI_ADAPT_PHASE_WINDOW, 17}};
+    CountReport alive[] = {{0, PMI_ADAPT_PHASE_WINDOW, 17}},
+                dead[] = {{1, PMI_ADAPT_PHASE_WINDOW, 17}};
     mpiexec.report(0, 0, REPORT_COUNTS, 1, write_counts(alive));
     mpiexec.report(0, 1, REPORT_COUNTS, 1, write_counts(dead));
     ASSERT_EQ(mpiexec.aborts.size(), 1u);
     EXPECT_NE(mpiexec.aborts[0].find("rank 1 on node b ended with exit code 3"), std::string::npos);
 }
 
-TEST_F(StepTest, a_daemon_that_is_lost_in_the_window_ends_the_job)
+TEST_F(StepTest, a_proxy_that_fails_in_the_window_ends_the_job)
 {
     start("1");
     freeze(1);
@@ -557,11 +565,12 @@ TEST_F(StepTest, a_rigid_job_is_never_offered_anything)
     mpiexec.exited(0, 0, 0);
     mpiexec.exited(0, 1, 1);
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_EQ(mpiexec.notified[0], "the adaptation schedule was not used: rank 0 called MPI_Init, not "
-                                   "MPI_Init_adapt, so that the job is rigid");
+    EXPECT_EQ(mpiexec.notified[0],
+              "the adaptation schedule was not used: rank 0 called MPI_Init, not "
+              "MPI_Init_adapt, so that the job is rigid");
 }
 
-TEST_F(StepTest, a_job_that_says_nothing_is_never_offered_anything)
+TEST_F(StepTest, a_job_without_reports_gets_no_offer)
 {
     mpiexec.config.schedule = "4";
     ASSERT_EQ(mpiexec.create(), "");
@@ -570,9 +579,10 @@ TEST_F(StepTest, a_job_that_says_nothing_is_never_offered_anything)
     mpiexec.exited(0, 1, 1);
     EXPECT_TRUE(mpiexec.launches.empty());
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_EQ(mpiexec.notified[0],
-              "no adaptation was offered: the program ended without MPI_Init_adapt, and without having "
-              "looked for changes through process sets");
+    EXPECT_EQ(
+        mpiexec.notified[0],
+        "no adaptation was offered: the program ended without MPI_Init_adapt, and without having "
+        "looked for changes through process sets");
 }
 
 TEST_F(StepTest, nothing_is_offered_before_all_processes_have_initialised)
@@ -599,7 +609,7 @@ TEST_F(StepTest, an_early_request_waits_and_a_rigid_job_withdraws_it)
 
 /* ---- time (P8, schedules, deadlines) --------------------------------------------------------------- */
 
-TEST_F(StepTest, who_is_behind_is_told_ever_more_rarely)
+TEST_F(StepTest, stragglers_are_reported_at_growing_intervals)
 {
     mpiexec.config.straggler_ms = 1000;
     start("1");
@@ -608,13 +618,15 @@ TEST_F(StepTest, who_is_behind_is_told_ever_more_rarely)
     size_t seen = mpiexec.sent.size();
     mpiexec.time(1000);
     EXPECT_EQ(mpiexec.sent_text(seen), "counts:0.0 counts:0.1");
-    CountReport first[] = {{0, PMI_ADAPT_PHASE_WAITING, 17}}, second[] = {{1, PMI_ADAPT_PHASE_RUNNING, 4}};
+    CountReport first[] = {{0, PMI_ADAPT_PHASE_WAITING, 17}},
+                second[] = {{1, PMI_ADAPT_PHASE_RUNNING, 4}};
     mpiexec.report(0, 0, REPORT_COUNTS, 1, write_counts(first));
     mpiexec.report(0, 1, REPORT_COUNTS, 1, write_counts(second));
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_EQ(mpiexec.notified[0], "adaptation 1 (2 -> 1 processes) waits for 1000 ms: probe number 17 is "
-                                   "agreed on and not reached by: rank 1 on node b (4 probes); nothing is "
-                                   "ended because of this");
+    EXPECT_EQ(mpiexec.notified[0],
+              "adaptation 1 (2 -> 1 processes) waits for 1000 ms: probe number 17 is "
+              "agreed on and not reached by: rank 1 on node b (4 probes); nothing is "
+              "ended because of this");
     EXPECT_EQ(mpiexec.last_event("behind").at("ranks").at(0).at("count"), 4);
     EXPECT_EQ(mpiexec.wake_ms, 3000);
     mpiexec.time(3000);
@@ -636,9 +648,11 @@ TEST_F(StepTest, an_entry_that_cannot_be_applied_is_skipped_with_a_line)
 {
     start("3/leave=5,2,1");
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_EQ(mpiexec.notified[0],
-              "schedule entry 1 is skipped: rank 5 cannot leave: there are 2 processes, ranks 0 to 1");
-    EXPECT_EQ(mpiexec.count_events("skipped"), 2) << "the second is the present size: nothing to say";
+    EXPECT_EQ(
+        mpiexec.notified[0],
+        "schedule entry 1 is skipped: rank 5 cannot leave: there are 2 processes, ranks 0 to 1");
+    EXPECT_EQ(mpiexec.count_events("skipped"), 2)
+        << "the second is the present size: nothing to say";
     EXPECT_EQ(mpiexec.last_event("requested").at("size"), 1);
 }
 
@@ -651,7 +665,10 @@ TEST_F(StepTest, one_request_at_a_time)
     Json busy = mpiexec.send_request(2, R"({"id":1,"op":"resize","size":3})").at(0);
     EXPECT_EQ(busy.at("error").at("code"), "busy");
     EXPECT_EQ(mpiexec.launches.size(), 1u);
-    EXPECT_EQ(mpiexec.send_request(2, R"({"id":2,"op":"cancel","request":9})").at(0).at("error").at("code"),
+    EXPECT_EQ(mpiexec.send_request(2, R"({"id":2,"op":"cancel","request":9})")
+                  .at(0)
+                  .at("error")
+                  .at("code"),
               "nothing");
     EXPECT_TRUE(mpiexec.send_request(2, R"({"id":3,"op":"cancel","request":1})").at(0).at("ok"));
     EXPECT_EQ(mpiexec.killed, std::vector{1});
@@ -676,13 +693,17 @@ TEST_F(StepTest, too_late_to_cancel)
     start(nullptr);
     resize(R"("size":1)");
     freeze(1);
-    EXPECT_EQ(mpiexec.send_request(1, R"({"id":2,"op":"cancel"})").at(0).at("error").at("code"), "agreed");
+    EXPECT_EQ(mpiexec.send_request(1, R"({"id":2,"op":"cancel"})").at(0).at("error").at("code"),
+              "agreed");
 }
 
 TEST_F(StepTest, requests_about_another_world_are_stale)
 {
     start(nullptr);
-    EXPECT_EQ(mpiexec.send_request(1, R"({"id":1,"op":"resize","size":3,"if_epoch":1})").at(0).at("error").at("code"),
+    EXPECT_EQ(mpiexec.send_request(1, R"({"id":1,"op":"resize","size":3,"if_epoch":1})")
+                  .at(0)
+                  .at("error")
+                  .at("code"),
               "stale");
     resize(R"("size":1,"if_epoch":0)");
 }
@@ -713,7 +734,7 @@ TEST_F(StepTest, hosts_leaving_ranks_reason_and_waiting)
     EXPECT_EQ(stepmgr_local_pre(mpiexec.core, "c"), 1);
 }
 
-TEST_F(StepTest, events_are_kept_and_followed)
+TEST_F(StepTest, events_are_stored_and_followed)
 {
     start(nullptr);
     auto lines = mpiexec.send_request(5, R"({"id":1,"op":"events","since":2,"follow":true})");
@@ -733,7 +754,7 @@ TEST_F(StepTest, reports_that_make_no_sense_change_nothing)
     start("4");
     mpiexec.start_group(1, {"b", "b"});
     mpiexec.report(0, 0, REPORT_INIT, 0, "short");
-    mpiexec.report(0, 1, REPORT_EXITED, 0, write_exited({0, 0}));       /* rank 0 is not this proxy's */
+    mpiexec.report(0, 1, REPORT_EXITED, 0, write_exited({0, 0})); /* rank 0 is not this proxy's */
     mpiexec.report(7, 0, REPORT_COMMITTED, 1, "");
     mpiexec.report(0, 0, REPORT_COMMITTED, 1, "");
     mpiexec.frozen(0, 0, 1, 3);

@@ -16,7 +16,8 @@ struct SlotsTest : ::testing::Test {
         slots.set_hosts({{"n1", 1}, {"n2", 2}});
         slots.set_capacity(2, 3);
     }
-    std::string allocate(uint32_t uid, uint32_t first, uint32_t n, bool hard, std::vector<std::string> hosts = {})
+    std::string allocate(uint32_t uid, uint32_t first, uint32_t n, bool hard,
+                         std::vector<std::string> hosts = {})
     {
         return slots.allocate(uid, {first, n, hard, "*", "", {}, std::move(hosts)});
     }
@@ -29,7 +30,8 @@ struct SlotsTest : ::testing::Test {
     {
         std::string text;
         for (const Slots::Event &e : slots.take_events()) {
-            text += (text.empty() ? "" : " ") + std::to_string(e.number) + ":" + std::to_string(e.stage);
+            text += (text.empty() ? "" : " ") + std::to_string(e.number) + ":" +
+                    std::to_string(e.stage);
             text += e.stage == PMI_TASK_ALLOCATED ? "@" + e.text : "";
         }
         return text;
@@ -39,8 +41,8 @@ struct SlotsTest : ::testing::Test {
     {
         std::string text;
         for (const Slots::Order &o : slots.take_orders())
-            text += (text.empty() ? "" : " ") + std::to_string(o.head.number) + ":" + std::to_string(o.head.kind) +
-                    "@" + std::to_string(o.agent);
+            text += (text.empty() ? "" : " ") + std::to_string(o.head.number) + ":" +
+                    std::to_string(o.head.kind) + "@" + std::to_string(o.agent);
         return text;
     }
     Slots slots;
@@ -95,7 +97,7 @@ TEST_F(SlotsTest, TheLifeOfAProcess)
     EXPECT_FALSE(slots.any());
 }
 
-TEST_F(SlotsTest, CancelGivesUpOnlyWhatHasNoPlace)
+TEST_F(SlotsTest, CancelEndsOnlyRequestsWithoutASlot)
 {
     EXPECT_EQ("", allocate(7, 1, 3, true));
     slots.cancel(7, 1);
@@ -104,7 +106,7 @@ TEST_F(SlotsTest, CancelGivesUpOnlyWhatHasNoPlace)
     EXPECT_EQ(2u, slots.held());
 }
 
-TEST_F(SlotsTest, AFreedRequestGivesItsPlaceBackAtTheExit)
+TEST_F(SlotsTest, AFreedRequestReleasesItsSlotAtTheExit)
 {
     EXPECT_EQ("", allocate(7, 1, 1, true));
     slots.start(7, {1, PROGRAM});
@@ -130,7 +132,7 @@ TEST_F(SlotsTest, WithItsOwnerAllEndsAndOthersGoOn)
     EXPECT_EQ(1u, slots.held());
 }
 
-TEST_F(SlotsTest, ALostDaemonEndsItsProcesses)
+TEST_F(SlotsTest, AFailedProxyEndsItsProcesses)
 {
     EXPECT_EQ("", allocate(7, 1, 2, true));
     slots.start(7, {1, PROGRAM});
@@ -144,7 +146,7 @@ TEST_F(SlotsTest, ALostDaemonEndsItsProcesses)
     EXPECT_FALSE(slots.any());
 }
 
-TEST_F(SlotsTest, WordsAreToldBack)
+TEST_F(SlotsTest, ArgumentsAreReported)
 {
     EXPECT_EQ("", slots.allocate(7, {1, 1, true, "*", "reason=night;color=red", {"tag=x;y"}, {}}));
     std::vector<Slots::Event> events = slots.take_events();
@@ -184,7 +186,8 @@ TEST_F(SlotsTest, HostsForThemselvesThatThereCouldNeverBeAreRefused)
     slots.set_capacity(9, 9);
     auto send_request = [this](bool hard, const std::vector<std::string> &words,
                                const std::vector<std::string> &hosts) {
-        return slots.allocate(7, {1, static_cast<uint32_t>(words.size()), hard, "*", "", words, hosts});
+        return slots.allocate(
+            7, {1, static_cast<uint32_t>(words.size()), hard, "*", "", words, hosts});
     };
     EXPECT_NE("", send_request(true, {"exclusive", "exclusive", "exclusive"}, {}));
     EXPECT_NE("", send_request(true, {"exclusive", "exclusive", ""}, {}));
@@ -211,8 +214,8 @@ struct GrantedSlotsTest : SlotsTest {
             if (n.slot_request && n.end)
                 text += std::to_string(n.slot_request->number) + ":" + to_string(*n.end);
             else if (n.slot_request)
-                text += std::to_string(n.slot_request->number) + (n.slot_request->hard ? "!" : "?") +
-                        std::to_string(n.slot_request->count);
+                text += std::to_string(n.slot_request->number) +
+                        (n.slot_request->hard ? "!" : "?") + std::to_string(n.slot_request->count);
             for (const auto &[host, count] : n.released)
                 text += "<" + host + "*" + std::to_string(count);
         }
@@ -221,7 +224,7 @@ struct GrantedSlotsTest : SlotsTest {
     uint64_t last_size_request = 0;
 };
 
-TEST_F(GrantedSlotsTest, AHardWishIsGrantedInParts)
+TEST_F(GrantedSlotsTest, AHardRequestIsGrantedInParts)
 {
     EXPECT_EQ("", allocate(7, 1, 3, true));
     EXPECT_EQ("1!3", notices());
@@ -252,7 +255,7 @@ TEST_F(GrantedSlotsTest, ASoftOneTakesWhatItGets)
     EXPECT_EQ("", notified[0].text);
 }
 
-TEST_F(GrantedSlotsTest, WhoHasAllThereAreAsksForNoMoreThatAreSoft)
+TEST_F(GrantedSlotsTest, AHolderOfAllSlotsMakesNoSoftRequest)
 {
     slots.grant(1, 1, {"n1", "n1", "n2", "n2"});
     EXPECT_EQ("", allocate(7, 1, 5, false));
@@ -271,7 +274,7 @@ TEST_F(GrantedSlotsTest, AHardOneThatIsRefusedIsAnError)
     EXPECT_FALSE(slots.any());
 }
 
-TEST_F(GrantedSlotsTest, APlaceIsUsedAgainAndThenGivenBack)
+TEST_F(GrantedSlotsTest, ASlotIsUsedAgainAndThenReleased)
 {
     slots.grant(1, 1, {"n1"});
     EXPECT_EQ("", allocate(7, 1, 1, true));
@@ -315,7 +318,7 @@ TEST_F(GrantedSlotsTest, AHostForItself)
     EXPECT_EQ("1:1@n1", events());
 }
 
-TEST_F(GrantedSlotsTest, WithItsOwnerAWishEnds)
+TEST_F(GrantedSlotsTest, ARequestEndsWithItsOwner)
 {
     EXPECT_EQ("", allocate(7, 1, 2, true, {"n1", "n2"}));
     EXPECT_EQ("1!1 2!1", notices());
@@ -348,10 +351,11 @@ TEST_F(SlotsTest, SignalsThatWaitForADaemonAreFew)
     EXPECT_EQ("run CONT STOP", names) << "it is to be stopped in the end";
 }
 
-TEST_F(SlotsTest, OfWordsNoMoreIsKeptThanIsTold)
+TEST_F(SlotsTest, StoredArgumentsAreThoseThatAreReported)
 {
     const std::string text(60000, 'x');
-    slots.allocate(7, {1, 2, true, "*", "tag=" + text + ";" + text + "=1;timeout=1s", {"", "exclusive"}, {}});
+    slots.allocate(
+        7, {1, 2, true, "*", "tag=" + text + ";" + text + "=1;timeout=1s", {"", "exclusive"}, {}});
     std::vector<Slots::Event> notified = slots.take_events();
     ASSERT_EQ(2u, notified.size());
     for (const Slots::Event &event : notified)
@@ -363,7 +367,8 @@ TEST_F(SlotsTest, OfWordsNoMoreIsKeptThanIsTold)
 
 TEST(TaskCall, IsReadAsItIsWritten)
 {
-    std::string bytes = write_task_call(AllocateSlots{4, 2, true, "*", "tag=a", {"", "tag=b"}, {"*", "n1"}});
+    std::string bytes =
+        write_task_call(AllocateSlots{4, 2, true, "*", "tag=a", {"", "tag=b"}, {"*", "n1"}});
     auto raw = [](const std::string &text) {
         return Bytes(reinterpret_cast<const unsigned char *>(text.data()), text.size());
     };

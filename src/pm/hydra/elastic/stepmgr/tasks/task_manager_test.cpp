@@ -28,15 +28,20 @@ class StepSlotsTest : public testing::Test {
     }
     void call(const TaskCall &call)
     {
-        mpiexec.report(0, 0, REPORT_SET_CALL, 0, write_set_report(0, ++calls, write_task_call(call)));
+        mpiexec.report(0, 0, REPORT_SET_CALL, 0,
+                       write_set_report(0, ++calls, write_task_call(call)));
     }
-    void allocate(uint32_t first, uint32_t n, bool hard) { call(AllocateSlots{first, n, hard, "*", "", {}, {}}); }
+    void allocate(uint32_t first, uint32_t n, bool hard)
+    {
+        call(AllocateSlots{first, n, hard, "*", "", {}, {}});
+    }
     Json send_request(const std::string &line) { return mpiexec.send_request(1, line).at(0); }
     Json slots() { return send_request(R"({"id":1,"op":"slots"})"); }
     std::string grant(int number, int slot_request, const std::string &hosts)
     {
-        Json answer = send_request(R"({"id":1,"op":"grant","wish":)" + std::to_string(slot_request) + R"(,"grant":)" +
-                                   std::to_string(number) + R"(,"hosts":)" + hosts + "}");
+        Json answer =
+            send_request(R"({"id":1,"op":"grant","wish":)" + std::to_string(slot_request) +
+                         R"(,"grant":)" + std::to_string(number) + R"(,"hosts":)" + hosts + "}");
         return answer.at("ok") == true ? "" : answer.at("error").at("code").get<std::string>();
     }
 
@@ -44,7 +49,7 @@ class StepSlotsTest : public testing::Test {
     uint32_t calls = 0;
 };
 
-TEST_F(StepSlotsTest, AManagerIsAskedAndTold)
+TEST_F(StepSlotsTest, AManagerIsQueriedAndNotified)
 {
     begin(true);
     EXPECT_EQ(send_request(R"({"id":1,"op":"slots","most":3})").at("wishes"), Json::array());
@@ -69,7 +74,8 @@ TEST_F(StepSlotsTest, AManagerIsAskedAndTold)
     mpiexec.exited(0, 0, 0);
     EXPECT_GE(mpiexec.wake_ms, 0) << "to give back what nobody uses";
     mpiexec.time(mpiexec.wake_ms);
-    EXPECT_EQ(mpiexec.last_event("released").at("hosts"), Json::parse(R"([{"name":"a","places":2}])"));
+    EXPECT_EQ(mpiexec.last_event("released").at("hosts"),
+              Json::parse(R"([{"name":"a","places":2}])"));
     EXPECT_EQ(slots().at("hosts"), Json::array());
 }
 
@@ -83,7 +89,9 @@ TEST_F(StepSlotsTest, MoreThanTheManagerCouldGiveIsRefusedAtOnce)
     EXPECT_EQ(mpiexec.count_events("wish"), 1);
     EXPECT_EQ(send_request(R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at("ok"), true);
     EXPECT_EQ(mpiexec.last_event("wish_ended").at("reason"), "no");
-    EXPECT_EQ(send_request(R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at("error").at("code"), "nothing");
+    EXPECT_EQ(
+        send_request(R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at("error").at("code"),
+        "nothing");
 }
 
 TEST_F(StepSlotsTest, AManagerIsWaitedForThatIsNotThereYet)
@@ -92,13 +100,14 @@ TEST_F(StepSlotsTest, AManagerIsWaitedForThatIsNotThereYet)
     allocate(1, 2, true);
     allocate(3, 1, false);
     EXPECT_EQ(slots().at("wishes").size(), 2u);
-    EXPECT_EQ(send_request(R"({"id":1,"op":"slots","most":1})").at("wishes").size(), 2u) << "it refuses by itself";
+    EXPECT_EQ(send_request(R"({"id":1,"op":"slots","most":1})").at("wishes").size(), 2u)
+        << "it refuses by itself";
     EXPECT_EQ(send_request(R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at("ok"), true);
     EXPECT_EQ(grant(1, 2, R"(["a"])"), "");
     EXPECT_EQ(mpiexec.count_events("wish_ended"), 2);
 }
 
-TEST_F(StepSlotsTest, AManagerThatGivesNoneIsNotAsked)
+TEST_F(StepSlotsTest, AManagerWithoutSlotsIsNotQueried)
 {
     begin(true);
     send_request(R"({"id":1,"op":"slots","most":0})");
@@ -117,11 +126,12 @@ TEST_F(StepSlotsTest, AGrantOfMoreThanAJobCanHaveIsRefused)
     EXPECT_EQ(grant(1, 1, R"(["a:4097"])"), "") << "it is known, whatever it says now";
     EXPECT_EQ(grant(3, 1, R"(["a:2"])"), "stale");
     EXPECT_EQ(grant(2, 1, R"(["b"])"), "");
-    EXPECT_EQ(slots().at("hosts"), Json::parse(R"([{"name":"a","places":4095},{"name":"b","places":1}])"));
+    EXPECT_EQ(slots().at("hosts"),
+              Json::parse(R"([{"name":"a","places":4095},{"name":"b","places":1}])"));
 }
 
 /* A process that queries and takes back, and never looks what has become of it. */
-TEST_F(StepSlotsTest, WhoDoesNotLookGetsNoMorePlaces)
+TEST_F(StepSlotsTest, AProgramThatDoesNotPollGetsNoMoreSlots)
 {
     begin(false);
     auto answer = [&] {
@@ -158,10 +168,14 @@ class RelayProxyTest : public StepSlotsTest {
         mpiexec.config.n_hosts = 2;
         begin(false);
     }
-    void start(uint32_t number) { call(StartTask{number, std::string("\4\0\0\0true\0\0\0\0", 12)}); }
+    void start(uint32_t number)
+    {
+        call(StartTask{number, std::string("\4\0\0\0true\0\0\0\0", 12)});
+    }
     void task(int group, uint32_t number, pmi_task_stage stage)
     {
-        mpiexec.report(group, 0, REPORT_TASK, 0, write_task_head({0, number, static_cast<uint32_t>(stage), 0}));
+        mpiexec.report(group, 0, REPORT_TASK, 0,
+                       write_task_head({0, number, static_cast<uint32_t>(stage), 0}));
     }
     /* Orders to run something, to which proxies. */
     std::string runs() const
@@ -180,7 +194,7 @@ class RelayProxyTest : public StepSlotsTest {
     }
 };
 
-TEST_F(RelayProxyTest, APlaceOnAnotherHostGetsADaemonThere)
+TEST_F(RelayProxyTest, ASlotOnAnotherHostGetsAProxyThere)
 {
     begin(true);
     send_request(R"({"id":1,"op":"slots","most":3})");
@@ -198,11 +212,13 @@ TEST_F(RelayProxyTest, APlaceOnAnotherHostGetsADaemonThere)
     EXPECT_EQ(runs(), "0.0 1.0 ");
     EXPECT_EQ(send_request(R"({"id":1,"op":"tasks"})").at("total"), 2);
     run_to_the_end(1, 1);
-    EXPECT_EQ(send_request(R"({"id":1,"op":"tasks"})").at("tasks"),
-              Json::parse(R"([{"host":"a","program":"true","uid":0,"number":2,"state":"starting"}])"));
+    EXPECT_EQ(
+        send_request(R"({"id":1,"op":"tasks"})").at("tasks"),
+        Json::parse(R"([{"host":"a","program":"true","uid":0,"number":2,"state":"starting"}])"));
     EXPECT_TRUE(mpiexec.killed.empty()) << "the place is still ours";
     mpiexec.time(mpiexec.now_ms + Slots::LINGER_MS);
-    EXPECT_EQ(mpiexec.last_event("released").at("hosts"), Json::parse(R"([{"name":"b","places":1}])"));
+    EXPECT_EQ(mpiexec.last_event("released").at("hosts"),
+              Json::parse(R"([{"name":"b","places":1}])"));
     EXPECT_EQ(mpiexec.killed, std::vector{1}) << "the host is somebody else's from now on";
     mpiexec.exited(1, 0, 0, 9);
     mpiexec.disconnected(1, 0);
@@ -265,7 +281,8 @@ TEST_F(RelayProxyTest, ItEndsWithTheJob)
 TEST_F(StepSlotsTest, ATimeThatIsNoneIsAnError)
 {
     begin(false, 8);
-    for (const char *words : {"timeout=1", "timeout=abc", "timeout=", "timeout", "reason=x;timeout=-1s"}) {
+    for (const char *words :
+         {"timeout=1", "timeout=abc", "timeout=", "timeout", "reason=x;timeout=-1s"}) {
         call(AllocateSlots{1, 1, true, "*", words, {}, {}});
         EXPECT_EQ(slots().at("hosts"), Json::array()) << words;
         call(AllocateSlots{1, 1, true, "*", "", {words}, {}});
@@ -276,7 +293,7 @@ TEST_F(StepSlotsTest, ATimeThatIsNoneIsAnError)
 }
 
 /* MPIX_Comm_modify has one limit with all other ways to grow. */
-TEST_F(StepSlotsTest, AProgramThatGrowsItselfLeavesThePlacesThatAreHeld)
+TEST_F(StepSlotsTest, AProgramThatGrowsItselfDoesNotUseHeldSlots)
 {
     begin(false, 4);
     for (uint32_t rank = 0; rank < 2; rank++)
@@ -289,21 +306,23 @@ TEST_F(StepSlotsTest, AProgramThatGrowsItselfLeavesThePlacesThatAreHeld)
     EXPECT_NE(reason.find("2 places are held"), std::string::npos) << reason;
 }
 
-TEST_F(StepSlotsTest, WorldAndPlacesShareTheRange)
+TEST_F(StepSlotsTest, WorldAndSlotsShareTheRange)
 {
     begin(false, 4);
     allocate(1, 2, true);
     EXPECT_EQ(slots().at("hosts"), Json::parse(R"([{"name":"a","places":2}])"));
     Json refused = send_request(R"({"id":1,"op":"resize","size":3})");
     EXPECT_EQ(refused.at("error").at("code"), "change");
-    EXPECT_NE(refused.at("error").at("message").get<std::string>().find("2 places are held"), std::string::npos);
+    EXPECT_NE(refused.at("error").at("message").get<std::string>().find("2 places are held"),
+              std::string::npos);
     call(ReleaseSlot{1});
     EXPECT_EQ(send_request(R"({"id":1,"op":"resize","size":3})").at("ok"), true);
     allocate(3, 1, false);
-    EXPECT_EQ(slots().at("hosts"), Json::parse(R"([{"name":"a","places":1}])")) << "a growth is under way";
+    EXPECT_EQ(slots().at("hosts"), Json::parse(R"([{"name":"a","places":1}])"))
+        << "a growth is under way";
 }
 
-TEST_F(StepSlotsTest, AWishForMoreProcessesWaitsForPlaces)
+TEST_F(StepSlotsTest, ARequestForMoreProcessesWaitsForSlots)
 {
     begin(false, 4);
     allocate(1, 2, true);
@@ -334,7 +353,8 @@ class StepWorldTest : public StepSlotsTest {
     }
     void notify(int proxy, uint32_t number, pmi_task_stage stage, uint32_t code = 0)
     {
-        mpiexec.report(1, proxy, REPORT_TASK, 0, write_task_head({0, number, static_cast<uint32_t>(stage), code}));
+        mpiexec.report(1, proxy, REPORT_TASK, 0,
+                       write_task_head({0, number, static_cast<uint32_t>(stage), code}));
     }
     /* "2:3@1.0", number, kind and proxy of each order about a process. */
     std::string orders()
@@ -345,8 +365,9 @@ class StepWorldTest : public StepSlotsTest {
             if (message.command != STEP_TASK || message.payload.size() < sizeof head)
                 continue;
             memcpy(&head, message.payload.data(), sizeof head);
-            text += (text.empty() ? "" : " ") + std::to_string(head.number) + ":" + std::to_string(head.kind) + "@" +
-                    std::to_string(message.group) + "." + std::to_string(message.proxy);
+            text += (text.empty() ? "" : " ") + std::to_string(head.number) + ":" +
+                    std::to_string(head.kind) + "@" + std::to_string(message.group) + "." +
+                    std::to_string(message.proxy);
         }
         mpiexec.sent.clear();
         return text;
@@ -374,7 +395,7 @@ TEST_F(StepWorldTest, AGroupIsLaunchedWhoseProcessesAreTheRequests)
     EXPECT_TRUE(mpiexec.aborts.empty());
 }
 
-TEST_F(StepWorldTest, WhatIsSaidBeforeItsDaemonIsThereComesLater)
+TEST_F(StepWorldTest, CommandsBeforeTheProxyConnectsComeLater)
 {
     start({1, 2});
     mpiexec.start_group(1, {"a", "a"});

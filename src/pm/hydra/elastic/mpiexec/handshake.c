@@ -1,0 +1,284 @@
+/* See handshake.h. */
+
+#include "hydra_server.h"
+#include "connections.h"
+#include "core.h"
+#include "exits.h"
+#include "input.h"
+#include "launcher_ends.h"
+#include "wire/channel.h"
+#include "demux.h"
+#include "wire/job_secret.h"
+#include "pmiserv.h"
+#include "handshake.h"
+#include "state.h"
+
+#define STRANGERS_MAX 64
+
+struct newcomer {
+    int fd;
+    int leaving;                /* it is being cut off */
+    size_t used;
+    unsigned char bytes[sizeof(int) + HYD_SECRET_HALF_BYTES];
+    struct newcomer *next;      /* who came later */
+};
+
+static struct newcomer *newcomers = NULL;
+static unsigned unauthenticated = 0;
+
+unsigned HYD_step_unauthenticated(void)
+{
+    return unauthenticated;
+}
+
+HYD_status HYD_step_proxy_args(struct HYD_string_stash *stash)
+{
+    char end_after_ms[32];
+    HYD_status status = HYD_SUCCESS;
+
+    MPL_snprintf(end_after_ms, sizeof(end_after_ms), "%lld", (long long) HYD_step.end_after_ms);
+    HYD_STRING_STASH(*stash, MPL_strdup("--end-after"), status);
+    HYD_STRING_STASH(*stash, MPL_strdup(end_after_ms), status);
+    if (HYD_step_input_is_for_all()) {
+        HYD_STRING_STASH(*stash, MPL_strdup("--input-all"), status);
+        HYD_STRING_STASH(*stash, MPL_strdup("1"), status);
+    }
+    HYD_STRING_STASH(*stash, MPL_strdup("--secret"), status);
+    HYD_STRING_STASH(*stash, MPL_strdup(HYD_secret_source()), status);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- the connections --------------------------------------------------------------------------- */
+
+static struct newcomer *find(int fd)
+{
+    struct newcomer *n;
+
+    for (n = newcomers; n && n->fd != fd; n = n->next);
+    return n;
+}
+
+static void remove_peer(const struct newcomer *departed)
+{
+    struct newcomer **link;
+
+    for (link = &newcomers; *link && *link != departed; link = &(*link)->next);
+    if (*link)
+        *link = departed->next;
+    MPL_free((void *) departed);
+}
+
+static struct newcomer *note(int fd)
+{
+    struct newcomer *n = MPL_calloc(1, sizeof(*n), MPL_MEM_PM), **end;
+
+    if (!n)
+        return NULL;
+    n->fd = fd;
+    for (end = &newcomers; *end; end = &(*end)->next);
+    *end = n;
+    return n;
+}
+
+static int is_up(const struct HYD_proxy *proxy)
+{
+    const struct HYD_proxy *known = NULL;
+
+    HASH_FIND_INT(HYD_server_info.proxy_hash, &proxy->control_fd, known);
+    return known == proxy;
+}
+
+int HYD_step_is_awaited(const struct HYD_proxy *proxy)
+{
+    return proxy->control_fd != HYD_FD_CLOSED && !is_up(proxy);
+}
+
+static int daemons_to_come(void)
+{
+    int n = 0;
+
+    for (const struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
+        for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+            n += HYD_step_is_awaited(p);
+    return n;
+}
+
+/* The event loop closes it when it is told that the other end is departed; here a descriptor that is
+ * registered must stay. */
+static void cut_off_oldest(void)
+{
+    for (struct newcomer * n = newcomers; n; n = n->next) {
+        if (n->leaving)
+            continue;
+        n->leaving = 1;
+        shutdown(n->fd, SHUT_RDWR);
+        return;
+    }
+}
+
+void HYD_step_newcomer(int fd)
+{
+    int n = 0;
+
+    HYDU_sock_cloexec(fd);
+    for (const struct newcomer * c = newcomers; c; c = c->next)
+        n += !c->leaving;
+    if (n >= STRANGERS_MAX && n >= STRANGERS_MAX + daemons_to_come())
+        cut_off_oldest();
+    note(fd);
+}
+
+/* ---- what they say ----------------------------------------------------------------------------- */
+
+static int is_inherited(int fd)
+{
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC };
+    socklen_t bytes = sizeof(address);
+
+    return getsockname(fd, (struct sockaddr *) &address, &bytes) == 0 && address.ss_family == AF_UNIX;
+}
+
+static void report_unauthenticated(int fd)
+{
+    char name[NI_MAXHOST] = "?";
+    struct sockaddr_storage address;
+    socklen_t bytes = sizeof(address);
+
+    unauthenticated++;
+    HYD_core_unauthenticated(unauthenticated);
+    if (unauthenticated > 1)
+        return;
+    if (getpeername(fd, (struct sockaddr *) &address, &bytes) == 0)
+        getnameinfo((struct sockaddr *) &address, bytes, name, sizeof(name), NULL, 0, NI_NUMERICHOST);
+    fflush(stdout);
+    fprintf(stderr, "mpiexec: a connection from %s to the control port did not know this job's secret, and "
+            "was closed; the job goes on (later ones are counted only)\n", name);
+    fflush(stderr);
+}
+
+/* A daemon whose launcher has not passed the secret on says so by zeros; so may a stranger.  It ends, and
+ * then its launcher, if it is one of ours. */
+static int reports_missing_secret(const struct newcomer *n)
+{
+    static const unsigned char none[HYD_SECRET_HALF_BYTES];
+
+    return n->used == sizeof(n->bytes) && !memcmp(n->bytes + sizeof(int), none, sizeof(none));
+}
+
+static HYD_status turn_away(struct newcomer *n)
+{
+    HYD_status status = HYDT_dmx_deregister_fd(n->fd);
+
+    close(n->fd);
+    remove_peer(n);
+    return status;
+}
+
+void HYD_step_await_nobody(void)
+{
+    for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
+        for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
+            if (!HYD_step_is_awaited(p))
+                continue;
+            remove_peer(find(p->control_fd));
+            HYD_step_close_fd(&p->control_fd);
+            p->control_fd = HYD_FD_CLOSED;
+        }
+}
+
+/* A daemon of the launch has ended before it said who it is. */
+static void give_up_inherited(int fd)
+{
+    struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(0) : NULL;
+    struct HYD_proxy *p;
+
+    for (p = HYD_server_info.pg_list.proxy_list; p && p->control_fd != fd; p = p->next);
+    if (!p)
+        return;
+    p->control_fd = HYD_FD_CLOSED;
+    if (g)
+        HYD_step_proxy_failed(g, p->proxy_id);
+    HYD_step_launch_failed(p);
+}
+
+/* The daemon of this group that has not come yet and may be the one with this connection. */
+static const struct HYD_proxy *awaited(int pgid, int id)
+{
+    const struct HYD_pg *pg;
+    const struct HYD_proxy *p;
+
+    for (pg = &HYD_server_info.pg_list; pg && pg->pgid != pgid; pg = pg->next);
+    for (p = pg ? pg->proxy_list : NULL; p && p->proxy_id != id; p = p->next);
+    return p && HYD_step_is_awaited(p) ? p : NULL;
+}
+
+/* Bytes that have come, all there can be or not; 0: the other end is closed, <0: nothing yet. */
+static ssize_t receive(struct newcomer *n, size_t all)
+{
+    ssize_t got;
+
+    do
+        got = recv(n->fd, n->bytes + n->used, all - n->used, MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return errno == EAGAIN || errno == EWOULDBLOCK ? -1 : 0;
+    n->used += (size_t) got;
+    return got;
+}
+
+static int knows_secret(const struct newcomer *n, int proven)
+{
+    return !proven || HYD_secret_matches(HYD_SECRET_OF_DAEMON, n->bytes + sizeof(int));
+}
+
+/* A new connection's buffer takes it at once. */
+static int send_half(int fd)
+{
+    return send(fd, HYD_secret_half(HYD_SECRET_OF_MPIEXEC), HYD_SECRET_HALF_BYTES,
+                MSG_NOSIGNAL | MSG_DONTWAIT) == HYD_SECRET_HALF_BYTES;
+}
+
+HYD_status HYD_step_handshake(int fd, int pgid, int *proxy_id)
+{
+    struct newcomer *n = find(fd);
+    int inherited = is_inherited(fd), proven = HYD_secret_is_set() && !inherited, id = -1;
+    size_t all = sizeof(id) + (proven ? HYD_SECRET_HALF_BYTES : 0);
+    HYD_status status = HYD_SUCCESS;
+
+    *proxy_id = -1;
+    if (!n)
+        n = note(fd);
+    HYDU_ERR_CHKANDJUMP(status, !n, HYD_NO_MEM, "no memory for a connection\n");
+    ssize_t got = receive(n, all);
+    if (got != 0 && n->used < all)
+        goto fn_exit;           /* more will come */
+    if (n->used >= sizeof(id))
+        memcpy(&id, n->bytes, sizeof(id));
+
+    int known = n->used == all && knows_secret(n, proven);
+    if (known && awaited(pgid, id) && (!proven || send_half(fd))) {
+        *proxy_id = id;
+        remove_peer(n);
+        status = HYD_step.core ? HYD_channel_open(fd) : HYD_SUCCESS;
+        goto fn_exit;
+    }
+    if (!known && proven)
+        report_unauthenticated(fd);
+    if (!known && proven && reports_missing_secret(n) && awaited(pgid, id))
+        HYD_step_watch_launcher(awaited(pgid, id));
+    status = turn_away(n);
+    HYDU_ERR_POP(status, "unable to deregister fd\n");
+    if (inherited && pgid == 0)
+        give_up_inherited(fd);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}

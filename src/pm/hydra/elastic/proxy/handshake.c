@@ -1,0 +1,56 @@
+/*
+ * What a node daemon and mpiexec say to each other first on a control connection over the network: the
+ * daemon's proxy id (stock), its half of the job's secret, and mpiexec's half.  A daemon that inherited
+ * its connection has nothing to prove.  Runs before the daemon does anything else, so it may wait.
+ */
+
+#include "pmip.h"
+#include "agent.h"
+#include "wire/job_secret.h"
+
+static int lacks_secret = 0;    /* and should have one: HYD_secret_take has said why */
+
+static int is_inherited(void)
+{
+    const char *fd;
+
+    return MPL_env2str("HYDI_CONTROL_FD", &fd);
+}
+
+HYD_status HYD_pmcd_pmip_secret_param(char *arg, char ***argv)
+{
+    lacks_secret = !is_inherited() && HYD_secret_take(**argv) != HYD_SUCCESS;
+    (*argv)++;
+    return HYD_SUCCESS;
+}
+
+HYD_status HYD_pmcd_pmip_handshake(void)
+{
+    int control = HYD_pmcd_pmip.upstream.control, count, closed;
+    unsigned char answer[HYD_SECRET_HALF_BYTES];
+    HYD_status status = HYD_SUCCESS;
+
+    if (is_inherited() || (!HYD_secret_is_set() && !lacks_secret))
+        goto fn_exit;
+    /* Without it all are zeros, by which mpiexec knows whom it need not wait for. */
+    status = HYDU_sock_write(control, HYD_secret_half(HYD_SECRET_OF_DAEMON), HYD_SECRET_HALF_BYTES, &count,
+                             &closed, HYDU_SOCK_COMM_MSGWAIT);
+    HYDU_ERR_POP(status, "unable to send the job's secret to mpiexec\n");
+    if (!closed) {
+        status = HYDU_sock_read(control, answer, sizeof(answer), &count, &closed, HYDU_SOCK_COMM_MSGWAIT);
+        HYDU_ERR_POP(status, "unable to read what mpiexec answers\n");
+    }
+    HYDU_ERR_CHKANDJUMP(status, lacks_secret, HYD_INTERNAL_ERROR, "mpiexec takes no node daemon without it\n");
+    HYDU_ERR_CHKANDJUMP(status, closed, HYD_INTERNAL_ERROR, "mpiexec at %s:%d has not taken this node daemon: "
+                        "it has ended, or has given it up, or is that of another job\n",
+                        HYD_pmcd_pmip.upstream.server_name, HYD_pmcd_pmip.upstream.server_port);
+    HYDU_ERR_CHKANDJUMP(status, !HYD_secret_matches(HYD_SECRET_OF_MPIEXEC, answer), HYD_INTERNAL_ERROR,
+                        "who listens at %s:%d is not this job's mpiexec\n",
+                        HYD_pmcd_pmip.upstream.server_name, HYD_pmcd_pmip.upstream.server_port);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,31 @@
+/*
+ * Payloads of REPORT_WISH and STEP_WISHED (kinds.h): a size request of a process on its way up, and its end on its
+ * way down to all proxies whose processes have made it.  Native byte order.  pmi_adapt_size_request.h has the valid
+ * values.
+ */
+
+#ifndef WIRE_WISH_H_INCLUDED
+#define WIRE_WISH_H_INCLUDED
+
+#include <stdint.h>
+
+struct request_made {              /* and then the reason, without a 0 at its end */
+    uint32_t rank;              /* in the group of the process */
+    uint32_t number;            /* of the request in that process */
+    uint32_t kind;
+    uint32_t size, size_min, size_max;
+    uint64_t until_ms;          /* Unix time, 0: none */
+};
+
+struct request_ended {             /* then holders, and the reason */
+    uint32_t state;             /* enum pmi_adapt_request_state */
+    uint32_t size;              /* of the world */
+    uint32_t holders;
+    uint32_t cause;             /* enum pmi_adapt_request_cause */
+};
+
+struct request_holder {
+    uint32_t uid, number;
+};
+
+#endif /* WIRE_WISH_H_INCLUDED */

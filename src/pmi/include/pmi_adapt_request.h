@@ -1,0 +1,100 @@
+/*
+ * Size requests (MPIX_Adapt_request): the size that a process requests for the world, on its way to the step manager
+ * as a line of the PMI connection, and the end that it comes to, on the board (pmi_adapt.h).  Each size request has
+ * exactly one end.
+ *
+ *   cmd=adapt_wish id=N kind=K size=S min=A max=B until=MS why=<hex>
+ *                                      a size request of this process: its number, 1, 2, ..., the
+ *                                      wanted size and those that it can do with, Unix time after which it is void
+ *                                      (0: none), a text for people
+ *   cmd=adapt_wish_withdraw id=N       it is withdrawn
+ *
+ * The daemon writes the end of size request N to entry N % PMI_ADAPT_REQUESTS of the slot's entries, `number` last; so
+ * a process can request the ends of its last PMI_ADAPT_REQUESTS size requests, and a process that finds its number
+ * there may read the rest.
+ *
+ * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
+ */
+
+#ifndef PMI_ADAPT_REQUEST_H_INCLUDED
+#define PMI_ADAPT_REQUEST_H_INCLUDED
+
+#include <stdint.h>
+#include <string.h>
+
+#define PMI_ADAPT_REQUESTS 8
+#define PMI_ADAPT_REQUEST_REASON_MAX 255   /* bytes of a text, without the 0 */
+#define PMI_ADAPT_REQUEST_NUMBER_MAX 0x7fffffff
+
+enum pmi_adapt_request_kind {
+    PMI_ADAPT_REQUEST_PROCESSES = 1,       /* another size of the world */
+    PMI_ADAPT_REQUEST_MODIFY = 2   /* the same at once (MPIX_Comm_modify): all processes wait for it */
+};
+
+/* Why one of MPIX_Comm_modify is refused, where that is another error for the program. */
+enum pmi_adapt_request_cause {
+    PMI_ADAPT_WISH_NO_CAUSE = 0,
+    PMI_ADAPT_WISH_AGAIN = 1,   /* another adaptation is agreed on: when that is committed */
+    PMI_ADAPT_WISH_SETS = 2     /* the job changes through process sets */
+};
+
+enum pmi_adapt_request_state {     /* as MPIX_ADAPT_REQUEST_*: values never change */
+    PMI_ADAPT_WISH_OPEN = 0,
+    PMI_ADAPT_WISH_GRANTED = 1,
+    PMI_ADAPT_WISH_REFUSED = 2,
+    PMI_ADAPT_WISH_WITHDRAWN = 3
+};
+
+struct pmi_adapt_request_end {
+    uint32_t number;            /* of the size request; 0: nothing here */
+    uint32_t state;             /* enum pmi_adapt_request_state, not OPEN */
+    uint32_t size;              /* of the world then */
+    uint32_t cause;             /* enum pmi_adapt_request_cause */
+    char reason[PMI_ADAPT_REQUEST_REASON_MAX + 1]; /* ended by 0; empty if it is granted */
+};
+
+/* Of one slot, in the board's pages. */
+struct pmi_adapt_request_ends {
+    struct pmi_adapt_request_end ends[PMI_ADAPT_REQUESTS];
+};
+
+/* By the daemon alone. */
+static inline void pmi_adapt_write_request_end(struct pmi_adapt_request_ends *ends,
+                                               const struct pmi_adapt_request_end *end)
+{
+    struct pmi_adapt_request_end *entry = &ends->ends[end->number % PMI_ADAPT_REQUESTS];
+
+    __atomic_store_n(&entry->number, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    entry->state = end->state;
+    entry->size = end->size;
+    entry->cause = end->cause;
+    memcpy(entry->reason, end->reason, sizeof(entry->reason));
+    __atomic_store_n(&entry->number, end->number, __ATOMIC_RELEASE);
+}
+
+/* By the process of the slot.  0: the size request is still open. */
+static inline int pmi_adapt_read_request_end(const struct pmi_adapt_request_ends *ends, uint32_t number,
+                                          struct pmi_adapt_request_end *end)
+{
+    const struct pmi_adapt_request_end *entry = &ends->ends[number % PMI_ADAPT_REQUESTS];
+
+    if (__atomic_load_n(&entry->number, __ATOMIC_ACQUIRE) != number)
+        return 0;
+    *end = *entry;
+    end->reason[PMI_ADAPT_REQUEST_REASON_MAX] = '\0';
+    return end->state != PMI_ADAPT_WISH_OPEN;
+}
+
+/* A text for people: no control characters (UTF-8 is its maker's business). */
+static inline int pmi_adapt_request_reason_holds(const char *text, size_t bytes)
+{
+    if (bytes > PMI_ADAPT_REQUEST_REASON_MAX)
+        return 0;
+    for (size_t i = 0; i < bytes; i++)
+        if ((unsigned char) text[i] < ' ' || text[i] == 0x7f)
+            return 0;
+    return 1;
+}
+
+#endif /* PMI_ADAPT_REQUEST_H_INCLUDED */

@@ -1,0 +1,474 @@
+/* Commands that query: ps, queue, show, history, nodes, events, version. */
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <iostream>
+#include <optional>
+
+#include "cli/array_tasks.h"
+#include "cli/commands.h"
+#include "cli/job_list.h"
+#include "cli/job_view.h"
+#include "cli/list_format.h"
+#include "cli/step_commands.h"
+#include "cli/step_connection.h"
+#include "cli/target.h"
+
+#ifndef ELASTIC_VERSION
+#define ELASTIC_VERSION "development"
+#endif
+
+namespace elastic {
+
+namespace {
+
+constexpr int LIST_MAX = 10000;         /* what the interface gives at once */
+constexpr const char *USED_FIELDS =
+    "jobid,jobname,user,state,elapsed,cputime,totalcpu,maxrss,coresecondsbysize,exitcode";
+
+struct Looking {
+    bool json = false, no_header = false, follow = false, each_task = false;
+    bool parsable = false, parsable2 = false, is_long = false;
+    std::string format, names_format, sort;
+    std::string id;
+    std::vector<std::string> names;
+    int64_t since = 0;
+    JobFilter filter;
+    Elasticd elasticd;
+};
+
+int64_t present_ms()
+{
+    timespec now = {};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- lists of jobs --------------------------------------------------------------------------- */
+
+void add_parsable(CLI::App &command, Looking &options)
+{
+    command.add_flag("--noheader", options.no_header, "no headings");
+    command.add_flag("--parsable", options.parsable, "fields end with |, for programs");
+    command.add_flag("-P,--parsable2", options.parsable2, "| stands between fields, for programs");
+}
+
+Parsable parsable_of(const Looking &options)
+{
+    return options.parsable2  ? Parsable::BARS_BETWEEN
+           : options.parsable ? Parsable::BARS
+                              : Parsable::NO;
+}
+
+/* The format and the order that are wanted; DONE, or it has complained. */
+int read_format(const Looking &options, std::optional<ListFormat> &format,
+                std::vector<SortKey> &keys)
+{
+    if (!options.sort.empty()) {
+        auto sort = parse_sort(options.sort);
+        if (!sort)
+            return complain(USAGE, "--sort: " + sort.error());
+        keys = std::move(sort.value());
+    }
+    if (options.format.empty() && options.names_format.empty())
+        return DONE;
+    auto found = options.format.empty() ? ListFormat::of_names(options.names_format)
+                                        : ListFormat::of(options.format);
+    if (!found)
+        return complain(USAGE, (options.format.empty() ? "--Format: " : "--format: ") +
+                                   found.error());
+    format = std::move(found.value());
+    return DONE;
+}
+
+void print_formatted(const Looking &options, const ListFormat &format,
+                     const std::vector<Json> &jobs)
+{
+    int64_t now_ms = present_ms();
+    Parsable parsable = parsable_of(options);
+    if (parsable == Parsable::NO) {
+        for (const std::string &line : format.lines(jobs, now_ms, !options.no_header))
+            print_line(line);
+        return;
+    }
+    if (!options.no_header)
+        print_line(parsable_line(format.titles(), parsable));
+    for (const Json &job : jobs)
+        print_line(parsable_line(format.row(job, now_ms), parsable));
+}
+
+/* As JSON, in a format, or in columns of which `row` makes a line. */
+template <class Row>
+void print_jobs(const Looking &options, const std::optional<ListFormat> &format,
+                const std::vector<Json> &jobs, Table table, Row row)
+{
+    if (options.json) {
+        for (const Json &job : jobs)
+            print_line(job.dump());
+    } else if (format) {
+        print_formatted(options, *format, jobs);
+    } else {
+        for (const Json &job : jobs)
+            table.add(row(job));
+        table.print(!options.no_header, parsable_of(options));
+    }
+}
+
+void add_filters(CLI::App *command, Looking &options)
+{
+    add_owner_filters(*command, options.filter);
+    command->add_option("-j,--jobs", options.filter.ids, "only these, such as 3,5,8");
+    add_parsable(*command, options);
+    command->add_option("-S,--sort", options.sort,
+                        "by these fields, such as -Q,jobid: letters or names, '-' for falling");
+}
+
+/* ---- queue ----------------------------------------------------------------------------------- */
+
+int run_queue(Looking &options)
+{
+    std::optional<ListFormat> format;
+    std::vector<SortKey> keys;
+    if (int code = read_format(options, format, keys))
+        return code;
+    std::vector<Json> jobs;
+    bool has_ends = options.filter.all || names_an_end(options.filter.states);
+    if (int code = get_jobs(options.elasticd, options.filter, has_ends ? "id" : "queue", jobs))
+        return code;
+    if (!options.json && !options.each_task)
+        jobs = merge_waiting_tasks(jobs);
+    sort_jobs(jobs, keys, present_ms());
+    print_jobs(options, format, jobs, queue_table(), [now_ms = present_ms()](const Json &job) {
+        return queue_row(job, now_ms);
+    });
+    return DONE;
+}
+
+void add_queue(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    CLI::App *command = add_command(app, "queue", "list jobs that run or wait", options->json);
+    add_filters(command, *options);
+    command->add_option("-t,--states,--state", options->filter.states,
+                        "only in these states, such as R,PD");
+    command->add_flag("-a,--all", options->filter.all, "jobs that have ended, too");
+    command->add_flag("-r,--array", options->each_task,
+                      "each task of an array in a row of its own, also if it waits");
+    auto letters = command->add_option("-o,--format", options->format,
+                                       "fields as squeue's, such as '%.8i %j %T'");
+    command
+        ->add_option("-O,--Format", options->names_format,
+                     "fields by name, such as jobid:8,name:20,state")
+        ->excludes(letters);
+    command->callback([options, &code] { code = run_queue(*options); });
+}
+
+/* ---- show ------------------------------------------------------------------------------------ */
+
+/* The programs in its slots.  Only its step knows them, and reports them to its user, on its
+ * host. */
+Json tasks_of(const Json &job)
+{
+    std::string socket = string_or(job, "step_socket", "");
+    if (socket.empty() || integer_or(object_of(job, "places"), "held", 0) == 0)
+        return Json::array();
+    auto connection = StepConnection::connect(socket);
+    if (!connection)
+        return Json::array();
+    auto answer = connection.value().query({{"op", "tasks"}});
+    return answer ? list_of(answer.value(), "tasks") : Json::array();
+}
+
+int show_job(Looking &options, const std::string &text)
+{
+    Json answer;
+    int wrong = DONE;
+    auto id = job_number(text, wrong);
+    if (!id)
+        return wrong;
+    if (int code = options.elasticd.get("/v1/jobs/" + *id, answer))
+        return code;
+    Json job = object_of(answer, "job");
+    job["tasks"] = tasks_of(job);
+    if (options.json) {
+        print_line(job.dump());
+        return DONE;
+    }
+    for (const std::string &line : job_description(job, present_ms()))
+        print_line(line);
+    return DONE;
+}
+
+int show_script(Looking &options, const std::string &text)
+{
+    int wrong = DONE;
+    auto id = job_number(text, wrong);
+    if (!id)
+        return wrong;
+    HttpAnswer answer = options.elasticd.request("GET", "/v1/jobs/" + *id + "/script");
+    if (!answer.ok())
+        return complain_about(answer);
+    std::cout << answer.text << std::flush;
+    return DONE;
+}
+
+void add_show(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    auto script = std::make_shared<bool>(false);
+    CLI::App *command = add_command(app, "show", "show all about jobs", options->json);
+    command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
+    command->add_flag("--script", *script, "print the submitted script instead");
+    command->callback([options, script, &code] {
+        for (const std::string &name : options->names) {
+            int result = *script ? show_script(*options, name) : show_job(*options, name);
+            code = code == DONE ? result : code;
+        }
+    });
+}
+
+/* ---- history --------------------------------------------------------------------------------- */
+
+/* One job's life: its records, one a line. */
+int job_history(Looking &options, const std::string &text)
+{
+    int wrong = DONE;
+    auto id = job_number(text, wrong);
+    if (!id)
+        return wrong;
+    int64_t since = 1;
+    while (true) {
+        Json answer;
+        std::string path = "/v1/jobs/" + *id + "/records?limit=" + std::to_string(LIST_MAX) +
+                           "&since=" + std::to_string(since);
+        if (int code = options.elasticd.get(path, answer))
+            return code;
+        for (const Json &record : list_of(answer, "records"))
+            print_line(options.json ? record.dump() : record_line(record));
+        int64_t next = integer_or(answer, "next", since);
+        if (list_of(answer, "records").empty() || next <= since)
+            return DONE;
+        since = next;
+    }
+}
+
+int run_history(Looking &options)
+{
+    if (!options.id.empty())
+        return job_history(options, options.id);
+    if (options.is_long && options.format.empty())
+        options.format = USED_FIELDS;
+    std::optional<ListFormat> format;
+    std::vector<SortKey> keys;
+    if (int code = read_format(options, format, keys))
+        return code;
+    std::vector<Json> jobs;
+    if (options.filter.states.empty())
+        options.filter.states = "DONE,FAILED,CANCELLED";
+    if (int code = get_jobs(options.elasticd, options.filter, "-id", jobs))
+        return code;
+    std::ranges::reverse(jobs);
+    sort_jobs(jobs, keys, present_ms());
+    print_jobs(options, format, jobs, history_table(), history_row);
+    return DONE;
+}
+
+void add_history(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    options->filter.limit = 100;
+    CLI::App *command = add_command(
+        app, "history", "list jobs that have ended, or all that happened to one", options->json);
+    command->add_option("JOB", options->id, "one job");
+    add_filters(command, *options);
+    command->add_option("-t,--states,--state", options->filter.states,
+                        "only in these states, such as F,CA");
+    command->add_option("-o,--format", options->format,
+                        "fields as sacct's, such as JobID,JobName%20,Elapsed,MaxRSS");
+    command->add_flag("-l,--long", options->is_long, "what each has used");
+    command->add_option("--limit", options->filter.limit, "only the last N (default 100)")
+        ->check(CLI::Range(1, 10000000));
+    command->callback([options, &code] { code = run_history(*options); });
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* All pages of the list of nodes: each but the first begins with the last node of the former. */
+int get_nodes(Elasticd &elasticd, Json &answer)
+{
+    if (int code = elasticd.get("/v1/nodes", answer))
+        return code;
+    Json nodes = list_of(answer, "nodes");
+    for (bool more = bool_or(answer, "more", false); more && !nodes.empty();) {
+        Json page;
+        std::string first = Elasticd::escaped(text_of(nodes.back(), "name"));
+        if (int code = elasticd.get("/v1/nodes?first=" + first, page))
+            return code;
+        const Json &found = list_of(page, "nodes");
+        for (size_t i = 1; i < found.size(); i++)
+            nodes.push_back(found[i]);
+        more = bool_or(page, "more", false) && found.size() > 1;
+    }
+    answer["nodes"] = std::move(nodes);
+    return DONE;
+}
+
+int run_nodes(Looking &options)
+{
+    Json answer;
+    Table table = node_table();
+    if (int code = get_nodes(options.elasticd, answer))
+        return code;
+    for (const std::string &name : options.names) {
+        bool known = false;
+        for (const Json &node : list_of(answer, "nodes"))
+            known = known || text_of(node, "name") == name;
+        if (!known)
+            return complain(NOT_FOUND, "there is no node " + name + ": 'elastic nodes' lists them");
+    }
+    for (const Json &node : list_of(answer, "nodes")) {
+        bool wanted =
+            options.names.empty() || std::find(options.names.begin(), options.names.end(),
+                                               text_of(node, "name")) != options.names.end();
+        if (wanted && options.json)
+            print_line(node.dump());
+        else if (wanted)
+            table.add(node_row(node));
+    }
+    if (options.json)
+        return DONE;
+    table.print(!options.no_header, parsable_of(options));
+    const Json backend = answer.value("backend", Json::object());
+    for (const char *reports : {"about", "trouble"})
+        if (options.names.empty() && !options.no_header &&
+            parsable_of(options) == Parsable::NO && backend.contains(reports) &&
+            backend[reports].is_string())
+            print_line("# " + text_of(backend, "kind") + ": " + text_of(backend, reports));
+    return DONE;
+}
+
+void add_nodes(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    CLI::App *command =
+        add_command(app, "nodes", "list nodes and who is on them (JOB:CORES)", options->json);
+    command->add_option("NODE", options->names, "only these");
+    add_parsable(*command, *options);
+    command->callback([options, &code] { code = run_nodes(*options); });
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* `path` is that of records, of all or of one job.  Follows until a job has ended. */
+int print_records(Looking &options, const std::string &path, bool one_job)
+{
+    int64_t since = options.since > 0 ? options.since : 1;
+    while (true) {
+        Json answer;
+        std::string wait = options.follow ? std::to_string(Elasticd::WAIT_MS) : "";
+        std::string whole = path + query({{"since", std::to_string(since)}, {"wait_ms", wait},
+                                          {"limit", std::to_string(LIST_MAX)}});
+        if (int code = options.elasticd.get(whole, answer, Elasticd::WAIT_PATIENCE))
+            return code;
+        bool ended = false;
+        for (const Json &record : list_of(answer, "records")) {
+            print_line(options.json ? record.dump() : record_line(record));
+            ended = ended || (one_job && string_or(record, "event", "") == "ended");
+        }
+        int64_t next = integer_or(answer, "next", since);
+        bool all_seen = list_of(answer, "records").empty() || next <= since;
+        if (ended || (all_seen && !options.follow))
+            return DONE;
+        since = next;
+    }
+}
+
+int run_events(Looking &options)
+{
+    if (options.id.empty())
+        return print_records(options, "/v1/records", false);
+    int code = DONE;
+    auto target = find_target(options.elasticd, options.id, code);
+    if (!target)
+        return code;
+    if (target->kind == Target::STEP)
+        return step_events(target->id, static_cast<uint64_t>(options.since), options.follow,
+                           options.json);
+    return print_records(options, "/v1/jobs/" + target->id + "/records", true);
+}
+
+void add_events(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    CLI::App *command = add_command(
+        app, "events", "show what happened: in elasticd, in a job, in a step", options->json);
+    command->add_option("ID", options->id,
+                        "a job ('elastic queue') or a step ('elastic ps'); default: everything");
+    command->add_flag("--follow,-f", options->follow, "go on until the job or step ends");
+    command->add_option("--since", options->since, "from this event number on")
+        ->check(CLI::NonNegativeNumber);
+    command->callback([options, &code] { code = run_events(*options); });
+}
+
+/* ---- ps, psets, version ---------------------------------------------------------------------- */
+
+void add_ps(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    CLI::App *command =
+        add_command(app, "ps", "list your running steps on this machine", options->json);
+    command->callback([options, &code] { code = step_ps(options->json); });
+}
+
+void add_psets(CLI::App &app, int &code)
+{
+    add_step_command(app, "psets", "list the process sets of a job or a step", step_psets,
+                     job_psets, code);
+}
+
+int run_version(Looking &options)
+{
+    HttpAnswer answer = options.elasticd.request("GET", "/v1/version");
+    Json daemon = answer.ok() ? answer.body : Json();
+    if (options.json) {
+        print_line(Json{
+            {"elastic", ELASTIC_VERSION}, {"step_protocol", 1}, {"api", 1}, {"elasticd", daemon}}
+                       .dump());
+        return DONE;
+    }
+    print_line("elastic " ELASTIC_VERSION ", step protocol 1, elasticd interface 1");
+    if (answer.ok())
+        print_line("elasticd " + text_of(daemon, "version") + ", interface " +
+                   text_of(daemon, "api") + ", cluster " + text_of(daemon, "cluster") +
+                   ", policy " + text_of(daemon, "policy") + ", back end " +
+                   text_of(daemon, "backend"));
+    else
+        print_line("elasticd: " + answer.complaint());
+    return DONE;
+}
+
+void add_version(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    CLI::App *command = add_command(
+        app, "version", "tell the versions of this command and of elasticd", options->json);
+    command->callback([options, &code] { code = run_version(*options); });
+}
+
+}  // namespace
+
+void add_looking(CLI::App &app, int &code)
+{
+    add_queue(app, code);
+    add_show(app, code);
+    add_history(app, code);
+    add_nodes(app, code);
+    add_ps(app, code);
+    add_psets(app, code);
+    add_events(app, code);
+    add_version(app, code);
+}
+
+}  // namespace elastic

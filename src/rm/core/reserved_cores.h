@@ -1,0 +1,56 @@
+/*
+ * The cores that are reserved for a job at a later time, and those that other jobs may use beside
+ * them, now and then.  Pure.
+ *
+ * Other jobs can only use cores that are free now as well as then, so that most of the cores that
+ * are released until then need no check: a list holds the contested nodes, and no order of free
+ * cores exists for the later time.
+ */
+
+#ifndef ELASTIC_RM_CORE_RESERVED_CORES_H_INCLUDED
+#define ELASTIC_RM_CORE_RESERVED_CORES_H_INCLUDED
+
+#include "core/placement.h"
+
+namespace elastic::rm {
+
+class ReservedCores {
+  public:
+    /* At the later time `begun` is free, and `given`.  The job gets as little as possible of the
+     * cores that are free in `now`, which is `begun` or less.  It must fit. */
+    ReservedCores(const State &state, const Space &begun, const std::vector<const Shares *> &given,
+            const Space &now, const JobSpec &spec, int processes);
+
+    /* Cores that are free then, beside the reserved ones. */
+    int64_t left() const { return left_; }
+    /* Whether other jobs fit in `now` without reserved cores.  `now` is always the one of the
+     * construction, and changes by allocate() and changed() alone. */
+    bool fits(const Space &now, const JobSpec &spec, int processes);
+    /* Books it, now and then. */
+    Blocks allocate(Space &now, const JobSpec &spec, int processes);
+    /* Less is free now. */
+    void changed();
+
+  private:
+    /* Capacity that the reservation takes, for one kind of job. */
+    struct Loss {
+        Shape shape;
+        bool whole_nodes;
+        int64_t capacity;
+    };
+    void take(const Node &node, int cores);
+    int64_t unavailable_capacity(const Space &now, const JobSpec &spec);
+    int64_t unavailable_cores(const Space &now);
+
+    const State &state_;
+    std::vector<int> then_;     /* free beside the reserved cores, by position */
+    int64_t left_;
+    /* reserved nodes with fewer free cores then than now; each once */
+    std::vector<const Node *> contested_;
+    std::vector<Loss> losses_;  /* known so far */
+    std::optional<int64_t> unavailable_cores_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_RESERVED_CORES_H_INCLUDED */

@@ -1,0 +1,256 @@
+"""Ends of processes: signals, exit codes, failures in each phase of an adaptation."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+from launcher import Bench, children, expect_ok, finish_all_soon, finish_soon
+from support.checks import expect, wait_for
+
+
+def test_signals_reach_joined_processes(bench: Bench) -> None:
+    job = bench.start(
+        "-n", 1, "--adapt-schedule", "3", "--adapt-log", bench.log, program=[bench.process, "seconds=3", "usr1=1"]
+    )
+    wait_for("the adaptation", lambda: bench.events("committed"))
+    job.send_signal(signal.SIGUSR1)
+    result = bench.finish(job)
+    expect(sorted(re.findall(r"uid (\d+) got signal", result.out)) == ["0", "1", "2"], f"got: {result.out}")
+
+
+def test_exit_code_after_a_signal(bench: Bench) -> None:
+    """A signal that is passed on is not the end of anything: not all that exits after it has done well."""
+    here = bench.folder / "here"
+    program = f"trap 'echo told; exit 5' USR1; touch {here}; while :; do sleep 0.1; done"
+    job = bench.start("-n", 1, program=["sh", "-c", program])
+    wait_for("the program to run", here.exists)
+    job.send_signal(signal.SIGUSR1)
+    result = bench.finish(job)
+    expect(result.code == 5 and "told" in result.out, f"exit code {result.code}: {result.out}{result.err}")
+
+
+def test_interrupt_ends_all(bench: Bench) -> None:
+    job = bench.start("-n", 1, "--adapt-schedule", "3", "--adapt-log", bench.log, program=[bench.process, "seconds=30"])
+    wait_for("the adaptation", lambda: bench.events("committed"))
+    job.send_signal(signal.SIGINT)
+    bench.finish(job)
+    bench.expect_nothing_left()
+
+
+def test_exit_code_of_joined_processes(bench: Bench) -> None:
+    result = bench.adapt("-n", 1, "--adapt-schedule", "3,2", words=["probes=2", "end=5"])
+    expect(result.code == 5, f"exit code {result.code}: {result.err}")
+
+
+def test_print_all_exitcodes(bench: Bench) -> None:
+    result = bench.adapt("-print-all-exitcodes", "-n", 1, "--adapt-schedule", "3,2", words=["probes=2", "end=5"])
+    expect(re.search(r"Exit codes: \[\S+\] 0\n\[\S+\] 1280,0", result.out), f"printed: {result.out}")
+
+
+# ---- failures ------------------------------------------------------------------------------------
+
+
+def job_goes_on(bench: Bench, words: list[object], hosts: str = "") -> None:
+    result = bench.adapt("-n", 2, "--adapt-schedule", "4,1s:1", words=["probes=1", "seconds=15", *words], hosts=hosts)
+    expect_ok(bench, result, [1])
+    failed = bench.events("failed")
+    expect(
+        len(failed) == 1 and "BAD TERMINATION" not in result.out,
+        f"one quiet failure expected: {result.out}{result.err}",
+    )
+
+
+def test_joining_process_killed_at_start(bench: Bench) -> None:
+    job_goes_on(bench, ["fail=start"])
+
+
+def test_joining_process_killed_in_begin(bench: Bench) -> None:
+    job_goes_on(bench, ["fail=ready"])
+
+
+def test_joining_process_exits_at_start(bench: Bench) -> None:
+    job_goes_on(bench, ["fail=start", "code=3"])
+
+
+def test_joining_process_exits_in_begin(bench: Bench) -> None:
+    job_goes_on(bench, ["fail=ready", "code=3"])
+
+
+def test_joining_process_killed_on_one_of_two_hosts(bench: Bench) -> None:
+    job_goes_on(bench, ["fail=start"], hosts="aa,bb")
+    bench.log.unlink()
+    job_goes_on(bench, ["fail=ready"], hosts="aa,bb")
+
+
+def job_ends(bench: Bench, words: list[object], code: int, hosts: str = "") -> None:
+    result = bench.adapt("-n", 2, "--adapt-schedule", "4", words=["probes=1", "seconds=20", *words], hosts=hosts)
+    expect(result.code == code, f"exit code {result.code}, expected {code}: {result.out}{result.err}")
+    expect("assert" not in result.err, f"internal errors are shown: {result.err}")
+    expect(
+        re.search(r"joins as rank 2 on node \S+ (was killed by signal 9|ended with exit code 3).*adaptation 1", result.err),
+        f"no report: {result.err}",
+    )
+    bench.expect_nothing_left()
+
+
+def test_joining_process_killed_in_window(bench: Bench) -> None:
+    job_ends(bench, ["fail=window"], 9)
+
+
+def test_joining_process_exits_in_window(bench: Bench) -> None:
+    job_ends(bench, ["fail=window", "code=3"], 3)
+
+
+def test_joining_process_exits_in_window_alone_on_its_host(bench: Bench) -> None:
+    job_ends(bench, ["fail=window", "code=3"], 3, hosts="aa,bb,cc,dd")
+
+
+def test_expansion_proxy_killed(bench: Bench) -> None:
+    job = bench.start(
+        "-n",
+        1,
+        "--adapt-schedule",
+        "0.3s:3,2s:2",
+        "--adapt-log",
+        bench.log,
+        program=[bench.process, "seconds=15", "probes=1", "delay=1"],
+    )
+
+    victim = wait_for("the expansion", lambda: children(job.pid)[1:])
+    os.kill(int(victim[0]), signal.SIGKILL)  # type: ignore[index]
+    result = bench.finish(job)
+    expect(result.code == 0 and bench.sizes() == [2], f"exit code {result.code}, sizes {bench.sizes()}: {result.err}")
+    bench.expect_nothing_left()
+
+
+def test_member_killed_while_hosts_start(bench: Bench) -> None:
+    launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa:2"]
+    job = bench.start(
+        *launcher,
+        "-n",
+        2,
+        "--adapt-schedule",
+        "4/hosts=slow1+bb",
+        "--adapt-log",
+        bench.log,
+        program=[bench.process, "seconds=50"],
+    )
+    wait_for("the expansion", lambda: bench.events("placed"))
+    process = next(pid for pid in bench.processes() if os.readlink(f"/proc/{pid}/exe") == str(bench.process))
+    os.kill(process, signal.SIGKILL)
+    result = bench.finish(job)
+    expect(result.code != 0 and "BAD TERMINATION" in result.out, f"exit code {result.code}: {result.out}")
+    bench.expect_nothing_left()
+
+
+def test_timeout_of_mpiexec(bench: Bench) -> None:
+    script = ["/usr/bin/env", "MPIEXEC_TIMEOUT=2", str(bench.mpiexec)]
+    job = subprocess.Popen(
+        [*script, "-n", "1", "--adapt-schedule", "3", "--adapt-log", str(bench.log), str(bench.process), "seconds=50"],
+        text=True,
+        env=bench.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    bench.jobs.append(job)
+    result = bench.finish(job)
+    expect("APPLICATION TIMED OUT" in result.out and bench.sizes() == [3], f"{result.out} {bench.sizes()}")
+    bench.expect_nothing_left()
+
+
+def start_heeding(bench: Bench, count: int, *words: object, options: list[object] | None = None) -> subprocess.Popen[str]:
+    """A job on two hosts whose processes have set their handlers."""
+    launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
+    job = bench.start(*launcher, *(options or []), "-n", count, program=[bench.process, "seconds=50", *words])
+    assert job.stdout
+    for _ in range(count):
+        line = job.stdout.readline()
+        expect("heeds signals" in line, f"it says: {line}")
+    return job
+
+
+def test_handlers_that_hang(bench: Bench) -> None:
+    """What libinfinipath's does when a signal comes at a bad moment of MPI_Init: rigid and adaptive, in MPI_Init and later."""
+    kinds = (["mode=rigid", "term_at=init"], ["term_at=init"], ["mode=rigid"], [])
+    jobs = [start_heeding(bench, 4, "term=hang", *words) for words in kinds]
+    for job in jobs:
+        job.send_signal(signal.SIGTERM)
+    for words, result in zip(kinds, finish_all_soon(bench, jobs), strict=True):
+        expect(result.code != 0, f"{words}: exit code {result.code}")
+        expect("it is killed" in result.err, f"{words}: it says {result.err}")
+
+
+def test_checkpoint_before_the_end(bench: Bench) -> None:
+    """A rigid program with a handler of its own gets the time that it needs, as under stock Hydra."""
+    job = start_heeding(bench, 2, "mode=rigid", "term=8")
+    job.send_signal(signal.SIGTERM)
+    result = finish_soon(bench, job)
+    expect(result.code == 0 and result.out.count("is ready") == 2, f"{result.code}: {result.out}{result.err}")
+
+
+def test_adaptive_programs_that_do_not_end(bench: Bench) -> None:
+    bench.extra["MPIEXEC_ADAPT_KILL"] = "2s"
+    for number in (signal.SIGTERM, signal.SIGINT):
+        job = start_heeding(bench, 2, "term=ignore")
+        job.send_signal(number)
+        result = finish_soon(bench, job)
+        expect(result.code != 0 and "has not ended" in result.err, f"{result.code}: {result.err}")
+    bench.extra["MPIEXEC_ADAPT_KILL"] = "0"
+    job = start_heeding(bench, 2, "term=7")
+    job.send_signal(signal.SIGTERM)
+    result = finish_soon(bench, job)
+    expect(result.code == 0 and result.out.count("is ready") == 2, f"{result.code}: {result.out}{result.err}")
+
+
+def test_second_interrupt_ends_at_once(bench: Bench) -> None:
+    """Whatever state processes and daemons are in."""
+    for words in (["mode=rigid"], []):
+        job = start_heeding(bench, 2, "term=ignore", *words)
+        daemon = bench.running(bench.mpiexec.parent / "hydra_pmi_proxy")[0]
+        os.kill(daemon, signal.SIGSTOP)
+        job.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        before = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        result = finish_soon(bench, job)
+        expect(result.code == 1, f"exit code {result.code}: {result.err}")
+        expect(time.monotonic() - before < 20, "that is not at once")
+
+
+def test_end_signal_while_proxies_connect(bench: Bench) -> None:
+    """Those who come late are served; those who do not come are not waited for."""
+    jobs = []
+    for hosts in ("slow1,slow2", "aa,silent1"):
+        for options in ([], ["--adapt-log", f"{bench.log}-{len(jobs)}"]):
+            launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", hosts, *options]
+            job = bench.start(*launcher, "-n", 2, program=["/bin/sleep", "1000"])
+            wait_for("the launchers", lambda waits=job: len(children(waits.pid)) == 2)
+            job.send_signal(signal.SIGTERM)
+            jobs.append(job)
+    finish_all_soon(bench, jobs)
+
+
+def test_mpiexec_failure_is_not_blamed_on_joining_processes(bench: Bench) -> None:
+    """A signal to mpiexec while processes join: nobody is blamed."""
+    options = ["-n", 2, "--adapt-schedule", "4,1", "--adapt-log", bench.log]
+    job = bench.start(*options, program=[bench.process, "seconds=50", "delay=50"])
+    wait_for("the expansion", lambda: bench.events("placed"))
+    job.send_signal(signal.SIGTERM)
+    result = finish_soon(bench, job)
+    expect("joins as rank" not in result.err and "adaptation" not in result.err, f"it says: {result.err}")
+    reasons = [event["reason"] for event in bench.events("withdrawn")]
+    expect(reasons == ["mpiexec was told to end (SIGTERM)"], f"reasons: {reasons}")
+
+
+def test_failed_changes_are_reported(bench: Bench) -> None:
+    options = ["-n", 2, "--adapt-schedule", "4,1,100s:2", "--adapt-log", bench.log]
+    result = bench.run(*options, program=[bench.process, "seconds=2", "delay=50"])
+    told = [line for line in result.err.splitlines() if line]
+    expect(result.code == 0 and len(told) == 2, f"exit code {result.code}: {result.err}")
+    expect("the program ended first; 0 of 2 joining processes" in told[0], f"it says: {told}")
+    expect("entries 2 to 3 of the adaptation schedule were never offered" in told[1], f"it says: {told}")
