@@ -7,14 +7,16 @@ by colons, are its further parameters.  Everything is waited for; nothing counts
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from . import checks
-from .job import Job, TestRun
+from .job import Job, Skip, TestRun
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "maint"))
+from private_apt import AptError, debian_packages  # noqa: E402
 
 Scenario = Callable[..., None]
 
@@ -61,3 +63,15 @@ def _states(run: TestRun, path: Path) -> list[tuple[str, str]]:
             run.fail(f"a line is '{line}'")
         parsed.append((match.group(2), match.group(3)))
     return parsed
+
+
+def unpack_debian(run: TestRun, *names: str) -> Path:
+    """The folder of Debian's packages of MPICH 4.0.2 with these names: unpacked, not installed."""
+    try:
+        packages = debian_packages(list(names), "4.0.2")
+    except AptError as error:
+        raise Skip(str(error)) from error
+    folder = run.folder / "debian"
+    for package in packages:
+        subprocess.run(["dpkg", "-x", str(package), str(folder)], check=True)
+    return folder

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from . import checks
 from .job import Skip, TestRun
-from .scenarios import SOURCES, scenario
-from private_apt import AptError, debian_packages
+from .scenarios import SOURCES, scenario, unpack_debian
 
 
 # ---- the page doc/user/published-interface.md -------------------------------------------------------------------
@@ -249,13 +248,7 @@ def python_jacobi(run: TestRun) -> None:
 def data_stub(run: TestRun) -> None:
     """Programs without #ifdef, in C and Fortran, and the library compiled with Debian's MPI: the world never changes, and
     they print the same."""
-    try:
-        packages = debian_packages(["libmpich12", "libmpich-dev", "mpich"], "4.0.2")
-    except AptError as error:
-        raise Skip(str(error)) from error
-    top = run.folder / "debian"
-    for package in packages:
-        subprocess.run(["dpkg", "-x", str(package), str(top)], check=True)
+    top = unpack_debian(run, "libmpich12", "libmpich-dev", "mpich")
     libraries = next(top.glob("usr/lib/*-linux-gnu"))
     include = top / "usr" / "include" / libraries.name / "mpich"
     modules = next(libraries.glob("fortran/gfortran-mod-*/mpich"))

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from . import checks
 from .job import Skip, TestRun
-from .scenarios import scenario
-from private_apt import AptError, debian_packages
+from .scenarios import scenario, unpack_debian
 
 
 # ---- without the extended process manager ------------------------------------------------------
@@ -32,12 +31,7 @@ def singleton(run: TestRun) -> None:
 
 def _debian_mpiexec(run: TestRun) -> Path:
     """That of Debian's package mpich, unpacked, not installed."""
-    try:
-        (package,) = debian_packages(["mpich"], "4.0.2")
-    except AptError as error:
-        raise Skip(str(error)) from error
-    subprocess.run(["dpkg", "-x", str(package), str(run.folder / "debian")], check=True)
-    mpiexec = run.folder / "debian" / "usr" / "bin" / "mpiexec.hydra"
+    mpiexec = unpack_debian(run, "mpich") / "usr" / "bin" / "mpiexec.hydra"
     tried = subprocess.run([str(mpiexec), "--version"], capture_output=True, text=True, check=False)
     if tried.returncode != 0:
         raise Skip(f"Debian's mpiexec does not run here: {tried.stderr.strip()[-200:]}")

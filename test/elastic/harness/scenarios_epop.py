@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 from . import checks, schedule
-from .job import Job, Skip, TestRun
-from .scenarios import GRAPH_LOG, SOURCES, scenario
-from private_apt import AptError, debian_packages
+from .job import Job, TestRun
+from .scenarios import GRAPH_LOG, SOURCES, scenario, unpack_debian
 
 
 @scenario
@@ -136,13 +134,7 @@ def epop_alone(run: TestRun) -> None:
 @scenario
 def epop_stock(run: TestRun) -> None:
     """E4: the driver's sources and an archive's, with Debian's MPI."""
-    try:
-        packages = debian_packages(["libmpich12", "libmpich-dev", "mpich"], "4.0.2")
-    except AptError as error:
-        raise Skip(str(error)) from error
-    top = run.folder / "debian"
-    for package in packages:
-        subprocess.run(["dpkg", "-x", str(package), str(top)], check=True)
+    top = unpack_debian(run, "libmpich12", "libmpich-dev", "mpich")
     libraries = next(top.glob("usr/lib/*-linux-gnu"))
     include = top / "usr" / "include" / libraries.name / "mpich"
     link = f"-L{libraries} -Wl,-rpath,{libraries} -Wl,--allow-shlib-undefined -lmpich"
