@@ -193,18 +193,10 @@ def test_set_calls(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-# Processes that speak PMI: rank 0 says half a line, and the other half when rank 1 has been answered.
-HALF_A_LINE = r"""
-import os, pathlib, sys, time
+# Two processes that speak PMI and wait for each other's progress.
+PMI_CLIENT = r"""
+import os, pathlib, select, sys, time
 pmi, rank = int(os.environ["PMI_FD"]), os.environ["PMI_RANK"]
-def answer():
-    line = b""
-    while not line.endswith(b"\n"):
-        line += os.read(pmi, 1)
-    return line
-def ask(line):
-    os.write(pmi, line)
-    return answer()
 def reach(point):
     pathlib.Path("at-" + point).touch()
 def wait_for(point):
@@ -213,6 +205,19 @@ def wait_for(point):
         if time.monotonic() > deadline:
             sys.exit("waited in vain for " + point)
         time.sleep(0.02)
+"""
+
+
+# Processes that speak PMI: rank 0 says half a line, and the other half when rank 1 has been answered.
+HALF_A_LINE = PMI_CLIENT + r"""
+def answer():
+    line = b""
+    while not line.endswith(b"\n"):
+        line += os.read(pmi, 1)
+    return line
+def ask(line):
+    os.write(pmi, line)
+    return answer()
 ask(b"cmd=init pmi_version=1 pmi_subversion=1\n")
 for n, (whole, half, other) in enumerate([
     (b"", b"cmd=get_ma", b"xes\n"),
@@ -238,23 +243,26 @@ time.sleep(1000)
 """
 
 
-def test_half_a_line(bench: Bench) -> None:
-    """A process that stops in the middle of a PMI command holds up neither others nor the end of the job."""
-    script = bench.folder / "half.py"
-    script.write_text(HALF_A_LINE)
+def run_to_end(bench: Bench, client: str, what: str) -> None:
+    """Two processes run the client until it reaches `end`; then the job is interrupted, and nothing is left."""
+    script = bench.folder / "client.py"
+    script.write_text(client)
     job = bench.start("-n", 2, program=[sys.executable, script])
-    wait_for("all halves to be said", lambda: (bench.folder / "at-end").exists() or job.poll() is not None)
+    wait_for(what, lambda: (bench.folder / "at-end").exists() or job.poll() is not None)
     expect(job.poll() is None, f"the job has ended: {job.communicate()[1] if job.poll() is not None else ''}")
     job.send_signal(signal.SIGINT)
     bench.finish(job)
     bench.expect_nothing_left()
 
 
+def test_half_a_line(bench: Bench) -> None:
+    """A process that stops in the middle of a PMI command holds up neither others nor the end of the job."""
+    run_to_end(bench, HALF_A_LINE, "all halves to be said")
+
+
 # Processes that speak PMI: rank 0 says more than is answered while it reads nothing, rank 1 is answered meanwhile; then rank 0
 # reads all answers, in their order, and fills its connection again.
-READS_NO_ANSWERS = r"""
-import os, pathlib, select, sys, time
-pmi, rank = int(os.environ["PMI_FD"]), os.environ["PMI_RANK"]
+READS_NO_ANSWERS = PMI_CLIENT + r"""
 def answers():
     rest = b""
     while True:
@@ -262,14 +270,6 @@ def answers():
         assert more, "the connection has ended"
         *lines, rest = (rest + more).split(b"\n")
         yield from lines
-def reach(point):
-    pathlib.Path("at-" + point).touch()
-def wait_for(point):
-    deadline = time.monotonic() + 50
-    while not os.path.exists("at-" + point):
-        if time.monotonic() > deadline:
-            sys.exit("waited in vain for " + point)
-        time.sleep(0.02)
 answer = answers()
 def ask(line):
     os.write(pmi, line)
@@ -303,14 +303,7 @@ time.sleep(1000)
 
 def test_answers_that_nobody_reads(bench: Bench) -> None:
     """A process that asks and does not read holds up neither others nor the end of the job, and gets all answers when it does."""
-    script = bench.folder / "asks.py"
-    script.write_text(READS_NO_ANSWERS)
-    job = bench.start("-n", 2, program=[sys.executable, script])
-    wait_for("all answers to be read", lambda: (bench.folder / "at-end").exists() or job.poll() is not None)
-    expect(job.poll() is None, f"the job has ended: {job.communicate()[1] if job.poll() is not None else ''}")
-    job.send_signal(signal.SIGINT)
-    bench.finish(job)
-    bench.expect_nothing_left()
+    run_to_end(bench, READS_NO_ANSWERS, "all answers to be read")
 
 LOOKS_UP = r"""
 import os
