@@ -32,13 +32,18 @@ class StepSizeRequestTest : public testing::Test {
         mpiexec.report(0, proxy_of(rank), REPORT_WISH_WITHDRAWN, 0,
                        write_size_request_withdrawal({rank, number}));
     }
-    /* From 3 to 2 processes: the one on b leaves. */
-    void shrink(uint32_t epoch)
+    /* Both proxies are prepared and frozen: the change is agreed on. */
+    void agree(uint32_t epoch)
     {
         for (int proxy : {0, 1})
             mpiexec.prepared(0, proxy, epoch);
         for (int proxy : {0, 1})
             mpiexec.frozen(0, proxy, epoch, 12);
+    }
+    /* From 3 to 2 processes: the one on b leaves. */
+    void shrink(uint32_t epoch)
+    {
+        agree(epoch);
         for (int proxy : {0, 1})
             mpiexec.committed(0, proxy, epoch);
     }
@@ -214,10 +219,7 @@ TEST_F(StepSizeRequestTest, what_is_agreed_on_is_granted_though_withdrawn)
 {
     start();
     size_request({0, 1, 2, 2, 2, 0, ""});
-    for (int proxy : {0, 1})
-        mpiexec.prepared(0, proxy, 1);
-    for (int proxy : {0, 1})
-        mpiexec.frozen(0, proxy, 1, 12);
+    agree(1);
     withdraw(0, 1);
     EXPECT_EQ(mpiexec.count_events("wish_ended"), 0);
     for (int proxy : {0, 1})
@@ -230,10 +232,7 @@ TEST_F(StepSizeRequestTest, what_is_about_to_be_granted_is_not_replaced)
 {
     start();
     size_request({0, 1, 2, 2, 2, 0, ""});
-    for (int proxy : {0, 1})
-        mpiexec.prepared(0, proxy, 1);
-    for (int proxy : {0, 1})
-        mpiexec.frozen(0, proxy, 1, 12);
+    agree(1);
     size_request({1, 1, 4, 4, 4, 0, ""});
     size_request({0, 2, 4, 4, 4, 0, ""});
     EXPECT_EQ(mpiexec.count_events("wish_ended"), 0);
@@ -252,10 +251,7 @@ TEST_F(StepSizeRequestTest, one_that_waits_for_another_can_be_withdrawn)
 {
     start();
     size_request({0, 1, 2, 2, 2, 0, ""});
-    for (int proxy : {0, 1})
-        mpiexec.prepared(0, proxy, 1);
-    for (int proxy : {0, 1})
-        mpiexec.frozen(0, proxy, 1, 12);
+    agree(1);
     size_request({1, 1, 4, 4, 4, 0, ""});
     withdraw(1, 1);
     EXPECT_EQ(notified(), "withdrawn 1.1: the program has withdrawn it");
