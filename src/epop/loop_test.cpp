@@ -14,7 +14,7 @@ namespace {
 
 using epop_test::Elements;
 
-/* What a program does is written down. */
+/* Records the actions of a program. */
 struct Diary {
     std::string text;
     std::map<int, int> executed; /* by element */

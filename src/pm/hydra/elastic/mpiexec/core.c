@@ -366,8 +366,8 @@ static int list_hosts(const char ***hosts)
     return n;
 }
 
-/* Which option a message of the core is about: it says so itself, except for what it does not
- * know by that name. */
+/* A message of the core names the option that it concerns, except options that the core knows by
+ * another name. */
 void HYD_core_create(void)
 {
     const struct passwd *user = getpwuid(geteuid());

@@ -309,7 +309,7 @@ static int is_published(const char *name)
     return is_known;
 }
 
-/* Who asks again before it has been answered does not keep to PMI, and would be kept in mind without end. */
+/* A process that sends a query before the last reply violates PMI; its queries would accumulate without bound. */
 static int is_asking(int fd, int pid)
 {
     const struct question *q = first;

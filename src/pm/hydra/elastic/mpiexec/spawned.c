@@ -59,7 +59,7 @@ static void free_spawn(struct spawn *s)
     MPL_free(s);
 }
 
-/* Who has asked may have ended since. */
+/* The process that sent the request may have ended since. */
 static void answer(struct spawn *s, int rc)
 {
     struct HYD_proxy *proxy = HYD_pmcd_pmi_find_proxy(s->fd);

@@ -92,7 +92,7 @@ static void break_off(int process_id)
     HYD_pmcd_pmip_send_signal(SIGKILL);
 }
 
-/* Those of other daemons are among them. */
+/* The payload also lists processes of other proxies, which are skipped. */
 static HYD_status for_each_uid(const char *payload, size_t bytes, void (*act) (int process_id))
 {
     HYD_status status = HYD_SUCCESS;
