@@ -34,13 +34,7 @@ std::string fitted(const std::string &text, size_t width, bool right)
     if (columns < width)
         return right ? std::string(width - columns, ' ') + text
                      : text + std::string(width - columns, ' ');
-    size_t bytes = 0;
-    for (size_t seen = 0; bytes < text.size(); bytes++) {
-        bool begins = (static_cast<unsigned char>(text[bytes]) & 0xc0) != 0x80;
-        if (begins && seen++ == width)
-            break;
-    }
-    return text.substr(0, bytes);
+    return first_columns(text, width);
 }
 
 Error unknown_name(const std::string &name)

@@ -120,11 +120,26 @@ std::string printable(const std::string &text)
     return clean;
 }
 
+/* It is no continuation of a character of UTF-8. */
+static bool begins_character(char byte)
+{
+    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+}
+
 size_t columns_of(const std::string &text)
 {
-    return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char character) {
-        return (static_cast<unsigned char>(character) & 0xc0) != 0x80;  /* not a continuation */
-    }));
+    return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
+}
+
+std::string first_columns(const std::string &text, size_t columns)
+{
+    size_t bytes = 0;
+    for (size_t used = 0; bytes < text.size(); bytes++) {
+        used += begins_character(text[bytes]);
+        if (used > columns)
+            break;
+    }
+    return text.substr(0, bytes);
 }
 
 void Table::add(std::vector<std::string> cells)

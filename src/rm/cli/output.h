@@ -65,6 +65,8 @@ class Table {
 std::string printable(const std::string &text);
 /* Columns that `text` takes on a terminal, if it is UTF-8 of narrow characters. */
 size_t columns_of(const std::string &text);
+/* The part of such a text that fits into so many columns. */
+std::string first_columns(const std::string &text, size_t columns);
 
 /* Slurm's way: "0:07", "12:30", "3:00:00", "2-00:00:00"; negative: "-". */
 std::string format_duration(int64_t milliseconds);

@@ -41,6 +41,14 @@ TEST(OutputTest, members_of_the_wrong_type_are_as_good_as_missing)
     EXPECT_TRUE(bool_or(answer, "a", true));
 }
 
+TEST(OutputTest, text_is_cut_between_characters)
+{
+    EXPECT_EQ(columns_of("grün"), 4u);
+    EXPECT_EQ(first_columns("grün", 3), "grü");
+    EXPECT_EQ(first_columns("grün", 9), "grün");
+    EXPECT_EQ(first_columns("grün", 0), "");
+}
+
 TEST(OutputTest, durations_as_slurm_writes_them)
 {
     EXPECT_EQ(format_duration(0), "0:00");

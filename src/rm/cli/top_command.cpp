@@ -63,23 +63,11 @@ class Screen {
         winsize space = size();
         std::string text = "\x1b[H";
         for (size_t i = 0; i < lines.size() && i < space.ws_row; i++)
-            text += (i > 0 ? "\r\n" : "") + cut(lines[i], space.ws_col) + "\x1b[K";
+            text += (i > 0 ? "\r\n" : "") + first_columns(lines[i], space.ws_col) + "\x1b[K";
         std::cout << text << "\x1b[J" << std::flush;
     }
 
   private:
-    static std::string cut(const std::string &line, size_t columns)
-    {
-        std::string result;
-        size_t used = 0;
-        for (char c : line) {
-            used += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-            if (used > columns)
-                break;
-            result += c;
-        }
-        return result;
-    }
     termios before_ = {};
 };
 
