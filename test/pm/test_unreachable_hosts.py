@@ -186,6 +186,64 @@ def test_daemon_dies_while_the_job_starts(bench: Bench) -> None:
                     expect_lost(bench, launcher, after, options)
 
 
+# PMI of two ranks on two hosts.  When mpiexec has received the first one's barrier, the second one stops mpiexec, kills the
+# first one's daemon, enters the barrier itself, and lets mpiexec continue.
+BARRIER_OF_A_LOST_HOST = """
+import os, signal, sys, time
+from pathlib import Path
+
+pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
+folder, first = Path(sys.argv[1]), os.environ["PMI_RANK"] == "0"
+
+def send(line):
+    pmi.write(line)
+
+def wait_for(name):
+    while not (folder / name).exists():
+        time.sleep(0.01)
+    return int((folder / name).read_text())
+
+def state(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+send(b"cmd=init pmi_version=1 pmi_subversion=1\\n")
+pmi.readline()
+if first:
+    send(b"cmd=barrier_in\\n")
+    (folder / "part").write_text(str(os.getppid()))
+    os.replace(folder / "part", folder / "daemon")
+    pmi.readline()
+else:
+    daemon, mpiexec = wait_for("daemon"), wait_for("mpiexec")
+    time.sleep(0.5)
+    os.kill(mpiexec, signal.SIGSTOP)
+    os.kill(daemon, signal.SIGKILL)
+    while os.path.exists(f"/proc/{daemon}") and state(daemon) != "Z":
+        time.sleep(0.01)
+    send(b"cmd=barrier_in\\n")
+    time.sleep(0.5)
+    os.kill(mpiexec, signal.SIGCONT)
+    pmi.readline()
+"""
+
+
+def test_barrier_of_a_lost_host(bench: Bench) -> None:
+    """The last host enters a barrier when another host of it is lost: the loss is reported, and nothing else."""
+    script = bench.folder / "barrier.py"
+    script.write_text(BARRIER_OF_A_LOST_HOST)
+    launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
+    for options in ([], ["--adapt-log", bench.log]):
+        folder = Path(tempfile.mkdtemp(dir=bench.folder))
+        job = bench.start(*launcher, *options, "-n", 2, program=[sys.executable, script, folder])
+        (folder / "part_of_id").write_text(str(job.pid))
+        (folder / "part_of_id").rename(folder / "mpiexec")
+        result = bench.finish(job)
+        expect(result.code == 1, f"{options}: exit code {result.code}: {result.err}{result.out}")
+        expect("host aa is lost: its node daemon was killed" in result.err, f"{options}: it prints: {result.err}")
+        expect("[mpiexec@" not in result.err, f"{options}: Hydra reports it, too: {result.err}")
+        bench.expect_nothing_left()
+
+
 def test_missing_executable(bench: Bench) -> None:
     program = bench.folder / "program"
     shutil.copy(bench.process, program)

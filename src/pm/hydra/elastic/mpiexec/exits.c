@@ -337,20 +337,22 @@ HYD_status HYD_step_control_result(HYD_status status)
     return HYD_SUCCESS;
 }
 
-int HYD_step_pmi_floods(const struct HYD_proxy *proxy)
+int HYD_step_pmi_is_discarded(const struct HYD_proxy *proxy)
 {
-    static int told = 0;
+    static int reported = 0;
     char text[512];
 
+    if (HYD_step.ending)
+        return 1;
     if (HYD_channel_waiting(proxy->control_fd) <= PMI_WAITING_MAX)
         return 0;
-    if (!told) {
+    if (!reported) {
         MPL_snprintf(text, sizeof(text), "host %s: a process asks by PMI and does not wait for answers, of which "
                      "%d MiB are on their way: until they have been taken no more is answered there",
                      proxy->node->hostname, PMI_WAITING_MAX >> 20);
         HYD_step_print_message(text);
     }
-    told = 1;
+    reported = 1;
     return 1;
 }
 
