@@ -49,8 +49,8 @@ HYD_status HYD_step_control_result(HYD_status status);
  * if it is one of an expansion, no error of the job (E3). */
 void HYD_step_pmi_begin(void);
 HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status);
-/* Whether a PMI command of this proxy is not processed: the job ends, and the answer could go to a proxy that is closed; or
- * a process there sends commands and does not read the answers, which nothing else bounds. */
+/* Whether a PMI command of this proxy is not processed: the job ends, and the answer could go to a proxy that is
+ * closed; or a process there sends commands and does not read the answers, which nothing else bounds. */
 int HYD_step_pmi_is_discarded(const struct HYD_proxy *proxy);
 /* Output of a process has come: counts it, returns the rank that labels it. */
 int HYD_step_output(const struct HYD_proxy *proxy, const struct HYD_pmcd_hdr *hdr);
