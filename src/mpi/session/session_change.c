@@ -1,7 +1,7 @@
 /*
  * Changes through process sets, as a process sees them: it is notified of one, accepts or declines it for all, or was
  * started by one and waits for that in its first MPI_Session_init.  The step manager decides
- * (stepmgr/step/pset_change.cpp).  SR1, SR2, SR4, SR7, SR8, SR11, SJ1, SJ2.
+ * (stepmgr/psets/pset_changes.h).  SR1, SR2, SR4, SR7, SR8, SR11, SJ1, SJ2.
  *
  * In a process of an addition ("joining process") the world is its start group, as ever: MPIR_Process.rank and size.
  * All other processes are known by their lpid in the device's table, which is their uid; in a process of the launch

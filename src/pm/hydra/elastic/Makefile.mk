@@ -16,7 +16,10 @@ AM_CXXFLAGS = -std=c++20 -O2
 elastic_ldflags = -static-libstdc++ -static-libgcc
 
 elastic_stepmgr_sources = \
+    elastic/stepmgr/adapt/job_mode.cpp \
     elastic/stepmgr/adapt/plan.cpp \
+    elastic/stepmgr/adapt/resize_reports.cpp \
+    elastic/stepmgr/adapt/world_resize.cpp \
     elastic/stepmgr/common/change.cpp \
     elastic/stepmgr/common/journal.cpp \
     elastic/stepmgr/common/program_sizes.cpp \
@@ -39,9 +42,12 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/psets/process_sets.cpp \
     elastic/stepmgr/psets/pset_bc_table.cpp \
     elastic/stepmgr/psets/pset_bcasts.cpp \
+    elastic/stepmgr/psets/pset_change_end.cpp \
     elastic/stepmgr/psets/pset_change_table.cpp \
+    elastic/stepmgr/psets/pset_changes.cpp \
     elastic/stepmgr/psets/pset_invalidation.cpp \
     elastic/stepmgr/psets/pset_meshes.cpp \
+    elastic/stepmgr/psets/pset_operations.cpp \
     elastic/stepmgr/psets/pset_rendezvous.cpp \
     elastic/stepmgr/psets/pset_replies.cpp \
     elastic/stepmgr/psets/pset_sync.cpp \
@@ -56,18 +62,17 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/state/adaptation_statistics.cpp \
     elastic/stepmgr/state/adaptation_table.cpp \
     elastic/stepmgr/state/step_state.cpp \
-    elastic/stepmgr/step/pset_change.cpp \
-    elastic/stepmgr/step/pset_request.cpp \
+    elastic/stepmgr/state/step_status.cpp \
     elastic/stepmgr/step/step.cpp \
-    elastic/stepmgr/step/step_adapt.cpp \
-    elastic/stepmgr/step/step_client.cpp \
     elastic/stepmgr/stepmgr.cpp \
     elastic/stepmgr/tasks/relay_proxies.cpp \
     elastic/stepmgr/tasks/slots.cpp \
     elastic/stepmgr/tasks/task_manager.cpp
 
 noinst_HEADERS += \
+    elastic/stepmgr/adapt/job_mode.h \
     elastic/stepmgr/adapt/plan.h \
+    elastic/stepmgr/adapt/world_resize.h \
     elastic/stepmgr/common/bytes.h \
     elastic/stepmgr/common/change.h \
     elastic/stepmgr/common/journal.h \
@@ -93,8 +98,10 @@ noinst_HEADERS += \
     elastic/stepmgr/psets/process_sets.h \
     elastic/stepmgr/psets/pset_bc_table.h \
     elastic/stepmgr/psets/pset_bcasts.h \
+    elastic/stepmgr/psets/pset_changes.h \
     elastic/stepmgr/psets/pset_invalidation.h \
     elastic/stepmgr/psets/pset_meshes.h \
+    elastic/stepmgr/psets/pset_operations.h \
     elastic/stepmgr/psets/pset_rendezvous.h \
     elastic/stepmgr/psets/pset_sync.h \
     elastic/stepmgr/psets/psets.h \
@@ -106,7 +113,9 @@ noinst_HEADERS += \
     elastic/stepmgr/state/adaptation_control.h \
     elastic/stepmgr/state/adaptation_statistics.h \
     elastic/stepmgr/state/adaptation_table.h \
+    elastic/stepmgr/state/size_request_control.h \
     elastic/stepmgr/state/step_state.h \
+    elastic/stepmgr/state/step_status.h \
     elastic/stepmgr/step/step.h \
     elastic/stepmgr/stepmgr.h \
     elastic/stepmgr/tasks/slots.h \

@@ -93,7 +93,7 @@ struct NotifyState {
 using SetCall = std::variant<MakeSets, MakeFromList, LookupSet, ListSets, MoveSet, FreeSet, PutData, GetData, JoinBcast,
                              GiveText, TakeTurn, RendezvousMembers, MadeSet, CountEnded, NotifyState>;
 
-/* Calls that are not of the table of sets, but of the step: on changes through sets (pset_change.cpp), and the last
+/* Calls that are not of the table of sets, but of the step: on changes through sets (pset_changes.h), and the last
  * (process_sets.cpp). */
 struct BecomeDynamic {};
 struct EnterJob {
@@ -152,6 +152,7 @@ class SetAnswer {
   public:
     SetAnswer() { number(PMI_SET_OK); }
     static std::string error(pmi_set_code code, const std::string &text);
+    static std::string wrong(const std::string &text) { return error(PMI_SET_WRONG, text); }
 
     SetAnswer &number(size_t value);
     SetAnswer &text(const std::string &value);

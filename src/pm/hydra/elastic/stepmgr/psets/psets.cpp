@@ -43,11 +43,6 @@ std::string unknown(const std::string &name)
     return SetAnswer::error(PMI_SET_UNKNOWN, "there is no process set " + name);
 }
 
-std::string wrong(const std::string &text)
-{
-    return SetAnswer::error(PMI_SET_WRONG, text);
-}
-
 std::string full(const std::string &text)
 {
     return SetAnswer::error(PMI_SET_FULL, text);
@@ -331,7 +326,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeSets &ca
     Operands of;
     std::vector<SetMembers> results;
     if (call.operands.empty())
-        return wrong("an operation needs an operand");
+        return SetAnswer::wrong("an operation needs an operand");
     if (std::string error = resolve(call.operands, all, of); !error.empty())
         return error;
     if (call.op == PMI_SET_OP_UNION) {
@@ -346,11 +341,11 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeSets &ca
     } else if (call.op == PMI_SET_OP_SPLIT && of.size() == 1) {
         auto sum = std::accumulate(call.parts.begin(), call.parts.end(), uint64_t{0});
         if (sum != of.front()->size())
-            return wrong("the parts have " + std::to_string(sum) + " processes, " +
+            return SetAnswer::wrong("the parts have " + std::to_string(sum) + " processes, " +
                          call.operands.front().name + " has " + std::to_string(of.front()->size()));
         results = of.front()->split(call.parts);
     } else {
-        return wrong(call.op == PMI_SET_OP_SPLIT ? "one set can be split at a time"
+        return SetAnswer::wrong(call.op == PMI_SET_OP_SPLIT ? "one set can be split at a time"
                                                  : "no such operation");
     }
     size_t runs = 0;
@@ -550,7 +545,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MadeSet &cal
                    call.number < grant_->end;
     if (!allowed || call.op < PMI_SET_OP_UNION || call.members.empty() ||
         !is_of_job(call.members) || call.members.runs().size() > PMI_SET_GRANT_RUNS)
-        return wrong("the calling process may not make this set by itself");
+        return SetAnswer::wrong("the calling process may not make this set by itself");
     grant_->next = call.number + 1;
     Set set;
     set.name = "mpix://op/" + std::to_string(caller.uid) + "." + std::to_string(call.number);
@@ -595,11 +590,11 @@ std::optional<std::string> Sets::answer(const Caller &, const MoveSet &call)
 {
     Set *set = find(call.from);
     if (!is_user_set_name(call.to))
-        return wrong("a set cannot be called " + call.to +
+        return SetAnswer::wrong("a set cannot be called " + call.to +
                      ": names are scheme://rest, at most 254 printable "
                      "characters without blanks, and not mpi://, mpix:// or mpidynres://");
     if (call.from.starts_with("mpix://WORLD/"))
-        return wrong("the world of an epoch keeps its name: make another set of it");
+        return SetAnswer::wrong("the world of an epoch keeps its name: make another set of it");
     if (!set)
         return unknown(call.from);
     if (set->name == call.to)
@@ -626,13 +621,13 @@ std::optional<std::string> Sets::answer(const Caller &, const FreeSet &call)
     const Set *set = find(call.name);
     if (begins_with(call.name, "mpi://") || call.name == ALL ||
         call.name.starts_with("mpix://WORLD/"))
-        return wrong(call.name + " cannot be freed");
+        return SetAnswer::wrong(call.name + " cannot be freed");
     if (!set)
         return unknown(call.name);
     if (set->id == open_delta_ && delta_state_ == DeltaState::FREED)
         return unknown(call.name);
     if (set->id == open_delta_ && delta_state_ == DeltaState::OFFERED)
-        return wrong(call.name + " belongs to a change that is under way, and not accepted yet");
+        return SetAnswer::wrong(call.name + " belongs to a change that is under way, and not accepted yet");
     if (set->id == open_delta_)
         delta_state_ = DeltaState::FREED;
     else
@@ -704,7 +699,7 @@ std::string Sets::check_caller(const Caller &caller, const SetOperand &callers, 
 {
     std::string error = resolve(std::span(&callers, 1), all, members);
     if (error.empty() && !members.front()->contains(caller.uid))
-        return wrong("the calling process is not in " + callers.name);
+        return SetAnswer::wrong("the calling process is not in " + callers.name);
     return error;
 }
 
@@ -761,7 +756,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const JoinBcast &c
     if (std::string error = check_caller(caller, call.callers, all, callers); !error.empty())
         return error;
     if (call.callers.name == ALL && !call.callers.members)
-        return wrong(std::string(ALL) +
+        return SetAnswer::wrong(std::string(ALL) +
                      " is not the same to all processes, so that it has no broadcast");
     return bcasts_.join(caller, describe(call.callers), *callers.front(), call.slot, ended_);
 }
@@ -802,7 +797,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const RendezvousMe
     if (!is_of_job(call.members))
         return foreign();
     if (!call.members.contains(caller.uid))
-        return wrong("the calling process is not a member");
+        return SetAnswer::wrong("the calling process is not a member");
     if (auto ended = call.members.find_any(ended_))
         return member_ended(*ended, "the group");
     if (auto proposed = call.members.find_any(proposed_); proposed && caller.uid == notified_)
@@ -812,7 +807,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const RendezvousMe
                                     "calling process");
     bcs_.give(caller.uid, call.bc);
     if (!bcs_.find(caller.uid))
-        return wrong("the calling process has not said its address");
+        return SetAnswer::wrong("the calling process has not said its address");
     return meetings_.come(caller, call, bcs_);
 }
 
@@ -973,7 +968,7 @@ std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes,
     auto call = parse_set_call(bytes);
     if (!call)
         return {
-            {caller, wrong("the call is malformed, or a name in it has more than 254 characters")}};
+            {caller, SetAnswer::wrong("the call is malformed, or a name in it has more than 254 characters")}};
     bool may_end_waiting = std::holds_alternative<PutData>(*call) ||
                            std::holds_alternative<MoveSet>(*call) ||
                            std::holds_alternative<FreeSet>(*call);

@@ -90,8 +90,8 @@ class Sets {
     std::vector<Reply> free_delta();
     /* The answer if there is no capacity for one more set. */
     std::string full_error() const;
-    /* Operations that change who is there (pset_request.cpp): open from when they are done until they are closed by the
-     * name of the set that they were bound to, or of what they made. */
+    /* Operations that change the world (pset_operations.h): open from their end until they are closed by the name of the
+     * set that they were bound to, or of a set that they made. */
     struct OpenOp {
         pmi_set_op op = {};
         std::vector<std::string> names;

@@ -33,11 +33,12 @@
 #include "stepmgr/proto/protocol.h"
 #include "stepmgr/requests/size_source.h"
 #include "stepmgr/state/adaptation_control.h"
+#include "stepmgr/state/size_request_control.h"
 #include "stepmgr/state/step_state.h"
 
 namespace elastic {
 
-class SizeRequests {
+class SizeRequests final : public SizeRequestControl {
   public:
     struct Hooks {
         /* "": there are slots for a world of this size; else why not.  Slots that tasks hold. */
@@ -61,11 +62,11 @@ class SizeRequests {
     void on_sizes(const SizesReport &report);
     void process_left(const Process &process, const std::string &why);
     /* The answer to hints of the process with this uid. */
-    std::string add_hints(uint32_t uid, const SetData &hints);
+    std::string add_hints(uint32_t uid, const SetData &hints) override;
 
     /* The launch has started; the job can adapt; an adaptation, of whatever origin, has ended; the job is over. */
     void launched() { source_.launched(state_.now_ms); }
-    void adaptive() { source_.adaptive(state_.now_ms); }
+    void adaptive() override { source_.adaptive(state_.now_ms); }
     void adaptation_ended(const Adaptation &adaptation);
     void job_over(const std::string &rigid_because);
 
@@ -96,20 +97,21 @@ class SizeRequests {
     Adaptation &accept_for_client(const ChangeRequest &requested, const Change &change);
 
     /* For operations on process sets.  The change that leads to this size, if the program can use it. */
-    Result<Change> resolve(const ChangeRequest &request) const;
-    const std::optional<Range> &range() const { return source_.range(); }
+    Result<Change> resolve(const ChangeRequest &request) const override;
+    std::string why_no_capacity(int size) const override { return hooks_.why_no_capacity(size); }
+    const std::optional<Range> &range() const override { return source_.range(); }
     /* Whether the program has not made too many requests in a short time. */
-    bool rate_allows() { return rate_.allows(state_.now_ms); }
+    bool rate_allows() override { return rate_.allows(state_.now_ms); }
     /* Replaces the open one.  Returns its number. */
-    uint64_t request_for_operation(SizeRequest size_request);
+    uint64_t request_for_operation(SizeRequest size_request) override;
     /* The open one, if it has this number. */
-    const SizeRequest *find(uint64_t number) const
+    const SizeRequest *find(uint64_t number) const override
     {
         return open_ && open_->number == number ? &*open_ : nullptr;
     }
     /* The operation waits no more, but the size request may be granted; or nobody wants it any more. */
-    void release(uint64_t number);
-    void withdraw(const std::string &why);
+    void release(uint64_t number) override;
+    void withdraw(const std::string &why) override;
 
   private:
     void send_end(const std::vector<SizeRequestHolder> &holders, SizeRequestEnd end,

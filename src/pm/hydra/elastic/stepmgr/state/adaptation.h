@@ -41,16 +41,6 @@ struct NotifiedChange {
     bool complete = false, lost = false;        /* before that process has answered */
 };
 
-/* A change that a process has requested, and waits for (pset_request.cpp). */
-struct PsetRequest {
-    SetCaller caller;
-    RequestOp call;
-    bool requested = false;     /* a change or a size request has been made for it */
-    bool removing = false;      /* and its removal */
-    uint64_t request = 0, size_request = 0;     /* the numbers of these */
-    std::optional<std::string> added;   /* of REPLACE: the delta that has been taken */
-};
-
 struct Adaptation {
     uint64_t request = 0;       /* number of the request, 1, 2, ... per step */
     Source source = Source::CLIENT;
@@ -79,7 +69,7 @@ struct Adaptation {
     uint64_t target = 0;
     std::vector<RankCount> counts;      /* of the round of STEP_COUNTS under way */
 
-    /* through process sets (pset_change.cpp) */
+    /* through process sets (pset_changes.h) */
     uint32_t tag = 0;           /* of the change that is announced; unique in the job */
     int added = 0;              /* processes of the addition that came first, in a request that does both */
     std::vector<uint32_t> chosen;       /* who shall leave, if the request says so */

@@ -23,6 +23,10 @@ class AdaptationControl {
     /* An event of the adaptation under way; `why` is the reason of its end.  It may have ended when this returns. */
     virtual void raise(AdaptEvent event, const std::string &why = "") = 0;
 
+    /* For the component that carries it out: start the joining processes; it has ended, as its state states. */
+    virtual void launch() = 0;
+    virtual void finish() = 0;
+
   protected:
     ~AdaptationControl() = default;
 };

@@ -33,7 +33,7 @@ struct LastEnd {
 struct StepState {
     StepState(const step_config &config, const step_effects &step_effects);
 
-    std::string step_id;
+    std::string step_id, program, user;
     int64_t unix_ms_at_zero = 0;
     int programs = 0;           /* launched together; 0: not known */
     bool managed = false;       /* a resource manager decides */
@@ -77,6 +77,7 @@ struct StepState {
     void notify_user(const std::string &text) { effects.notify_user(effects.context, text.c_str()); }
 
     uint64_t unexpected_count = 0;
+    unsigned unauthenticated = 0;        /* connections without the secret of the job */
     RequestRate unexpected_rate;        /* of their events */
 };
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "stepmgr/state/step_status.h"
+
 namespace elastic {
 
 Result<std::unique_ptr<Step>> Step::create(const step_config &config, const step_effects &effects)
@@ -18,25 +20,47 @@ Result<std::unique_ptr<Step>> Step::create(const step_config &config, const step
 }
 
 Step::Step(const step_config &config, const step_effects &effects, SizeSource source)
-    : state_(config, effects), program_(config.program ? config.program : ""), user_(config.user ? config.user : ""),
-      margin_(config.margin), prepare_ms_(config.prepare_ms),
+    : state_(config, effects),
+      resize_(state_, config,
+              {[this] { pset_changes_.begin(); },
+               [this](AdaptAction action) { pset_changes_.perform(action); },
+               [this] { pset_changes_.end(); },
+               [this] { psets_.add_coming_world(); },
+               [this] { stragglers_.schedule_straggler_report(); },
+               [this] { stragglers_.start_ending(); },
+               [this] { stragglers_.notify_unfinished(); },
+               [this] { unreceived_.notify_user(); },
+               [this](const Process &process) {
+                   requests_.process_left(process, "the process that has made it has left");
+               },
+               [this](const Adaptation &ended) {
+                   pset_changes_.adaptation_ended();
+                   requests_.adaptation_ended(ended);
+               },
+               [this] { job_over(); }}),
+      mode_(state_, resize_, requests_, [this](uint32_t uid) { psets_.has_begun(uid); }),
       psets_(state_, {[this](const SetCaller &caller, const TaskCall &call) { tasks_.on_task_call(caller, call); },
                       [this](Process &process, const SetCaller &caller, const ChangeCall &call) {
-                          on_change_call(process, caller, call);
+                          pset_operations_.on_change_call(process, caller, call);
                       }}),
-      sets_(psets_.table()),
-      requests_(state_, std::move(source), *this,
+      pset_changes_(state_, psets_, resize_, requests_,
+                    {[this] { stragglers_.schedule_straggler_report(); },
+                     [this] { job_over(); }}),
+      pset_operations_(state_, psets_, pset_changes_, resize_, requests_),
+      requests_(state_, std::move(source), resize_,
                 {[this](int size) { return tasks_.why_no_capacity(size); },
                  [this] { return tasks_.held(); },
-                 [this] { drop_ended(); },
-                 [this] { return pset_request_.has_value(); },
-                 [this](SizeRequestEnd end, const std::string &reason) { size_request_ended(end, reason); }}),
-      resizes_(state_, requests_, *this), unreceived_(state_), state_output_(state_, config), sampler_(state_),
+                 [this] { pset_changes_.drop_ended(); },
+                 [this] { return pset_operations_.is_open(); },
+                 [this](SizeRequestEnd end, const std::string &reason) {
+                     pset_operations_.size_request_ended(end, reason);
+                 }}),
+      resizes_(state_, requests_, resize_), unreceived_(state_), state_output_(state_, config), sampler_(state_),
       stragglers_(state_, config.straggler_ms,
                   {[this] {
                        return PsetChangeWait{psets_.pending_invalidation(), state_.notified ? state_.notified->uid : 0};
                    },
-                   [this](AdaptEvent event) { raise(event); }}),
+                   [this](AdaptEvent event) { resize_.raise(event); }}),
       tasks_(state_, config,
              {[this](const std::vector<SetReply> &replies) { psets_.send_replies(replies); },
               [this] { psets_.track_ends(); }})
@@ -58,7 +82,7 @@ void Step::group(int64_t now_ms, int group, std::span<const step_process> proces
         launch_started(processes);
     else if (state_.adaptation && state_.adaptation->group == group &&
              state_.adaptation->state == AdaptState::LAUNCHING)
-        joining_started(group, processes);
+        resize_.joining_started(group, processes);
     else if (tasks_.is_task_world(group))
         tasks_.task_world_started(group, processes);
     else if (!state_.is_apart(group))
@@ -70,31 +94,14 @@ void Step::launch_started(std::span<const step_process> processes)
 {
     state_.world.add_group(0, 0, processes);
     state_.next_uid = static_cast<uint32_t>(processes.size());
-    launch_unreported_ = processes.size();
+    mode_.launched(processes.size());
     std::vector<uint32_t> uids(processes.size());
     std::iota(uids.begin(), uids.end(), 0u);
     psets_.add_world(0, uids);
     state_.statistics.add_size(state_.world.size());
     requests_.launched();
-    state_.log("started", {{"program", program_}, {"size", state_.world.size()}});
+    state_.log("started", {{"program", state_.program}, {"size", state_.world.size()}});
     psets_.log_changes();
-}
-
-void Step::joining_started(int group, std::span<const step_process> processes)
-{
-    if (processes.size() != static_cast<size_t>(state_.adaptation->change.joining)) {
-        raise(AdaptEvent::JOINER_LOST, std::to_string(processes.size()) +
-                                           " processes were started instead of " +
-                                           std::to_string(state_.adaptation->change.joining));
-        return;
-    }
-    state_.world.add_group(group, state_.adaptation->first_uid, processes);
-    state_.adaptation->unready = state_.adaptation->change.joining;
-    Json hosts = Json::array();
-    for (const Process &process : state_.world.processes(group))
-        hosts.push_back(process.host);
-    state_.log("placed", {{"group", group}, {"hosts", hosts}});
-    raise(AdaptEvent::PLACED);
 }
 
 void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32_t epoch,
@@ -110,31 +117,31 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
     switch (report) {
         case REPORT_INIT:
             if (auto init = parse_init(payload); init && process_of(init->rank))
-                understood = true, on_init(*process_of(init->rank), *init);
+                understood = true, mode_.on_init(*process_of(init->rank), *init);
             break;
         case REPORT_READY:
             if (auto ready = parse_ready(payload); ready && process_of(ready->rank))
-                understood = true, on_ready(*process_of(ready->rank), epoch, *ready);
+                understood = true, resize_.on_ready(*process_of(ready->rank), epoch, *ready);
             break;
         case REPORT_UNABLE:
             if (auto unable = parse_unable(payload); unable && process_of(unable->rank))
-                understood = true, on_unable(*process_of(unable->rank), epoch, unable->why);
+                understood = true, resize_.on_unable(*process_of(unable->rank), epoch, unable->why);
             break;
         case REPORT_PREPARED:
             if (payload.empty() && state_.world.known(agent))
-                understood = true, on_prepared(agent, epoch);
+                understood = true, resize_.on_prepared(agent, epoch);
             break;
         case REPORT_GREETED:
             if (payload.empty() && state_.world.known(agent))
-                understood = true, on_greeted(agent, epoch);
+                understood = true, resize_.on_greeted(agent, epoch);
             break;
         case REPORT_FROZEN:
             if (auto ceiling = parse_frozen(payload); ceiling && state_.world.known(agent))
-                understood = true, on_frozen(agent, epoch, *ceiling);
+                understood = true, resize_.on_frozen(agent, epoch, *ceiling);
             break;
         case REPORT_COMMITTED:
             if (payload.empty() && state_.world.known(agent))
-                understood = true, on_committed(agent, epoch);
+                understood = true, resize_.on_committed(agent, epoch);
             break;
         case REPORT_COUNTS:
             if (auto counts = parse_counts(payload); counts && state_.world.known(agent))
@@ -198,7 +205,7 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             break;
         case REPORT_BROKE:
             if (auto rank = parse_broke(payload); rank && process_of(*rank))
-                understood = true, on_broke(*process_of(*rank));
+                understood = true, pset_changes_.on_aborted(*process_of(*rank));
             break;
         case REPORT_UNRECEIVED:
             if (auto unreceived = parse_unreceived(payload);
@@ -218,11 +225,11 @@ void Step::proxy_disconnected(int64_t now_ms, const Agent &agent)
     state_.now_ms = now_ms;
     bool unplaced = state_.adaptation && state_.adaptation->group == agent.group && !state_.world.known(agent);
     if (unplaced)
-        raise(AdaptEvent::JOINER_LOST, "the node daemon for the joining processes has ended");
+        resize_.raise(AdaptEvent::JOINER_LOST, "the node daemon for the joining processes has ended");
     else if (!state_.world.known(agent) && !state_.is_apart(agent.group))
         state_.unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
                    std::to_string(agent.group));
-    freezes_unanswered_.erase(agent);
+    resize_.proxy_disconnected(agent);
     ProcessSets::FreeCalls free_calls = psets_.proxy_disconnected(agent);
     for (Process *process : state_.world.mark_disconnected(agent)) {
         state_.world.mark_ended(*process);
@@ -247,19 +254,13 @@ void Step::time(int64_t now_ms)
     state_.now_ms = now_ms;
     if (wake_ms_ >= 0 && now_ms >= wake_ms_)
         wake_ms_ = -1;          /* the caller's timer is used up */
-    if (state_.adaptation && state_.adaptation->deadline_unix_ms != 0 &&
-        before_agreement(state_.adaptation->state) && state_.unix_now_ms() >= state_.adaptation->deadline_unix_ms)
-        raise(AdaptEvent::WITHDRAW, state_.adaptation->state == AdaptState::OFFERED
-                                        ? "the deadline passed before a process asked for it"
-                                        : "the deadline passed before the joining processes were ready");
+    resize_.check_deadline();
     stragglers_.check_time();
-    if (state_.adaptation && state_.adaptation->freeze_at_ms >= 0 && now_ms >= state_.adaptation->freeze_at_ms)
-        send_freeze();
+    resize_.check_freeze();
     if (state_.adaptation && state_.adaptation->state == AdaptState::ENDING)
         stragglers_.ending_time();
     sampler_.check_time();
-    if (left_at_ms_ >= 0 && now_ms >= left_at_ms_)
-        drop_ended();
+    pset_changes_.check_time();
     requests_.check_time();
     after_event();
 }
@@ -267,11 +268,7 @@ void Step::time(int64_t now_ms)
 void Step::terminate(int64_t now_ms, int signum)
 {
     state_.now_ms = now_ms;
-    const char *name = sigabbrev_np(signum);
-    termination_ = "mpiexec was told to end (SIG" + std::string(name ? name : "?") + ")";
-    state_.ending = state_.broken = true;
-    if (state_.adaptation && before_agreement(state_.adaptation->state))
-        raise(AdaptEvent::WITHDRAW, termination_);
+    resize_.terminate(signum);
     after_event();
 }
 
@@ -279,207 +276,9 @@ void Step::terminate(int64_t now_ms, int signum)
 void Step::unauthenticated(int64_t now_ms, unsigned count)
 {
     state_.now_ms = now_ms;
-    if (unauthenticated_ == 0 && count > 0)
+    if (state_.unauthenticated == 0 && count > 0)
         state_.journal.add(state_.now_ms, "stranger", Json::object());
-    unauthenticated_ = count;
-}
-
-/* ---- what processes do --------------------------------------------------------------------------- */
-
-void Step::on_init(Process &process, const InitReport &report)
-{
-    if (report.modifies)
-        on_modifies(process, report);
-    else if (process.init != InitMode::UNKNOWN)
-        state_.unexpected("second initialisation of " + state_.describe(process));
-    else
-        on_first_init(process, report);
-}
-
-void Step::on_first_init(Process &process, const InitReport &report)
-{
-    process.init = report.adaptive ? InitMode::ADAPTIVE : InitMode::RIGID;
-    psets_.has_begun(process.uid);
-    process.takes_part = report.adaptive;
-    process.bc = report.bc;
-    process.pid_namespace = report.pid_namespace;
-    if (process.group == 0) {
-        launch_unreported_--;
-        if (state_.mode == InitMode::SETS)
-            refuse_windows(process);
-        else if (!report.adaptive)
-            become_rigid(process);
-        else if (launch_unreported_ == 0 && state_.mode == InitMode::UNKNOWN)
-            become_adaptive();
-    } else if (state_.mode == InitMode::SETS) {
-        refuse_windows(process);
-    } else if (state_.is_joining(process) && !report.adaptive && before_agreement(state_.adaptation->state)) {
-        raise(AdaptEvent::JOINER_LOST, state_.describe(process) + " called MPI_Init, not MPI_Init_adapt");
-    }
-}
-
-/* A member gives its address, or one that MPIX_Comm_modify creates has initialised. */
-void Step::on_modifies(Process &process, const InitReport &report)
-{
-    if (process.takes_part)
-        return state_.unexpected("second address of " + state_.describe(process));
-    process.takes_part = true;
-    process.bc = report.bc;
-    process.pid_namespace = report.pid_namespace;
-    if (process.init != InitMode::UNKNOWN)
-        return;
-    process.init = state_.mode == InitMode::ADAPTIVE ? InitMode::ADAPTIVE : InitMode::RIGID;
-    if (process.group == 0) {
-        launch_unreported_--;   /* that it is rigid was said before there was a core */
-        become_rigid(process);
-    }
-}
-
-/* SW1; MPI_Init alone changes nothing (SW3). */
-void Step::refuse_windows(const Process &process)
-{
-    if (process.init != InitMode::ADAPTIVE)
-        return;
-    std::string what = state_.describe(process) + " called MPI_Init_adapt in a job that changes through process sets";
-    if (state_.is_joining(process))
-        raise(AdaptEvent::JOINER_LOST, what);
-    else
-        state_.effects.notify_user(state_.effects.context, (what + ": it will be offered no adaptation").c_str());
-}
-
-void Step::become_rigid(const Process &process)
-{
-    if (state_.mode == InitMode::RIGID)
-        return;
-    state_.mode = InitMode::RIGID;
-    state_.log("rigid", {{"rank", process.world_rank}});
-    std::string why = "rank " + std::to_string(process.world_rank) +
-                      " called MPI_Init, not MPI_Init_adapt, so that the job is rigid";
-    rigid_because_ = why;
-    if (state_.adaptation)
-        raise(AdaptEvent::WITHDRAW, why);
-}
-
-void Step::become_adaptive()
-{
-    state_.mode = InitMode::ADAPTIVE;
-    state_.epoch_began_ms = state_.now_ms;
-    state_.log("adaptive", {{"size", state_.world.size()}});
-    requests_.adaptive();
-    if (state_.adaptation && !state_.ending)
-        begin();
-}
-
-void Step::on_ready(Process &process, uint32_t epoch, const ReadyReport &report)
-{
-    bool awaited = state_.is_joining(process) && state_.adaptation->state == AdaptState::JOINING &&
-                   epoch == state_.adaptation->epoch && process.takes_part && !process.ready;
-    if (!awaited) {
-        if (!state_.killed_groups.contains(process.group))
-            state_.unexpected("readiness of " + state_.describe(process));
-        return;
-    }
-    process.ready = true;
-    process.segment = report.segment;
-    state_.log("ready", {{"rank", process.rank}, {"host", process.host}, {"uid", process.uid}});
-    if (--state_.adaptation->unready > 0)
-        return;
-    if (std::string why = cannot_share_memory(state_.world.members(), state_.world.processes(process.group));
-        !why.empty())
-        raise(AdaptEvent::WITHDRAW, why);
-    else
-        raise(AdaptEvent::ALL_READY);
-}
-
-/* Too late in an adaptation that is agreed on: the process finds out in its window.  A member has a plan only when it
- * is to freeze: what comes before is of an adaptation that was withdrawn in this epoch. */
-void Step::on_unable(const Process &process, uint32_t epoch, const std::string &why)
-{
-    state_.log("unable", {{"rank", process.world_rank}, {"uid", process.uid}, {"reason", why}});
-    bool joins =
-        state_.is_joining(process) && before_agreement(state_.adaptation->state) && epoch == state_.adaptation->epoch;
-    if (joins || (is_freezing(epoch) && !state_.killed_groups.contains(process.group)))
-        raise(AdaptEvent::WITHDRAW, state_.describe(process) + " cannot prepare for it: " + why);
-}
-
-bool Step::is_freezing(uint32_t epoch) const
-{
-    return state_.adaptation && state_.adaptation->state == AdaptState::FREEZING && epoch == state_.adaptation->epoch;
-}
-
-void Step::on_prepared(const Agent &agent, uint32_t epoch)
-{
-    bool freezing = is_freezing(epoch), joins = freezing && state_.adaptation->group == agent.group;
-    if (joins && state_.adaptation->prepare_pending.erase(agent) > 0) {
-        state_.log("prepared", {{"group", agent.group}, {"proxy", agent.proxy}});
-        if (state_.adaptation->prepare_pending.empty())
-            send_plan_to_world();
-    } else if (freezing && !joins && state_.adaptation->prepare_hoped.contains(agent)) {
-        prepared_further(agent);
-    } else if (joins || !may_come_late(agent, epoch)) {
-        state_.unexpected("preparation that is not awaited");
-    }
-}
-
-/* Joining processes of one proxy have a connection to all who make one beforehand. */
-void Step::on_greeted(const Agent &agent, uint32_t epoch)
-{
-    bool joins = is_freezing(epoch) && state_.adaptation->group == agent.group;
-    if (joins && !state_.adaptation->prepare_pending.contains(agent) && state_.adaptation->greeted.insert(agent).second)
-        prepared_further(agent);
-    else if (joins || !may_come_late(agent, epoch))
-        state_.unexpected("greeting that is not awaited");
-}
-
-void Step::prepared_further(const Agent &agent)
-{
-    state_.log("prepared", {{"group", agent.group}, {"proxy", agent.proxy}});
-    if (state_.adaptation->prepare_hoped.erase(agent) > 0 && state_.adaptation->prepare_hoped.empty() &&
-        state_.adaptation->freeze_at_ms >= 0)
-        freeze_in(state_.adaptation->paced_ms - state_.now_ms);
-}
-
-/* After the freeze, or a withdrawal. */
-bool Step::may_come_late(const Agent &agent, uint32_t epoch) const
-{
-    return (epoch > 0 && epoch == planned_epoch_) || state_.killed_groups.contains(agent.group);
-}
-
-void Step::on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling)
-{
-    auto unanswered = freezes_unanswered_.find(agent);
-    if (unanswered == freezes_unanswered_.end()) {
-        state_.unexpected("ceiling that nobody asked for");
-        return;
-    }
-    if (--unanswered->second > 0)
-        return;                 /* the answer to a freeze that has been withdrawn meanwhile */
-    freezes_unanswered_.erase(unanswered);
-    /* the next one may have the same epoch, and not have been sent yet */
-    bool awaited = state_.adaptation && state_.adaptation->freeze_sent &&
-                   state_.adaptation->state == AdaptState::FREEZING && epoch == state_.adaptation->epoch &&
-                   state_.adaptation->freeze_pending.erase(agent) > 0;
-    if (!awaited)
-        return;
-    state_.adaptation->target = std::max(state_.adaptation->target, ceiling);
-    state_.log("frozen", {{"group", agent.group}, {"proxy", agent.proxy}, {"ceiling", ceiling}});
-    if (state_.adaptation->freeze_pending.empty())
-        raise(AdaptEvent::ALL_FROZEN);
-}
-
-void Step::on_committed(const Agent &agent, uint32_t epoch)
-{
-    bool awaited = state_.adaptation && epoch == state_.adaptation->epoch &&
-                   (state_.adaptation->state == AdaptState::AGREED ||
-                    state_.adaptation->state == AdaptState::ENDING) &&
-                   state_.adaptation->commit_pending.erase(agent) > 0;
-    if (!awaited) {
-        state_.unexpected("commit that is not awaited");
-        return;
-    }
-    state_.log("agent_committed", {{"group", agent.group}, {"proxy", agent.proxy}});
-    if (state_.adaptation->commit_pending.empty())
-        raise(AdaptEvent::ALL_COMMITTED);
+    state_.unauthenticated = count;
 }
 
 /* ---- ends ----------------------------------------------------------------------------------------- */
@@ -504,65 +303,15 @@ void Step::process_over(Process &process, bool by_itself, const std::string &cau
     state_.callers.erase(process.uid);
     psets_.has_begun(process.uid);
     tasks_.tasks_without(process.uid);
-    pset_request_without(process);
+    pset_operations_.process_ended(process);
     psets_.process_ended(process.uid);
     if (state_.killed_groups.contains(process.group))
         return;
+    std::string what = state_.describe(process) + " " + cause;
     if (state_.mode == InitMode::SETS)
-        set_process_over(process, by_itself, state_.describe(process) + " " + cause);
-    else if (state_.is_joining(process))
-        joining_process_over(process, by_itself, state_.describe(process) + " " + cause);
-    else if (process.world_rank >= 0)
-        member_over(process, by_itself, state_.describe(process) + " " + cause);
+        pset_changes_.process_over(process, by_itself, what);
     else
-        left_process_over(process);
-}
-
-void Step::joining_process_over(const Process &process, bool by_itself, const std::string &cause)
-{
-    bool has_committed = !before_agreement(state_.adaptation->state) &&
-                         !state_.adaptation->commit_pending.contains(process.agent());
-    if (has_committed && by_itself)
-        state_.ending = true;   /* quick: the commit of others is still to be reported */
-    else if (!before_agreement(state_.adaptation->state) && by_itself)
-        raise(AdaptEvent::PARTICIPANT_ENDED, cause);
-    else if (by_itself && process.init == InitMode::ADAPTIVE && !process.ready)
-        raise(AdaptEvent::JOINER_LOST, cause + " without having called MPI_Comm_adapt_begin");
-    else
-        raise(AdaptEvent::JOINER_LOST, cause);
-}
-
-void Step::member_over(const Process &process, bool by_itself, const std::string &cause)
-{
-    bool leaving = state_.is_leaving(process);
-    bool agreed = state_.adaptation && !before_agreement(state_.adaptation->state);
-    bool has_committed = agreed && !state_.adaptation->commit_pending.contains(process.agent());
-    state_.ending = state_.ending || !(leaving && has_committed);
-    state_.broken = state_.broken || !by_itself;
-    if (state_.adaptation && !agreed)
-        raise(by_itself ? AdaptEvent::JOB_ENDED : AdaptEvent::MEMBER_LOST,
-              by_itself ? "the job ended (" + cause + ")" : cause);
-    else if (agreed && !by_itself)
-        raise(AdaptEvent::MEMBER_LOST, cause);
-    else if (agreed && !has_committed)
-        raise(AdaptEvent::PARTICIPANT_ENDED, "the job ended (" + cause + ")");
-    if (state_.world.living() == 0)
-        job_over();
-}
-
-void Step::left_process_over(const Process &process)
-{
-    auto found = departures_.find(process.left_epoch);
-    if (process.left_epoch == 0 || found == departures_.end())
-        return;
-    Departure &departure = found->second;
-    if (--departure.remaining > 0)
-        return;
-    state_.journal.add(state_.now_ms, "freed", {{"request", departure.request},
-                                    {"epoch", found->first},
-                                    {"hosts", departure.hosts},
-                                    {"uids", departure.uids}});
-    departures_.erase(found);
+        resize_.process_over(process, by_itself, what);
 }
 
 void Step::job_over()
@@ -572,7 +321,65 @@ void Step::job_over()
     state_.over = true;
     psets_.log_skipped();
     state_.log("ended", {{"size", state_.world.size()}, {"adaptations", state_.statistics.committed()}});
-    requests_.job_over(rigid_because_);
+    requests_.job_over(mode_.rigid_because());
+}
+
+/* ---- the step protocol: doc/developer/step-protocol.md ------------------------------------------------- */
+
+void Step::client_line(int64_t now_ms, int client, std::string_view line)
+{
+    state_.now_ms = now_ms;
+    pset_changes_.drop_ended();
+    auto parsed = parse_request(line);
+    std::string reply = std::holds_alternative<ProtocolError>(parsed)
+                            ? write_error(std::get<ProtocolError>(parsed))
+                            : answer(client, std::get<ClientRequest>(parsed));
+    if (!reply.empty())
+        state_.effects.reply(state_.effects.context, client, reply.c_str());
+    after_event();
+}
+
+void Step::client_disconnected(int client)
+{
+    state_.journal.stop(client);
+    resizes_.client_disconnected(client);
+    sampler_.client_disconnected(client);
+}
+
+/* The line to send; empty if it has been sent already. */
+std::string Step::answer(int client, const ClientRequest &request)
+{
+    const Json &id = request.id;
+    if (std::holds_alternative<HelloRequest>(request.what))
+        return write_answer(id, {{"versions", {PROTOCOL_VERSION}},
+                                 {"step", state_.step_id},
+                                 {"program", state_.program},
+                                 {"user", state_.user}});
+    if (std::holds_alternative<StatusRequest>(request.what))
+        return write_answer(id, describe_status(state_, requests_.rule(), requests_.describe(), tasks_.held()));
+    if (const auto *resize = std::get_if<ResizeRequest>(&request.what))
+        return resizes_.answer_resize(client, id, *resize);
+    if (const auto *events = std::get_if<EventsRequest>(&request.what)) {       /* the answer goes before the events */
+        state_.effects.reply(state_.effects.context, client,
+                             write_answer(id, {{"oldest", state_.journal.oldest()}, {"next", state_.journal.next()}})
+                                 .c_str());
+        state_.journal.send(client, events->since, events->follow);
+        return "";
+    }
+    if (const auto *performance = std::get_if<PerformanceRequest>(&request.what))
+        return sampler_.answer_performance(client, id, *performance);
+    if (const auto *refuse = std::get_if<RefuseRequest>(&request.what))
+        return tasks_.refuse(*refuse) ? write_answer(id, {{"wish", refuse->request_number}})
+                                     : requests_.answer_refuse(id, *refuse);
+    if (const auto *grant = std::get_if<GrantRequest>(&request.what))
+        return tasks_.answer_grant(id, *grant);
+    if (const auto *slots = std::get_if<SlotsRequest>(&request.what))
+        return tasks_.answer_slots(id, *slots);
+    if (const auto *psets = std::get_if<PsetsRequest>(&request.what))
+        return psets_.answer_psets(id, *psets);
+    if (std::holds_alternative<TasksRequest>(request.what))
+        return tasks_.answer_tasks(id);
+    return resizes_.answer_cancel(id, std::get<CancelRequest>(request.what));
 }
 
 /* ---- common ---------------------------------------------------------------------------------------- */
@@ -583,11 +390,11 @@ void Step::after_event()
     if (!state_.adaptation)     /* also when the next one follows at once */
         state_.world.remove_empty_groups();
     requests_.consider();
-    consider_pset_request();
-    consider_orphan();
+    pset_operations_.consider();
+    pset_changes_.consider_orphan();
     tasks_.consider_slots();
     requests_.consider_source();
-    post_offer();
+    pset_changes_.post_offer();
     update_wake();
 }
 
@@ -603,7 +410,7 @@ void Step::update_wake()
     consider(sampler_.until_ms().value_or(-1));
     if (auto when = requests_.void_ms())
         consider(*when);
-    consider(left_at_ms_);
+    consider(pset_changes_.drop_ended_ms());
     consider(tasks_.next_ms());
     if (state_.adaptation) {
         consider(state_.adaptation->straggler_report_ms);

@@ -20,11 +20,6 @@ constexpr size_t EVENTS_PENDING_MAX = 4 * PMI_TASKS_MAX;
 
 constexpr size_t TASKS_SHOWN_MAX = 1000;
 
-std::string wrong(const std::string &text)
-{
-    return SetAnswer::error(PMI_SET_WRONG, text);
-}
-
 }  // namespace
 
 TaskManager::TaskManager(StepState &state, const step_config &config, Hooks hooks)
@@ -90,14 +85,15 @@ std::string TaskManager::answer_task(const SetCaller &caller, const AllocateSlot
         return SetAnswer::error(PMI_TASK_NO_PLACE,
                                 "this process has not yet taken what was told of its requests before");
     if (std::string why = Slots::why_malformed(call); !why.empty())
-        return wrong(why);
+        return SetAnswer::wrong(why);
     std::string why = slots_.allocate(caller.uid, call);
     return why.empty() ? SetAnswer().bytes() : SetAnswer::error(PMI_TASK_NO_PLACE, why);
 }
 
 std::string TaskManager::answer_task(const SetCaller &caller, const StartTask &call)
 {
-    return slots_.start(caller.uid, call) ? SetAnswer().bytes() : wrong("the request has no place, or is started");
+    bool started = slots_.start(caller.uid, call);
+    return started ? SetAnswer().bytes() : SetAnswer::wrong("the request has no place, or is started");
 }
 
 std::string TaskManager::answer_task(const SetCaller &caller, const CancelSlot &call)
@@ -132,7 +128,7 @@ std::string TaskManager::answer_task(const SetCaller &caller, const StartWorld &
     }
     auto hosts = slots_.start_world(caller.uid, call.members);
     if (!hosts)
-        return wrong("not each of the requests has a place, is given once, and is not started");
+        return SetAnswer::wrong("not each of the requests has a place, is given once, and is not started");
     std::vector<const char *> names;
     std::vector<const char *const *> programs;
     for (size_t i = 0; i < numbers.size(); i++) {

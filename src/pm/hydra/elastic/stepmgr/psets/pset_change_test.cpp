@@ -1,4 +1,4 @@
-/* Changes through process sets, from the request to the end: pset_change.cpp and its table, and the sets they make. */
+/* Changes through process sets, from the request to the end: pset_changes.h and its table, and the sets they make. */
 
 #include <gtest/gtest.h>
 

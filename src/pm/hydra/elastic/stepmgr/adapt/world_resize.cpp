@@ -1,10 +1,13 @@
-/* See step.h: what the rows of adaptation_table.h do. */
+/* See world_resize.h: the actions of the rows of adaptation_table.h. */
+
+#include "stepmgr/adapt/world_resize.h"
 
 #include <algorithm>
 #include <cassert>
 #include <iterator>
 
-#include "stepmgr/step/step.h"
+#include "stepmgr/adapt/plan.h"
+#include "stepmgr/proto/protocol.h"
 
 namespace elastic {
 
@@ -33,7 +36,7 @@ std::string sizes_of(const Adaptation &adaptation)
 
 }  // namespace
 
-Adaptation &Step::accept(Source source, const std::string &origin, const ChangeRequest &requested,
+Adaptation &WorldResize::accept(Source source, const std::string &origin, const ChangeRequest &requested,
                          const Change &change)
 {
     assert(!state_.adaptation);
@@ -60,30 +63,22 @@ Adaptation &Step::accept(Source source, const std::string &origin, const ChangeR
     return a;
 }
 
-void Step::begin()
+void WorldResize::begin()
 {
-    stragglers_.schedule_straggler_report();
+    hooks_.schedule_straggler_report();
     if (state_.mode == InitMode::SETS)
-        return begin_set_change();
+        return hooks_.begin_pset_change();
     if (state_.adaptation->change.joining > 0)
         launch();
     else
         raise(AdaptEvent::NOBODY_JOINS);
 }
 
-void Step::launch()
+void WorldResize::launch()
 {
     Adaptation &a = *state_.adaptation;
-    auto joining = static_cast<uint32_t>(a.change.joining);
-    if (state_.mode == InitMode::SETS && state_.next_uid + joining > PMI_SET_PROCESSES_MAX)
-        return raise(AdaptEvent::LAUNCH_REFUSED,
-                     "a job that changes through process sets can have " + std::to_string(PMI_SET_PROCESSES_MAX) +
-                         " processes over its life, and has had " + std::to_string(state_.next_uid) +
-                         ": end it, and start it anew from a checkpoint");
     a.first_uid = state_.next_uid;
-    state_.next_uid += joining; /* never used again, even if it fails */
-    if (state_.mode == InitMode::SETS)
-        sets_.propose(a.first_uid, joining);
+    state_.next_uid += static_cast<uint32_t>(a.change.joining); /* never used again, even if it fails */
     state_.log("launching", {{"joining", a.change.joining}, {"hosts", a.requested.hosts}});
     std::vector<const char *> hosts;
     for (const std::string &host : a.requested.hosts)
@@ -102,7 +97,7 @@ void Step::launch()
     raise(AdaptEvent::LAUNCHED);
 }
 
-void Step::raise(AdaptEvent event, const std::string &why)
+void WorldResize::raise(AdaptEvent event, const std::string &why)
 {
     const AdaptTransition *row = state_.mode == InitMode::SETS ? find_set_transition(state_.adaptation->state, event)
                                                                : find_transition(state_.adaptation->state, event);
@@ -116,14 +111,12 @@ void Step::raise(AdaptEvent event, const std::string &why)
     perform(row->action);
     if (state_.adaptation && is_end(state_.adaptation->state)) {
         if (state_.mode == InitMode::SETS)
-            end_set_change();
-        if (state_.adaptation->added > 0 && state_.adaptation->state != AdaptState::COMMITTED)
-            keep_addition();
+            hooks_.end_pset_change();
         finish();
     }
 }
 
-void Step::perform(AdaptAction action)
+void WorldResize::perform(AdaptAction action)
 {
     switch (action) {
         case AdaptAction::NONE:
@@ -135,30 +128,28 @@ void Step::perform(AdaptAction action)
         case AdaptAction::RELEASE:
             return release();
         case AdaptAction::START_JOINERS:
-            return release_joining();
         case AdaptAction::OFFER_REMOVAL:
-            return offer_removal();
         case AdaptAction::COMPLETE:
-            return complete_set_change();
+            return hooks_.act_on_psets(action);
         case AdaptAction::REMOVE_JOINERS:
             return remove_joining();
         case AdaptAction::THAW:
             return thaw();
         case AdaptAction::ASK_COUNTS:
-            return stragglers_.start_ending();
+            return hooks_.query_counts();
         case AdaptAction::ABORT_STEP:
             return abort_step();
     }
 }
 
-/* Step 4 begins: from here on boards know.  The plan goes first on each connection, so that it is
- * in place before anybody can be notified.  The world gets it when the joining processes have taken it in:
- * a message that reaches one of them while it learns its sender's address would never be received. */
-void Step::send_plan()
+/* Step 4 begins.  The plan is the first message on each connection, so that boards have it before a process can be
+ * notified.  The world gets it when the joining processes have prepared for it: a message that reaches one of them
+ * before it has its sender's address would never be received. */
+void WorldResize::send_plan()
 {
     Adaptation &a = *state_.adaptation;
     a.ready_ms = state_.now_ms;
-    stragglers_.schedule_straggler_report();
+    hooks_.schedule_straggler_report();
     a.pre_agents = World::agents_of(state_.world.members());
     a.agents = a.pre_agents;
     std::span<const Process> joining;
@@ -183,9 +174,9 @@ void Step::send_plan()
         send_plan_to_world();
 }
 
-/* Processes that probe soon have prepared themselves when they are notified, and stand still for a
- * shorter time.  It waits for no others. */
-void Step::send_plan_to_world()
+/* Processes that probe soon have prepared when they are notified, and stand still for a shorter time.  The freeze does
+ * not wait for other processes. */
+void WorldResize::send_plan_to_world()
 {
     Adaptation &a = *state_.adaptation;
     send(a.pre_agents, STEP_PLAN, a.plan);
@@ -197,34 +188,34 @@ void Step::send_plan_to_world()
     freeze_in(prepare_ms_);
 }
 
-void Step::freeze_in(int64_t ms)
+void WorldResize::freeze_in(int64_t ms)
 {
     state_.adaptation->freeze_at_ms = state_.now_ms + std::max<int64_t>(ms, 0);
     if (ms <= 0)
         send_freeze();
 }
 
-void Step::send_freeze()
+void WorldResize::send_freeze()
 {
     state_.adaptation->freeze_at_ms = -1;
     state_.adaptation->freeze_sent = true;
     for (const Agent &agent : state_.adaptation->pre_agents)
-        freezes_unanswered_[agent]++;
+        freezes_pending_[agent]++;
     send(state_.adaptation->pre_agents, STEP_FREEZE, write_number(margin_));
 }
 
-void Step::send_target()
+void WorldResize::send_target()
 {
     Adaptation &a = *state_.adaptation;
     a.agreed_ms = state_.now_ms;
-    stragglers_.schedule_straggler_report();
+    hooks_.schedule_straggler_report();
     state_.log("target", {{"target", a.target}});
-    psets_.add_coming_world();
+    hooks_.add_coming_world();
     send(a.agents, STEP_TARGET, write_number(a.target));
 }
 
-/* Step 6: the new world is the world. */
-void Step::release()
+/* Step 6: the coming world is the present one. */
+void WorldResize::release()
 {
     Adaptation &a = *state_.adaptation;
     state_.epoch = a.epoch;
@@ -234,36 +225,36 @@ void Step::release()
     state_.statistics.add_times(a, state_.now_ms);
     send(a.agents, STEP_RELEASE, {});
     finish();
-    depart(left);
+    track_left(left);
     if (state_.world.living() == 0)
-        job_over();
+        hooks_.job_over();
 }
 
-void Step::depart(const std::vector<Process *> &left)
+void WorldResize::track_left(const std::vector<Process *> &left)
 {
     if (left.empty())
         return;
-    Departure departure{state_.last_end.request, static_cast<int>(left.size()), {}, {}};
+    LeftProcesses leaving{state_.last_end.request, static_cast<int>(left.size()), {}, {}};
     for (Process *process : left) {
         process->left_epoch = state_.epoch;
-        departure.uids.push_back(process->uid);
-        departure.hosts[process->host]++;
-        requests_.process_left(*process, "the process that has made it has left");
+        leaving.uids.push_back(process->uid);
+        leaving.hosts[process->host]++;
+        hooks_.process_left(*process);
     }
-    departures_[state_.epoch] = std::move(departure);
+    left_[state_.epoch] = std::move(leaving);
     for (Process *process : left) {
         if (process->ended)     /* it did not wait to be released */
-            left_process_over(*process);
+            left_over(*process);
     }
 }
 
-void Step::thaw()
+void WorldResize::thaw()
 {
     send(state_.adaptation->pre_agents, STEP_THAW, {});
     remove_joining();
 }
 
-void Step::remove_joining()
+void WorldResize::remove_joining()
 {
     if (state_.adaptation->group < 0)
         return;
@@ -271,7 +262,7 @@ void Step::remove_joining()
     state_.effects.kill_group(state_.effects.context, state_.adaptation->group);
 }
 
-void Step::abort_step()
+void WorldResize::abort_step()
 {
     state_.ending = state_.broken = true;
     std::string what =
@@ -284,7 +275,7 @@ void Step::abort_step()
 }
 
 /* The one end of the request. */
-void Step::finish()
+void WorldResize::finish()
 {
     Adaptation &a = *state_.adaptation;
     const char *result = to_string(a.state);
@@ -301,7 +292,7 @@ void Step::finish()
 
     state_.statistics.add_end(a.state);
     if (a.state == AdaptState::WITHDRAWN && state_.ending && !state_.broken)
-        stragglers_.notify_unfinished();
+        hooks_.notify_unfinished();
     if (a.state == AdaptState::FAILED && !state_.ending)
         state_.effects.notify_user(state_.effects.context, ("adaptation " + std::to_string(a.epoch) + " (" +
                                                             sizes_of(a) + ", " + a.origin + ") failed: " +
@@ -311,16 +302,14 @@ void Step::finish()
         state_.effects.reply(state_.effects.context, a.waiter->client,
                              write_answer(a.waiter->id, {{"end", fields}}).c_str());
     }
-    unreceived_.notify_user();
+    hooks_.notify_unreceived();
     state_.last_end = {a.request, a.state, committed ? "" : a.end_reason};
     Adaptation ended = std::move(*state_.adaptation);
     state_.adaptation.reset();
-    if (state_.mode == InitMode::SETS && state_.world.living() < state_.world.size())
-        left_at_ms_ = state_.now_ms;
-    requests_.adaptation_ended(ended);
+    hooks_.ended(ended);
 }
 
-void Step::send(const std::set<Agent> &agents, step_command command, std::string_view payload)
+void WorldResize::send(const std::set<Agent> &agents, step_command command, std::string_view payload)
 {
     state_.post(agents, command, state_.adaptation->epoch, payload);
 }

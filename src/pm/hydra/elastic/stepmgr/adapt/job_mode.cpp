@@ -1,0 +1,91 @@
+/* See job_mode.h. */
+
+#include "stepmgr/adapt/job_mode.h"
+
+namespace elastic {
+
+void JobMode::on_init(Process &process, const InitReport &report)
+{
+    if (report.modifies)
+        on_modifies(process, report);
+    else if (process.init != InitMode::UNKNOWN)
+        state_.unexpected("second initialisation of " + state_.describe(process));
+    else
+        on_first_init(process, report);
+}
+
+void JobMode::on_first_init(Process &process, const InitReport &report)
+{
+    process.init = report.adaptive ? InitMode::ADAPTIVE : InitMode::RIGID;
+    has_begun_(process.uid);
+    process.takes_part = report.adaptive;
+    process.bc = report.bc;
+    process.pid_namespace = report.pid_namespace;
+    if (process.group == 0) {
+        unreported_--;
+        if (state_.mode == InitMode::SETS)
+            refuse_windows(process);
+        else if (!report.adaptive)
+            become_rigid(process);
+        else if (unreported_ == 0 && state_.mode == InitMode::UNKNOWN)
+            become_adaptive();
+    } else if (state_.mode == InitMode::SETS) {
+        refuse_windows(process);
+    } else if (state_.is_joining(process) && !report.adaptive && before_agreement(state_.adaptation->state)) {
+        control_.raise(AdaptEvent::JOINER_LOST, state_.describe(process) + " called MPI_Init, not MPI_Init_adapt");
+    }
+}
+
+/* A member gives its address, or one that MPIX_Comm_modify creates has initialised. */
+void JobMode::on_modifies(Process &process, const InitReport &report)
+{
+    if (process.takes_part)
+        return state_.unexpected("second address of " + state_.describe(process));
+    process.takes_part = true;
+    process.bc = report.bc;
+    process.pid_namespace = report.pid_namespace;
+    if (process.init != InitMode::UNKNOWN)
+        return;
+    process.init = state_.mode == InitMode::ADAPTIVE ? InitMode::ADAPTIVE : InitMode::RIGID;
+    if (process.group == 0) {
+        unreported_--;   /* the launch was rigid before there was a step manager */
+        become_rigid(process);
+    }
+}
+
+/* SW1; MPI_Init alone changes nothing (SW3). */
+void JobMode::refuse_windows(const Process &process)
+{
+    if (process.init != InitMode::ADAPTIVE)
+        return;
+    std::string what = state_.describe(process) + " called MPI_Init_adapt in a job that changes through process sets";
+    if (state_.is_joining(process))
+        control_.raise(AdaptEvent::JOINER_LOST, what);
+    else
+        state_.effects.notify_user(state_.effects.context, (what + ": it will be offered no adaptation").c_str());
+}
+
+void JobMode::become_rigid(const Process &process)
+{
+    if (state_.mode == InitMode::RIGID)
+        return;
+    state_.mode = InitMode::RIGID;
+    state_.log("rigid", {{"rank", process.world_rank}});
+    std::string why = "rank " + std::to_string(process.world_rank) +
+                      " called MPI_Init, not MPI_Init_adapt, so that the job is rigid";
+    rigid_because_ = why;
+    if (state_.adaptation)
+        control_.raise(AdaptEvent::WITHDRAW, why);
+}
+
+void JobMode::become_adaptive()
+{
+    state_.mode = InitMode::ADAPTIVE;
+    state_.epoch_began_ms = state_.now_ms;
+    state_.log("adaptive", {{"size", state_.world.size()}});
+    requests_.adaptive();
+    if (state_.adaptation && !state_.ending)
+        control_.begin();
+}
+
+}  // namespace elastic
