@@ -52,6 +52,8 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/psets/pset_replies.cpp \
     elastic/stepmgr/psets/pset_sync.cpp \
     elastic/stepmgr/psets/psets.cpp \
+    elastic/stepmgr/psets/psets_data.cpp \
+    elastic/stepmgr/psets/psets_lookup.cpp \
     elastic/stepmgr/requests/comm_modify.cpp \
     elastic/stepmgr/requests/policy.cpp \
     elastic/stepmgr/requests/resize_requests.cpp \
@@ -67,6 +69,7 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/stepmgr.cpp \
     elastic/stepmgr/tasks/relay_proxies.cpp \
     elastic/stepmgr/tasks/slots.cpp \
+    elastic/stepmgr/tasks/slots_tasks.cpp \
     elastic/stepmgr/tasks/task_manager.cpp
 
 noinst_HEADERS += \
@@ -105,6 +108,7 @@ noinst_HEADERS += \
     elastic/stepmgr/psets/pset_rendezvous.h \
     elastic/stepmgr/psets/pset_sync.h \
     elastic/stepmgr/psets/psets.h \
+    elastic/stepmgr/psets/psets_errors.h \
     elastic/stepmgr/state/adaptation.h \
     elastic/stepmgr/requests/policy.h \
     elastic/stepmgr/requests/resize_requests.h \

@@ -3,6 +3,10 @@
  * to them has one order.  Calls of processes in, answers out; no time, no other effects.  The reply to a process is
  * what all sets are at that moment.  SN3-SN7, SI7, SI8, SO1-SO9, SD1-SD3, SA1-SA3.
  *
+ *   psets.cpp          the table, changes, sets that operations make, calls
+ *   psets_lookup.cpp   lookups, sets that a process makes by itself, names
+ *   psets_data.cpp     data, broadcasts, rendezvous, open operations
+ *
  * Owned by ProcessSets (process_sets.h).  All is bounded by Limits.
  */
 
@@ -90,8 +94,8 @@ class Sets {
     std::vector<Reply> free_delta();
     /* The answer if there is no capacity for one more set. */
     std::string full_error() const;
-    /* Operations that change the world (pset_operations.h): open from their end until they are closed by the name of the
-     * set that they were bound to, or of a set that they made. */
+    /* Operations that change the world (pset_operations.h): open from their end until they are closed by the name of
+     * the set that they were bound to, or of a set that they made. */
     struct OpenOp {
         pmi_set_op op = {};
         std::vector<std::string> names;

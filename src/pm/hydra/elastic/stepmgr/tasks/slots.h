@@ -8,6 +8,9 @@
  * are returned: a farm that requests again as soon as a run has ended keeps its slots.  Each slot request ends in
  * exactly one way: granted, when no process request waits for it any more, else refused or withdrawn.
  *
+ *   slots.cpp         requests, and slots for them; the allocator
+ *   slots_tasks.cpp   processes on slots, and ends of requests
+ *
  * Pure: no input or output.  The caller sets hosts, capacity and time, takes events for the owners, orders for proxies
  * and notices for the allocator, and carries these out.  At most PMI_TASKS_MAX requests.
  */
