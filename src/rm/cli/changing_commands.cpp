@@ -264,7 +264,7 @@ void add_cancel(CLI::App &app, int &code)
         "end jobs; of a step: withdraw the adaptation under way, if it is not agreed on yet",
         options->json);
     command->add_option("ID", options->names, "jobs ('elastic queue') or steps ('elastic ps')");
-    add_owner_filters(*command, options->filter);
+    add_common_filters(*command, options->filter);
     command->add_option("-t,--states,--state", options->filter.states,
                         "only in these states, such as PD,R");
     command->add_option("--reason", options->reason, "kept with the job");

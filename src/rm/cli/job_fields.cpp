@@ -141,7 +141,7 @@ FieldValue by_size_field(const Json &job)
 }
 
 using At = int64_t;
-constexpr JobField FIELDS[] = {
+constexpr Field FIELDS[] = {
     {"jobid,jobarrayid,id", 'i', "JOBID", Table::RIGHT,
      [](const Json &job, At) { return FieldValue{job_name(job), integer_or(job, "id", 0)}; }},
     {"jobidraw", 'A', "JOBID", Table::RIGHT,
@@ -227,56 +227,6 @@ constexpr JobField FIELDS[] = {
 
 }  // namespace
 
-const JobField *find_field(const std::string &name)
-{
-    std::string wanted = name;
-    std::ranges::transform(wanted, wanted.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    for (const JobField &field : FIELDS) {
-        std::istringstream names(field.names);
-        for (std::string each; std::getline(names, each, ',');) {
-            if (each == wanted)
-                return &field;
-        }
-    }
-    return nullptr;
-}
-
-const JobField *find_field(char letter)
-{
-    for (const JobField &field : FIELDS) {
-        if (letter && field.letter == letter)
-            return &field;
-    }
-    return nullptr;
-}
-
-std::string field_names()
-{
-    std::string text;
-    for (const JobField &field : FIELDS) {
-        std::string names = field.names;
-        text += (text.empty() ? "" : ", ") + names.substr(0, names.find(','));
-    }
-    return text;
-}
-
-std::string field_letters()
-{
-    std::string text;
-    for (const JobField &field : FIELDS) {
-        if (field.letter)
-            text += (text.empty() ? "%" : ", %") + std::string(1, field.letter);
-    }
-    return text;
-}
-
-int compare(const FieldValue &x, const FieldValue &y)
-{
-    if (x.number && y.number)
-        return *x.number < *y.number ? -1 : *x.number > *y.number;
-    return x.text.compare(y.text);
-}
+const FieldTable JOB_FIELDS{FIELDS};
 
 }  // namespace elastic

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <set>
 #include <sstream>
 
 namespace elastic {
@@ -20,6 +21,24 @@ std::string my_name()
     return user ? user->pw_name : std::to_string(getuid());
 }
 
+bool is_on(const Json &job, const std::set<std::string> &nodes)
+{
+    for (const Json &node : list_of(job, "nodes")) {
+        if (nodes.contains(string_or(node, "name", "")))
+            return true;
+    }
+    return nodes.empty();
+}
+
+std::set<std::string> names_in(const std::string &list)
+{
+    std::set<std::string> names;
+    std::istringstream text(list);
+    for (std::string name; std::getline(text, name, ',');)
+        names.insert(name);
+    return names;
+}
+
 }  // namespace
 
 std::string query(const std::vector<std::pair<const char *, std::string>> &parameters)
@@ -32,11 +51,12 @@ std::string query(const std::vector<std::pair<const char *, std::string>> &param
     return text;
 }
 
-void add_owner_filters(CLI::App &command, JobFilter &filter)
+void add_common_filters(CLI::App &command, JobFilter &filter)
 {
     command.add_option("-u,--user", filter.user, "only this user's");
     command.add_flag("--me", filter.mine, "only mine");
     command.add_option("-n,--name", filter.name, "only of this name");
+    command.add_option("-w,--nodelist", filter.nodes, "only on some of these nodes, such as n1,n2");
 }
 
 bool names_an_end(const std::string &states)
@@ -56,12 +76,14 @@ int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &ord
 {
     const std::string user = filter.mine ? my_name() : filter.user;
     const auto wanted = static_cast<size_t>(filter.limit);
+    const std::set<std::string> nodes = names_in(filter.nodes);
+    size_t read = 0;            /* jobs, also on other nodes */
     const char *page = order == "-id" ? "before" : "after";
     std::string last;
     while (true) {
         Json answer;
         size_t missing = wanted > 0 ? wanted - jobs.size() : PAGE_MAX;
-        bool skips = order == "queue" && !jobs.empty();
+        bool skips = order == "queue" && read > 0;
         std::string path =
             "/v1/jobs" + query({{"order", order},
                                 {"user", user},
@@ -70,18 +92,21 @@ int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &ord
                                 {"ids", filter.ids},
                                 {"all", filter.all ? "true" : ""},
                                 {page, last},
-                                {"skip", skips ? std::to_string(jobs.size()) : ""},
+                                {"skip", skips ? std::to_string(read) : ""},
                                 {"limit", std::to_string(std::min(missing, PAGE_MAX))}});
         if (int code = elasticd.get(path, answer))
             return code;
         const Json &found = list_of(answer, "jobs");
-        for (const Json &job : found)
-            jobs.push_back(job);
+        read += found.size();
+        for (const Json &job : found) {
+            if (is_on(job, nodes))
+                jobs.push_back(job);
+        }
         if (!bool_or(answer, "more", false) || (wanted > 0 && jobs.size() >= wanted))
             return DONE;
         /* A page may hold no job at all, if few of those that it was read from are wanted. */
         int64_t here =
-            integer_or(answer, "last", found.empty() ? 0 : integer_or(jobs.back(), "id", 0));
+            integer_or(answer, "last", found.empty() ? 0 : integer_or(found.back(), "id", 0));
         std::string next = order == "queue" ? "" : std::to_string(here);
         if (found.empty() && (next == last || here == 0))
             return complain(UNREACHABLE,

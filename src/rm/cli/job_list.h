@@ -18,16 +18,17 @@ namespace elastic {
 
 struct JobFilter {
     bool all = false, mine = false;     /* ended ones, too; only those of the caller */
-    std::string user, name, states, ids;
+    std::string user, name, states, ids, nodes;
     int limit = 0;              /* 0: all */
     bool is_empty() const
     {
-        return !mine && user.empty() && name.empty() && states.empty() && ids.empty();
+        return !mine && user.empty() && name.empty() && states.empty() && ids.empty() &&
+               nodes.empty();
     }
 };
 
-/* -u, --me, -n */
-void add_owner_filters(CLI::App &command, JobFilter &filter);
+/* -u, --me, -n, -w */
+void add_common_filters(CLI::App &command, JobFilter &filter);
 
 /* In one of the orders of GET /v1/jobs; DONE and the jobs, or an exit code. */
 int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &order,

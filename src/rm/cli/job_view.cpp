@@ -457,32 +457,13 @@ std::vector<std::string> history_row(const Json &job)
             shown(job, "reason")};
 }
 
-Table node_table()
-{
-    return Table({{"NODE"},
-                  {"STATE"},
-                  {"CORES", Table::RIGHT},
-                  {"USED", Table::RIGHT},
-                  {"JOBS"},
-                  {"REASON"}});
-}
-
-std::vector<std::string> node_row(const Json &node)
-{
-    std::string jobs;
-    for (const Json &use : list_of(node, "jobs"))
-        jobs += (jobs.empty() ? "" : ",") + shown(use, "job") + ":" + shown(use, "cores");
-    return {shown(node, "name"),       shown(node, "state"),      shown(node, "cores"),
-            shown(node, "cores_used"), jobs.empty() ? "-" : jobs, shown(node, "reason")};
-}
-
 /* ---- one job --------------------------------------------------------------------------------- */
 
 namespace {
 
 std::string field(const Json &job, const char *name, int64_t now_ms)
 {
-    return find_field(std::string(name))->value(job, now_ms).text;
+    return JOB_FIELDS.find(std::string(name))->value(job, now_ms).text;
 }
 
 }  // namespace

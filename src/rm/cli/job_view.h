@@ -1,5 +1,5 @@
 /*
- * Displays of jobs, nodes and records of elasticd: as rows, as lists of fields, as sentences.
+ * Displays of jobs and records of elasticd: as rows, as lists of fields, as sentences.
  * Pure: JSON as in doc/admin/elasticd-api.md in, text out.  Missing members of the JSON show as
  * "-".
  */
@@ -19,8 +19,6 @@ std::vector<std::string> queue_row(const Json &job, int64_t now_ms);
 Table history_table();
 std::vector<std::string> history_row(const Json &job);
 
-Table node_table();
-std::vector<std::string> node_row(const Json &node);
 
 /* "Name=value" lines about one job, as scontrol shows it. */
 std::vector<std::string> job_description(const Json &job, int64_t now_ms);

@@ -37,7 +37,6 @@ TEST(JobViewTest, nothing_that_is_missing_or_odd_does_harm)
           Json::array()}) {
         EXPECT_EQ(queue_row(odd, 0).size(), 10U);
         EXPECT_EQ(history_row(odd).size(), 11U);
-        EXPECT_EQ(node_row(odd).size(), 6U);
         EXPECT_FALSE(job_description(odd, 0).empty());
         EXPECT_FALSE(record_line(odd).empty());
     }

@@ -37,19 +37,19 @@ std::string fitted(const std::string &text, size_t width, bool right)
     return first_columns(text, width);
 }
 
-Error unknown_name(const std::string &name)
+Error unknown_name(const FieldTable &fields, const std::string &name)
 {
-    return Error{"there is no field '" + name.substr(0, 40) + "': they are " + field_names()};
+    return Error{"there is no field '" + name.substr(0, 40) + "': they are " + fields.names()};
 }
 
 /* "name", "name:8", "name:.8", "JobName%20", "JobName%-20". */
-Result<FormatPart> named_part(const std::string &text)
+Result<FormatPart> named_part(const FieldTable &fields, const std::string &text)
 {
     size_t end = text.find_first_of(":%");
     std::string name = text.substr(0, end);
-    FormatPart part{"", find_field(name)};
+    FormatPart part{"", fields.find(name)};
     if (!part.field)
-        return unknown_name(name);
+        return unknown_name(fields, name);
     part.right = part.field->align == Table::RIGHT;
     if (end == text.npos)
         return part;
@@ -70,7 +70,7 @@ Result<FormatPart> named_part(const std::string &text)
 
 }  // namespace
 
-Result<ListFormat> ListFormat::of_letters(const std::string &text)
+Result<ListFormat> ListFormat::of_letters(const FieldTable &fields, const std::string &text)
 {
     ListFormat format;
     std::string before;
@@ -87,10 +87,10 @@ Result<ListFormat> ListFormat::of_letters(const std::string &text)
         part.right = at < text.size() && text[at] == '.';
         at += part.right;
         part.width = read_width(text, at);
-        part.field = at < text.size() ? find_field(text[at]) : nullptr;
+        part.field = at < text.size() ? fields.find(text[at]) : nullptr;
         if (!part.field)
             return Error{"there is no field '%" + (at < text.size() ? text.substr(at, 1) : "") +
-                         "': they are " + field_letters() + "; -O and names have more"};
+                         "': they are " + fields.letters() + "; -O and names have more"};
         format.parts_.push_back(part);
         before.clear();
         if (format.parts_.size() > PARTS_MAX)
@@ -98,11 +98,11 @@ Result<ListFormat> ListFormat::of_letters(const std::string &text)
     }
     format.end_ = before;
     if (format.parts_.empty())
-        return Error{"'" + text.substr(0, 60) + "' names no field: they are " + field_letters()};
+        return Error{"'" + text.substr(0, 60) + "' names no field: they are " + fields.letters()};
     return format;
 }
 
-Result<ListFormat> ListFormat::of_names(const std::string &text)
+Result<ListFormat> ListFormat::of_names(const FieldTable &fields, const std::string &text)
 {
     ListFormat format;
     format.is_table_ = true;
@@ -110,7 +110,7 @@ Result<ListFormat> ListFormat::of_names(const std::string &text)
     for (std::string name; std::getline(names, name, ',');) {
         if (name.empty())
             continue;
-        auto part = named_part(name);
+        auto part = named_part(fields, name);
         if (!part)
             return Error{part.error()};
         format.parts_.push_back(part.value());
@@ -118,14 +118,15 @@ Result<ListFormat> ListFormat::of_names(const std::string &text)
             return Error{"more than " + std::to_string(PARTS_MAX) + " fields"};
     }
     if (format.parts_.empty())
-        return Error{"'" + text.substr(0, 60) + "' names no field: they are " + field_names()};
+        return Error{"'" + text.substr(0, 60) + "' names no field: they are " + fields.names()};
     return format;
 }
 
-Result<ListFormat> ListFormat::of(const std::string &text)
+Result<ListFormat> ListFormat::of(const FieldTable &fields, const std::string &text)
 {
-    bool has_names = find_field(text.substr(0, text.find_first_of(",:%"))) != nullptr;
-    return text.find('%') != text.npos && !has_names ? of_letters(text) : of_names(text);
+    bool has_names = fields.find(text.substr(0, text.find_first_of(",:%"))) != nullptr;
+    return text.find('%') != text.npos && !has_names ? of_letters(fields, text)
+                                                      : of_names(fields, text);
 }
 
 std::vector<std::string> ListFormat::titles() const
@@ -136,22 +137,22 @@ std::vector<std::string> ListFormat::titles() const
     return cells;
 }
 
-std::vector<std::string> ListFormat::row(const Json &job, int64_t now_ms) const
+std::vector<std::string> ListFormat::row(const Json &item, int64_t now_ms) const
 {
     std::vector<std::string> cells;
     for (const FormatPart &part : parts_)
-        cells.push_back(printable(part.field->value(job, now_ms).text));
+        cells.push_back(printable(part.field->value(item, now_ms).text));
     return cells;
 }
 
-std::vector<std::string> ListFormat::lines(const std::vector<Json> &jobs, int64_t now_ms,
+std::vector<std::string> ListFormat::lines(const std::vector<Json> &items, int64_t now_ms,
                                            bool with_header) const
 {
     std::vector<std::vector<std::string>> rows;
     if (with_header)
         rows.push_back(titles());
-    for (const Json &job : jobs)
-        rows.push_back(row(job, now_ms));
+    for (const Json &item : items)
+        rows.push_back(row(item, now_ms));
     std::vector<size_t> widths;
     for (size_t i = 0; i < parts_.size(); i++) {
         widths.push_back(parts_[i].width);
@@ -173,7 +174,7 @@ std::vector<std::string> ListFormat::lines(const std::vector<Json> &jobs, int64_
     return lines;
 }
 
-Result<std::vector<SortKey>> parse_sort(const std::string &text)
+Result<std::vector<SortKey>> parse_sort(const FieldTable &fields, const std::string &text)
 {
     std::vector<SortKey> keys;
     std::istringstream names(text);
@@ -181,10 +182,10 @@ Result<std::vector<SortKey>> parse_sort(const std::string &text)
         SortKey key{nullptr, name.starts_with("-")};
         if (name.starts_with("-") || name.starts_with("+"))
             name.erase(0, 1);
-        key.field = name.size() == 1 ? find_field(name[0]) : find_field(name);
+        key.field = name.size() == 1 ? fields.find(name[0]) : fields.find(name);
         if (!key.field)
             return Error{"there is no field '" + name.substr(0, 40) + "': they are " +
-                         field_letters() + " without %, and " + field_names()};
+                         fields.letters() + " without %, and " + fields.names()};
         keys.push_back(key);
         if (keys.size() > PARTS_MAX)
             return Error{"more than " + std::to_string(PARTS_MAX) + " fields"};
@@ -192,17 +193,17 @@ Result<std::vector<SortKey>> parse_sort(const std::string &text)
     return keys;
 }
 
-void sort_jobs(std::vector<Json> &jobs, const std::vector<SortKey> &keys, int64_t now_ms)
+void sort_items(std::vector<Json> &items, const std::vector<SortKey> &keys, int64_t now_ms)
 {
     struct Keyed {
         std::vector<FieldValue> values;
         size_t number;
     };
     std::vector<Keyed> order;
-    for (size_t i = 0; i < jobs.size(); i++) {
+    for (size_t i = 0; i < items.size(); i++) {
         Keyed &keyed = order.emplace_back(Keyed{{}, i});
         for (const SortKey &key : keys)
-            keyed.values.push_back(key.field->value(jobs[i], now_ms));
+            keyed.values.push_back(key.field->value(items[i], now_ms));
     }
     std::ranges::stable_sort(order, [&](const Keyed &x, const Keyed &y) {
         for (size_t i = 0; i < keys.size(); i++) {
@@ -214,8 +215,8 @@ void sort_jobs(std::vector<Json> &jobs, const std::vector<SortKey> &keys, int64_
     });
     std::vector<Json> sorted;
     for (const Keyed &keyed : order)
-        sorted.push_back(std::move(jobs[keyed.number]));
-    jobs = std::move(sorted);
+        sorted.push_back(std::move(items[keyed.number]));
+    items = std::move(sorted);
 }
 
 }  // namespace elastic

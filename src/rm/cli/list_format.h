@@ -1,12 +1,12 @@
 /*
- * How a list of jobs is printed: squeue's --format, squeue's --Format and sacct's --format, fields
- * between bars for programs, and squeue's --sort.  Pure.
+ * How a list of jobs or nodes is printed: the --format of squeue and sinfo, squeue's --Format and
+ * sacct's --format, fields between bars for programs, and squeue's --sort.  Pure.
  */
 
 #ifndef ELASTIC_CLI_LIST_FORMAT_H_INCLUDED
 #define ELASTIC_CLI_LIST_FORMAT_H_INCLUDED
 
-#include "cli/job_fields.h"
+#include "cli/list_fields.h"
 #include "stepmgr/common/result.h"
 
 namespace elastic {
@@ -14,7 +14,7 @@ namespace elastic {
 /* One field of a line, and what stands before it. */
 struct FormatPart {
     std::string before;
-    const JobField *field;
+    const Field *field;
     size_t width = 0;           /* 0: as wide as its text */
     bool right = false;
 };
@@ -22,17 +22,18 @@ struct FormatPart {
 class ListFormat {
   public:
     /* "%.18i %.9j %T": squeue's --format; the text between the fields is printed as it is. */
-    static Result<ListFormat> of_letters(const std::string &text);
+    static Result<ListFormat> of_letters(const FieldTable &fields, const std::string &text);
     /* "jobid:8,name:.20,state" (squeue's --Format) or "JobID,JobName%20" (sacct's --format):
      * columns as wide as their widest cell where no width is given. */
-    static Result<ListFormat> of_names(const std::string &text);
+    static Result<ListFormat> of_names(const FieldTable &fields, const std::string &text);
     /* Letters if there is a "%" before a letter, else names. */
-    static Result<ListFormat> of(const std::string &text);
+    static Result<ListFormat> of(const FieldTable &fields, const std::string &text);
 
-    std::vector<std::string> lines(const std::vector<Json> &jobs, int64_t now_ms,
+    std::vector<std::string> lines(const std::vector<Json> &items, int64_t now_ms,
                                    bool with_header) const;
     std::vector<std::string> titles() const;
-    std::vector<std::string> row(const Json &job, int64_t now_ms) const;
+    std::vector<std::string> row(const Json &item, int64_t now_ms) const;
+    const std::vector<FormatPart> &parts() const { return parts_; }
 
   private:
     std::vector<FormatPart> parts_;
@@ -42,11 +43,11 @@ class ListFormat {
 
 /* "t,-p,S", "state,-priority": letters and names of fields, '-' for falling.  Stable. */
 struct SortKey {
-    const JobField *field;
+    const Field *field;
     bool falling = false;
 };
-Result<std::vector<SortKey>> parse_sort(const std::string &text);
-void sort_jobs(std::vector<Json> &jobs, const std::vector<SortKey> &keys, int64_t now_ms);
+Result<std::vector<SortKey>> parse_sort(const FieldTable &fields, const std::string &text);
+void sort_items(std::vector<Json> &items, const std::vector<SortKey> &keys, int64_t now_ms);
 
 }  // namespace elastic
 

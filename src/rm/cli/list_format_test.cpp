@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/job_fields.h"
+
 namespace elastic {
 namespace {
 
@@ -33,7 +35,7 @@ const std::vector<Json> JOBS = {job(3, "heat", "RUNNING"), job(12, "a|long name"
 
 TEST(ListFormatTest, letters_as_squeue_has_them)
 {
-    auto format = ListFormat::of("%.5i %8j|%t %M/%l (%C) %R%%");
+    auto format = ListFormat::of(JOB_FIELDS, "%.5i %8j|%t %M/%l (%C) %R%%");
     ASSERT_TRUE(format) << format.error();
     EXPECT_EQ(format.value().lines(JOBS, NOW_MS, true),
               (Lines{"JOBID NAME    |ST TIME/TIME_LIMIT (CPUS) NODELIST(REASON)%",
@@ -41,29 +43,29 @@ TEST(ListFormatTest, letters_as_squeue_has_them)
                      "   12 a|long n|PD 0:00/10:00 (4) (resources)%"}));
     EXPECT_EQ(format.value().lines({}, NOW_MS, false), Lines());
     for (const char *wrong : {"%", "%!", "%.5", "text", "%5"})
-        EXPECT_FALSE(ListFormat::of_letters(wrong)) << wrong;
-    EXPECT_NE(ListFormat::of("%P").error().find("%i, "), std::string::npos);
+        EXPECT_FALSE(ListFormat::of_letters(JOB_FIELDS, wrong)) << wrong;
+    EXPECT_NE(ListFormat::of(JOB_FIELDS, "%P").error().find("%i, "), std::string::npos);
 }
 
 TEST(ListFormatTest, names_as_squeue_and_sacct_have_them)
 {
-    auto format = ListFormat::of("JobID,JobName%6,state:3,timeleft");
+    auto format = ListFormat::of(JOB_FIELDS, "JobID,JobName%6,state:3,timeleft");
     ASSERT_TRUE(format) << format.error();
     EXPECT_EQ(format.value().lines(JOBS, NOW_MS, true),
               (Lines{"JOBID    NAME  STA  TIME_LEFT", "    3    heat  RUN       9:00",
                      "   12  a|long  PEN      10:00"}));
-    format = ListFormat::of("jobname%-6,jobid:.4");
+    format = ListFormat::of(JOB_FIELDS, "jobname%-6,jobid:.4");
     ASSERT_TRUE(format) << format.error();
     EXPECT_EQ(format.value().lines(JOBS, NOW_MS, false), (Lines{"heat       3", "a|long    12"}));
     for (const char *wrong : {"", "none", "jobid:", "jobid:x", "jobid%2x", "jobid:0"})
-        EXPECT_FALSE(ListFormat::of_names(wrong)) << wrong;
-    EXPECT_NE(ListFormat::of("partition").error().find("jobid, "), std::string::npos);
+        EXPECT_FALSE(ListFormat::of_names(JOB_FIELDS, wrong)) << wrong;
+    EXPECT_NE(ListFormat::of(JOB_FIELDS, "partition").error().find("jobid, "), std::string::npos);
 }
 
 TEST(ListFormatTest, what_a_job_has_used)
 {
-    auto format =
-        ListFormat::of("elapsed,waited,cputime,totalcpu,maxrss,coresecondsbysize,exitcode");
+    auto format = ListFormat::of(
+        JOB_FIELDS, "elapsed,waited,cputime,totalcpu,maxrss,coresecondsbysize,exitcode");
     ASSERT_TRUE(format) << format.error();
     EXPECT_EQ(format.value().row(JOBS[0], NOW_MS),
               (Lines{"1:00", "0:10", "8:00", "1:30", "2048K", "2:80,other:400", "-"}));
@@ -73,7 +75,7 @@ TEST(ListFormatTest, what_a_job_has_used)
 
 TEST(ListFormatTest, a_field_cannot_end_its_column)
 {
-    auto format = ListFormat::of("jobid,name");
+    auto format = ListFormat::of(JOB_FIELDS, "jobid,name");
     ASSERT_TRUE(format);
     Json evil = job(1, "a|b\n\x1b[2J", "PENDING");
     EXPECT_EQ(parsable_line(format.value().row(evil, NOW_MS), Parsable::BARS), "1|a?b??[2J|");
@@ -85,10 +87,10 @@ TEST(ListFormatTest, sorted_by_several_fields)
     std::vector<Json> jobs = {job(2, "b", "PENDING", 1), job(10, "a", "PENDING", 1),
                               job(1, "c", "RUNNING")};
     auto ids = [&](const char *text) {
-        auto keys = parse_sort(text);
+        auto keys = parse_sort(JOB_FIELDS, text);
         EXPECT_TRUE(keys) << keys.error();
         std::vector<Json> sorted = jobs;
-        sort_jobs(sorted, keys.value(), NOW_MS);
+        sort_items(sorted, keys.value(), NOW_MS);
         std::string found;
         for (const Json &each : sorted)
             found += text_of(each, "id") + " ";
@@ -98,8 +100,8 @@ TEST(ListFormatTest, sorted_by_several_fields)
     EXPECT_EQ(ids("-jobid"), "10 2 1 ");
     EXPECT_EQ(ids("-Q,j"), "10 2 1 ");
     EXPECT_EQ(ids("+t"), "2 10 1 ") << "equal ones keep their order";
-    EXPECT_FALSE(parse_sort("x"));
-    EXPECT_FALSE(parse_sort("i,nothing"));
+    EXPECT_FALSE(parse_sort(JOB_FIELDS, "x"));
+    EXPECT_FALSE(parse_sort(JOB_FIELDS, "i,nothing"));
 }
 
 }  // namespace

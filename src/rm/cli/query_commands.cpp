@@ -1,4 +1,4 @@
-/* Commands that query: ps, queue, show, history, nodes, events, version. */
+/* Commands that query: ps, queue, show, history, events, version. */
 
 #include <CLI/CLI.hpp>
 
@@ -9,9 +9,10 @@
 
 #include "cli/array_tasks.h"
 #include "cli/commands.h"
+#include "cli/job_fields.h"
 #include "cli/job_list.h"
 #include "cli/job_view.h"
-#include "cli/list_format.h"
+#include "cli/list_options.h"
 #include "cli/step_commands.h"
 #include "cli/step_connection.h"
 #include "cli/target.h"
@@ -29,8 +30,8 @@ constexpr const char *USED_FIELDS =
     "jobid,jobname,user,state,elapsed,cputime,totalcpu,maxrss,coresecondsbysize,exitcode";
 
 struct Looking {
-    bool json = false, no_header = false, follow = false, each_task = false;
-    bool parsable = false, parsable2 = false, is_long = false;
+    bool json = false, follow = false, each_task = false, is_long = false;
+    ListOptions list;
     std::string format, names_format, sort;
     std::string id;
     std::vector<std::string> names;
@@ -48,55 +49,25 @@ int64_t present_ms()
 
 /* ---- lists of jobs --------------------------------------------------------------------------- */
 
-void add_parsable(CLI::App &command, Looking &options)
-{
-    command.add_flag("--noheader", options.no_header, "no headings");
-    command.add_flag("--parsable", options.parsable, "fields end with |, for programs");
-    command.add_flag("-P,--parsable2", options.parsable2, "| stands between fields, for programs");
-}
-
-Parsable parsable_of(const Looking &options)
-{
-    return options.parsable2  ? Parsable::BARS_BETWEEN
-           : options.parsable ? Parsable::BARS
-                              : Parsable::NO;
-}
-
 /* The format and the order that are wanted; DONE, or it has complained. */
 int read_format(const Looking &options, std::optional<ListFormat> &format,
                 std::vector<SortKey> &keys)
 {
     if (!options.sort.empty()) {
-        auto sort = parse_sort(options.sort);
+        auto sort = parse_sort(JOB_FIELDS, options.sort);
         if (!sort)
             return complain(USAGE, "--sort: " + sort.error());
         keys = std::move(sort.value());
     }
     if (options.format.empty() && options.names_format.empty())
         return DONE;
-    auto found = options.format.empty() ? ListFormat::of_names(options.names_format)
-                                        : ListFormat::of(options.format);
+    auto found = options.format.empty() ? ListFormat::of_names(JOB_FIELDS, options.names_format)
+                                        : ListFormat::of(JOB_FIELDS, options.format);
     if (!found)
         return complain(USAGE, (options.format.empty() ? "--Format: " : "--format: ") +
                                    found.error());
     format = std::move(found.value());
     return DONE;
-}
-
-void print_formatted(const Looking &options, const ListFormat &format,
-                     const std::vector<Json> &jobs)
-{
-    int64_t now_ms = present_ms();
-    Parsable parsable = parsable_of(options);
-    if (parsable == Parsable::NO) {
-        for (const std::string &line : format.lines(jobs, now_ms, !options.no_header))
-            print_line(line);
-        return;
-    }
-    if (!options.no_header)
-        print_line(parsable_line(format.titles(), parsable));
-    for (const Json &job : jobs)
-        print_line(parsable_line(format.row(job, now_ms), parsable));
 }
 
 /* As JSON, in a format, or in columns of which `row` makes a line. */
@@ -108,19 +79,19 @@ void print_jobs(const Looking &options, const std::optional<ListFormat> &format,
         for (const Json &job : jobs)
             print_line(job.dump());
     } else if (format) {
-        print_formatted(options, *format, jobs);
+        print_list(options.list, *format, jobs, present_ms());
     } else {
         for (const Json &job : jobs)
             table.add(row(job));
-        table.print(!options.no_header, parsable_of(options));
+        options.list.print(table);
     }
 }
 
 void add_filters(CLI::App *command, Looking &options)
 {
-    add_owner_filters(*command, options.filter);
+    add_common_filters(*command, options.filter);
     command->add_option("-j,--jobs", options.filter.ids, "only these, such as 3,5,8");
-    add_parsable(*command, options);
+    add_list_options(*command, options.list);
     command->add_option("-S,--sort", options.sort,
                         "by these fields, such as -Q,jobid: letters or names, '-' for falling");
 }
@@ -139,7 +110,7 @@ int run_queue(Looking &options)
         return code;
     if (!options.json && !options.each_task)
         jobs = merge_waiting_tasks(jobs);
-    sort_jobs(jobs, keys, present_ms());
+    sort_items(jobs, keys, present_ms());
     print_jobs(options, format, jobs, queue_table(), [now_ms = present_ms()](const Json &job) {
         return queue_row(job, now_ms);
     });
@@ -270,7 +241,7 @@ int run_history(Looking &options)
     if (int code = get_jobs(options.elasticd, options.filter, "-id", jobs))
         return code;
     std::ranges::reverse(jobs);
-    sort_jobs(jobs, keys, present_ms());
+    sort_items(jobs, keys, present_ms());
     print_jobs(options, format, jobs, history_table(), history_row);
     return DONE;
 }
@@ -291,72 +262,6 @@ void add_history(CLI::App &app, int &code)
     command->add_option("--limit", options->filter.limit, "only the last N (default 100)")
         ->check(CLI::Range(1, 10000000));
     command->callback([options, &code] { code = run_history(*options); });
-}
-
-/* ---- nodes ----------------------------------------------------------------------------------- */
-
-/* All pages of the list of nodes: each but the first begins with the last node of the former. */
-int get_nodes(Elasticd &elasticd, Json &answer)
-{
-    if (int code = elasticd.get("/v1/nodes", answer))
-        return code;
-    Json nodes = list_of(answer, "nodes");
-    for (bool more = bool_or(answer, "more", false); more && !nodes.empty();) {
-        Json page;
-        std::string first = Elasticd::escaped(text_of(nodes.back(), "name"));
-        if (int code = elasticd.get("/v1/nodes?first=" + first, page))
-            return code;
-        const Json &found = list_of(page, "nodes");
-        for (size_t i = 1; i < found.size(); i++)
-            nodes.push_back(found[i]);
-        more = bool_or(page, "more", false) && found.size() > 1;
-    }
-    answer["nodes"] = std::move(nodes);
-    return DONE;
-}
-
-int run_nodes(Looking &options)
-{
-    Json answer;
-    Table table = node_table();
-    if (int code = get_nodes(options.elasticd, answer))
-        return code;
-    for (const std::string &name : options.names) {
-        bool known = false;
-        for (const Json &node : list_of(answer, "nodes"))
-            known = known || text_of(node, "name") == name;
-        if (!known)
-            return complain(NOT_FOUND, "there is no node " + name + ": 'elastic nodes' lists them");
-    }
-    for (const Json &node : list_of(answer, "nodes")) {
-        bool wanted =
-            options.names.empty() || std::find(options.names.begin(), options.names.end(),
-                                               text_of(node, "name")) != options.names.end();
-        if (wanted && options.json)
-            print_line(node.dump());
-        else if (wanted)
-            table.add(node_row(node));
-    }
-    if (options.json)
-        return DONE;
-    table.print(!options.no_header, parsable_of(options));
-    const Json backend = answer.value("backend", Json::object());
-    for (const char *reports : {"about", "trouble"})
-        if (options.names.empty() && !options.no_header &&
-            parsable_of(options) == Parsable::NO && backend.contains(reports) &&
-            backend[reports].is_string())
-            print_line("# " + text_of(backend, "kind") + ": " + text_of(backend, reports));
-    return DONE;
-}
-
-void add_nodes(CLI::App &app, int &code)
-{
-    auto options = std::make_shared<Looking>();
-    CLI::App *command =
-        add_command(app, "nodes", "list nodes and who is on them (JOB:CORES)", options->json);
-    command->add_option("NODE", options->names, "only these");
-    add_parsable(*command, *options);
-    command->callback([options, &code] { code = run_nodes(*options); });
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -419,7 +324,8 @@ void add_ps(CLI::App &app, int &code)
     auto options = std::make_shared<Looking>();
     CLI::App *command =
         add_command(app, "ps", "list your running steps on this machine", options->json);
-    command->callback([options, &code] { code = step_ps(options->json); });
+    add_list_options(*command, options->list);
+    command->callback([options, &code] { code = step_ps(options->json, options->list); });
 }
 
 void add_psets(CLI::App &app, int &code)

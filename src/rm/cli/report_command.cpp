@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/elasticd_client.h"
 #include "cli/html_report.h"
+#include "cli/list_options.h"
 #include "cli/timeline_chart.h"
 #include "cli/units.h"
 
@@ -26,6 +27,7 @@ constexpr size_t SEGMENTS_MAX = 100000;         /* of the chart */
 struct Report {
     bool json = false, no_chart = false;
     std::string ids, last, by, html, compare, title = "Jobs on nodes";
+    ListOptions list;
     Elasticd elasticd;
 };
 
@@ -109,11 +111,12 @@ std::string difference(double ours, double theirs, Unit unit)
     return text;
 }
 
-void print_metrics(const Json &report, const Json *other, const std::string &other_name)
+void print_metrics(const Json &report, const Json *other, const ListOptions &list)
 {
-    std::vector<Table::Column> columns = {{""}, {"THIS", Table::RIGHT}};
+    bool for_programs = list.form() != Parsable::NO;
+    std::vector<Table::Column> columns = {{for_programs ? "METRIC" : ""}, {"THIS", Table::RIGHT}};
     if (other)
-        columns.insert(columns.end(), {{other_name, Table::RIGHT}, {"DIFFERENCE", Table::RIGHT}});
+        columns.insert(columns.end(), {{"OTHER", Table::RIGHT}, {"DIFFERENCE", Table::RIGHT}});
     Table table(columns);
     for (const Metric &metric : metrics_of(report)) {
         double ours = value_of(report, metric);
@@ -125,10 +128,10 @@ void print_metrics(const Json &report, const Json *other, const std::string &oth
         }
         table.add(row);
     }
-    table.print(other != nullptr);
+    table.print(!list.no_header && (other || for_programs), list.form());
 }
 
-void print_users(const Json &report)
+void print_users(const Json &report, const ListOptions &list)
 {
     Table table({{"USER"},
                  {"JOBS", Table::RIGHT},
@@ -152,7 +155,7 @@ void print_users(const Json &report)
                    number(object_of(user, "wait_ms"), "mean", Unit::DURATION),
                    number(object_of(user, "adaptations"), "committed", Unit::COUNT)});
     }
-    table.print();
+    list.print(table);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -250,7 +253,7 @@ int run_report(Report &options)
             for (const Json &user : list_of(report, "users"))
                 print_line(user.dump());
         else
-            print_users(report);
+            print_users(report, options.list);
         return DONE;
     }
     if (int code = get_timeline(options, query, timeline_json))
@@ -265,8 +268,8 @@ int run_report(Report &options)
         print_line(report.dump());
         return DONE;
     }
-    print_metrics(report, other ? &*other : nullptr, "OTHER");
-    if (options.no_chart)
+    print_metrics(report, other ? &*other : nullptr, options.list);
+    if (options.no_chart || options.list.form() != Parsable::NO)
         return DONE;
     std::cout << "\n";
     for (const std::string &line : draw_text(timeline, terminal_columns()))
@@ -304,6 +307,7 @@ void add_report(CLI::App &app, int &code)
         ->type_name("FILE");
     command->add_option("--title", options->title, "of that page")->type_name("TEXT");
     command->add_flag("--no-chart", options->no_chart, "no chart on the terminal");
+    add_list_options(*command, options->list);
     command->callback([options, &code] { code = run_report(*options); });
 }
 

@@ -31,25 +31,34 @@ int complain_refused(const std::string &step, const Json &answer)
 
 /* ---- ps -------------------------------------------------------------------------------------- */
 
-void print_row(const std::string &id, const std::string &program, const std::string &size,
-               const std::string &state, const std::string &epoch, const std::string &adaptations,
-               const std::string &sizes)
+Table ps_table()
 {
-    char row[1024];
-    snprintf(row, sizeof row, "%-10s %-24s %6s %-9s %6s %11s  %s", id.c_str(), program.c_str(),
-             size.c_str(), state.c_str(), epoch.c_str(), adaptations.c_str(), sizes.c_str());
-    print_line(row);
+    return Table({{"STEP"},
+                  {"PROGRAM"},
+                  {"SIZE", Table::RIGHT},
+                  {"STATE"},
+                  {"EPOCH", Table::RIGHT},
+                  {"ADAPTATIONS", Table::RIGHT},
+                  {"SIZES"}});
+}
+
+std::vector<std::string> ps_row(const Json &step)
+{
+    std::string state = text_of(step, "state");
+    if (text_of(step, "mode") == "rigid" && state == "running")
+        state = "rigid";
+    return {text_of(step, "step"), text_of(step, "program"), text_of(step, "size"), state,
+            text_of(step, "epoch"), text_of(step, "adaptations"), string_or(step, "sizes", "any")};
 }
 
 }  // namespace
 
-int step_ps(bool json)
+int step_ps(bool json, const ListOptions &list)
 {
     auto sockets = list_step_sockets();
     if (!sockets)
         return complain(UNREACHABLE, sockets.error());
-    if (!json)
-        print_row("STEP", "PROGRAM", "SIZE", "STATE", "EPOCH", "ADAPTATIONS", "SIZES");
+    Table table = ps_table();
     int code = DONE;
     for (const StepSocket &socket : sockets.value()) {
         auto connection = StepConnection::connect(socket.path);
@@ -65,16 +74,13 @@ int step_ps(bool json)
         Json step = status.value();
         step.erase("id");
         step.erase("ok");
-        std::string state = text_of(step, "state");
-        if (text_of(step, "mode") == "rigid" && state == "running")
-            state = "rigid";
         if (json)
             print_line(step.dump());
         else
-            print_row(text_of(step, "step"), text_of(step, "program"), text_of(step, "size"), state,
-                      text_of(step, "epoch"), text_of(step, "adaptations"),
-                      step.value("sizes", Json()).is_string() ? text_of(step, "sizes") : "any");
+            table.add(ps_row(step));
     }
+    if (!json)
+        list.print(table);
     return code;
 }
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "cli/elasticd_client.h"
-#include "cli/output.h"
+#include "cli/list_options.h"
 #include "stepmgr/common/result.h"
 
 namespace elastic {
@@ -28,7 +28,7 @@ struct ResizeOptions {
 /* The options as a request of the step protocol, or an error. */
 Result<Json> resize_request(const ResizeOptions &options);
 
-int step_ps(bool json);
+int step_ps(bool json, const ListOptions &list);
 int step_resize(const std::string &step, const Json &request, bool json);
 int step_cancel(const std::string &step, bool json);
 int step_psets(const std::string &step, bool json);

@@ -14,6 +14,7 @@
 
 #include "cli/commands.h"
 #include "cli/job_view.h"
+#include "cli/node_view.h"
 #include "cli/wait_for_job.h"
 
 namespace elastic {

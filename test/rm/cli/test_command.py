@@ -507,6 +507,25 @@ def test_nodes(here: Place) -> None:
     here.call("nodes", "n7", code=3)
 
 
+def test_nodes_as_sinfo_lists_them(here: Place) -> None:
+    """nodes -o, -s, -R, -t, -n; queue and cancel -w"""
+    here.call("submit", "-n", "3", "sleep", "60")
+    here.call("drain", "n1", "--reason", "new memory")
+    expect(here.call("nodes", "-o", "%T|%D|%N")[0] == "STATE|NODES|NODELIST\nmixed|1|n0\ndraining|1|n1\n", "format")
+    expect(here.call("nodes", "-s", "-P", "--noheader")[0] == "up|1/0/1/2|n0,n1\n", here.call("nodes", "-s", "-P")[0])
+    expect(re.search(r"^new memory +draining +n1$", here.call("nodes", "-R")[0], re.M), here.call("nodes", "-R")[0])
+    expect([node["name"] for node in here.objects("nodes", "-t", "drain")] == ["n1"], "states")
+    expect([node["name"] for node in here.objects("nodes", "-n", "n0", "-t", "mix,drain")] == ["n0"], "names and states")
+    _, err = here.call("nodes", "-t", "busy", code=2)
+    expect("'busy'" in err and "allocated" in err, err)
+    here.call("nodes", "-n", "n0,n7", code=3)
+    here.call("nodes", "-s", "-R", code=2)
+    expect(len(here.objects("queue", "-w", "n7,n0")) == 1 and not here.objects("queue", "-w", "n1"), "queue -w")
+    expect("no job" in here.call("cancel", "-w", "n1")[0], "nothing is on n1")
+    here.call("cancel", "-w", "n0")
+    here.wait_until("the job on n0 ends", lambda: here.fake.jobs[1]["state"] == "CANCELLED")
+
+
 def test_events(here: Place) -> None:
     """events: all, of one job, and following until it ends; more than one page"""
     process = here.start("events", "--follow", "job:1")
@@ -701,6 +720,11 @@ def test_report(here: Place) -> None:
     out, _ = here.call("report", "--compare", "other.json")
     expect(re.search(r"^Makespan +1:05\.0 +2:10\.0 +-50\.0 %$", out, re.M), out)
     here.call("report", "--compare", "not-there.json", code=2)
+    out, _ = here.call("report", "-P", "--compare", "other.json")
+    expect(out.startswith("METRIC|THIS|OTHER|DIFFERENCE\n") and "\nMakespan|1:05.0|2:10.0|-50.0 %\n" in out, out)
+    expect("n0" not in out, "a program gets no chart")
+    out, _ = here.call("report", "--parsable", "--noheader", "--by", "user")
+    expect(out.startswith("ann|3|2|1|0|0.190|75.0 %|0:01.5|2|\n"), out)
     out, _ = here.call("report", "--by", "user")
     expect(re.search(r"^ann +3 +2 +1 +0 +0\.190 +75\.0 % +0:01\.5 +2$", out, re.M), out)
     expect([one["user"] for one in here.objects("report", "--by", "user")] == ["ann", "bob"], "as JSON")

@@ -1,0 +1,51 @@
+/*
+ * Fields that a list can show and sort by, with the letters and names that Slurm's commands give
+ * them.  Pure: JSON as in doc/admin/elasticd-api.md in, text out.
+ */
+
+#ifndef ELASTIC_CLI_LIST_FIELDS_H_INCLUDED
+#define ELASTIC_CLI_LIST_FIELDS_H_INCLUDED
+
+#include <optional>
+#include <span>
+
+#include "cli/output.h"
+
+namespace elastic {
+
+/* What a field is for one row: the text, and of a number or a time what it is sorted by. */
+struct FieldValue {
+    std::string text;
+    std::optional<int64_t> number = std::nullopt;
+};
+
+struct Field {
+    const char *names;          /* "jobid,id": the first is shown in messages; lower case */
+    char letter;                /* of Slurm's --format; 0: none */
+    const char *title;
+    Table::Align align;
+    FieldValue (*value)(const Json &row, int64_t now_ms);
+};
+
+/* The fields of one kind of row. */
+class FieldTable {
+  public:
+    constexpr FieldTable(std::span<const Field> fields) : fields_(fields) {}
+
+    /* Whatever the case of the letters; nullptr: there is none. */
+    const Field *find(const std::string &name) const;
+    const Field *find(char letter) const;
+    /* "jobid, name, ..." and "%i, %j, ...": for messages. */
+    std::string names() const;
+    std::string letters() const;
+
+  private:
+    std::span<const Field> fields_;
+};
+
+/* By number if both are one, else by text: below, equal to or above 0. */
+int compare(const FieldValue &x, const FieldValue &y);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_LIST_FIELDS_H_INCLUDED */

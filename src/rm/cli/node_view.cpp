@@ -1,0 +1,235 @@
+/* See node_view.h. */
+
+#include "cli/node_view.h"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+namespace elastic {
+
+namespace {
+
+std::string shown(const Json &object, const char *name)
+{
+    std::string text = object.is_object() && object.contains(name) && !object[name].is_null()
+        ? text_of(object, name)
+        : "";
+    return text.empty() ? "-" : text;
+}
+
+}  // namespace
+
+Table node_table()
+{
+    return Table({{"NODE"},
+                  {"STATE"},
+                  {"CORES", Table::RIGHT},
+                  {"USED", Table::RIGHT},
+                  {"JOBS"},
+                  {"REASON"}});
+}
+
+std::vector<std::string> node_row(const Json &node)
+{
+    std::string jobs;
+    for (const Json &use : list_of(node, "jobs"))
+        jobs += (jobs.empty() ? "" : ",") + shown(use, "job") + ":" + shown(use, "cores");
+    return {shown(node, "name"),       shown(node, "state"),      shown(node, "cores"),
+            shown(node, "cores_used"), jobs.empty() ? "-" : jobs, shown(node, "reason")};
+}
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+namespace {
+
+struct StateName {
+    const char *state, *compact;        /* as sinfo's %T and %t */
+    bool is_up, drains;
+};
+constexpr StateName STATES[] = {
+    {"idle", "idle", true, false},      {"mixed", "mix", true, false},
+    {"allocated", "alloc", true, false}, {"draining", "drng", false, true},
+    {"drained", "drain", false, true},  {"down", "down", false, false}};
+
+}  // namespace
+
+std::string slurm_state(const Json &node)
+{
+    std::string state = string_or(node, "state", "down");
+    if (state != "up")
+        return state;
+    int64_t used = integer_or(node, "cores_used", 0);
+    if (used == 0)
+        return "idle";
+    return used < integer_or(node, "cores", 0) ? "mixed" : "allocated";
+}
+
+Result<std::set<std::string>> parse_node_states(const std::string &text)
+{
+    std::set<std::string> states;
+    std::istringstream names(text);
+    for (std::string name; std::getline(names, name, ',');) {
+        std::ranges::transform(name, name.begin(), [](char c) {
+            return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        });
+        bool found = false;
+        for (const StateName &each : STATES) {
+            bool is_meant = name == "all" || name == each.state || name == each.compact ||
+                (name == "up" && each.is_up) || (name == "drain" && each.drains);
+            if (is_meant)
+                states.insert(each.state);
+            found = found || is_meant;
+        }
+        if (!found)
+            return Error{"there is no state '" + name.substr(0, 40) +
+                         "' of nodes: they are idle, mixed, allocated, drain, draining, drained, "
+                         "down, up and all"};
+    }
+    return states;
+}
+
+bool NodeFilter::accepts(const Json &node) const
+{
+    return (names.empty() || names.contains(string_or(node, "name", ""))) &&
+        (states.empty() || states.contains(slurm_state(node))) &&
+        (!with_reason || !string_or(node, "reason", "").empty());
+}
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+namespace {
+
+/* Of a group: what all its nodes have. */
+const Json &first_of(const Json &group)
+{
+    static const Json NOTHING = Json::object();
+    const Json &nodes = list_of(group, "nodes");
+    return nodes.empty() ? NOTHING : nodes.front();
+}
+
+FieldValue first_text(const Json &group, const char *name)
+{
+    return {shown(first_of(group), name)};
+}
+
+FieldValue first_number(const Json &group, const char *name)
+{
+    return {shown(first_of(group), name), integer_or(first_of(group), name, 0)};
+}
+
+FieldValue state_field(const Json &group)
+{
+    return {slurm_state(first_of(group))};
+}
+
+FieldValue compact_state_field(const Json &group)
+{
+    std::string state = slurm_state(first_of(group));
+    for (const StateName &each : STATES) {
+        if (state == each.state)
+            return {each.compact};
+    }
+    return {state};
+}
+
+FieldValue available_field(const Json &group)
+{
+    return {string_or(first_of(group), "state", "down") == "down" ? "down" : "up"};
+}
+
+FieldValue names_field(const Json &group)
+{
+    std::string names;
+    for (const Json &node : list_of(group, "nodes"))
+        names += (names.empty() ? "" : ",") + shown(node, "name");
+    return {names};
+}
+
+FieldValue count_field(const Json &group)
+{
+    auto count = static_cast<int64_t>(list_of(group, "nodes").size());
+    return {std::to_string(count), count};
+}
+
+/* "allocated/idle/other/total", of nodes or of their cores. */
+FieldValue parts_field(const Json &group, bool of_cores)
+{
+    int64_t allocated = 0, idle = 0, other = 0;
+    for (const Json &node : list_of(group, "nodes")) {
+        int64_t cores = integer_or(node, "cores", 0), used = integer_or(node, "cores_used", 0);
+        bool is_up = string_or(node, "state", "down") == "up";
+        if (of_cores) {
+            allocated += used;
+            (is_up ? idle : other) += cores - used;
+        } else {
+            (used > 0 ? allocated : is_up ? idle : other)++;
+        }
+    }
+    return {std::to_string(allocated) + "/" + std::to_string(idle) + "/" + std::to_string(other) +
+            "/" + std::to_string(allocated + idle + other)};
+}
+
+FieldValue jobs_field(const Json &group)
+{
+    std::string jobs;
+    for (const Json &use : list_of(first_of(group), "jobs"))
+        jobs += (jobs.empty() ? "" : ",") + shown(use, "job") + ":" + shown(use, "cores");
+    return {jobs.empty() ? "-" : jobs};
+}
+
+using At = int64_t;
+
+constexpr Field FIELDS[] = {
+    {"nodelist", 'N', "NODELIST", Table::LEFT,
+     [](const Json &group, At) { return names_field(group); }},
+    {"nodehost,node", 'n', "HOSTNAMES", Table::LEFT,
+     [](const Json &group, At) { return first_text(group, "name"); }},
+    {"statecompact", 't', "STATE", Table::LEFT,
+     [](const Json &group, At) { return compact_state_field(group); }},
+    {"state,statelong", 'T', "STATE", Table::LEFT,
+     [](const Json &group, At) { return state_field(group); }},
+    {"available", 'a', "AVAIL", Table::LEFT,
+     [](const Json &group, At) { return available_field(group); }},
+    {"nodes", 'D', "NODES", Table::RIGHT, [](const Json &group, At) { return count_field(group); }},
+    {"nodeaiot", 'F', "NODES(A/I/O/T)", Table::LEFT,
+     [](const Json &group, At) { return parts_field(group, false); }},
+    {"cpus", 'c', "CPUS", Table::RIGHT,
+     [](const Json &group, At) { return first_number(group, "cores"); }},
+    {"cpusstate", 'C', "CPUS(A/I/O/T)", Table::LEFT,
+     [](const Json &group, At) { return parts_field(group, true); }},
+    {"reason", 'E', "REASON", Table::LEFT,
+     [](const Json &group, At) { return first_text(group, "reason"); }},
+    {"jobs", 0, "JOBS", Table::LEFT, [](const Json &group, At) { return jobs_field(group); }},
+};
+
+/* These are of a group as a whole. */
+bool is_of_all(const Field &field)
+{
+    return field.letter == 'N' || field.letter == 'D' || field.letter == 'F' ||
+        field.letter == 'C';
+}
+
+}  // namespace
+
+const FieldTable NODE_FIELDS{FIELDS};
+
+std::vector<Json> group_nodes(const Json &nodes, const ListFormat &format, bool each_node)
+{
+    std::vector<Json> groups;
+    std::map<std::vector<std::string>, size_t> known;
+    for (const Json &node : nodes) {
+        Json alone = {{"nodes", Json::array({node})}};
+        std::vector<std::string> alike;
+        for (const FormatPart &part : format.parts())
+            alike.push_back(is_of_all(*part.field) ? "" : part.field->value(alone, 0).text);
+        auto [found, is_new] = known.try_emplace(std::move(alike), groups.size());
+        if (is_new || each_node)
+            groups.push_back(std::move(alone));
+        else
+            groups[found->second]["nodes"].push_back(node);
+    }
+    return groups;
+}
+
+}  // namespace elastic

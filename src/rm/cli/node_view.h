@@ -1,0 +1,45 @@
+/*
+ * Lists of nodes: elastic's own, one line for each node, and those of sinfo, where nodes that are
+ * alike in all fields share a line.  Pure: JSON as in doc/admin/elasticd-api.md in, text out.
+ */
+
+#ifndef ELASTIC_CLI_NODE_VIEW_H_INCLUDED
+#define ELASTIC_CLI_NODE_VIEW_H_INCLUDED
+
+#include <set>
+
+#include "cli/list_format.h"
+#include "stepmgr/common/result.h"
+
+namespace elastic {
+
+/* Columns: NODE STATE CORES USED JOBS REASON. */
+Table node_table();
+std::vector<std::string> node_row(const Json &node);
+
+/* "idle", "mixed", "allocated", "draining", "drained", "down": as Slurm names it. */
+std::string slurm_state(const Json &node);
+
+/* Which nodes are listed. */
+struct NodeFilter {
+    std::set<std::string> names, states;        /* empty: all; states as slurm_state has them */
+    bool with_reason = false;   /* only those that have a reason */
+
+    bool accepts(const Json &node) const;
+};
+/* "idle,mix,DRAIN" as sinfo's --states. */
+Result<std::set<std::string>> parse_node_states(const std::string &text);
+
+/* Rows are groups of nodes: {"nodes": [...]}. */
+extern const FieldTable NODE_FIELDS;
+/* Each node alone, or (sinfo without -N) those together whose fields in `format` are equal, in the
+ * order of the first node of each. */
+std::vector<Json> group_nodes(const Json &nodes, const ListFormat &format, bool each_node);
+
+/* The formats of sinfo --summarize and sinfo --list-reasons, without partitions. */
+constexpr const char *SUMMARY_FORMAT = "%5a %16F %N";
+constexpr const char *REASONS_FORMAT = "%40E %10T %N";
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_NODE_VIEW_H_INCLUDED */
