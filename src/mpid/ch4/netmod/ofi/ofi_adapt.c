@@ -21,6 +21,7 @@ struct bc_header {
 };
 
 #define AM_SOURCE_BIT (1ULL << 62)
+#define UNIQUE_SOURCE_BIT (1ULL << 63)
 
 uint64_t MPIDI_OFI_adapt_am_source(unsigned uid)
 {
@@ -141,11 +142,62 @@ int MPIDI_OFI_adapt_insert(const void *data, int bytes, MPIDI_av_entry_t * entry
     goto fn_exit;
 }
 
+/* FNV-1a */
+static uint64_t hash(uint64_t value, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        value = (value ^ ((const unsigned char *) bytes)[i]) * 0x100000001b3ULL;
+    return value;
+}
+
+/* Different in all processes that ever communicate: an address may be used again when its process has ended.  That of
+ * an elastic job keeps its bit. */
+static uint64_t unique_source(void)
+{
+    uint64_t value = hash(0xcbf29ce484222325ULL, MPIDI_OFI_global.addrname[0], MPIDI_OFI_global.addrnamelen);
+    struct timespec now;
+    pid_t pid = getpid();
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    value = hash(hash(value, &pid, sizeof(pid)), &now, sizeof(now));
+    return UNIQUE_SOURCE_BIT | (MPIDI_Adapt_am_source & AM_SOURCE_BIT) | (value >> 3 & ~0xffffULL);
+}
+
+/* The indices of addresses and the numbers in the job, by which active messages name their sender, occur in other
+ * launches, too.  Before this process sends to one of these it takes another name, and counts its messages anew.  All
+ * parts of a message have one name. */
+static int use_unique_source(void)
+{
+    static uint64_t source;
+    int mpi_errno = MPI_SUCCESS;
+
+    if (source && MPIDI_Adapt_am_source == source)
+        goto fn_exit;
+    for (int vni = 0; vni < MPIDI_OFI_global.num_vnis; vni++) {
+        while (MPIDI_OFI_global.per_vni[vni].deferred_am_isend_q) {
+            mpi_errno = MPID_Progress_test(NULL);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        MPIDIU_map_destroy(MPIDI_OFI_global.per_vni[vni].am_send_seq_tracker);
+        MPIDIU_map_create(&MPIDI_OFI_global.per_vni[vni].am_send_seq_tracker, MPL_MEM_BUFFER);
+    }
+    source = unique_source();
+    MPIDI_Adapt_am_source = source;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIDI_OFI_adapt_insert_elsewhere(const void *name, fi_addr_t addr)
 {
     int mpi_errno = MPI_SUCCESS;
+    bool is_elastic = MPIDI_Adapt_am_source & AM_SOURCE_BIT;
 
-    for (int i = 1; MPIDI_Adapt_am_source && i < n_contexts(); i++) {
+    mpi_errno = use_unique_source();
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 1; is_elastic && i < n_contexts(); i++) {
         mpi_errno = insert_name(i, name, addr);
         MPIR_ERR_CHECK(mpi_errno);
     }
