@@ -183,7 +183,7 @@ def test_all_readers_get_all(bench: Bench) -> None:
 
 def test_joining_processes_read_what_comes_later(bench: Bench) -> None:
     """With -s all; and the end of it, also if that came before them."""
-    program = f'touch {bench.folder}/here-$$; read line; echo "read $line"; exec <&-; exec {bench.process} probes=2 seconds=30'
+    program = f'touch {bench.folder}/here-$$; read line; echo "read $line"; exec <&-; exec {bench.process} probes=1 seconds=30'
     job = bench.start(
         "-s", "all", "-n", 1, "--adapt-schedule", "2", "--adapt-log", bench.log, program=["sh", "-c", program], stdin=subprocess.PIPE
     )

@@ -14,13 +14,20 @@ constexpr int64_t SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE;
 /* A job that could have all of 16 cores, and others that come for a short time and want some of
  * them: each time it may grow again. */
 struct BusyNode {
-    explicit BusyNode(int64_t standstill)
-        : driver(PolicyKind::FILL, 1, 16), standstill_ms(standstill)
+    explicit BusyNode(int64_t standstill) : driver(config()), standstill_ms(standstill)
     {
+        driver.send(NodeUp{"n0", 16});
         job = driver.submit(malleable(1, 16));
         driver.run(job);
     }
 
+    /* The invariants are checked for each job after each event: few of those that have ended. */
+    static Config config()
+    {
+        Config config = CoreDriver::config_of(PolicyKind::FILL);
+        config.finished_max = 4;
+        return config;
+    }
     void commit()
     {
         const Job &now = driver.job(job);
