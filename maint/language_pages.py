@@ -10,7 +10,7 @@ from pathlib import Path
 from header_pages import HEADERS, comment_before, prose
 
 C_TYPE = re.compile(r"^typedef [^;{(]*?(?:\{.*?\n\} ?\*?(\w+);|\*(\w+);|\b(\w+) ?\([^;]*?\);)", re.MULTILINE | re.DOTALL)
-C_MACRO = re.compile(r"^#define (MPIX_ADAPT_SHARE|MPIX_COLUMN)\(.*?\)", re.MULTILINE)
+C_MACRO = re.compile(r"^#define (MPIX_ADAPT_SHARE|MPIX_COLUMN|MPIX_COLUMNS|MPIX_ROW_COLUMNS|MPIX_ROW_LISTS)\(.*?\)", re.MULTILINE)
 FORTRAN = ("adapt_data.F90", "adapt_fields.inc", "adapt_mesh.inc", "adapt_data_part.inc")
 CXX = ("elastic.hpp", "elastic_mesh.hpp")
 PYTHON = ("__init__.py", "mesh.py")

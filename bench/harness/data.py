@@ -31,7 +31,7 @@ def _compile(words: list[object], log: Path) -> None:
 
 def _schedules(bench: Bench) -> list[Case]:
     program = bench.folder / "schedules"
-    pure = [PURE / f"{name}.c" for name in ("layout", "distribution", "places", "schedule")]
+    pure = [PURE / f"{name}.c" for name in ("layout", "distribution", "positions", "schedule")]
     _compile(["gcc", *FLAGS, SOURCES / "schedules.c", *pure, "-o", program], bench.folder / "schedules-build.log")
     bench.progress.say(f"schedules of {SCHEDULED_PROCESSES} processes")
     done = subprocess.run(

@@ -56,7 +56,7 @@ static int find_place(const struct cannon *cannon, struct grid *grid)
             fprintf(stderr, "cannon: %d processes are no square grid\n", size);
         return 1;
     }
-    MPIX_Adapt_data_place(cannon->data, 0, rank, &place);
+    MPIX_Adapt_data_position(cannon->data, 0, rank, &place);
     grid->row = place / grid->side;
     grid->column = place % grid->side;
     return 0;

@@ -1,7 +1,7 @@
 /*
  * Conjugate gradients on an unstructured mesh: vertices with random numbers, each with the vertices around it, split by
  * a partition.  The matrix is in compressed rows; columns have local numbers, those of other processes' rows (ghosts)
- * behind the own.  Sums are of whole multiples of 2^-40, so results have the same bits for any number of processes.
+ * after the own.  Sums are of whole multiples of 2^-40, so results have the same bits for any number of processes.
  *
  *     mpiexec -n P cg [STEPS [SIDE]]        a mesh of SIDE * SIDE vertices; writes cg.history
  */
@@ -19,7 +19,6 @@ enum { AROUND = 6, TAG = 3 };
 static int steps = 100, side = 30, every = 10, step;
 static double rho;              /* the same everywhere */
 static FILE *history;           /* of rank 0 */
-static MPIX_Adapt_data data;
 static int rank, size;
 
 /* ---- the mesh: input that every process can compute --------------------------------------------- */
@@ -39,18 +38,18 @@ static int number_at(int x, int y)
     return (int) ((y * side + x) * stride % vertices());
 }
 
-static void place_of(int number, int *x, int *y)
+static void coordinates_of(int number, int *x, int *y)
 {
-    static int *places, filled;
+    static int *positions, filled;
 
     if (filled != side) {
-        places = realloc(places, (size_t) vertices() * sizeof(*places));
+        positions = realloc(positions, (size_t) vertices() * sizeof(*positions));
         for (int k = 0; k < vertices(); k++)
-            places[number_at(k % side, k / side)] = k;
+            positions[number_at(k % side, k / side)] = k;
         filled = side;
     }
-    *x = places[number] % side;
-    *y = places[number] / side;
+    *x = positions[number] % side;
+    *y = positions[number] / side;
 }
 
 /* Triangles: six around. */
@@ -59,7 +58,7 @@ static int neighbours_of(int number, int found[AROUND])
     static const int dx[AROUND] = { -1, 1, 0, 0, -1, 1 }, dy[AROUND] = { 0, 0, -1, 1, 1, -1 };
     int x, y, count = 0;
 
-    place_of(number, &x, &y);
+    coordinates_of(number, &x, &y);
     for (int k = 0; k < AROUND; k++)
         if (x + dx[k] >= 0 && x + dx[k] < side && y + dy[k] >= 0 && y + dy[k] < side)
             found[count++] = number_at(x + dx[k], y + dy[k]);
@@ -71,7 +70,7 @@ static int partition(int number, int processes)
 {
     int x, y;
 
-    place_of(number, &x, &y);
+    coordinates_of(number, &x, &y);
     const int along = 2 * x + y + number % 3;
     const int part = (int) ((int64_t) along * processes / (3 * side));
     return part < processes ? part : processes - 1;
@@ -346,28 +345,23 @@ static int owner(int64_t number, int new_size, void *state)
 
 static void register_state(void)
 {
-    const MPIX_Column vectors[] = { MPIX_COLUMN(x), MPIX_COLUMN(r), MPIX_COLUMN(p) };
-    const MPIX_Column entries[] = { MPIX_COLUMN(column), MPIX_COLUMN(value) };
-    const MPIX_Rows matrix = {.index = MPI_INT,.count = &rows,.global = &global,.first = &first,.columns = 3,
-        .column = vectors,.lists = 2,.list = entries,.ghost_global = &halo.global
+    const MPIX_Rows matrix = {.index = MPI_INT,.count = &rows,.global = &global,.first = &first,.ghost_global =
+            &halo.global,.ghost_count = &halo.ghosts, MPIX_ROW_COLUMNS(x, r, p), MPIX_ROW_LISTS(column, value)
     };
 
-    MPIX_Adapt_data_create(&data);
-    MPIX_ADAPT_SHARE(data, step, steps, side, rho);
-    MPIX_Adapt_data_rows(data, "matrix", &matrix, owner, NULL);
-    MPIX_Adapt_data_file(data, "cg.history", &history);
+    MPIX_ADAPT_SHARE(MPIX_ADAPT_DEFAULT, step, steps, side, rho);
+    MPIX_Adapt_data_rows(MPIX_ADAPT_DEFAULT, "matrix", &matrix, owner, NULL);
+    MPIX_Adapt_data_file(MPIX_ADAPT_DEFAULT, "cg.history", &history);
 }
 
-static int set_up(int new_rank, int new_size, void *state)
+static void set_up(int new_rank, int new_size)
 {
-    (void) state;
     rank = new_rank;
     size = new_size;
     if (!global)
         assemble();
     free_halo();
     localize();
-    return 0;
 }
 
 int main(int argc, char **argv)
@@ -378,7 +372,7 @@ int main(int argc, char **argv)
     steps = argc > 1 ? atoi(argv[1]) : steps;
     side = argc > 2 ? atoi(argv[2]) : side;
     register_state();
-    if (!MPIX_Adapt_enter(data, status, set_up, NULL)) {
+    if (!MPIX_Adapt_start(status, set_up)) {
         first_values();
         begin_solver();
         open_history();
@@ -387,7 +381,7 @@ int main(int argc, char **argv)
         iterate();
         if (step % every == 0)
             write_history();
-        MPIX_Adapt(data, set_up, NULL);
+        MPIX_Adapt_step();
     }
     report();
     free_all();

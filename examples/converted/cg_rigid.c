@@ -1,7 +1,7 @@
 /*
  * Conjugate gradients on an unstructured mesh: vertices with random numbers, each with the vertices around it, split by
  * a partition.  The matrix is in compressed rows; columns have local numbers, those of other processes' rows (ghosts)
- * behind the own.  Sums are of whole multiples of 2^-40, so results have the same bits for any number of processes.
+ * after the own.  Sums are of whole multiples of 2^-40, so results have the same bits for any number of processes.
  *
  *     mpiexec -n P cg_rigid [STEPS [SIDE]]        a mesh of SIDE * SIDE vertices; writes cg.history
  */
@@ -37,18 +37,18 @@ static int number_at(int x, int y)
     return (int) ((y * side + x) * stride % vertices());
 }
 
-static void place_of(int number, int *x, int *y)
+static void coordinates_of(int number, int *x, int *y)
 {
-    static int *places, filled;
+    static int *positions, filled;
 
     if (filled != side) {
-        places = realloc(places, (size_t) vertices() * sizeof(*places));
+        positions = realloc(positions, (size_t) vertices() * sizeof(*positions));
         for (int k = 0; k < vertices(); k++)
-            places[number_at(k % side, k / side)] = k;
+            positions[number_at(k % side, k / side)] = k;
         filled = side;
     }
-    *x = places[number] % side;
-    *y = places[number] / side;
+    *x = positions[number] % side;
+    *y = positions[number] / side;
 }
 
 /* Triangles: six around. */
@@ -57,7 +57,7 @@ static int neighbours_of(int number, int found[AROUND])
     static const int dx[AROUND] = { -1, 1, 0, 0, -1, 1 }, dy[AROUND] = { 0, 0, -1, 1, 1, -1 };
     int x, y, count = 0;
 
-    place_of(number, &x, &y);
+    coordinates_of(number, &x, &y);
     for (int k = 0; k < AROUND; k++)
         if (x + dx[k] >= 0 && x + dx[k] < side && y + dy[k] >= 0 && y + dy[k] < side)
             found[count++] = number_at(x + dx[k], y + dy[k]);
@@ -69,7 +69,7 @@ static int partition(int number, int processes)
 {
     int x, y;
 
-    place_of(number, &x, &y);
+    coordinates_of(number, &x, &y);
     const int along = 2 * x + y + number % 3;
     const int part = (int) ((int64_t) along * processes / (3 * side));
     return part < processes ? part : processes - 1;

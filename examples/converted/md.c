@@ -32,7 +32,6 @@ static struct settings settings = {.steps = 100,.cells = 6,.atoms = 4,.every = 1
 static int step;
 static double timers[TIMERS];   /* parts of sums over all processes */
 static FILE *history;           /* of rank 0 */
-static MPIX_Adapt_data data;
 
 static void read_settings(int argc, char **argv)
 {
@@ -54,7 +53,7 @@ static double length_of_box(void)
 
 struct domain {
     int rank, size;
-    int grid[3], place[3];      /* processes along each axis; this one among them */
+    int grid[3], coordinates[3];      /* processes along each axis; this one among them */
     int low[3], high[3];        /* its cells, low <= i < high */
     int width[3];               /* with the layer around */
     int before[3], behind[3];   /* neighbours */
@@ -62,17 +61,17 @@ struct domain {
 
 static struct domain domain;
 
-static int begin_of(int place, int grid)
+static int begin_of(int index, int grid)
 {
-    return (int) ((int64_t) settings.cells * place / grid);
+    return (int) ((int64_t) settings.cells * index / grid);
 }
 
-static int rank_at(const int place[3], const int grid[3])
+static int rank_at(const int coordinates[3], const int grid[3])
 {
     int rank = 0;
 
     for (int axis = 0; axis < 3; axis++)
-        rank = rank * grid[axis] + (place[axis] + grid[axis]) % grid[axis];
+        rank = rank * grid[axis] + (coordinates[axis] + grid[axis]) % grid[axis];
     return rank;
 }
 
@@ -85,13 +84,13 @@ static void make_domain(int rank, int size)
     domain.size = size;
     MPI_Dims_create(size, 3, domain.grid);
     for (int axis = 2; axis >= 0; axis--) {
-        domain.place[axis] = rest % domain.grid[axis];
+        domain.coordinates[axis] = rest % domain.grid[axis];
         rest /= domain.grid[axis];
     }
     for (int axis = 0; axis < 3; axis++) {
-        int beside[3] = { domain.place[0], domain.place[1], domain.place[2] };
-        domain.low[axis] = begin_of(domain.place[axis], domain.grid[axis]);
-        domain.high[axis] = begin_of(domain.place[axis] + 1, domain.grid[axis]);
+        int beside[3] = { domain.coordinates[0], domain.coordinates[1], domain.coordinates[2] };
+        domain.low[axis] = begin_of(domain.coordinates[axis], domain.grid[axis]);
+        domain.high[axis] = begin_of(domain.coordinates[axis] + 1, domain.grid[axis]);
         domain.width[axis] = domain.high[axis] - domain.low[axis] + 2;
         beside[axis]--;
         domain.before[axis] = rank_at(beside, domain.grid);
@@ -107,7 +106,7 @@ typedef double vector[3];
 static int cell_count;          /* with those of the layer around */
 static int *count;              /* atoms in each cell */
 static int64_t *number;         /* of atom j of cell c: element c * SLOTS + j */
-static vector *place, *speed, *force;
+static vector *position, *speed, *force;
 static double *potential;       /* of each atom */
 
 static int cell_at(int i, int j, int k)
@@ -121,11 +120,11 @@ static void make_cells(void)
     const size_t slots = (size_t) cell_count * SLOTS;
     count = calloc((size_t) cell_count, sizeof(*count));
     number = malloc(slots * sizeof(*number));
-    place = malloc(slots * sizeof(*place));
+    position = malloc(slots * sizeof(*position));
     speed = malloc(slots * sizeof(*speed));
     force = malloc(slots * sizeof(*force));
     potential = malloc(slots * sizeof(*potential));
-    if (!count || !number || !place || !speed || !force || !potential) {
+    if (!count || !number || !position || !speed || !force || !potential) {
         fprintf(stderr, "md: no memory for %d cells\n", cell_count);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
@@ -135,7 +134,7 @@ static void free_cells(void)
 {
     free(count);
     free(number);
-    free(place);
+    free(position);
     free(speed);
     free(force);
     free(potential);
@@ -161,11 +160,11 @@ static void insert(int cell, int64_t its_number, const vector at, const vector v
     }
     for (; slot > cell * SLOTS && number[slot - 1] > its_number; slot--) {
         number[slot] = number[slot - 1];
-        memcpy(place[slot], place[slot - 1], sizeof(vector));
+        memcpy(position[slot], position[slot - 1], sizeof(vector));
         memcpy(speed[slot], speed[slot - 1], sizeof(vector));
     }
     number[slot] = its_number;
-    memcpy(place[slot], at, sizeof(vector));
+    memcpy(position[slot], at, sizeof(vector));
     memcpy(speed[slot], v, sizeof(vector));
     count[cell]++;
 }
@@ -213,7 +212,7 @@ static void fill(void)
 
 struct record {
     int64_t number;
-    vector place, speed;
+    vector position, speed;
 };
 
 struct buffer {
@@ -231,7 +230,7 @@ static void append(struct buffer *buffer, int64_t its_number, const vector at, c
     }
     struct record *record = &buffer->records[buffer->count++];
     record->number = its_number;
-    memcpy(record->place, at, sizeof(vector));
+    memcpy(record->position, at, sizeof(vector));
     memcpy(record->speed, v, sizeof(vector));
 }
 
@@ -261,7 +260,7 @@ static void pack_layer(int axis, int at, struct buffer *buffer)
         for (int j = from[1]; j < to[1]; j++)
             for (int k = from[2]; k < to[2]; k++)
                 for (int slot = cell_at(i, j, k) * SLOTS, last = slot + count[cell_at(i, j, k)]; slot < last; slot++)
-                    append(buffer, number[slot], place[slot], speed[slot]);
+                    append(buffer, number[slot], position[slot], speed[slot]);
 }
 
 /* Into cells around; beyond the box by `shift`. */
@@ -271,12 +270,12 @@ static void unpack_layer(int axis, double shift, int at, const struct buffer *bu
         struct record *record = &buffer->records[r];
         int cell[3];
         for (int a = 0; a < 3; a++) {
-            cell[a] = (int) floor(record->place[a] / settings.cutoff) - domain.low[a] + 1;
+            cell[a] = (int) floor(record->position[a] / settings.cutoff) - domain.low[a] + 1;
             cell[a] = cell[a] < 0 ? 0 : cell[a] >= domain.width[a] ? domain.width[a] - 1 : cell[a];
         }
         cell[axis] = at;
-        record->place[axis] += shift;
-        insert(cell_at(cell[0], cell[1], cell[2]), record->number, record->place, record->speed);
+        record->position[axis] += shift;
+        insert(cell_at(cell[0], cell[1], cell[2]), record->number, record->position, record->speed);
     }
 }
 
@@ -319,24 +318,24 @@ static void migrate_along(int axis, struct buffer *here)
     down.count = up.count = 0;
     for (int r = 0; r < here->count; r++) {
         struct record *record = &here->records[r];
-        const double x = record->place[axis];
+        const double x = record->position[axis];
         struct buffer *to = x < low ? &down : x >= high ? &up : NULL;
         if (x < 0)
-            record->place[axis] += box;
+            record->position[axis] += box;
         if (x >= box)
-            record->place[axis] -= box;
+            record->position[axis] -= box;
         if (to)
-            append(to, record->number, record->place, record->speed);
+            append(to, record->number, record->position, record->speed);
         else
             here->records[stay++] = *record;
     }
     here->count = stay;
     swap(&down, domain.before[axis], &come, domain.behind[axis]);
     for (int r = 0; r < come.count; r++)
-        append(here, come.records[r].number, come.records[r].place, come.records[r].speed);
+        append(here, come.records[r].number, come.records[r].position, come.records[r].speed);
     swap(&up, domain.behind[axis], &come, domain.before[axis]);
     for (int r = 0; r < come.count; r++)
-        append(here, come.records[r].number, come.records[r].place, come.records[r].speed);
+        append(here, come.records[r].number, come.records[r].position, come.records[r].speed);
 }
 
 static void migrate(void)
@@ -348,12 +347,12 @@ static void migrate(void)
     here.count = 0;
     for (int cell = 0; cell < cell_count; cell++)
         for (int slot = cell * SLOTS; slot < cell * SLOTS + count[cell]; slot++)
-            append(&here, number[slot], place[slot], speed[slot]);
+            append(&here, number[slot], position[slot], speed[slot]);
     for (int axis = 0; axis < 3; axis++)
         migrate_along(axis, &here);
     memset(count, 0, (size_t) cell_count * sizeof(*count));
     for (int r = 0; r < here.count; r++)
-        put_atom(here.records[r].number, here.records[r].place, here.records[r].speed);
+        put_atom(here.records[r].number, here.records[r].position, here.records[r].speed);
     timers[T_MIGRATE] += MPI_Wtime() - begin;
 }
 
@@ -365,7 +364,7 @@ static void add_pair(int slot, int other)
     double square = 0;
 
     for (int axis = 0; axis < 3; axis++) {
-        d[axis] = place[slot][axis] - place[other][axis];
+        d[axis] = position[slot][axis] - position[other][axis];
         square += d[axis] * d[axis];
     }
     if (square >= settings.cutoff * settings.cutoff || number[slot] == number[other])
@@ -416,7 +415,7 @@ static void push(double dt, int moves)
                     for (int axis = 0; axis < 3; axis++) {
                         speed[slot][axis] += 0.5 * dt * force[slot][axis];
                         if (moves)
-                            place[slot][axis] += dt * speed[slot][axis];
+                            position[slot][axis] += dt * speed[slot][axis];
                     }
 }
 
@@ -443,7 +442,7 @@ static void sum_up(int64_t sums[4])
                     uint64_t bits;
                     for (int axis = 0; axis < 3; axis++) {
                         mine[0] += llround(1e9 * 0.5 * speed[slot][axis] * speed[slot][axis]);
-                        memcpy(&bits, &place[slot][axis], sizeof(bits));
+                        memcpy(&bits, &position[slot][axis], sizeof(bits));
                         mine[3] = (int64_t) ((uint64_t) mine[3] + bits * (uint64_t) (2 * number[slot] + 1));
                     }
                     mine[1] += llround(1e9 * potential[slot]);
@@ -484,13 +483,11 @@ static void report(void)
 
 /* ---- main --------------------------------------------------------------------------------------- */
 
-static int set_up(int rank, int size, void *state)
+static void set_up(int rank, int size)
 {
-    (void) state;
     free_cells();
     make_domain(rank, size);
     make_cells();
-    return 0;
 }
 
 static int owner(int64_t slot, int new_size, void *state)
@@ -500,7 +497,7 @@ static int owner(int64_t slot, int new_size, void *state)
     (void) state;
     MPI_Dims_create(new_size, 3, grid);
     for (int axis = 0; axis < 3; axis++)
-        found[axis] = ((cell_along(place[slot][axis]) + 1) * grid[axis] - 1) / settings.cells;
+        found[axis] = ((cell_along(position[slot][axis]) + 1) * grid[axis] - 1) / settings.cells;
     return rank_at(found, grid);
 }
 
@@ -514,13 +511,11 @@ static int put(const void *const values[], void *state)
 static void register_state(void)
 {
     const MPIX_Cells cells = {.cells = &cell_count,.count = &count,.slots = SLOTS };
-    const MPIX_Column columns[] = { MPIX_COLUMN(number), MPIX_COLUMN(place), MPIX_COLUMN(speed) };
 
-    MPIX_Adapt_data_create(&data);
-    MPIX_ADAPT_SHARE(data, settings, step);
-    MPIX_Adapt_data_cells(data, "atoms", &cells, 3, columns, owner, put, NULL);
-    MPIX_Adapt_data_file(data, "md.history", &history);
-    MPIX_Adapt_data_sums(data, "timers", TIMERS, timers);
+    MPIX_ADAPT_SHARE(MPIX_ADAPT_DEFAULT, settings, step);
+    MPIX_Adapt_data_cells(MPIX_ADAPT_DEFAULT, "atoms", &cells, MPIX_COLUMNS(number, position, speed), owner, put, NULL);
+    MPIX_Adapt_data_file(MPIX_ADAPT_DEFAULT, "md.history", &history);
+    MPIX_Adapt_data_sums(MPIX_ADAPT_DEFAULT, "timers", TIMERS, timers);
 }
 
 int main(int argc, char **argv)
@@ -530,7 +525,7 @@ int main(int argc, char **argv)
     MPI_Init_adapt(&argc, &argv, &status);
     read_settings(argc, argv);
     register_state();
-    if (!MPIX_Adapt_enter(data, status, set_up, NULL)) {
+    if (!MPIX_Adapt_start(status, set_up)) {
         fill();
         open_history();
     }
@@ -540,7 +535,7 @@ int main(int argc, char **argv)
         if (step % settings.every == 0)
             write_history();
         clear_halo();
-        if (MPIX_Adapt(data, set_up, NULL))
+        if (MPIX_Adapt_step())
             compute_forces();
     }
     report();

@@ -28,6 +28,7 @@ end module types
 module domain
   use types
   use mpi_f08
+  use adapt_data
   implicit none
   type(settings_type) :: settings
   type(tile_type), allocatable :: tiles(:)              ! of this process
@@ -49,31 +50,31 @@ contains
   pure subroutine tile_cells(k, processes, low, high)
     integer, intent(in) :: k, processes
     integer, intent(out) :: low(2), high(2)
-    integer :: grid(2), place(2), counts(2)
+    integer :: grid(2), coordinates(2), counts(2)
 
     grid = chunk_grid(processes)
     counts = [grid(1), grid(2) * settings%tiles]
-    place = tile_place(k, grid)
-    low = [settings%nx, settings%ny] * place / counts + 1
-    high = [settings%nx, settings%ny] * (place + 1) / counts
+    coordinates = tile_coordinates(k, grid)
+    low = [settings%nx, settings%ny] * coordinates / counts + 1
+    high = [settings%nx, settings%ny] * (coordinates + 1) / counts
   end subroutine tile_cells
 
-  ! Its place in the grid of all tiles, from 0.
-  pure function tile_place(k, grid) result(place)
+  ! Its coordinates in the grid of all tiles, from 0.
+  pure function tile_coordinates(k, grid) result(coordinates)
     integer, intent(in) :: k, grid(2)
-    integer :: place(2), owner
+    integer :: coordinates(2), owner
 
     owner = (k - 1) / settings%tiles
-    place = [mod(owner, grid(1)), owner / grid(1) * settings%tiles + mod(k - 1, settings%tiles)]
-  end function tile_place
+    coordinates = [mod(owner, grid(1)), owner / grid(1) * settings%tiles + mod(k - 1, settings%tiles)]
+  end function tile_coordinates
 
-  ! The number of the tile at a place; 0: there is none.
-  pure integer function tile_at(place, grid)
-    integer, intent(in) :: place(2), grid(2)
+  ! The number of the tile at some coordinates; 0: there is none.
+  pure integer function tile_at(at, grid)
+    integer, intent(in) :: at(2), grid(2)
 
     tile_at = 0
-    if (any(place < 0) .or. place(1) >= grid(1) .or. place(2) >= grid(2) * settings%tiles) return
-    tile_at = (place(2) / settings%tiles * grid(1) + place(1)) * settings%tiles + mod(place(2), settings%tiles) + 1
+    if (any(at < 0) .or. at(1) >= grid(1) .or. at(2) >= grid(2) * settings%tiles) return
+    tile_at = (at(2) / settings%tiles * grid(1) + at(1)) * settings%tiles + mod(at(2), settings%tiles) + 1
   end function tile_at
 
   pure integer function owner_of(k)
@@ -95,7 +96,7 @@ contains
       k = of_rank * settings%tiles + t
       call tile_cells(k, processes, built(t)%low, built(t)%high)
       do side = 1, 4
-        built(t)%neighbour(side) = tile_at(tile_place(k, grid) + west_east_south_north(:, side), grid)
+        built(t)%neighbour(side) = tile_at(tile_coordinates(k, grid) + west_east_south_north(:, side), grid)
       end do
       call allocate_fields(built(t))
     end do
@@ -124,6 +125,28 @@ contains
     size = new_size
     chunks = chunk_grid(size)
   end subroutine set_up
+
+  subroutine cells_of(tile, of_rank, processes, low, high)
+    integer, intent(in) :: tile, of_rank, processes
+    integer, intent(out) :: low(:), high(:)
+
+    call tile_cells(of_rank * settings%tiles + tile, processes, low, high)
+  end subroutine cells_of
+
+  subroutine list_fields(fields, of_tiles)
+    type(adapt_fields), intent(inout) :: fields
+    type(tile_type), intent(in) :: of_tiles(:)
+    integer :: t
+
+    do t = 1, settings%tiles
+      call adapt_field(fields, 'dye', of_tiles(t)%dye, ghost=[1, 1])
+      call adapt_field(fields, 'heat', of_tiles(t)%heat, ghost=[1, 1])
+      call adapt_field(fields, 'salt', of_tiles(t)%salt, ghost=[1, 1])
+      call adapt_field(fields, 'u', of_tiles(t)%u, nodes=[1, 0])
+      call adapt_field(fields, 'v', of_tiles(t)%v, nodes=[0, 1])
+      call adapt_field(fields, 'age', of_tiles(t)%age)
+    end do
+  end subroutine list_fields
 end module domain
 
 module halo
@@ -357,13 +380,15 @@ module output
   use domain
   implicit none
   integer :: history = -1                               ! unit of rank 0
+  integer :: step = 0
+  real(real64) :: cells(1) = 0                          ! computed by this process
 contains
 
   subroutine open_history()
     if (rank == 0) open (newunit=history, file='tiles.history', status='replace', action='write')
   end subroutine open_history
 
-  ! The largest dye and its place; maxima are the same in any order.
+  ! The largest dye; maxima are the same in any order.
   subroutine write_history(step)
     integer, intent(in) :: step
     real(real64) :: largest
@@ -422,37 +447,6 @@ contains
     settings%ny = values(3)
     settings%tiles = values(4)
   end subroutine read_settings
-end module output
-
-module adaptation
-  use output
-  use adapt_data
-  implicit none
-  integer :: step = 0
-  real(real64) :: cells(1) = 0                          ! computed by this process
-contains
-
-  subroutine cells_of(tile, of_rank, processes, low, high)
-    integer, intent(in) :: tile, of_rank, processes
-    integer, intent(out) :: low(:), high(:)
-
-    call tile_cells(of_rank * settings%tiles + tile, processes, low, high)
-  end subroutine cells_of
-
-  subroutine list_fields(fields, of_tiles)
-    type(adapt_fields), intent(inout) :: fields
-    type(tile_type), intent(in) :: of_tiles(:)
-    integer :: t
-
-    do t = 1, settings%tiles
-      call adapt_field(fields, 'dye', of_tiles(t)%dye, ghost=[1, 1])
-      call adapt_field(fields, 'heat', of_tiles(t)%heat, ghost=[1, 1])
-      call adapt_field(fields, 'salt', of_tiles(t)%salt, ghost=[1, 1])
-      call adapt_field(fields, 'u', of_tiles(t)%u, nodes=[1, 0])
-      call adapt_field(fields, 'v', of_tiles(t)%v, nodes=[0, 1])
-      call adapt_field(fields, 'age', of_tiles(t)%age)
-    end do
-  end subroutine list_fields
 
   subroutine moves(window)
     type(adapt_window), intent(inout) :: window
@@ -469,11 +463,11 @@ contains
     call adapt_sums(window, cells)
     call adapt_file(window, 0, history)
   end subroutine moves
-end module adaptation
+end module output
 
 program main
   use physics
-  use adaptation
+  use output
   implicit none
   integer :: status
 

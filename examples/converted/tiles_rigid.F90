@@ -49,31 +49,31 @@ contains
   pure subroutine tile_cells(k, processes, low, high)
     integer, intent(in) :: k, processes
     integer, intent(out) :: low(2), high(2)
-    integer :: grid(2), place(2), counts(2)
+    integer :: grid(2), coordinates(2), counts(2)
 
     grid = chunk_grid(processes)
     counts = [grid(1), grid(2) * settings%tiles]
-    place = tile_place(k, grid)
-    low = [settings%nx, settings%ny] * place / counts + 1
-    high = [settings%nx, settings%ny] * (place + 1) / counts
+    coordinates = tile_coordinates(k, grid)
+    low = [settings%nx, settings%ny] * coordinates / counts + 1
+    high = [settings%nx, settings%ny] * (coordinates + 1) / counts
   end subroutine tile_cells
 
-  ! Its place in the grid of all tiles, from 0.
-  pure function tile_place(k, grid) result(place)
+  ! Its coordinates in the grid of all tiles, from 0.
+  pure function tile_coordinates(k, grid) result(coordinates)
     integer, intent(in) :: k, grid(2)
-    integer :: place(2), owner
+    integer :: coordinates(2), owner
 
     owner = (k - 1) / settings%tiles
-    place = [mod(owner, grid(1)), owner / grid(1) * settings%tiles + mod(k - 1, settings%tiles)]
-  end function tile_place
+    coordinates = [mod(owner, grid(1)), owner / grid(1) * settings%tiles + mod(k - 1, settings%tiles)]
+  end function tile_coordinates
 
-  ! The number of the tile at a place; 0: there is none.
-  pure integer function tile_at(place, grid)
-    integer, intent(in) :: place(2), grid(2)
+  ! The number of the tile at some coordinates; 0: there is none.
+  pure integer function tile_at(at, grid)
+    integer, intent(in) :: at(2), grid(2)
 
     tile_at = 0
-    if (any(place < 0) .or. place(1) >= grid(1) .or. place(2) >= grid(2) * settings%tiles) return
-    tile_at = (place(2) / settings%tiles * grid(1) + place(1)) * settings%tiles + mod(place(2), settings%tiles) + 1
+    if (any(at < 0) .or. at(1) >= grid(1) .or. at(2) >= grid(2) * settings%tiles) return
+    tile_at = (at(2) / settings%tiles * grid(1) + at(1)) * settings%tiles + mod(at(2), settings%tiles) + 1
   end function tile_at
 
   pure integer function owner_of(k)
@@ -95,7 +95,7 @@ contains
       k = of_rank * settings%tiles + t
       call tile_cells(k, processes, built(t)%low, built(t)%high)
       do side = 1, 4
-        built(t)%neighbour(side) = tile_at(tile_place(k, grid) + west_east_south_north(:, side), grid)
+        built(t)%neighbour(side) = tile_at(tile_coordinates(k, grid) + west_east_south_north(:, side), grid)
       end do
       call allocate_fields(built(t))
     end do
@@ -363,7 +363,7 @@ contains
     if (rank == 0) open (newunit=history, file='tiles.history', status='replace', action='write')
   end subroutine open_history
 
-  ! The largest dye and its place; maxima are the same in any order.
+  ! The largest dye; maxima are the same in any order.
   subroutine write_history(step)
     integer, intent(in) :: step
     real(real64) :: largest

@@ -61,9 +61,9 @@ typedef struct MPIX_Grid {
 /* A function of boxes for a grid, which is `state` (const MPIX_Grid *).  An error where `parts` does not divide the
  * number of processes. */
 int MPIX_Boxes_grid(int rank, int size, int max, MPIX_Box boxes[], void *state);
-/* Processes along each axis, and where a rank is among them.  0, or -1 for an error. */
-int MPIX_Boxes_grid_place(const MPIX_Grid *grid, int rank, int size, int parts[MPIX_BOX_AXES],
-                          int place[MPIX_BOX_AXES]);
+/* Processes along each axis, and the coordinates of a rank among them.  0, or -1 for an error. */
+int MPIX_Boxes_grid_coordinates(const MPIX_Grid *grid, int rank, int size, int parts[MPIX_BOX_AXES],
+                                int coordinates[MPIX_BOX_AXES]);
 /* The rank that is `steps` further along an axis; MPI_PROC_NULL: none. */
 int MPIX_Boxes_grid_neighbour(const MPIX_Grid *grid, int rank, int size, int axis, int steps);
 
@@ -73,9 +73,9 @@ typedef struct MPIX_Field {
     int order;                  /* MPI_ORDER_C (or 0): the last axis runs fastest; MPI_ORDER_FORTRAN */
     int nodes[MPIX_BOX_AXES];   /* 1: a value at high[a], too */
     int ghost[MPIX_BOX_AXES];   /* layers that are stored around a box on both sides */
-    int extra[MPIX_BOX_AXES];   /* more of them behind, for the strides' sake */
+    int extra[MPIX_BOX_AXES];   /* more of them at the end, for the strides' sake */
     void **parts;               /* this process' boxes in order, NULL: a joining process' and empty ones;
-                                 * room for as many as it has before and afterwards */
+                                 * memory for as many as it has before and afterwards */
     const MPIX_Adapt_memory *memory;    /* of elements; NULL: calloc and free */
     void **new_parts;           /* NULL, or: the program itself has arrays for the new boxes, in order; parts[] stay
                                  * as they are then, and are its own to release */

@@ -2,11 +2,11 @@
 ! window, and the window in one call.  doc/user/data-fortran.md has the whole of it, with an example.
 !
 ! An array is split along its last dimension; one element of its layout is a slice.  It may have ghost
-! slices before and behind each part, and global bounds in the last dimension.  Communicators are
+! slices before and after each part, and global bounds in the last dimension.  Communicators are
 ! integers, as in "use mpi"; with "use mpi_f08" say MPI_Comm(window%all).
 !
 ! Errors: ierror is an MPI error class (0: none), after the error handler of MPI_COMM_WORLD was called;
-! call adapt_message(text) says what happened.
+! call adapt_message(text) describes the error.
 
 module adapt_data_base
   use, intrinsic :: iso_c_binding
@@ -174,10 +174,10 @@ module adapt_data_base
       integer(c_int), value :: count
       real(c_double) :: values(*)
     end function
-    integer(c_int) function adapt_fortran_file_owner(window, has_it, heir, owner, rank) bind(C)
+    integer(c_int) function adapt_fortran_file_owner(window, has_it, successor, owner, rank) bind(C)
       import
       type(c_ptr), value :: window
-      integer(c_int), value :: has_it, heir
+      integer(c_int), value :: has_it, successor
       integer(c_int) :: owner, rank
     end function
     integer(c_int) function adapt_fortran_file_tell(window, owner, text, length) bind(C)
@@ -191,10 +191,10 @@ module adapt_data_base
       type(c_ptr), value :: window
       integer(c_int), value :: status
     end function
-    integer(c_int) function adapt_fortran_place(array, asked, of_rank, answer) bind(C)
+    integer(c_int) function adapt_fortran_position(array, index, of_rank, answer) bind(C)
       import
       type(c_ptr), value :: array
-      integer(c_int), value :: asked, of_rank
+      integer(c_int), value :: index, of_rank
       integer(c_int) :: answer
     end function
   end interface
@@ -361,7 +361,7 @@ module adapt_data
   public :: adapt_move_items
   public :: adapt_range, adapt_owner
   public :: adapt_create, adapt_free, adapt_move, adapt_start, adapt_test, adapt_wait
-  public :: adapt_place, adapt_rank
+  public :: adapt_position, adapt_rank
   public :: adapt_window_probe, adapt_window_open, adapt_window_close, adapt_message
   public :: adapt_share, adapt_sums, adapt_file
   public :: adapt_world, adapt_in_window, adapt_enter, adapt_moves, adapt_after
@@ -460,11 +460,11 @@ module adapt_data
       type(c_funptr), value :: pieces
       type(c_ptr), value :: state
     end function
-    integer(c_int64_t) function MPIX_Layout_range(layout, place, size, first) &
+    integer(c_int64_t) function MPIX_Layout_range(layout, position, size, first) &
         bind(C, name='MPIX_Layout_range')
       import
       type(adapt_layout), intent(in) :: layout
-      integer(c_int), value :: place, size
+      integer(c_int), value :: position, size
       integer(c_int64_t), intent(out) :: first
     end function
     integer(c_int) function MPIX_Layout_owner(layout, size, i) bind(C, name='MPIX_Layout_owner')
@@ -569,19 +569,19 @@ contains
     if (present(state)) layout%state = state
   end function adapt_user
 
-  ! The slices of a place (of block layouts: first to last), counted from 1.
-  subroutine adapt_range(layout, place, size, first, last)
+  ! The slices of a position (of block layouts: first to last), counted from 1.
+  subroutine adapt_range(layout, position, size, first, last)
     type(adapt_layout), intent(in) :: layout
-    integer, intent(in) :: place, size
+    integer, intent(in) :: position, size
     integer, intent(out) :: first, last
     integer(c_int64_t) :: low, count
 
-    count = MPIX_Layout_range(layout, place, size, low)
+    count = MPIX_Layout_range(layout, position, size, low)
     first = int(low) + 1
     last = int(low + count)
   end subroutine adapt_range
 
-  ! The place of slice i, counted from 1.
+  ! The position of slice i, counted from 1.
   integer function adapt_owner(layout, size, i)
     type(adapt_layout), intent(in) :: layout
     integer, intent(in) :: size, i
@@ -591,7 +591,7 @@ contains
 
   ! ---- arrays ----------------------------------------------------------------------------------
 
-  ! ghost: slices before and behind each part (0).  global: the last dimension is counted through all
+  ! ghost: slices before and after each part (0).  global: the last dimension is counted through all
   ! parts, from 1 (.false.: its lower bound is the same in all).
   subroutine adapt_create(array, name, layout, ghost, global, ierror)
     type(adapt_array), intent(out) :: array
@@ -645,22 +645,22 @@ contains
   end subroutine adapt_test
 
   ! In the present world.  The same number, but for block_free and grid.
-  integer function adapt_place(array, rank)
+  integer function adapt_position(array, rank)
     type(adapt_array), intent(in) :: array
     integer, intent(in) :: rank
-    integer(c_int) :: place
+    integer(c_int) :: position
 
-    if (adapt_fortran_place(array%handle, rank, 1, place) /= 0) place = -1
-    adapt_place = place
-  end function adapt_place
+    if (adapt_fortran_position(array%handle, rank, 1, position) /= 0) position = -1
+    adapt_position = position
+  end function adapt_position
 
   ! The rank of a position.
-  integer function adapt_rank(array, place)
+  integer function adapt_rank(array, position)
     type(adapt_array), intent(in) :: array
-    integer, intent(in) :: place
+    integer, intent(in) :: position
     integer(c_int) :: rank
 
-    if (adapt_fortran_place(array%handle, place, 0, rank) /= 0) rank = -1
+    if (adapt_fortran_position(array%handle, position, 0, rank) /= 0) rank = -1
     adapt_rank = rank
   end function adapt_rank
 
@@ -863,7 +863,7 @@ contains
     end if
   end function adapt_enter
 
-  ! The line for the main loop: a probe and, where it says so, such a window.  Whether the world has changed.
+  ! The line for the main loop: a probe and, where it is TRUE, such a window.  Whether the world has changed.
   logical function adapt_world(moves, after, ierror)
     procedure(adapt_moves) :: moves
     procedure(adapt_after), optional :: after

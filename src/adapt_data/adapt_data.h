@@ -2,7 +2,7 @@
  * The arrays that make up a program's distributed state, and moving them to their new owners while
  * the adaptation window is open.
  *
- * A process registers its arrays once, each with a layout that says who owns which elements.  In the
+ * A process registers its arrays once, each with a layout that defines the owner of each element.  In the
  * window MPIX_Adapt_data_move brings every element to the process that owns it in the new world:
  * once, straight from its owner, and only if the owner changes.
  *
@@ -19,7 +19,7 @@
  * NULL.  After the move *base is the new part, NULL if it is empty or the process leaves.
  *
  * Errors: a function that fails calls the error handler of MPI_COMM_WORLD and returns an error
- * class; MPIX_Adapt_data_message says what happened and names the array.  MPI_ERR_ARG: wrong use,
+ * class; MPIX_Adapt_data_message describes the error and names the array.  MPI_ERR_ARG: wrong use,
  * no effect.  Errors of MPI calls within are returned as they come.  Not for several threads at once.
  */
 
@@ -37,7 +37,7 @@ extern "C" {
 
 typedef struct MPIX_Adapt_data_s *MPIX_Adapt_data;
 
-/* The memory of parts.  grow gives room for `count` elements, or NULL; release takes it back. */
+/* The memory of parts.  grow gives memory for `count` elements, or NULL; release takes it back. */
 typedef struct MPIX_Adapt_memory {
     void *(*grow) (int64_t count, void *state);
     void (*release) (void *part, void *state);
@@ -49,6 +49,10 @@ typedef struct MPIX_Adapt_memory {
 int MPIX_Adapt_data_create(MPIX_Adapt_data *data);
 /* The parts stay the program's: the set is freed, not the arrays. */
 int MPIX_Adapt_data_free(MPIX_Adapt_data *data);
+/* The default set of this process, created by its first use: MPIX_ADAPT_DEFAULT.  NULL: there is no memory. */
+MPIX_Adapt_data MPIX_Adapt_data_default(void);
+/* For a program with one set: MPIX_ADAPT_SHARE(MPIX_ADAPT_DEFAULT, step).  MPI_Finalize frees it. */
+#define MPIX_ADAPT_DEFAULT MPIX_Adapt_data_default()
 
 /* *base: this process' part, its elements by increasing number without gaps, as `memory` (NULL:
  * malloc) has given it.  `array` (may be NULL) is the number it is known by: 0, 1, ...  `base`,
@@ -74,7 +78,7 @@ MPI_Datatype MPIX_Adapt_bytes(int64_t bytes);
 
 /* Begins to move an array, or all that are not started.  Collective over all processes of the
  * window, in the same order of arrays.  MPI_ERR_ARG: registrations or layouts do not fit together;
- * MPI_ERR_NO_MEM: a process has no room.  Both on all processes; nothing has moved then, and the
+ * MPI_ERR_NO_MEM: a process has no memory.  Both on all processes; nothing has moved then, and the
  * window is open as before. */
 int MPIX_Adapt_data_start(MPIX_Adapt_data data, const epop_window_t *window, int array);
 /* Makes progress.  *done: the array could be waited for without waiting. */
@@ -96,13 +100,19 @@ typedef int MPIX_Adapt_after(int new_rank, int new_size, void *state);
  * MPI_Init_adapt on a joining process.  Leaving processes end here.  An error that is found before the first
  * of them moves has no other effect than the window's being open; after a later one what came before has moved. */
 int MPIX_Adapt_window(MPIX_Adapt_data data, int status, MPIX_Adapt_after *after, void *state);
-/* The line for the start, behind the registrations: a joining process gets all of it by its first window.  Calls
+/* The line for the start, after the registrations: a joining process gets all of it by its first window.  Calls
  * `after` (may be NULL) in any case, so that rank and size are set up in one place.  1: joining; 0: a new program,
  * which reads its input and sets first values; negative: an error. */
 int MPIX_Adapt_enter(MPIX_Adapt_data data, int status, MPIX_Adapt_after *after, void *state);
-/* The line for the main loop: a probe and, where it says so, that window.  1: the world has changed; 0: it has not;
+/* The line for the main loop: a probe and, where it is TRUE, that window.  1: the world has changed; 0: it has not;
  * negative: an error (MPIX_Adapt_data_message has its text). */
 int MPIX_Adapt(MPIX_Adapt_data data, MPIX_Adapt_after *after, void *state);
+
+/* MPIX_Adapt_enter and MPIX_Adapt of the default set (MPIX_ADAPT_DEFAULT), with a function that cannot fail: the line
+ * for the start, and the line for the main loop.  set_up (may be NULL) is called by both, in the new world. */
+typedef void MPIX_Adapt_set_up(int rank, int size);
+int MPIX_Adapt_start(int status, MPIX_Adapt_set_up *set_up);
+int MPIX_Adapt_step(void);
 
 /* A function of the program that is called in each window of MPIX_Adapt_window on all processes, for what is moved
  * otherwise (MPIX_Adapt_sums, MPIX_Adapt_file, messages).  0, or an error. */
@@ -121,10 +131,10 @@ int MPIX_Adapt_data_volume(MPIX_Adapt_data data, int array, const epop_window_t 
 int MPIX_Adapt_data_count(MPIX_Adapt_data data, int array, int64_t *count);
 /* The program itself has changed the length of this process' part (irregular). */
 int MPIX_Adapt_data_set_count(MPIX_Adapt_data data, int array, int64_t count);
-/* In the present world: the place of a rank, and the rank of a place.  The same number, but for
+/* In the present world: the position of a rank, and the rank of a position.  The same number, but for
  * block_free and grid. */
-int MPIX_Adapt_data_place(MPIX_Adapt_data data, int array, int rank, int *place);
-int MPIX_Adapt_data_rank(MPIX_Adapt_data data, int array, int place, int *rank);
+int MPIX_Adapt_data_position(MPIX_Adapt_data data, int array, int rank, int *position);
+int MPIX_Adapt_data_rank(MPIX_Adapt_data data, int array, int position, int *rank);
 
 /* ---- how MPIX_ADAPT_SHARE does it ------------------------------------------------------------- */
 

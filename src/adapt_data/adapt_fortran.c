@@ -4,7 +4,7 @@
  *
  * An array is a set of its own (MPIX_Adapt_data) with one array, whose elements are the slices of the
  * Fortran array along its last dimension.  A joining process learns extents and lower bounds of the
- * others from those that have it allocated.  Ghost slices lie before and behind the part; they are
+ * others from those that have it allocated.  Ghost slices lie before and after the part; they are
  * there afterwards, with any value.
  */
 
@@ -225,7 +225,7 @@ int adapt_fortran_agree(struct fortran_array *array, const epop_window_t *window
         most->extent[k] = k < last ? part->extent[k] : 0;
         if (k == last && array->is_global)
             most->lower[k] = 0;
-        else if (k < last || part->extent[k] > 0)       /* without slices Fortran says 1 */
+        else if (k < last || part->extent[k] > 0)       /* 1 in Fortran without slices */
             most->lower[k] = part->lower[k];
     }
     for (int k = 0; k < AGREED; k++)
@@ -274,7 +274,7 @@ static int add(struct fortran_array *array, const MPIX_Adapt_memory *memory)
     return code ? code : free_code;
 }
 
-/* Whether as many slices are there as the layout says; -1 that it does not say. */
+/* Whether as many slices are there as the layout has; -1 if it does not define that. */
 static int64_t expected_slices(struct fortran_array *array)
 {
     int64_t count;
@@ -390,11 +390,11 @@ void adapt_fortran_done(struct fortran_array *array)
     array->slot = NULL;
 }
 
-int adapt_fortran_place(const struct fortran_array *array, int asked, int of_rank, int *answer)
+int adapt_fortran_position(const struct fortran_array *array, int index, int of_rank, int *answer)
 {
-    *answer = asked;
+    *answer = index;
     if (!array->data)
         return MPI_SUCCESS;
-    return of_rank ? MPIX_Adapt_data_place(array->data, 0, asked, answer) :
-        MPIX_Adapt_data_rank(array->data, 0, asked, answer);
+    return of_rank ? MPIX_Adapt_data_position(array->data, 0, index, answer) :
+        MPIX_Adapt_data_rank(array->data, 0, index, answer);
 }

@@ -29,7 +29,27 @@ typedef struct MPIX_Column {
 /* The column of a pointer to any type: MPIX_Column columns[] = { MPIX_COLUMN(position), MPIX_COLUMN(mass) }. */
 #define MPIX_COLUMN(pointer) {&(pointer), MPIX_Adapt_bytes((int64_t) sizeof(*(pointer)))}
 
-/* Items that have come: of column c they begin at columns[c].  They are gone afterwards.  Returns 0, or
+#ifndef __cplusplus
+/* The arguments `columns` and `column` of one call, for 1 to 8 pointers:
+ * MPIX_Adapt_data_items(data, "atoms", &count, MPIX_COLUMNS(position, mass), owner, NULL). */
+#define MPIX_COLUMNS(...) MPIX_COLUMNS_COUNT(__VA_ARGS__), MPIX_COLUMNS_LIST(__VA_ARGS__)
+
+/* The count and the array of MPIX_COLUMNS each, for members of a struct. */
+#define MPIX_COLUMNS_COUNT(...) MPIX_COLUMNS_NTH(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define MPIX_COLUMNS_LIST(...) ((const MPIX_Column[]) { \
+    MPIX_COLUMNS_NTH(__VA_ARGS__, MPIX_COLUMNS_8, MPIX_COLUMNS_7, MPIX_COLUMNS_6, MPIX_COLUMNS_5, MPIX_COLUMNS_4, \
+                     MPIX_COLUMNS_3, MPIX_COLUMNS_2, MPIX_COLUMN, 0) (__VA_ARGS__)})
+#define MPIX_COLUMNS_NTH(a1, a2, a3, a4, a5, a6, a7, a8, chosen, ...) chosen
+#define MPIX_COLUMNS_2(pointer, ...) MPIX_COLUMN(pointer), MPIX_COLUMN(__VA_ARGS__)
+#define MPIX_COLUMNS_3(pointer, ...) MPIX_COLUMN(pointer), MPIX_COLUMNS_2(__VA_ARGS__)
+#define MPIX_COLUMNS_4(pointer, ...) MPIX_COLUMN(pointer), MPIX_COLUMNS_3(__VA_ARGS__)
+#define MPIX_COLUMNS_5(pointer, ...) MPIX_COLUMN(pointer), MPIX_COLUMNS_4(__VA_ARGS__)
+#define MPIX_COLUMNS_6(pointer, ...) MPIX_COLUMN(pointer), MPIX_COLUMNS_5(__VA_ARGS__)
+#define MPIX_COLUMNS_7(pointer, ...) MPIX_COLUMN(pointer), MPIX_COLUMNS_6(__VA_ARGS__)
+#define MPIX_COLUMNS_8(pointer, ...) MPIX_COLUMN(pointer), MPIX_COLUMNS_7(__VA_ARGS__)
+#endif
+
+/* Items that have come: of column c they begin at columns[c].  They are invalid afterwards.  Returns 0, or
  * anything else for an error. */
 typedef int MPIX_Append(int64_t count, const MPIX_Column columns[], void *state);
 
@@ -66,7 +86,7 @@ typedef struct MPIX_Item_functions {
     int (*clear) (void *state); /* all items go; 0, or an error */
     int (*put) (const void *item, void *state); /* 0, or an error */
     void *state;
-    int put_after;              /* registered only: 1: clear and put are called in the new world, behind `after` */
+    int put_after;              /* registered only: 1: clear and put are called in the new world, after `after` */
 } MPIX_Item_functions;
 
 int MPIX_Adapt_items_exchange(const epop_window_t *window, const MPIX_Item_functions *functions);
@@ -84,7 +104,7 @@ typedef struct MPIX_Cells {
 typedef int MPIX_Item_put(const void *const values[], void *state);
 /* Registers items in cells for MPIX_Adapt_window.  base of a column: the address of the array's pointer.  owner: the
  * new rank of element i; MPI_PROC_NULL: it is a copy of another process' item, and is dropped.  In the new world,
- * behind `after`, which may have made other cells, `put` inserts all items; count[] is 0 before `after`.  *cells and
+ * after `after`, which may have made other cells, `put` inserts all items; count[] is 0 before `after`.  *cells and
  * column[] are copied; what they point to stays valid as long as `data`.  On a joining process *cells->cells is 0, or
  * its counts are. */
 int MPIX_Adapt_data_cells(MPIX_Adapt_data data, const char *name, const MPIX_Cells *cells, int columns,

@@ -36,12 +36,12 @@ typedef struct MPIX_Adapt_layout {
 
 /* Rank r of p owns [floor(r n / p), floor((r + 1) n / p)). */
 MPIX_Adapt_layout MPIX_Layout_block(int64_t n);
-/* The same intervals, given to processes so that the least moves: neighbours are asked for by
- * MPIX_Adapt_data_place and MPIX_Adapt_data_rank. */
+/* The same intervals, given to processes so that the least moves: for neighbours see
+ * MPIX_Adapt_data_position and MPIX_Adapt_data_rank. */
 MPIX_Adapt_layout MPIX_Layout_block_free(int64_t n);
 /* Element i belongs to rank floor(i / block) mod p. */
 MPIX_Adapt_layout MPIX_Layout_block_cyclic(int64_t n, int64_t block);
-/* The blocks of a matrix, stored by rows, on a grid of q x q places; p must be q * q.  Place (i, j)
+/* The blocks of a matrix, stored by rows, on a grid of q x q positions; p must be q * q.  Position (i, j)
  * is number i q + j.  Element (row, column) has the number row * columns + column. */
 MPIX_Adapt_layout MPIX_Layout_grid(int64_t rows, int64_t columns);
 /* Consecutive parts of any length, this process' is `mine` (a joining one: 0). */
@@ -50,12 +50,12 @@ MPIX_Adapt_layout MPIX_Layout_user(MPIX_Pieces *pieces, void *state);
 /* Everybody has all of it: joining processes get it. */
 MPIX_Adapt_layout MPIX_Layout_same(int64_t n);
 
-/* Of block, block_cyclic and grid layouts, with places numbered as above; -1: not such a layout, or
- * out of range.  owner: the place that element i is in.  local: where it is in that place's part.
- * range: how many elements a place has, and *first, the first of them (n: none). */
+/* Of block, block_cyclic and grid layouts, with positions numbered as above; -1: not such a layout, or
+ * out of range.  owner: the position that element i is in.  local: where it is in that position's part.
+ * range: how many elements a position has, and *first, the first of them (n: none). */
 int MPIX_Layout_owner(const MPIX_Adapt_layout *layout, int size, int64_t i);
 int64_t MPIX_Layout_local(const MPIX_Adapt_layout *layout, int size, int64_t i);
-int64_t MPIX_Layout_range(const MPIX_Adapt_layout *layout, int place, int size, int64_t *first);
+int64_t MPIX_Layout_range(const MPIX_Adapt_layout *layout, int position, int size, int64_t *first);
 
 #ifdef __cplusplus
 }

@@ -72,7 +72,15 @@ typedef struct MPIX_Rows {
     void *ghost_global;         /* NULL, or, without ghosts: list 0 has the program's own local numbers, those of its
                                  * ghosts follow its rows'; the address of the pointer to the ghosts' global numbers,
                                  * of type index */
+    const void *ghost_count;    /* with ghost_global: the address of their number, of type index */
 } MPIX_Rows;
+
+#ifndef __cplusplus
+/* The members `columns` and `column`, and `lists` and `list`, for 1 to 8 pointers each:
+ * MPIX_Rows matrix = {..., MPIX_ROW_COLUMNS(x, b), MPIX_ROW_LISTS(column, value)}. */
+#define MPIX_ROW_COLUMNS(...) .columns = MPIX_COLUMNS_COUNT(__VA_ARGS__), .column = MPIX_COLUMNS_LIST(__VA_ARGS__)
+#define MPIX_ROW_LISTS(...) .lists = MPIX_COLUMNS_COUNT(__VA_ARGS__), .list = MPIX_COLUMNS_LIST(__VA_ARGS__)
+#endif
 
 /* Moves row i, with its entries, to the process of new rank destination[i] (a partitioner's vector).  Rows are in the
  * order of their global numbers afterwards.  With `ghosts` or `ghost_global` list 0 has global numbers afterwards, and

@@ -44,7 +44,7 @@ int MPIX_Adapt_window_all(const epop_window_t *window, MPI_Comm *all);
 int MPIX_Adapt_window_probe(int *status);
 
 /* The window in one call: MPI_Comm_adapt_begin, MPIX_Adapt_window_fill and, unless `all` is NULL,
- * MPIX_Adapt_window_all.  status: that of the probe that said so, or of MPI_Init_adapt where it is
+ * MPIX_Adapt_window_all.  status: that of the probe that returned TRUE, or of MPI_Init_adapt where it is
  * MPI_ADAPT_STATUS_JOINING. */
 int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all);
 /* MPI_Comm_adapt_commit; leaving processes end here.  Collective over all processes of the window: if one of them

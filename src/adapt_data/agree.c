@@ -1,10 +1,10 @@
 /*
  * Before anything moves all processes of the window compute their schedules and take the memory for the
- * new parts.  Then they tell each other how that went, and whether they have registered the same: it
+ * new parts.  Then they exchange the result, and whether they have registered the same: it
  * works for all of them or for none.  SPEC-epop D2, D3, F1.
  *
  * That is one reduction (agreement.h).  Of arrays whose schedule needs what only some processes know (the
- * facts: places and lengths) these are told after it, and there is a second one.  What differs is looked
+ * facts: positions and lengths) these are sent after it, and there is a second one.  What differs is searched
  * for when it is known that something does: registrations, and what the functions of `user` and `irregular`
  * layouts have returned.
  */
@@ -38,14 +38,14 @@ static bool is_joining(const struct adapt_agree_call *call)
     return call->window->status == MPI_ADAPT_STATUS_JOINING;
 }
 
-static bool has_places(const struct adapt_array *array)
+static bool has_positions(const struct adapt_array *array)
 {
     return array->layout.kind == ADAPT_LAYOUT_BLOCK_FREE || array->layout.kind == ADAPT_LAYOUT_GRID;
 }
 
 static bool has_facts(const struct adapt_array *array)
 {
-    return has_places(array) || array->layout.kind == ADAPT_LAYOUT_IRREGULAR;
+    return has_positions(array) || array->layout.kind == ADAPT_LAYOUT_IRREGULAR;
 }
 
 static int processes(const struct adapt_agree_call *call)
@@ -81,7 +81,7 @@ static const char *make_space_for_facts(struct adapt_agree_call *call)
     return NULL;
 }
 
-/* Of an array: the lengths of the old parts, or the ranks of the old places. */
+/* Of an array: the lengths of the old parts, or the ranks of the old positions. */
 static int report_facts(const struct adapt_agree_call *call, int k)
 {
     const struct adapt_array *array = call->data->arrays[k];
@@ -89,10 +89,10 @@ static int report_facts(const struct adapt_agree_call *call, int k)
     const MPI_Comm all = call->channel->all;
     int64_t *facts = call->facts[k];
 
-    if (!has_places(array))
+    if (!has_positions(array))
         return MPI_Allgather(&mine, 1, MPI_INT64_T, facts, 1, MPI_INT64_T, all);
-    for (int place = 0; !is_joining(call) && place < call->roles.old_size; place++)
-        facts[place] = array->now.rank_of_place ? array->now.rank_of_place[place] : place;
+    for (int position = 0; !is_joining(call) && position < call->roles.old_size; position++)
+        facts[position] = array->now.rank_of_position ? array->now.rank_of_position[position] : position;
     return MPI_Bcast(facts, call->roles.old_size, MPI_INT64_T, 0, all);
 }
 
@@ -104,21 +104,21 @@ static const char *make_old(const struct adapt_agree_call *call, int k)
     const int64_t *facts = call->facts ? call->facts[k] : NULL;
     const int size = call->roles.old_size;
     const char *error = NULL;
-    int *places = NULL;
+    int *positions = NULL;
 
     if (!is_joining(call) && array->now.size > 0 && array->now.size != size)
         return "it was not moved in an earlier window";
-    if (has_places(array)) {
-        places = adapt_reserve(size, sizeof(int));
-        if (!places)
+    if (has_positions(array)) {
+        positions = adapt_reserve(size, sizeof(int));
+        if (!positions)
             return ADAPT_NO_MEMORY;
-        for (int place = 0; place < size; place++)
-            places[place] = (int) facts[place];
+        for (int position = 0; position < size; position++)
+            positions[position] = (int) facts[position];
     }
     adapt_distribution_clear(&array->now);
-    error = adapt_distribution_make(&array->now, &array->layout, size, places, facts);
+    error = adapt_distribution_make(&array->now, &array->layout, size, positions, facts);
     array->rank = call->roles.old_rank;
-    free(places);
+    free(positions);
     return error;
 }
 
@@ -129,7 +129,7 @@ static const char *split(const struct adapt_agree_call *call, const struct adapt
 
     if (array->layout.split(roles->old_size, old_lengths, roles->new_size, lengths,
                             array->layout.state))
-        return "its function that splits says that it cannot";
+        return "its function that splits has returned an error";
     return NULL;
 }
 
@@ -137,23 +137,23 @@ static const char *make_coming(const struct adapt_agree_call *call, int k)
 {
     struct adapt_array *array = call->data->arrays[k];
     const int size = call->roles.new_size;
-    int *places = has_places(array) ? adapt_reserve(size, sizeof(int)) : NULL;
+    int *positions = has_positions(array) ? adapt_reserve(size, sizeof(int)) : NULL;
     int64_t *lengths = array->layout.kind == ADAPT_LAYOUT_IRREGULAR ?
         adapt_reserve(size, sizeof(int64_t)) : NULL;
     const char *error = NULL;
 
-    if ((has_places(array) && !places) ||
+    if ((has_positions(array) && !positions) ||
         (array->layout.kind == ADAPT_LAYOUT_IRREGULAR && !lengths))
         error = ADAPT_NO_MEMORY;
-    if (!error && places)
-        error = adapt_distribution_places(&array->now, call->roles.new_rank_of, size, places);
+    if (!error && positions)
+        error = adapt_distribution_positions(&array->now, call->roles.new_rank_of, size, positions);
     if (!error && lengths)
         error = split(call, array, array->now.lengths, lengths);
     if (!error)
-        error = adapt_distribution_make(&array->coming, &array->layout, size, places, lengths);
+        error = adapt_distribution_make(&array->coming, &array->layout, size, positions, lengths);
     if (!error && array->coming.n != array->now.n)
         error = "its new parts do not have as many elements as its old ones";
-    free(places);
+    free(positions);
     free(lengths);
     return error;
 }

@@ -54,25 +54,25 @@ int MPIX_Adapt_data_boxes(MPIX_Adapt_data data, int axes, MPIX_Boxes *boxes, voi
 
 /* ---- of a move ---------------------------------------------------------------------------------- */
 
-const char *adapt_list_boxes(struct adapt_boxes *asked, int size, MPIX_Boxes *boxes, void *state)
+const char *adapt_list_boxes(struct adapt_boxes *listed, int size, MPIX_Boxes *boxes, void *state)
 {
-    *asked = (struct adapt_boxes) {.size = size,.first = adapt_reserve((int64_t) size + 1,
+    *listed = (struct adapt_boxes) {.size = size,.first = adapt_reserve((int64_t) size + 1,
                                                                    sizeof(int64_t))
     };
-    if (!asked->first)
+    if (!listed->first)
         return ADAPT_NO_MEMORY;
     for (int rank = 0; rank < size; rank++) {
         int count = boxes(rank, size, 0, NULL, state);
         if (count < 0)
-            return "the function of boxes says that it cannot tell them";
-        asked->first[rank + 1] = asked->first[rank] + count;
+            return "the function of boxes has returned an error";
+        listed->first[rank + 1] = listed->first[rank] + count;
     }
-    asked->boxes = adapt_reserve(asked->first[size], sizeof(*asked->boxes));
-    if (!asked->boxes)
+    listed->boxes = adapt_reserve(listed->first[size], sizeof(*listed->boxes));
+    if (!listed->boxes)
         return ADAPT_NO_MEMORY;
     for (int rank = 0; rank < size; rank++) {
-        int count = (int) (asked->first[rank + 1] - asked->first[rank]);
-        if (boxes(rank, size, count, (MPIX_Box *) & asked->boxes[asked->first[rank]], state) != count)
+        int count = (int) (listed->first[rank + 1] - listed->first[rank]);
+        if (boxes(rank, size, count, (MPIX_Box *) & listed->boxes[listed->first[rank]], state) != count)
             return "the function of boxes does not say the same twice";
     }
     return NULL;

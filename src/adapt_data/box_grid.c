@@ -45,8 +45,8 @@ int MPIX_Boxes_even(int rank, int size, int max, MPIX_Box boxes[], void *state)
 
 /* ---- grids ------------------------------------------------------------------------------------ */
 
-int MPIX_Boxes_grid_place(const MPIX_Grid *grid, int rank, int size, int parts[MPIX_BOX_AXES],
-                          int place[MPIX_BOX_AXES])
+int MPIX_Boxes_grid_coordinates(const MPIX_Grid *grid, int rank, int size, int parts[MPIX_BOX_AXES],
+                                int coordinates[MPIX_BOX_AXES])
 {
     int product = 1, rest = rank;
 
@@ -54,7 +54,7 @@ int MPIX_Boxes_grid_place(const MPIX_Grid *grid, int rank, int size, int parts[M
         return -1;
     for (int axis = 0; axis < BOX_AXES; axis++) {
         parts[axis] = axis < grid->axes ? grid->parts[axis] : 1;
-        place[axis] = 0;
+        coordinates[axis] = 0;
         if (parts[axis] < 0)
             return -1;
         product *= parts[axis] > 0 ? parts[axis] : 1;
@@ -65,48 +65,48 @@ int MPIX_Boxes_grid_place(const MPIX_Grid *grid, int rank, int size, int parts[M
         return -1;
     for (int k = 0; k < grid->axes; k++) {
         const int axis = grid->first_fastest ? k : grid->axes - 1 - k;
-        place[axis] = rest % parts[axis];
+        coordinates[axis] = rest % parts[axis];
         rest /= parts[axis];
     }
     return rest == 0 ? 0 : -1;
 }
 
-/* The first cell of part `place` of `parts`. */
-static int64_t begin_in(const MPIX_Grid *grid, int axis, int parts, int place)
+/* The first cell of part `index` of `parts`. */
+static int64_t begin_in(const MPIX_Grid *grid, int axis, int parts, int index)
 {
     const int64_t cells = grid->domain.high[axis] - grid->domain.low[axis], rest = cells % parts;
 
-    return grid->domain.low[axis] + (!grid->remainder_first ? adapt_block_begin(cells, parts, place) :
-                                     place * (cells / parts) + (place < rest ? place : rest));
+    return grid->domain.low[axis] + (!grid->remainder_first ? adapt_block_begin(cells, parts, index) :
+                                     index * (cells / parts) + (index < rest ? index : rest));
 }
 
 int MPIX_Boxes_grid(int rank, int size, int max, MPIX_Box boxes[], void *state)
 {
     const MPIX_Grid *grid = state;
-    int parts[BOX_AXES], place[BOX_AXES];
+    int parts[BOX_AXES], coordinates[BOX_AXES];
 
-    if (MPIX_Boxes_grid_place(grid, rank, size, parts, place))
+    if (MPIX_Boxes_grid_coordinates(grid, rank, size, parts, coordinates))
         return -1;
     for (int axis = 0; max > 0 && axis < BOX_AXES; axis++) {
-        boxes[0].low[axis] = axis < grid->axes ? begin_in(grid, axis, parts[axis], place[axis]) : 0;
-        boxes[0].high[axis] = axis < grid->axes ? begin_in(grid, axis, parts[axis], place[axis] + 1) : 1;
+        boxes[0].low[axis] = axis < grid->axes ? begin_in(grid, axis, parts[axis], coordinates[axis]) : 0;
+        boxes[0].high[axis] = axis < grid->axes ? begin_in(grid, axis, parts[axis], coordinates[axis] + 1) : 1;
     }
     return 1;
 }
 
 int MPIX_Boxes_grid_neighbour(const MPIX_Grid *grid, int rank, int size, int axis, int steps)
 {
-    int parts[BOX_AXES], place[BOX_AXES], found = 0;
+    int parts[BOX_AXES], coordinates[BOX_AXES], found = 0;
 
-    if (axis < 0 || axis >= grid->axes || MPIX_Boxes_grid_place(grid, rank, size, parts, place))
+    if (axis < 0 || axis >= grid->axes || MPIX_Boxes_grid_coordinates(grid, rank, size, parts, coordinates))
         return MPI_PROC_NULL;
-    int64_t at = (int64_t) place[axis] + steps;
+    int64_t at = (int64_t) coordinates[axis] + steps;
     if (!grid->periodic[axis] && (at < 0 || at >= parts[axis]))
         return MPI_PROC_NULL;
-    place[axis] = (int) ((at % parts[axis] + parts[axis]) % parts[axis]);
+    coordinates[axis] = (int) ((at % parts[axis] + parts[axis]) % parts[axis]);
     for (int k = 0; k < grid->axes; k++) {
         const int of = grid->first_fastest ? grid->axes - 1 - k : k;
-        found = found * parts[of] + place[of];
+        found = found * parts[of] + coordinates[of];
     }
     return found;
 }

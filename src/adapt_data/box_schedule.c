@@ -102,10 +102,10 @@ struct adapt_box adapt_box_even(const struct adapt_box *domain, int size, int ra
     adapt_box_parts(domain, size, parts);
     for (int axis = BOX_AXES - 1; axis >= 0; axis--) {
         const int64_t n = domain->high[axis] - domain->low[axis];
-        const int place = rest % parts[axis];
+        const int index = rest % parts[axis];
         rest /= parts[axis];
-        box.low[axis] = domain->low[axis] + adapt_block_begin(n, parts[axis], place);
-        box.high[axis] = domain->low[axis] + adapt_block_begin(n, parts[axis], place + 1);
+        box.low[axis] = domain->low[axis] + adapt_block_begin(n, parts[axis], index);
+        box.high[axis] = domain->low[axis] + adapt_block_begin(n, parts[axis], index + 1);
     }
     return box;
 }
@@ -231,7 +231,7 @@ static const char *take_from(const struct making *making, int rank, int receiver
 }
 
 /* Where the values of a new box come from: its process, then the lowest old rank that has them.  All
- * who ask find the same. */
+ * that call it find the same. */
 static const char *find_sources(const struct making *making, int receiver, int new_box,
                                 const struct adapt_box *box)
 {

@@ -26,7 +26,7 @@ struct adapt_boxes {
 
 /* A region that goes from an old box to a new one. */
 struct adapt_box_piece {
-    int process;                /* at the other end; kept: this one */
+    int process;                /* at the other end; retained: this one */
     int old_box, new_box;       /* which of those of their processes */
     struct adapt_box region;    /* values */
 };

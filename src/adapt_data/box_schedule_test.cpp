@@ -15,7 +15,7 @@ extern "C" {
 
 namespace {
 
-using Place = std::array<int64_t, 3>;
+using Point = std::array<int64_t, 3>;
 
 struct World {
     std::vector<adapt_box> boxes;
@@ -37,7 +37,7 @@ World even(const adapt_box &domain, int size)
     return world;
 }
 
-/* Tiles, dealt to the ranks as a seed says; some ranks may have none. */
+/* Tiles, dealt to the ranks by a seed; some ranks may have none. */
 World tiles(const adapt_box &domain, int count, int size, unsigned seed)
 {
     std::mt19937 random(seed);
@@ -57,7 +57,7 @@ template <class Visit> void each(const adapt_box &box, const int nodes[3], Visit
     for (int64_t i = box.low[0]; i < box.high[0] + nodes[0]; i++)
         for (int64_t j = box.low[1]; j < box.high[1] + nodes[1]; j++)
             for (int64_t k = box.low[2]; k < box.high[2] + nodes[2]; k++)
-                visit(Place{i, j, k});
+                visit(Point{i, j, k});
 }
 
 struct Window {
@@ -89,13 +89,13 @@ struct Window {
 
 const int whole[3] = {0, 0, 0};
 
-std::set<Place> values_of(const adapt_boxes &world, int rank, const int nodes[3])
+std::set<Point> values_of(const adapt_boxes &world, int rank, const int nodes[3])
 {
-    std::set<Place> values;
+    std::set<Point> values;
     if (rank < 0)
         return values;
     for (int64_t k = world.first[rank]; k < world.first[rank + 1]; k++)
-        each(world.boxes[k], nodes, [&](const Place &place) { values.insert(place); });
+        each(world.boxes[k], nodes, [&](const Point &point) { values.insert(point); });
     return values;
 }
 
@@ -126,8 +126,8 @@ int64_t move(World &from, World &to, const Window &window, const int nodes[3], i
     for (int process = 0; process < processes; process++) {
         const adapt_roles roles = window.roles(process);
         auto &made = schedules[size_t(process)];
-        const std::set<Place> had = values_of(old, roles.old_rank, nodes);
-        std::map<std::pair<int, Place>, int> got;       /* by new box and place */
+        const std::set<Point> had = values_of(old, roles.old_rank, nodes);
+        std::map<std::pair<int, Point>, int> got;       /* by new box and point */
         std::map<int, size_t> next;
         for (int64_t k = 0; k < made.receive.count; k++) {
             const adapt_box_piece &piece = made.receive.pieces[k];
@@ -136,11 +136,11 @@ int64_t move(World &from, World &to, const Window &window, const int nodes[3], i
             EXPECT_LT(at, sent.size());
             EXPECT_EQ(sent[at].old_box, piece.old_box);
             EXPECT_EQ(sent[at].new_box, piece.new_box);
-            const std::set<Place> theirs = values_of(old, piece.process, nodes);
-            each(piece.region, whole, [&](const Place &place) {
-                EXPECT_TRUE(theirs.count(place));
-                EXPECT_FALSE(had.count(place));
-                got[{piece.new_box, place}]++;
+            const std::set<Point> theirs = values_of(old, piece.process, nodes);
+            each(piece.region, whole, [&](const Point &point) {
+                EXPECT_TRUE(theirs.count(point));
+                EXPECT_FALSE(had.count(point));
+                got[{piece.new_box, point}]++;
             });
             for (int axis = 0; axis < 3; axis++) {
                 EXPECT_EQ(sent[at].region.low[axis], piece.region.low[axis]);
@@ -150,17 +150,17 @@ int64_t move(World &from, World &to, const Window &window, const int nodes[3], i
         for (auto &[sender, count] : next)
             EXPECT_EQ(count, (wire[{sender, process}].size()));
         for (int64_t k = 0; k < made.keep.count; k++)
-            each(made.keep.pieces[k].region, whole, [&](const Place &place) {
-                EXPECT_TRUE(had.count(place));
-                got[{made.keep.pieces[k].new_box, place}]++;
+            each(made.keep.pieces[k].region, whole, [&](const Point &point) {
+                EXPECT_TRUE(had.count(point));
+                got[{made.keep.pieces[k].new_box, point}]++;
             });
         size_t wanted = 0;
         for (int64_t k = 0; roles.new_rank >= 0 &&
                             k < coming.first[roles.new_rank + 1] - coming.first[roles.new_rank];
              k++)
-            each(coming.boxes[coming.first[roles.new_rank] + k], nodes, [&](const Place &place) {
+            each(coming.boxes[coming.first[roles.new_rank] + k], nodes, [&](const Point &point) {
                 wanted++;
-                EXPECT_EQ((got[{int(k), place}]), 1);
+                EXPECT_EQ((got[{int(k), point}]), 1);
             });
         EXPECT_EQ(wanted, got.size());
         adapt_box_schedule_clear(&made);
@@ -199,12 +199,12 @@ TEST(AdaptBoxes, V1_cells_move_once_if_their_owner_changes)
             Window window(p, leaving, std::max(q - p, 0));
             int64_t changed = 0;
             for (int rank = 0; rank < q; rank++) {
-                const std::set<Place> mine = values_of(to.view(), rank, whole);
+                const std::set<Point> mine = values_of(to.view(), rank, whole);
                 const int process = window.process_of_new[size_t(rank)];
-                const std::set<Place> had =
-                    process < p ? values_of(from.view(), process, whole) : std::set<Place>();
-                for (const Place &place : mine)
-                    changed += !had.count(place);
+                const std::set<Point> had =
+                    process < p ? values_of(from.view(), process, whole) : std::set<Point>();
+                for (const Point &point : mine)
+                    changed += !had.count(point);
             }
             EXPECT_EQ(move(from, to, window, whole, 1000000), changed) << p << " -> " << q;
         }

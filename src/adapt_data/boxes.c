@@ -28,7 +28,7 @@ struct call {
     const epop_window_t *window;
     int axes, count;
     const MPIX_Field *fields;
-    MPIX_Field *copies;         /* that fields are, once there is room */
+    MPIX_Field *copies;         /* that fields are, once there is memory */
     struct adapt_roles roles;
     int *process_of_new;
     struct adapt_boxes old, coming;
@@ -140,7 +140,7 @@ static const char *make_parts(struct call *call, int f)
     return NULL;
 }
 
-/* The program's own may be gone when they are waited for. */
+/* The program's own may be out of scope when they are waited for. */
 static const char *copy_fields(struct call *call)
 {
     call->copies = adapt_reserve(call->count, sizeof(*call->copies));
@@ -371,7 +371,7 @@ static const char *check_call(const struct call *call, MPIX_Boxes *boxes)
     return NULL;
 }
 
-/* All but the messages: on all processes or on none.  Without room for it `call` is NULL. */
+/* All but the messages: on all processes or on none.  Without memory for it `call` is NULL. */
 static int start(struct call *call, const struct call *described, MPIX_Boxes *boxes, void *state,
                  const char *error)
 {

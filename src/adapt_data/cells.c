@@ -1,6 +1,6 @@
 /*
  * Items in cells with gaps (adapt_items.h).  In the window they are copied, without the gaps, column by column, and
- * moved.  In the new world, behind the program's function, they are put into the cells that are there then.
+ * moved.  In the new world, after the program's function, they are put into the cells that are there then.
  */
 
 #include "adapt_items.h"
@@ -80,12 +80,12 @@ static void copy_column(const struct registered *it, int c, const int destinatio
 /* Destinations of items that have one; *count: how many. */
 static void close_gaps(int destination[], int64_t *count)
 {
-    int64_t kept = 0;
+    int64_t left = 0;
 
     for (int64_t k = 0; k < *count; k++)
         if (destination[k] != MPI_PROC_NULL)
-            destination[kept++] = destination[k];
-    *count = kept;
+            destination[left++] = destination[k];
+    *count = left;
 }
 
 static const char *copy_items(struct registered *it, int new_size, int **destination)
@@ -147,7 +147,8 @@ static int put_items(struct adapt_part *part)
         failed = it->put(it->values, it->state);
     }
     clear_copies(it);
-    return failed ? adapt_fail(MPI_ERR_OTHER, "MPIX_Adapt_window: put of '%s' has failed; items are lost", part->name) :
+    return failed ? adapt_fail(MPI_ERR_OTHER, "MPIX_Adapt_window: put of '%s' has failed; items are missing now",
+                               part->name) :
         MPI_SUCCESS;
 }
 

@@ -10,10 +10,10 @@
 static struct adapt_channel the_channel;        /* there is one window at a time */
 static bool is_open, is_watched;        /* is_watched: the attribute is set */
 static epop_window_t the_window;        /* new_rank_of NULL: none is known */
-static int key = MPI_KEYVAL_INVALID;    /* of an attribute of the old world, which tells of the commit */
+static int key = MPI_KEYVAL_INVALID;    /* of an attribute of the old world, to notice the commit */
 
 /* Commit ends the communicator itself. */
-static int forget(MPI_Comm comm, int of_key, void *value, void *state)
+static int release_attribute(MPI_Comm comm, int of_key, void *value, void *state)
 {
     (void) comm;
     (void) of_key;
@@ -31,7 +31,7 @@ static int watch_commit(const epop_window_t *window)
     if (is_watched)
         return code;
     if (key == MPI_KEYVAL_INVALID)
-        code = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, NULL);
+        code = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, release_attribute, &key, NULL);
     if (!code)
         code = MPI_Comm_set_attr(window->old_world, key, &the_channel);
     is_watched = !code;
@@ -88,10 +88,10 @@ int adapt_channel_tag(struct adapt_channel *channel)
 
 /* ---- debts ------------------------------------------------------------------------------------ */
 
-/* The communicator's name says what has been owed for longest. */
+/* The communicator's name is that of what has been pending for longest. */
 static int send_debt(struct adapt_channel *channel)
 {
-    const struct adapt_debt *debt = channel->owed;
+    const struct adapt_debt *debt = channel->pending;
     char text[MPI_MAX_OBJECT_NAME + 100];
 
     snprintf(text, sizeof(text), "%s '%.80s' (not waited for)", debt->kind, debt->name);
@@ -102,7 +102,7 @@ static int send_debt(struct adapt_channel *channel)
 int adapt_channel_owe(struct adapt_channel *channel, struct adapt_debt *debt, const char *kind,
                       const char *name)
 {
-    struct adapt_debt **end = &channel->owed;
+    struct adapt_debt **end = &channel->pending;
     int rank;
 
     debt->kind = kind;
@@ -111,7 +111,7 @@ int adapt_channel_owe(struct adapt_channel *channel, struct adapt_debt *debt, co
     while (*end)
         end = &(*end)->next;
     *end = debt;
-    if (channel->owed != debt)
+    if (channel->pending != debt)
         return MPI_SUCCESS;
     MPI_Comm_rank(channel->all, &rank);
     int code = send_debt(channel);
@@ -121,14 +121,14 @@ int adapt_channel_owe(struct adapt_channel *channel, struct adapt_debt *debt, co
 
 int adapt_channel_finish(struct adapt_channel *channel, struct adapt_debt *debt)
 {
-    struct adapt_debt **link = &channel->owed;
+    struct adapt_debt **link = &channel->pending;
 
     while (*link && *link != debt)
         link = &(*link)->next;
     if (!*link)
         return MPI_SUCCESS;
     *link = debt->next;
-    if (channel->owed)
+    if (channel->pending)
         return send_debt(channel);
     int code = MPI_Cancel(&channel->reminder);
     return code ? code : MPI_Wait(&channel->reminder, MPI_STATUS_IGNORE);

@@ -3,8 +3,8 @@
  * joining ones, so that ranks in it are the processes' numbers (schedule.h).  Nobody else sends on it.
  *
  * It is made by the first call of a window that needs it, and ends with the commit.  A debt is a start
- * whose wait is owed: commit refuses a window with pending requests and names the communicator that they
- * are on, so a request is pending as long as something is owed, and the communicator bears its name.
+ * whose wait is pending: commit refuses a window with pending requests and names the communicator that they
+ * are on, so a request is pending as long as a wait is outstanding, and the communicator bears its name.
  * SPEC-epop V8, X1, X2.
  *
  * State: one channel of the process; one thread.
@@ -29,8 +29,8 @@ struct adapt_channel {
 
     /* private */
     int tags;                   /* that have been given out */
-    struct adapt_debt *owed;
-    MPI_Request reminder;       /* pending while something is owed */
+    struct adapt_debt *pending;
+    MPI_Request reminder;       /* pending while a wait is outstanding */
 };
 
 /* The window that is open in this process, to be found where a call does not give it; until clear or commit. */
@@ -43,15 +43,15 @@ void adapt_channel_discard(const epop_window_t *window);
 int adapt_channel_open(const epop_window_t *window, struct adapt_channel **channel);
 /* The error of a function that cannot open it; error: what else is wrong with its call, or NULL. */
 int adapt_channel_failed(int code, const char *function, const char *error);
-/* From the first look at a window to its commit. */
+/* From the first use of a window to its commit. */
 bool adapt_channel_in_window(void);
 /* For what is started next: all processes start in the same order. */
 int adapt_channel_tag(struct adapt_channel *channel);
 
-/* debt: stays where it is until it is settled. */
+/* debt: stays where it is until it is completed. */
 int adapt_channel_owe(struct adapt_channel *channel, struct adapt_debt *debt, const char *kind,
                       const char *name);
-/* No effect if it is not owed. */
+/* No effect if it is not pending. */
 int adapt_channel_finish(struct adapt_channel *channel, struct adapt_debt *debt);
 
 #endif /* CHANNEL_H_INCLUDED */

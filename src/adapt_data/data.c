@@ -215,7 +215,7 @@ int MPIX_Adapt_data_set_count(MPIX_Adapt_data data, int array, int64_t count)
     return MPI_SUCCESS;
 }
 
-static int query_place(const char *function, MPIX_Adapt_data data, int array, int asked,
+static int query_position(const char *function, MPIX_Adapt_data data, int array, int index,
                      bool of_rank, int *answer)
 {
     struct adapt_array *found = find(data, array);
@@ -223,21 +223,21 @@ static int query_place(const char *function, MPIX_Adapt_data data, int array, in
     if (!found || !answer || found->is_started)
         return wrong(function, "no such array, or it is being moved");
     const char *why = know(found);
-    if (!why && (asked < 0 || asked >= found->now.size))
-        why = "there is no such rank or place";
+    if (!why && (index < 0 || index >= found->now.size))
+        why = "there is no such rank or position";
     if (why)
         return wrong(function, why);
-    const int *table = of_rank ? found->now.place_of_rank : found->now.rank_of_place;
-    *answer = table ? table[asked] : asked;
+    const int *table = of_rank ? found->now.position_of_rank : found->now.rank_of_position;
+    *answer = table ? table[index] : index;
     return MPI_SUCCESS;
 }
 
-int MPIX_Adapt_data_place(MPIX_Adapt_data data, int array, int rank, int *place)
+int MPIX_Adapt_data_position(MPIX_Adapt_data data, int array, int rank, int *position)
 {
-    return query_place("MPIX_Adapt_data_place", data, array, rank, true, place);
+    return query_position("MPIX_Adapt_data_position", data, array, rank, true, position);
 }
 
-int MPIX_Adapt_data_rank(MPIX_Adapt_data data, int array, int place, int *rank)
+int MPIX_Adapt_data_rank(MPIX_Adapt_data data, int array, int position, int *rank)
 {
-    return query_place("MPIX_Adapt_data_rank", data, array, place, false, rank);
+    return query_position("MPIX_Adapt_data_rank", data, array, position, false, rank);
 }

@@ -18,7 +18,7 @@ struct adapt_array {
     MPIX_Adapt_layout layout;
     MPIX_Adapt_memory memory;
     void *address, *shared_base;        /* shared: the variable; *base */
-    struct adapt_distribution now;      /* of the present world; size 0: nobody has asked yet */
+    struct adapt_distribution now;      /* of the present world; size 0: not computed yet */
     int rank;                   /* in it */
 
     /* in a window, from start to wait */
@@ -38,7 +38,7 @@ struct adapt_part {
     enum adapt_part_kind kind;
     char name[81];
     int (*move) (struct adapt_part * part, const epop_window_t * window);
-    /* In the new world, on its processes; may be NULL.  renew: before the function `after`; put: behind it. */
+    /* In the new world, on its processes; may be NULL.  renew: before the function `after`; put: after it. */
     int (*renew) (struct adapt_part * part);
     int (*put) (struct adapt_part * part);
     void (*release) (struct adapt_part * part); /* frees it */

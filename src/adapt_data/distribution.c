@@ -9,16 +9,16 @@
 
 const char ADAPT_NO_MEMORY[] = "there is no memory";
 
-int64_t adapt_block_begin(int64_t n, int size, int place)
+int64_t adapt_block_begin(int64_t n, int size, int position)
 {
     int64_t product;
 
-    if (!__builtin_mul_overflow(place, n, &product))
+    if (!__builtin_mul_overflow(position, n, &product))
         return product / size;
-    return (int64_t) ((__int128) place * n / size);
+    return (int64_t) ((__int128) position * n / size);
 }
 
-static int block_place(int64_t n, int size, int64_t i)
+static int block_position(int64_t n, int size, int64_t i)
 {
     int64_t product;
 
@@ -41,34 +41,34 @@ void *adapt_reserve(int64_t count, size_t size)
     return calloc(count > 0 ? (size_t) count : 1, size);
 }
 
-/* ---- order of places -------------------------------------------------------------------------- */
+/* ---- order of positions -------------------------------------------------------------------------- */
 
-static const char *set_places(struct adapt_distribution *made, const int *rank_of_place)
+static const char *set_positions(struct adapt_distribution *made, const int *rank_of_position)
 {
-    made->rank_of_place = adapt_reserve(made->size, sizeof(int));
-    made->place_of_rank = adapt_reserve(made->size, sizeof(int));
-    if (!made->rank_of_place || !made->place_of_rank)
+    made->rank_of_position = adapt_reserve(made->size, sizeof(int));
+    made->position_of_rank = adapt_reserve(made->size, sizeof(int));
+    if (!made->rank_of_position || !made->position_of_rank)
         return ADAPT_NO_MEMORY;
     for (int rank = 0; rank < made->size; rank++)
-        made->place_of_rank[rank] = -1;
-    for (int place = 0; place < made->size; place++) {
-        int rank = rank_of_place[place];
-        if (rank < 0 || rank >= made->size || made->place_of_rank[rank] >= 0)
-            return "the order of its places is not one";
-        made->rank_of_place[place] = rank;
-        made->place_of_rank[rank] = place;
+        made->position_of_rank[rank] = -1;
+    for (int position = 0; position < made->size; position++) {
+        int rank = rank_of_position[position];
+        if (rank < 0 || rank >= made->size || made->position_of_rank[rank] >= 0)
+            return "the order of its positions is not one";
+        made->rank_of_position[position] = rank;
+        made->position_of_rank[rank] = position;
     }
     return NULL;
 }
 
-static int rank_of(const struct adapt_distribution *distribution, int place)
+static int rank_of(const struct adapt_distribution *distribution, int position)
 {
-    return distribution->rank_of_place ? distribution->rank_of_place[place] : place;
+    return distribution->rank_of_position ? distribution->rank_of_position[position] : position;
 }
 
-static int place_of(const struct adapt_distribution *distribution, int rank)
+static int position_of(const struct adapt_distribution *distribution, int rank)
 {
-    return distribution->place_of_rank ? distribution->place_of_rank[rank] : rank;
+    return distribution->position_of_rank ? distribution->position_of_rank[rank] : rank;
 }
 
 /* ---- layouts whose pieces are listed ---------------------------------------------------------- */
@@ -100,13 +100,13 @@ static int by_low(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Asks for the pieces of one rank and adds them to the list. */
+/* Adds the pieces of one rank them to the list. */
 static const char *query_pieces(struct adapt_distribution *made, const MPIX_Adapt_layout *layout,
                               int rank, int64_t *capacity_for)
 {
     int64_t count = layout->pieces(rank, made->size, 0, NULL, NULL, layout->state);
     if (count < 0 || count > INT64_MAX / (int64_t) sizeof(struct adapt_piece) - made->count)
-        return "its function of pieces says that it cannot tell them";
+        return "its function of pieces has returned an error";
     if (made->count + count > *capacity_for) {
         *capacity_for = 2 * (made->count + count);
         void *more = realloc(made->pieces, (size_t) *capacity_for * sizeof(struct adapt_piece));
@@ -129,21 +129,21 @@ static const char *query_pieces(struct adapt_distribution *made, const MPIX_Adap
     return error;
 }
 
-#define MISFITS_MOST 5          /* that are told of */
+#define MISFITS_MAX 5          /* that are reported */
 #define MISFIT_LENGTH 100
 
 /* Which elements nobody owns, and which two ranks do, in pieces by number.  NULL: none, and *end elements. */
 static const char *find_misfits(const struct adapt_piece *pieces, int64_t count, int64_t *end)
 {
-    static _Thread_local char text[(MISFITS_MOST + 1) * MISFIT_LENGTH];
+    static _Thread_local char text[(MISFITS_MAX + 1) * MISFIT_LENGTH];
     int misfits = 0, owner = -1;
     char *to = text;
 
     *end = 0;
-    for (int64_t k = 0; k < count && misfits <= MISFITS_MOST; k++) {
+    for (int64_t k = 0; k < count && misfits <= MISFITS_MAX; k++) {
         const struct adapt_piece *piece = &pieces[k];
         const char *between = misfits > 0 ? "; " : "";
-        if (piece->low != *end && misfits++ == MISFITS_MOST)
+        if (piece->low != *end && misfits++ == MISFITS_MAX)
             to += sprintf(to, "; and more");
         else if (piece->low > *end)
             to += sprintf(to, "%snobody owns its elements [%" PRId64 ", %" PRId64 ")", between, *end, piece->low);
@@ -217,7 +217,7 @@ static const char *check(const MPIX_Adapt_layout *layout, int size)
 }
 
 const char *adapt_distribution_make(struct adapt_distribution *made, const MPIX_Adapt_layout *layout,
-                                    int size, const int *places, const int64_t *lengths)
+                                    int size, const int *positions, const int64_t *lengths)
 {
     *made = (struct adapt_distribution) {.kind = layout->kind,.size = size,.n = layout->n,.block =
             layout->block,.rows = layout->rows,.columns = layout->columns
@@ -229,8 +229,8 @@ const char *adapt_distribution_make(struct adapt_distribution *made, const MPIX_
         error = list_irregular(made, lengths);
     if (!error && layout->kind == ADAPT_LAYOUT_USER)
         error = list_user(made, layout);
-    if (!error && places)
-        error = set_places(made, places);
+    if (!error && positions)
+        error = set_positions(made, positions);
     if (error)
         adapt_distribution_clear(made);
     return error;
@@ -238,8 +238,8 @@ const char *adapt_distribution_make(struct adapt_distribution *made, const MPIX_
 
 void adapt_distribution_clear(struct adapt_distribution *distribution)
 {
-    free(distribution->rank_of_place);
-    free(distribution->place_of_rank);
+    free(distribution->rank_of_position);
+    free(distribution->position_of_rank);
     free(distribution->lengths);
     free(distribution->pieces);
     free(distribution->own);
@@ -267,8 +267,8 @@ static int grid_owner(const struct adapt_distribution *distribution, int64_t i, 
 {
     const int side = distribution->side;
     const int64_t row = i / distribution->columns, column = i % distribution->columns;
-    const int across = block_place(distribution->columns, side, column);
-    const int down = block_place(distribution->rows, side, row);
+    const int across = block_position(distribution->columns, side, column);
+    const int down = block_position(distribution->rows, side, row);
 
     if (side == 1)
         *end = distribution->n;
@@ -280,7 +280,7 @@ static int grid_owner(const struct adapt_distribution *distribution, int64_t i, 
 int adapt_distribution_owner(const struct adapt_distribution *distribution, int64_t i, int64_t *end)
 {
     const int64_t n = distribution->n;
-    int place;
+    int position;
 
     switch (distribution->kind) {
         case ADAPT_LAYOUT_BLOCK_CYCLIC:
@@ -297,18 +297,18 @@ int adapt_distribution_owner(const struct adapt_distribution *distribution, int6
                 return piece->rank;
             }
         default:
-            place = block_place(n, distribution->size, i);
-            *end = adapt_block_begin(n, distribution->size, place + 1);
-            return rank_of(distribution, place);
+            position = block_position(n, distribution->size, i);
+            *end = adapt_block_begin(n, distribution->size, position + 1);
+            return rank_of(distribution, position);
     }
 }
 
 /* ---- what a rank owns ------------------------------------------------------------------------- */
 
-static bool next_of_grid(const struct adapt_distribution *distribution, int place, int64_t from,
+static bool next_of_grid(const struct adapt_distribution *distribution, int position, int64_t from,
                          int64_t *low, int64_t *high)
 {
-    const int side = distribution->side, down = place / side, across = place % side;
+    const int side = distribution->side, down = position / side, across = position % side;
     const int64_t columns = distribution->columns;
     const int64_t first_row = adapt_block_begin(distribution->rows, side, down);
     const int64_t end_row = adapt_block_begin(distribution->rows, side, down + 1);
@@ -351,13 +351,13 @@ static bool next_of_list(const struct adapt_distribution *distribution, int rank
         first = distribution->first_own[rank];
         end = distribution->first_own[rank + 1];
     }
-    for (int64_t behind = end; first < behind;) {
-        int64_t middle = first + (behind - first) / 2;
+    for (int64_t high = end; first < high;) {
+        int64_t middle = first + (high - first) / 2;
         int64_t index = distribution->own ? distribution->own[middle] : middle;
         if (distribution->pieces[index].high <= from)
             first = middle + 1;
         else
-            behind = middle;
+            high = middle;
     }
     if (first == end)
         return false;
@@ -371,7 +371,7 @@ static bool next_of_list(const struct adapt_distribution *distribution, int rank
 bool adapt_distribution_next(const struct adapt_distribution *distribution, int rank, int64_t from,
                              int64_t *low, int64_t *high)
 {
-    const int place = place_of(distribution, rank);
+    const int position = position_of(distribution, rank);
 
     if (from >= distribution->n)
         return false;
@@ -379,7 +379,7 @@ bool adapt_distribution_next(const struct adapt_distribution *distribution, int 
         case ADAPT_LAYOUT_BLOCK_CYCLIC:
             return next_of_cyclic(distribution, rank, from, low, high);
         case ADAPT_LAYOUT_GRID:
-            return next_of_grid(distribution, place, from, low, high);
+            return next_of_grid(distribution, position, from, low, high);
         case ADAPT_LAYOUT_IRREGULAR:
         case ADAPT_LAYOUT_USER:
             return next_of_list(distribution, rank, from, low, high);
@@ -389,16 +389,16 @@ bool adapt_distribution_next(const struct adapt_distribution *distribution, int 
             *high = distribution->n;
             return true;
         default:
-            *low = adapt_block_begin(distribution->n, distribution->size, place);
-            *high = adapt_block_begin(distribution->n, distribution->size, place + 1);
+            *low = adapt_block_begin(distribution->n, distribution->size, position);
+            *high = adapt_block_begin(distribution->n, distribution->size, position + 1);
             *low = *low < from ? from : *low;
             return *low < *high;
     }
 }
 
-static int64_t part_of_grid(const struct adapt_distribution *distribution, int place)
+static int64_t part_of_grid(const struct adapt_distribution *distribution, int position)
 {
-    const int side = distribution->side, down = place / side, across = place % side;
+    const int side = distribution->side, down = position / side, across = position % side;
 
     return (adapt_block_begin(distribution->rows, side, down + 1) -
             adapt_block_begin(distribution->rows, side, down)) *
@@ -421,7 +421,7 @@ int64_t adapt_distribution_part(const struct adapt_distribution *distribution, i
 
     switch (distribution->kind) {
         case ADAPT_LAYOUT_GRID:
-            return part_of_grid(distribution, place_of(distribution, rank));
+            return part_of_grid(distribution, position_of(distribution, rank));
         case ADAPT_LAYOUT_BLOCK_CYCLIC:
             return part_of_cyclic(distribution, rank);
         default:

@@ -1,6 +1,6 @@
 /*
  * The owners of all elements in one world: the layout, the number of processes, and what the layout
- * does not say (order of places, lengths of parts).  Pure: no MPI, no state but its own.
+ * does not say (order of positions, lengths of parts).  Pure: no MPI, no state but its own.
  * SPEC-epop D1, D6, V4, V6.
  */
 
@@ -32,7 +32,7 @@ struct adapt_distribution {
     int kind, size;
     int64_t n, block, rows, columns;
     int side;                   /* grid: size = side * side */
-    int *rank_of_place, *place_of_rank; /* [size]; NULL: the same numbers */
+    int *rank_of_position, *position_of_rank; /* [size]; NULL: the same numbers */
     int64_t *lengths;           /* irregular: [size] */
     struct adapt_piece *pieces; /* irregular, user: all, by number */
     int64_t count;
@@ -43,10 +43,10 @@ struct adapt_distribution {
 /* In all of these a text is what is wrong, NULL: nothing.  ADAPT_NO_MEMORY: there is no memory. */
 extern const char ADAPT_NO_MEMORY[];
 
-/* places: rank_of_place of `size` processes, copied; NULL: the same numbers.
+/* positions: rank_of_position of `size` processes, copied; NULL: the same numbers.
  * lengths (irregular): of `size` parts, copied. */
 const char *adapt_distribution_make(struct adapt_distribution *made, const MPIX_Adapt_layout *layout,
-                                    int size, const int *places, const int64_t *lengths);
+                                    int size, const int *positions, const int64_t *lengths);
 void adapt_distribution_clear(struct adapt_distribution *distribution);
 
 /* The rank that element i belongs to; *end: the first element after i that may be another's. */
@@ -58,14 +58,14 @@ bool adapt_distribution_next(const struct adapt_distribution *distribution, int 
 /* Returns the number of its elements. */
 int64_t adapt_distribution_part(const struct adapt_distribution *distribution, int rank);
 
-/* The places of the coming world, so that the least moves (block_free, grid: places.c).
- * new_rank_of: by old rank, -1: leaving; rank_of_place: [new_size], set. */
-const char *adapt_distribution_places(const struct adapt_distribution *old, const int *new_rank_of,
-                                      int new_size, int *rank_of_place);
+/* The positions of the coming world, so that the least moves (block_free, grid: positions.c).
+ * new_rank_of: by old rank, -1: leaving; rank_of_position: [new_size], set. */
+const char *adapt_distribution_positions(const struct adapt_distribution *old, const int *new_rank_of,
+                                      int new_size, int *rank_of_position);
 
-/* floor(place * n / size): where a place of a block layout begins. */
-int64_t adapt_block_begin(int64_t n, int size, int place);
-/* The side of a grid of `size` places; 0: it is not a square. */
+/* floor(position * n / size): where a position of a block layout begins. */
+int64_t adapt_block_begin(int64_t n, int size, int position);
+/* The side of a grid of `size` positions; 0: it is not a square. */
 int adapt_grid_side(int size);
 /* Memory for `count` items of so many bytes, zeroed; NULL only if there is none. */
 void *adapt_reserve(int64_t count, size_t size);

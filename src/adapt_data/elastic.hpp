@@ -219,7 +219,7 @@ template <class T> class owned_type {
 /* The adaptation window, open from construction to close() or the end of the scope. */
 class window {
   public:
-    /* Of the probe that said TRUE, or joining. */
+    /* Of the probe that returned TRUE, or joining. */
     explicit window(elastic::status status)
     {
         detail::returned_errors guard("elastic::window");
@@ -308,7 +308,7 @@ class window {
     }
 };
 
-/* Asks whether an adaptation is to take place; then *status is the role of this process. */
+/* Probes whether the world changes now; then *status is the role of this process. */
 inline bool probe(status *found)
 {
     int pending = 0, local = 0;
@@ -351,7 +351,7 @@ bool loop(const environment &mpi, Condition &&condition, Body &&body, Moves &&mo
     return loop(mpi, condition, body, moves, [](int, int) {});
 }
 
-/* For a loop of the program's own: a probe and, where it says so, a window with moves(window), then after(rank, size).
+/* For a loop of the program's own: a probe and, where it is TRUE, a window with moves(window), then after(rank, size).
  * True: the world has changed.  A joining process calls it before the loop. */
 template <class Moves, class After> bool adapt(Moves &&moves, After &&after)
 {
@@ -374,7 +374,7 @@ struct interval {
     std::int64_t count() const { return end - first; }
 };
 
-/* The owners of elements.  Places are ranks, but for block_free and grid (data::place). */
+/* The owners of elements.  Positions are ranks, but for block_free and grid (data::position). */
 class layout {
   public:
     /* The lengths of the new parts from those of the old ones. */
@@ -403,16 +403,16 @@ class layout {
     {
         return known(MPIX_Layout_local(&it_, size, i));
     }
-    /* How many elements a place has, and the first of them (elements(): none). */
-    std::int64_t count(int place, int size) const
+    /* How many elements a position has, and the first of them (elements(): none). */
+    std::int64_t count(int position, int size) const
     {
         std::int64_t first = 0;
-        return known(MPIX_Layout_range(&it_, place, size, &first));
+        return known(MPIX_Layout_range(&it_, position, size, &first));
     }
     /* Where parts are consecutive. */
-    interval range(int place, int size) const
+    interval range(int position, int size) const
     {
-        std::int64_t first = 0, count = known(MPIX_Layout_range(&it_, place, size, &first));
+        std::int64_t first = 0, count = known(MPIX_Layout_range(&it_, position, size, &first));
         return {first, first + count};
     }
     const MPIX_Adapt_layout &get() const { return it_; }
@@ -438,7 +438,7 @@ class layout {
             if (lengths.size() != static_cast<std::size_t>(new_size))
                 return 1;
             std::copy(lengths.begin(), lengths.end(), new_lengths);
-        } catch (...) {         /* it says that it cannot */
+        } catch (...) {         /* an error */
             return 1;
         }
         return 0;
@@ -479,7 +479,7 @@ inline layout user(layout::pieces function) { return layout(std::move(function))
 /* The width of an element, and the ghosts around a part. */
 struct shape {
     int width = 1;      /* an element of the layout is so many of the vector's (a row of a matrix) */
-    int ghost = 0;      /* elements before and behind the part; new ones are value-initialised */
+    int ghost = 0;      /* elements before and after the part; new ones are value-initialised */
 };
 
 struct neighbours {
@@ -546,11 +546,11 @@ class data {
         detail::returned_errors guard("elastic::data::wait");
         detail::check_data(MPIX_Adapt_data_wait(it_, array));
         for (int k = 0; k < count(); k++) {
-            entry &settled = *entries_[std::size_t(k)];
-            if (!is_meant(array, k) || !settled.is_started)
+            entry &completed = *entries_[std::size_t(k)];
+            if (!is_meant(array, k) || !completed.is_started)
                 continue;
-            settled.settle();
-            settled.is_started = false;
+            completed.complete();
+            completed.is_started = false;
         }
     }
 
@@ -570,12 +570,12 @@ class data {
     }
 
     /* In the present world. */
-    int place(int array, int rank) const { return ask(MPIX_Adapt_data_place, array, rank); }
-    int rank(int array, int place) const { return ask(MPIX_Adapt_data_rank, array, place); }
-    /* Who has the elements before and behind this process' part (block, block_free). */
+    int position(int array, int rank) const { return query(MPIX_Adapt_data_position, array, rank); }
+    int rank(int array, int position) const { return query(MPIX_Adapt_data_rank, array, position); }
+    /* The owners of the elements before and after this process' part (block, block_free). */
     elastic::neighbours neighbours(int array, MPI_Comm world = MPI_COMM_WORLD) const
     {
-        const int size = elastic::size(world), mine = place(array, elastic::rank(world));
+        const int size = elastic::size(world), mine = position(array, elastic::rank(world));
         const elastic::layout &layout = entries_.at(std::size_t(array))->layout;
         auto find = [&](int from, int step) {
             if (layout.count(mine, size) == 0)
@@ -596,14 +596,14 @@ class data {
 
         explicit entry(const elastic::layout &its) : layout(its) {}
         virtual ~entry() = default;
-        /* base is set; count: elements that the layout says, -1: what there is. */
+        /* base is set; count: elements of the layout, -1: what there is. */
         virtual void before(bool joins, std::int64_t count) = 0;
         virtual std::int64_t length() const = 0;
         /* Why base is NULL though the layout has `count` elements for this process. */
         virtual std::string misfit(std::int64_t) const { return ""; }
         virtual void *grow(std::int64_t count) = 0;
         virtual void release(void *part) = 0;
-        virtual void settle() = 0;
+        virtual void complete() = 0;
     };
 
     template <class T> struct vector_entry final : entry {
@@ -645,7 +645,7 @@ class data {
             if (!fresh.empty() && part == fresh.data() + border())
                 std::vector<T>().swap(fresh);
         }
-        void settle() override
+        void complete() override
         {
             if (base && base == former)
                 return;
@@ -665,7 +665,7 @@ class data {
         }
         void *grow(std::int64_t) override { return &value; }
         void release(void *) override {}
-        void settle() override {}
+        void complete() override {}
     };
 
     MPIX_Adapt_data it_ = nullptr;
@@ -700,7 +700,7 @@ class data {
         return number;
     }
 
-    /* A part of another length than the layout says is refused by all, like one that is missing. */
+    /* A part of another length than the layout has is refused by all, like one that is missing. */
     void prepare(const epop_window_t &window, int k)
     {
         entry &prepared = *entries_[std::size_t(k)];
@@ -717,11 +717,11 @@ class data {
         }
     }
 
-    template <class Question> int ask(Question *question, int array, int asked) const
+    template <class Query> int query(Query *query_of, int array, int index) const
     {
         detail::returned_errors guard("elastic::data");
         int answer = -1;
-        detail::check_data(question(it_, array, asked, &answer));
+        detail::check_data(query_of(it_, array, index, &answer));
         return answer;
     }
 };
@@ -747,7 +747,7 @@ struct field_shape {
  * adapt_boxes.h.  Values of a box are stored in C order in a vector of its own. */
 class boxes {
   public:
-    /* The boxes of a rank, the same whoever asks. */
+    /* The boxes of a rank, equal on all processes. */
     using cut = std::function<std::vector<box>(int rank, int size)>;
 
     boxes(int axes, cut function) : axes_(axes), cut_(std::move(function)) {}
@@ -786,11 +786,11 @@ class boxes {
         detail::returned_errors guard("elastic::boxes::move");
         const std::vector<box> old = mine(window.old_rank, window.old_size);
         const std::vector<box> coming = mine(window.new_rank, window.new_size);
-        std::vector<MPIX_Field> told;
-        told.reserve(fields_.size());
+        std::vector<MPIX_Field> described;
+        described.reserve(fields_.size());
         for (auto &field : fields_)
-            told.push_back(field->before(old, coming.size()));
-        int code = MPIX_Adapt_boxes_move(&window, axes_, call_cut, this, int(told.size()), told.data());
+            described.push_back(field->before(old, coming.size()));
+        int code = MPIX_Adapt_boxes_move(&window, axes_, call_cut, this, int(described.size()), described.data());
         for (auto &field : fields_)
             field->after(code == MPI_SUCCESS, coming.size());
         detail::check_data(code);
@@ -798,7 +798,7 @@ class boxes {
 
   private:
     struct field {
-        MPIX_Field told = {};
+        MPIX_Field described = {};
         MPIX_Adapt_memory memory = {};
         std::string name;
         std::vector<void *> parts;
@@ -819,9 +819,9 @@ class boxes {
         {
             static_assert(!std::is_same_v<T, bool>, "a vector of bool has no elements");
             name = its;
-            told.element = type.get();
-            std::copy(shape.ghost.begin(), shape.ghost.end(), told.ghost);
-            std::copy(shape.nodes.begin(), shape.nodes.end(), told.nodes);
+            described.element = type.get();
+            std::copy(shape.ghost.begin(), shape.ghost.end(), described.ghost);
+            std::copy(shape.nodes.begin(), shape.nodes.end(), described.nodes);
             memory = {call_grow, call_release, this};
         }
         std::vector<T> *tile(std::size_t k)
@@ -842,19 +842,19 @@ class boxes {
         MPIX_Field before(const std::vector<box> &old, std::size_t coming) override
         {
             std::int64_t extents[MPIX_BOX_AXES];
-            told.name = name.c_str();
-            told.memory = &memory;
+            described.name = name.c_str();
+            described.memory = &memory;
             parts.assign(std::max(old.size(), coming) + 1, nullptr);
-            told.parts = parts.data();
+            described.parts = parts.data();
             for (std::size_t k = 0; k < old.size(); k++) {
                 std::vector<T> *part = tile(k);
-                const std::int64_t needed = MPIX_Field_extents(&told, &old[k], extents);
+                const std::int64_t needed = MPIX_Field_extents(&described, &old[k], extents);
                 if (part && std::int64_t(part->size()) == needed)
                     parts[k] = part->data();
                 else if (needed > 0)
                     set_misfit(part ? part->size() : 0, extents);
             }
-            return told;
+            return described;
         }
         /* What is not among the new parts has stayed as it was. */
         std::vector<T> taken(std::size_t k)
@@ -904,7 +904,7 @@ class boxes {
             std::vector<box> all = static_cast<boxes *>(state)->cut_(rank, size);
             std::copy_n(all.begin(), std::min(all.size(), std::size_t(max)), found);
             return int(all.size());
-        } catch (...) {         /* it says that it cannot */
+        } catch (...) {         /* an error */
             return -1;
         }
     }
@@ -958,7 +958,7 @@ void move_items(const epop_window_t &window, const std::vector<int> &destination
     detail::item_columns<T...> items = {{columns...},
                                         fits ? std::int64_t(destination.size()) : std::int64_t(1)};
     std::tuple<detail::owned_type<T>...> types;
-    const auto told = std::apply(
+    const auto described = std::apply(
         [&](const auto &...type) {
             return std::array<MPIX_Column, sizeof...(T)>{MPIX_Column{columns.data(), type.get()}...};
         },
@@ -966,7 +966,7 @@ void move_items(const epop_window_t &window, const std::vector<int> &destination
     if (!fits)
         MPIX_Adapt_data_misfit("there are not as many destinations as items");
     int code = MPIX_Adapt_items_move(&window, &items.count, fits ? destination.data() : nullptr,
-                                     int(sizeof...(T)), told.data(), items.append, &items);
+                                     int(sizeof...(T)), described.data(), items.append, &items);
     detail::check_data(code);
     (columns.resize(std::size_t(items.count + items.come)), ...);
 }

@@ -5,7 +5,7 @@
  *     std::vector<double> value, x;
  *
  *     elastic::move_rows(window, destination, global, first, std::tie(column, value), x);     in the window
- *     elastic::ghosts halo(MPI_COMM_WORLD, global, column);       behind it: column has local numbers now
+ *     elastic::ghosts halo(MPI_COMM_WORLD, global, column);       after it: column has local numbers now
  *     x.resize(global.size() + halo.count());
  *     halo.update(x);
  */
@@ -96,7 +96,7 @@ public:
     const std::int64_t *global() const { return made_->global; }
     const int *owner() const { return made_->owner; }
 
-    /* values: of all rows, and behind them of all ghosts. */
+    /* values: of all rows, and after them of all ghosts. */
     template <class T> void update(std::vector<T> &values) const
     {
         detail::returned_errors guard("elastic::ghosts::update");

@@ -17,7 +17,7 @@ int adapt_exchange_distance(int sender, int receiver, int processes)
 
 int64_t adapt_exchange_chunk(void)
 {
-    static int64_t chunk;       /* as the environment said when it was first asked for */
+    static int64_t chunk;       /* of the environment, at the first use */
 
     if (chunk == 0) {
         const char *text = getenv("MPIX_ADAPT_DATA_CHUNK");
@@ -153,7 +153,7 @@ static void progress(struct adapt_exchange *exchange, bool wait)
     }
 }
 
-/* Nothing of it is to be posted any more.  MPI_Waitsome gives way after each look where processes share
+/* Nothing of it is to be posted any more.  MPI_Waitsome gives way after each poll where processes share
  * processors, MPI_Waitall only after one that has found nothing. */
 static void complete_all(struct adapt_exchange *exchange)
 {

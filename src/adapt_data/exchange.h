@@ -3,7 +3,7 @@
  * worked off with at most EXCHANGE_MESSAGES under way in each direction.
  *
  * Both ends have their lists in the same order where it matters: by the distance from sender to
- * receiver around all processes, and by the same number behind it.  So the first message that is not
+ * receiver around all processes, and by the same number after it.  So the first message that is not
  * through is under way at both its ends, and something always goes on.  Whoever waits for one exchange
  * makes progress with all that have begun, for another process may wait for another one first.
  * SPEC-epop V8, V10, X1.

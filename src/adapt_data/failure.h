@@ -1,5 +1,5 @@
 /*
- * How a function of adapt_data fails: an error class, told to the error handler of MPI_COMM_WORLD,
+ * How a function of adapt_data fails: an error class, passed to the error handler of MPI_COMM_WORLD,
  * and a text.  SPEC-epop F3.
  *
  * The text is not that of an error code of its own: MPICH 4.0.2 takes a code that MPI_Add_error_code

@@ -17,7 +17,7 @@ enum kind { REAL4 = 1, REAL8, INTEGER4, INTEGER8, COMPLEX4, COMPLEX8 };
 struct fortran_part {
     int kind, rank, is_allocated;
     int64_t lower[RANK_MAX], extent[RANK_MAX];
-    void *first;                /* its first element behind the ghost slices */
+    void *first;                /* its first element after the ghost slices */
 };
 
 /* The outcome for it at the wait. */

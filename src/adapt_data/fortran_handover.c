@@ -1,6 +1,6 @@
 /*
  * Shared variables, sums and files of the Fortran module adapt_data.  Variables come as descriptors, of any
- * type and rank; a file is closed and opened by the module, here its processes tell each other about it.
+ * type and rank; a file is closed and opened by the module, here its processes exchange its description.
  */
 
 #include <ISO_Fortran_binding.h>

@@ -120,16 +120,16 @@ static int append(int64_t count, const MPIX_Column columns[], void *state)
 static int put_together(struct fortran_array *array, const void *part, int64_t stay,
                         const struct arrivals *come, void *(*grow) (int64_t, void *))
 {
-    const size_t kept = (size_t) stay * come->slice_bytes;
+    const size_t held = (size_t) stay * come->slice_bytes;
     char *fresh = grow(stay + come->count, array);
 
     if (!fresh)
-        return adapt_fail(MPI_ERR_NO_MEM, "adapt_move_items: array '%s': there is no memory; items are"
-                          " lost", array->name);
-    if (kept > 0)
-        memcpy(fresh, part, kept);
+        return adapt_fail(MPI_ERR_NO_MEM, "adapt_move_items: array '%s': there is no memory; items are missing"
+                          " now", array->name);
+    if (held > 0)
+        memcpy(fresh, part, held);
     if (come->count > 0 && come->slice_bytes > 0)
-        memcpy(fresh + kept, come->slices, (size_t) come->count * come->slice_bytes);
+        memcpy(fresh + held, come->slices, (size_t) come->count * come->slice_bytes);
     return MPI_SUCCESS;
 }
 

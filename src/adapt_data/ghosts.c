@@ -2,7 +2,7 @@
  * Ghosts (adapt_mesh.h): who owns what a process' lists name, and messages of their values.
  *
  * The owners are found by a directory: process k of p knows the owners of all rows whose number is k modulo p.  Each
- * process sends it the rows that it has, then the numbers that it looks for.
+ * process sends it the rows that it has, then the numbers that it queries.
  */
 
 #include "adapt_mesh.h"
@@ -188,29 +188,29 @@ struct faults {
 /* Sets owner and local number of all that is named. */
 static int find_owners(struct call *call, struct faults *faults)
 {
-    struct mail rows = {.size = 0 }, asked = {.size = 0 };
+    struct mail rows = {.size = 0 }, queries = {.size = 0 };
 
     int code = post_mail(call->comm, call->own, call->rows, &rows);
     if (!code)
-        code = post_mail(call->comm, call->named, call->ghosts, &asked);
+        code = post_mail(call->comm, call->named, call->ghosts, &queries);
     if (!code)
         qsort(rows.in, (size_t) rows.ins, sizeof(*rows.in), compare_global);
     for (int64_t k = 1; !code && k < rows.ins; k++)
         if (rows.in[k].global == rows.in[k - 1].global && rows.in[k].global < faults->twice)
             faults->twice = rows.in[k].global;
-    for (int64_t k = 0; !code && k < asked.ins; k++) {
-        const struct known *row = find(rows.in, rows.ins, asked.in[k].global);
+    for (int64_t k = 0; !code && k < queries.ins; k++) {
+        const struct known *row = find(rows.in, rows.ins, queries.in[k].global);
         if (row)
-            asked.in[k] = *row;
-        else if (asked.in[k].global < faults->missing)
-            faults->missing = asked.in[k].global;
+            queries.in[k] = *row;
+        else if (queries.in[k].global < faults->missing)
+            faults->missing = queries.in[k].global;
     }
     if (!code)
-        code = return_mail(call->comm, &asked);
+        code = return_mail(call->comm, &queries);
     if (!code && call->ghosts > 0)
-        memcpy(call->named, asked.out, (size_t) call->ghosts * sizeof(*call->named));
+        memcpy(call->named, queries.out, (size_t) call->ghosts * sizeof(*call->named));
     clear_mail(&rows);
-    clear_mail(&asked);
+    clear_mail(&queries);
     return code;
 }
 
@@ -360,7 +360,7 @@ int MPIX_Ghosts_create(MPI_Comm comm, MPI_Datatype index, int64_t rows, const vo
     if (!code)
         code = make(&call, *ghosts);
     if (code == MPI_ERR_NO_MEM || code == MPI_ERR_COUNT)
-        code = adapt_fail(code, "%s: there is no memory, or a process has more than %d rows to look up", FUNCTION,
+        code = adapt_fail(code, "%s: there is no memory, or a process has more than %d rows to query", FUNCTION,
                           INT32_MAX / NUMBERS);
     if (code)
         MPIX_Ghosts_free(ghosts);

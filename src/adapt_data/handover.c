@@ -124,7 +124,7 @@ int MPIX_Adapt_data_agree(const epop_window_t *window, int64_t bytes)
 
 #define PATH_LENGTH 4096        /* with its end */
 
-/* The description of the file that its process sends to the heir. */
+/* The description of the file that its process sends to the successor. */
 struct handed {
     int64_t position;           /* -1: closing has failed */
     char path[PATH_LENGTH];
@@ -156,7 +156,7 @@ static FILE *open_file(const char *path, int64_t position)
     return file;
 }
 
-/* From `owner` among all to the heir. */
+/* From `owner` among all to the successor. */
 static int hand_over(const epop_window_t *window, MPI_Comm all, int owner, int successor,
                      const char *path, FILE **file)
 {
@@ -177,7 +177,7 @@ static int hand_over(const epop_window_t *window, MPI_Comm all, int owner, int s
         code = agree_on(all, failed, &worst);
     if (!code && (worst || handed.position < 0))
         code = adapt_fail(MPI_ERR_IO, "MPIX_Adapt_file: '%s' cannot be %s: %s", handed.path,
-                          worst ? "opened by its heir" : "closed", worst ? strerror(worst) :
+                          worst ? "opened by its successor" : "closed", worst ? strerror(worst) :
                           "not all of it could be written");
     return code;
 }
@@ -193,12 +193,12 @@ int adapt_file_owner(const epop_window_t *window, bool has_it, int successor, co
     if (!is_filled(window)) {
         error = NOT_OPEN;
     } else if (!error && (successor < 0 || successor >= window->new_size)) {
-        snprintf(text, sizeof(text), "heir is %d, no rank of the new world of %d", successor, window->new_size);
+        snprintf(text, sizeof(text), "successor is %d, no rank of the new world of %d", successor, window->new_size);
         error = text;
     }
     char name[40];
     snprintf(name, sizeof(name), "new rank %d", successor);
-    int code = agree(window, ADAPT_CALL_FILE, function, error, successor, "the heir of a file", name, &channel);
+    int code = agree(window, ADAPT_CALL_FILE, function, error, successor, "the successor of a file", name, &channel);
     if (code)
         return code;
     MPI_Comm_rank(channel->all, &rank);
@@ -222,7 +222,7 @@ int adapt_file_end(const epop_window_t *window, bool failed, const char *functio
     if (!code)
         code = agree_on(channel->all, failed, &worst);
     return code || !worst ? code : adapt_fail(MPI_ERR_IO, "%s: the file cannot be closed by the one that"
-                                              " leaves, or not opened by its heir", function);
+                                              " leaves, or not opened by its successor", function);
 }
 
 int MPIX_Adapt_file(const epop_window_t *window, int successor, const char *path, FILE **file)

@@ -1,5 +1,5 @@
 /*
- * Files of processes that leave, and shared variables: what C, Fortran and Python have alike.
+ * Files of processes that leave, and shared variables: common to C, Fortran and Python.
  */
 
 #ifndef HANDOVER_H_INCLUDED
@@ -15,7 +15,7 @@ int adapt_share_bytes(const epop_window_t *window, void *address, int64_t bytes,
                       const char *function);
 
 /* The rank among all processes of the one that has the file and leaves; -1: nobody.  Collective.  An MPI
- * error; several that have it are one, and an heir that is no new rank.  error: what else is wrong with the
+ * error; several that have it are one, and a successor that is no new rank.  error: what else is wrong with the
  * call of this process, or NULL. */
 int adapt_file_owner(const epop_window_t *window, bool has_it, int successor, const char *error,
                      const char *function, int *owner);

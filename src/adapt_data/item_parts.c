@@ -46,7 +46,7 @@ static int put_all(const MPIX_Item_functions *functions, const struct packed *pa
 
     for (int64_t i = 0; !failed && i < packed->count; i++)
         failed = functions->put(packed->items + i * functions->bytes, functions->state);
-    return failed ? adapt_fail(MPI_ERR_OTHER, "%s: clear or put has failed; items are lost", FUNCTION) :
+    return failed ? adapt_fail(MPI_ERR_OTHER, "%s: clear or put has failed; items are missing now", FUNCTION) :
         MPI_SUCCESS;
 }
 

@@ -33,7 +33,7 @@ struct call {
     const epop_window_t *window;
     int columns;
     const MPIX_Column *column;
-    MPIX_Column *copies;        /* that columns are, once there is room */
+    MPIX_Column *copies;        /* that columns are, once there is memory */
     MPIX_Append *append;        /* NULL until its memory is there: the library's own */
     void *state;
     int64_t *count;             /* the program's */
@@ -110,7 +110,7 @@ static int agree(struct call *call, const char *error)
 
 /* ---- without append --------------------------------------------------------------------------- */
 
-/* Behind what the program's arrays hold. */
+/* After what the program's arrays hold. */
 static int append_to_arrays(int64_t count, const MPIX_Column columns[], void *state)
 {
     struct call *call = state;
@@ -156,7 +156,7 @@ static const char *make_space(struct call *call, int64_t count, const int destin
         !call->copies)
         return ADAPT_NO_MEMORY;
     memcpy(call->copies, call->column, (size_t) call->columns * sizeof(*call->copies));
-    call->column = call->copies;        /* the program's own may be gone when it waits */
+    call->column = call->copies;        /* the program's own may be out of scope when it waits */
     if (!call->append)
         take_arrays(call);
     for (int64_t i = 0; i < count; i++) {
@@ -177,7 +177,7 @@ static const char *make_space(struct call *call, int64_t count, const int destin
     return NULL;
 }
 
-/* The places of what leaves, by process; [processes]. */
+/* The indices of what leaves, by process; [processes]. */
 static int64_t *begin_of(const struct call *call)
 {
     int64_t *begin = adapt_reserve(call->processes, sizeof(int64_t)), sum = 0;
@@ -246,21 +246,21 @@ static int make_type(const struct call *call, char *const parts[], int64_t first
                      MPI_Datatype *type)
 {
     int *lengths = malloc((size_t) call->columns * sizeof(int));
-    MPI_Aint *places = malloc((size_t) call->columns * sizeof(MPI_Aint));
+    MPI_Aint *displacements = malloc((size_t) call->columns * sizeof(MPI_Aint));
     MPI_Datatype *types = malloc((size_t) call->columns * sizeof(MPI_Datatype));
-    int code = lengths && places && types ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    int code = lengths && displacements && types ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 
     for (int c = 0; !code && c < call->columns; c++) {
         lengths[c] = (int) count;
         types[c] = call->column[c].element;
-        code = MPI_Get_address(parts[c] + first * call->extent[c], &places[c]);
+        code = MPI_Get_address(parts[c] + first * call->extent[c], &displacements[c]);
     }
     if (!code)
-        code = MPI_Type_create_struct(call->columns, lengths, places, types, type);
+        code = MPI_Type_create_struct(call->columns, lengths, displacements, types, type);
     if (!code)
         code = MPI_Type_commit(type);
     free(lengths);
-    free(places);
+    free(displacements);
     free(types);
     return code;
 }
@@ -305,7 +305,7 @@ static int arrived(void *state, int64_t k)
         free(parts[c]);
         parts[c] = NULL;
     }
-    return failed ? adapt_fail(MPI_ERR_OTHER, "%s: append has failed; items are lost",
+    return failed ? adapt_fail(MPI_ERR_OTHER, "%s: append has failed; items are missing now",
                                call->function) : MPI_SUCCESS;
 }
 
@@ -392,7 +392,7 @@ static const char *check_call(const struct call *call, const int64_t *count)
     return NULL;
 }
 
-/* On all processes or on none.  Without room for it `call` is NULL. */
+/* On all processes or on none.  Without memory for it `call` is NULL. */
 static int start(struct call *call, const struct call *described, int64_t *count,
                  const int destination[], const char *error)
 {

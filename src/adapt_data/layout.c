@@ -51,42 +51,42 @@ static bool is_formula(const MPIX_Adapt_layout *layout)
 
 int MPIX_Layout_owner(const MPIX_Adapt_layout *layout, int size, int64_t i)
 {
-    struct adapt_distribution by_place;
+    struct adapt_distribution by_position;
     int64_t end;
 
     if (!is_formula(layout) || i < 0 || i >= layout->n ||
-        adapt_distribution_make(&by_place, layout, size, NULL, NULL))
+        adapt_distribution_make(&by_position, layout, size, NULL, NULL))
         return -1;
-    return adapt_distribution_owner(&by_place, i, &end);
+    return adapt_distribution_owner(&by_position, i, &end);
 }
 
 int64_t MPIX_Layout_local(const MPIX_Adapt_layout *layout, int size, int64_t i)
 {
-    struct adapt_distribution by_place;
+    struct adapt_distribution by_position;
     int64_t end, low, high;
 
     if (!is_formula(layout) || i < 0 || i >= layout->n ||
-        adapt_distribution_make(&by_place, layout, size, NULL, NULL))
+        adapt_distribution_make(&by_position, layout, size, NULL, NULL))
         return -1;
-    int place = adapt_distribution_owner(&by_place, i, &end);
+    int position = adapt_distribution_owner(&by_position, i, &end);
     if (layout->kind == ADAPT_LAYOUT_BLOCK_CYCLIC)
         return i / layout->block / size * layout->block + i % layout->block;
-    (void) adapt_distribution_next(&by_place, place, 0, &low, &high);
-    if (layout->kind == ADAPT_LAYOUT_GRID && by_place.side > 1)
+    (void) adapt_distribution_next(&by_position, position, 0, &low, &high);
+    if (layout->kind == ADAPT_LAYOUT_GRID && by_position.side > 1)
         return (i / layout->columns - low / layout->columns) * (high - low) +
             (i - low) % layout->columns;
     return i - low;
 }
 
-int64_t MPIX_Layout_range(const MPIX_Adapt_layout *layout, int place, int size, int64_t *first)
+int64_t MPIX_Layout_range(const MPIX_Adapt_layout *layout, int position, int size, int64_t *first)
 {
-    struct adapt_distribution by_place;
+    struct adapt_distribution by_position;
     int64_t high;
 
-    if (!is_formula(layout) || place < 0 || place >= size ||
-        adapt_distribution_make(&by_place, layout, size, NULL, NULL))
+    if (!is_formula(layout) || position < 0 || position >= size ||
+        adapt_distribution_make(&by_position, layout, size, NULL, NULL))
         return -1;
-    if (!adapt_distribution_next(&by_place, place, 0, first, &high))
+    if (!adapt_distribution_next(&by_position, position, 0, first, &high))
         *first = layout->n;
-    return adapt_distribution_part(&by_place, place);
+    return adapt_distribution_part(&by_position, position);
 }

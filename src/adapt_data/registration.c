@@ -87,6 +87,7 @@ void adapt_free_bytes_types(void)
 /* ---- sets ------------------------------------------------------------------------------------- */
 
 static struct MPIX_Adapt_data_s *all_sets;
+static struct MPIX_Adapt_data_s *default_set;
 
 static void release_parts(MPIX_Adapt_data data)
 {
@@ -97,7 +98,7 @@ static void release_parts(MPIX_Adapt_data data)
     data->parts = NULL;
 }
 
-/* Called in MPI_Finalize: datatypes of sets that the program does not free are not left behind.  Also called in
+/* Called in MPI_Finalize: datatypes of sets that the program does not free do not remain.  Also called in
  * the commit of a leaving process, even in one that is refused: the sets are needed then. */
 static int free_at_end(MPI_Comm comm, int key, void *value, void *state)
 {
@@ -155,7 +156,14 @@ int MPIX_Adapt_data_create(MPIX_Adapt_data *data)
     return MPI_SUCCESS;
 }
 
-static void forget(struct adapt_array *array)
+MPIX_Adapt_data MPIX_Adapt_data_default(void)
+{
+    if (!default_set)
+        (void) MPIX_Adapt_data_create(&default_set);
+    return default_set;
+}
+
+static void release_array(struct adapt_array *array)
 {
     adapt_distribution_clear(&array->now);
     if (array->element.type != MPI_DATATYPE_NULL)
@@ -171,9 +179,11 @@ int MPIX_Adapt_data_free(MPIX_Adapt_data *data)
     if ((*data)->started > 0)
         return wrong("MPIX_Adapt_data_free", "an array has been started and not waited for");
     for (int k = 0; k < (*data)->count; k++)
-        forget((*data)->arrays[k]);
+        release_array((*data)->arrays[k]);
     release_parts(*data);
     remove_set(*data);
+    if (*data == default_set)
+        default_set = NULL;
     free((*data)->arrays);
     free(*data);
     *data = NULL;
@@ -289,13 +299,13 @@ int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI
     int code = set_element(made, element);
     why = code ? NULL : check_element(made);
     if (why) {
-        forget(made);
+        release_array(made);
         return adapt_fail(MPI_ERR_ARG, "%s: array '%s': %s", function, name, why);
     }
     if (!code && append(data, made))
         code = adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory", function);
     if (code) {
-        forget(made);
+        release_array(made);
         return code;
     }
     if (array)

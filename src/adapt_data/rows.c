@@ -67,15 +67,17 @@ static const char *check_lists(struct call *call, const void *first, const int d
 static const char *check_local(const struct call *call)
 {
     const void *entry = call->rows->lists > 0 ? *(void **) call->rows->list[0].base : NULL;
-    const bool has_ghosts = *(void **) call->rows->ghost_global;
+    const int64_t ghosts = adapt_get_index(call->rows->ghost_count, call->bytes, 0);
 
     if (call->entries > 0 && !entry)
         return "there are entries, but list 0 of the rows is NULL";
+    if (ghosts < 0 || (ghosts > 0 && !*(void **) call->rows->ghost_global))
+        return "the number of ghosts is negative, or the array of ghost_global is NULL";
     for (int64_t k = 0; k < call->entries; k++) {
         const int64_t local = adapt_get_index(entry, call->bytes, k);
-        if (local < 0 || (local >= call->count && !has_ghosts))
-            return "an entry of list 0 is no local number: it is negative, or names a ghost, but the array of"
-                " ghost_global is NULL";
+        if (local < 0 || local >= call->count + ghosts)
+            return "an entry of list 0 is no local number: it is negative, or not less than the number of rows and"
+                " ghosts (ghost_count)";
     }
     return NULL;
 }
@@ -108,6 +110,8 @@ static const char *check_call(struct call *call, const epop_window_t *window, co
         return "rows with ghosts need a list of what they name";
     if (rows->ghosts && rows->ghost_global)
         return "ghosts are the library's or the program's: one of ghosts and ghost_global is NULL";
+    if (rows->ghost_global && !rows->ghost_count)
+        return "ghost_global needs the number of ghosts, ghost_count";
     call->count = window->old_rank < 0 ? 0 : *rows->count;
     if (call->count < 0 || (call->count > 0 && (!*(void **) rows->global || !destination)))
         return "the number of rows is negative, or their global numbers or destinations are NULL";
@@ -119,7 +123,7 @@ static const char *check_call(struct call *call, const epop_window_t *window, co
         return ADAPT_NO_MEMORY;
     const char *error = rows->lists > 0 && call->count > 0 ?
         check_lists(call, *(void **) rows->first, destination) : NULL;
-    return !error && rows->ghost_global ? check_local(call) : error;
+    return !error && rows->ghost_global && window->old_rank >= 0 ? check_local(call) : error;
 }
 
 static int agree(const struct call *call, const epop_window_t *window, const char *error)
@@ -162,19 +166,19 @@ static MPIX_Column *join_columns(int own, const MPIX_Column mine[], int count, c
 
 /* ---- order ------------------------------------------------------------------------------------ */
 
-struct place {
+struct numbered_row {
     int64_t global, row;
 };
 
 static int compare(const void *a, const void *b)
 {
-    const struct place *one = a, *other = b;
+    const struct numbered_row *one = a, *other = b;
 
     return one->global < other->global ? -1 : one->global > other->global;
 }
 
 /* Element lists of an array in another order: row by row, from begin[row], length[row] elements. */
-static int permute(const MPIX_Column *column, const struct call *call, const struct place order[],
+static int permute(const MPIX_Column *column, const struct call *call, const struct numbered_row order[],
                    const int64_t begin[], const int64_t length[])
 {
     char *old = *(char **) column->base, *fresh, *to;
@@ -202,12 +206,12 @@ static int permute(const MPIX_Column *column, const struct call *call, const str
 static int put_in_order(struct call *call, int columns, const MPIX_Column column[])
 {
     const MPIX_Rows *rows = call->rows;
-    struct place *order = adapt_reserve(call->count, sizeof(*order));
+    struct numbered_row *order = adapt_reserve(call->count, sizeof(*order));
     int64_t *begin = adapt_reserve(call->count + 1, sizeof(int64_t));
     int code = order && begin ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 
     for (int64_t i = 0; !code && i < call->count; i++) {
-        order[i] = (struct place) {adapt_get_index(*(void **) rows->global, call->bytes, i), i};
+        order[i] = (struct numbered_row) {adapt_get_index(*(void **) rows->global, call->bytes, i), i};
         begin[i + 1] = begin[i] + call->length[i];
     }
     if (!code)
@@ -255,7 +259,7 @@ static int move(struct call *call, const epop_window_t *window, const int destin
             code = set_first(call);
         if (code)
             code = adapt_fail(code, "MPIX_Adapt_rows_move: there is no memory to put rows in order, or first, of"
-                              " 4 bytes, is too short for their entries; rows are lost");
+                              " 4 bytes, is too short for their entries; rows are missing now");
     }
     free(columns);
     return code;

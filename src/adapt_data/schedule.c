@@ -103,15 +103,15 @@ static int by_distance(const void *a, const void *b)
 
 /* Takes what is this process' own out of the list. */
 static void take_retained(struct found_list *list, int process, struct capacity *capacity,
-                      struct adapt_run **kept, int64_t *runs, int64_t *elements)
+                      struct adapt_run **retained, int64_t *runs, int64_t *elements)
 {
     int64_t left = 0;
 
     *runs = *elements = 0;
-    *kept = capacity->runs;
+    *retained = capacity->runs;
     for (int64_t k = 0; k < list->count; k++) {
         if (list->items[k].process == process) {
-            (*kept)[(*runs)++] = list->items[k].run;
+            (*retained)[(*runs)++] = list->items[k].run;
             *elements += list->items[k].run.count;
         } else {
             list->items[left++] = list->items[k];

@@ -1,4 +1,4 @@
-/* Layouts, orders of places and schedules: SPEC-epop D1, D6, V1 to V7, F4. */
+/* Layouts, orders of positions and schedules: SPEC-epop D1, D6, V1 to V7, F4. */
 
 #include <gtest/gtest.h>
 
@@ -19,16 +19,16 @@ namespace {
 struct Distribution {
     adapt_distribution it = {};
     const char *error;
-    Distribution(const MPIX_Adapt_layout &layout, int size, const int *places = nullptr,
+    Distribution(const MPIX_Adapt_layout &layout, int size, const int *positions = nullptr,
                  const int64_t *lengths = nullptr)
-        : error(adapt_distribution_make(&it, &layout, size, places, lengths))
+        : error(adapt_distribution_make(&it, &layout, size, positions, lengths))
     {
     }
     ~Distribution() { adapt_distribution_clear(&it); }
     Distribution(const Distribution &) = delete;
 };
 
-/* By element: its owner, as next() says. */
+/* By element: its owner, as of next(). */
 std::vector<int> owners(const adapt_distribution &distribution)
 {
     std::vector<int> owner(static_cast<size_t>(distribution.n), -1);
@@ -104,13 +104,13 @@ struct Window {
     }
 };
 
-std::vector<int> coming_places(const adapt_distribution &old, const Window &window)
+std::vector<int> coming_positions(const adapt_distribution &old, const Window &window)
 {
-    std::vector<int> places(static_cast<size_t>(window.new_size));
-    EXPECT_EQ(adapt_distribution_places(&old, window.new_rank_of.data(), window.new_size,
-                                        places.data()),
+    std::vector<int> positions(static_cast<size_t>(window.new_size));
+    EXPECT_EQ(adapt_distribution_positions(&old, window.new_rank_of.data(), window.new_size,
+                                        positions.data()),
               nullptr);
-    return places;
+    return positions;
 }
 
 /* Moves an array by the schedules of all processes; V1.  Returns how many elements moved. */
@@ -154,16 +154,16 @@ int64_t move(const adapt_distribution &old, const adapt_distribution &coming, co
         adapt_schedule &schedule = schedules[static_cast<size_t>(process)];
         auto &part = fresh[static_cast<size_t>(process)];
         part.assign(static_cast<size_t>(schedule.new_part), -1);
-        std::vector<int64_t> kept;
+        std::vector<int64_t> retained;
         for (int64_t r = 0; r < schedule.retained_from_runs; r++)
             for (int64_t i = 0; i < schedule.retained_from[r].count; i++)
-                kept.push_back(parts[static_cast<size_t>(process)]
+                retained.push_back(parts[static_cast<size_t>(process)]
                                     [static_cast<size_t>(schedule.retained_from[r].first + i)]);
         size_t next = 0;
         for (int64_t r = 0; r < schedule.retained_to_runs; r++)
             for (int64_t i = 0; i < schedule.retained_to[r].count; i++)
-                part[static_cast<size_t>(schedule.retained_to[r].first + i)] = kept.at(next++);
-        EXPECT_EQ(next, kept.size());
+                part[static_cast<size_t>(schedule.retained_to[r].first + i)] = retained.at(next++);
+        EXPECT_EQ(next, retained.size());
         for (int k = 0; k < schedule.receive.peer_count; k++) {
             const adapt_peer &peer = schedule.receive.peers[k];
             EXPECT_LT(peer.process, old.size);          /* V8 */
@@ -206,11 +206,11 @@ int64_t moved(const MPIX_Adapt_layout &layout, int p, int q)
     Distribution old(layout, p);
     EXPECT_EQ(old.error, nullptr);
     Window window = Window::resize(p, q);
-    bool has_places = layout.kind == ADAPT_LAYOUT_BLOCK_FREE || layout.kind == ADAPT_LAYOUT_GRID;
-    std::vector<int> places;
-    if (has_places)
-        places = coming_places(old.it, window);
-    Distribution coming(layout, q, has_places ? places.data() : nullptr);
+    bool has_positions = layout.kind == ADAPT_LAYOUT_BLOCK_FREE || layout.kind == ADAPT_LAYOUT_GRID;
+    std::vector<int> positions;
+    if (has_positions)
+        positions = coming_positions(old.it, window);
+    Distribution coming(layout, q, has_positions ? positions.data() : nullptr);
     EXPECT_EQ(coming.error, nullptr);
     return move(old.it, coming.it, window);
 }
@@ -277,11 +277,11 @@ TEST(AdaptLayout, D5_local_counts_the_elements_before)
 {
     for (const MPIX_Adapt_layout &layout :
          {MPIX_Layout_block_cyclic(100, 7), MPIX_Layout_grid(9, 11), MPIX_Layout_block(50)}) {
-        Distribution by_place(layout, 4);
+        Distribution by_position(layout, 4);
         std::map<int, int64_t> before;
         for (int64_t i = 0; i < layout.n; i++) {
             int64_t end;
-            int owner = adapt_distribution_owner(&by_place.it, i, &end);
+            int owner = adapt_distribution_owner(&by_position.it, i, &end);
             EXPECT_EQ(MPIX_Layout_owner(&layout, 4, i), owner);
             EXPECT_EQ(MPIX_Layout_local(&layout, 4, i), before[owner]++);
         }
@@ -313,7 +313,7 @@ TEST(AdaptLayout, D1_numbers_beyond_32_bits)
     EXPECT_EQ(MPIX_Layout_owner(&cyclic, 7, n - 1), (n - 1) / 1000 % 7);
 }
 
-/* V2: kept K = n [k(k+1)/(2b) - k(k-1)/(2a)], k = min(a, ceil(a / (b - a))). */
+/* V2: retained K = n [k(k+1)/(2b) - k(k-1)/(2a)], k = min(a, ceil(a / (b - a))). */
 TEST(AdaptVolume, V2_block)
 {
     for (int p = 1; p <= 8; p++)
@@ -321,8 +321,8 @@ TEST(AdaptVolume, V2_block)
             const int64_t a = std::min(p, q), b = std::max(p, q);
             const int64_t n = 2 * 840 * 3;      /* every p and q up to 8 divides it */
             const int64_t k = a == b ? a : std::min(a, (a + (b - a) - 1) / (b - a));
-            const int64_t kept = a == b ? n : n * k * (k + 1) / (2 * b) - n * k * (k - 1) / (2 * a);
-            EXPECT_EQ(moved(MPIX_Layout_block(n), p, q), n - kept) << p << " to " << q;
+            const int64_t retained = a == b ? n : n * k * (k + 1) / (2 * b) - n * k * (k - 1) / (2 * a);
+            EXPECT_EQ(moved(MPIX_Layout_block(n), p, q), n - retained) << p << " to " << q;
         }
     EXPECT_EQ(moved(MPIX_Layout_block(1200), 2, 4), 900);
     EXPECT_EQ(moved(MPIX_Layout_block(1200), 4, 2), 900);
@@ -345,15 +345,15 @@ TEST(AdaptVolume, V4_no_order_keeps_more)
     for (int round = 0; round < 60; round++) {
         const int p = 1 + int(random() % 4), joining = int(random() % 3);
         const int64_t n = 1 + int64_t(random() % 40);
-        std::vector<int> leaving, places(static_cast<size_t>(p));
+        std::vector<int> leaving, positions(static_cast<size_t>(p));
         for (int rank = 0; rank < p; rank++)
             if (random() % 3 == 0 && int(leaving.size()) + 1 < p + joining)
                 leaving.push_back(rank);
-        std::iota(places.begin(), places.end(), 0);
-        std::shuffle(places.begin(), places.end(), random);
-        Distribution old(MPIX_Layout_block_free(n), p, places.data());
+        std::iota(positions.begin(), positions.end(), 0);
+        std::shuffle(positions.begin(), positions.end(), random);
+        Distribution old(MPIX_Layout_block_free(n), p, positions.data());
         Window window(p, leaving, joining);
-        std::vector<int> best = coming_places(old.it, window), order(best.size());
+        std::vector<int> best = coming_positions(old.it, window), order(best.size());
         Distribution coming(MPIX_Layout_block_free(n), window.new_size, best.data());
         ASSERT_EQ(coming.error, nullptr);
         int64_t least = n;
@@ -384,11 +384,11 @@ TEST(AdaptVolume, V6_grid)
 {
     const int64_t side = 60, n = side * side;
     EXPECT_EQ(moved(MPIX_Layout_grid(side, side), 4, 9), n - n / 4);
-    /* back again: those leave that have no place in the smaller grid */
+    /* back again: those leave that have no position in the smaller grid */
     Distribution nine(MPIX_Layout_grid(side, side), 9);
     Window window(9, {2, 5, 6, 7, 8}, 0);
-    std::vector<int> places = coming_places(nine.it, window);
-    Distribution four(MPIX_Layout_grid(side, side), 4, places.data());
+    std::vector<int> positions = coming_positions(nine.it, window);
+    Distribution four(MPIX_Layout_grid(side, side), 4, positions.data());
     EXPECT_EQ(move(nine.it, four.it, window), n - n / 4);
     EXPECT_EQ(moved(MPIX_Layout_grid(side, side), 1, 4), n - n / 4);
     EXPECT_EQ(moved(MPIX_Layout_grid(side, side), 16, 16), 0);
@@ -399,8 +399,8 @@ TEST(AdaptVolume, V6_grid_has_square_numbers_of_processes)
     EXPECT_NE(Distribution(MPIX_Layout_grid(6, 6), 6).error, nullptr);
     Distribution old(MPIX_Layout_grid(6, 6), 4);
     Window window = Window::resize(4, 6);
-    std::vector<int> places(6);
-    EXPECT_NE(adapt_distribution_places(&old.it, window.new_rank_of.data(), 6, places.data()),
+    std::vector<int> positions(6);
+    EXPECT_NE(adapt_distribution_positions(&old.it, window.new_rank_of.data(), 6, positions.data()),
               nullptr);
 }
 
@@ -415,8 +415,8 @@ TEST(AdaptVolume, V1_V7_only_what_changes_its_owner_moves)
             MPIX_Layout_block_cyclic(n, 1 + int64_t(random() % 9)), MPIX_Layout_same(n)};
         const MPIX_Adapt_layout &layout = layouts[random() % 4];
         int p = 1 + int(random() % 7);
-        std::vector<int> places(static_cast<size_t>(p));
-        std::iota(places.begin(), places.end(), 0);
+        std::vector<int> positions(static_cast<size_t>(p));
+        std::iota(positions.begin(), positions.end(), 0);
         for (int each = 0; each < 3; each++) {
             const bool free = layout.kind == ADAPT_LAYOUT_BLOCK_FREE;
             const int joining = int(random() % 4);
@@ -424,11 +424,11 @@ TEST(AdaptVolume, V1_V7_only_what_changes_its_owner_moves)
             for (int rank = 0; rank < p; rank++)
                 if (random() % 3 == 0 && int(leaving.size()) + 1 < p + joining)
                     leaving.push_back(rank);
-            Distribution old(layout, p, free ? places.data() : nullptr);
+            Distribution old(layout, p, free ? positions.data() : nullptr);
             Window window(p, leaving, joining);
             if (free)
-                places = coming_places(old.it, window);
-            Distribution coming(layout, window.new_size, free ? places.data() : nullptr);
+                positions = coming_positions(old.it, window);
+            Distribution coming(layout, window.new_size, free ? positions.data() : nullptr);
             ASSERT_EQ(coming.error, nullptr);
             move(old.it, coming.it, window);
             p = window.new_size;

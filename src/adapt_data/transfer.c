@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is kept ----------------------------------------------------------------------------- */
+/* ---- what is retained ----------------------------------------------------------------------------- */
 
 /* As a message to itself would: nothing but the data of the elements is written, for between them there may be
  * others' data, or some that have arrived already. */
@@ -78,7 +78,7 @@ static int64_t count_runs(const struct adapt_direction *direction, int64_t count
     return run - direction->run + 1;
 }
 
-/* Goes on behind the next at most `count` elements of this run.  Returns how many that are, *first:
+/* Goes on after the next at most `count` elements of this run.  Returns how many that are, *first:
  * where they lie in the part. */
 static int64_t take_run(struct adapt_direction *direction, int64_t count, int64_t *first)
 {
@@ -95,25 +95,25 @@ static int64_t take_run(struct adapt_direction *direction, int64_t count, int64_
     return length;
 }
 
-/* A type for them, from the start of the part, and goes on behind them. */
+/* A type for them, from the start of the part, and goes on after them. */
 static int make_type(struct adapt_direction *direction, const struct adapt_element *element,
                      int64_t count, int64_t runs, MPI_Datatype *type)
 {
     int *lengths = malloc((size_t) runs * sizeof(int));
-    MPI_Aint *places = malloc((size_t) runs * sizeof(MPI_Aint));
+    MPI_Aint *displacements = malloc((size_t) runs * sizeof(MPI_Aint));
     int code = MPI_ERR_NO_MEM;
 
-    if (lengths && places && runs <= INT32_MAX) {
+    if (lengths && displacements && runs <= INT32_MAX) {
         for (int64_t k = 0; k < runs; k++) {
             int64_t first, length = take_run(direction, count, &first);
             lengths[k] = (int) length;
-            places[k] = (MPI_Aint) first * element->extent;
+            displacements[k] = (MPI_Aint) first * element->extent;
             count -= length;
         }
-        code = MPI_Type_create_hindexed((int) runs, lengths, places, element->type, type);
+        code = MPI_Type_create_hindexed((int) runs, lengths, displacements, element->type, type);
     }
     free(lengths);
-    free(places);
+    free(displacements);
     return code ? code : MPI_Type_commit(type);
 }
 

@@ -200,3 +200,26 @@ int MPIX_Adapt(MPIX_Adapt_data data, MPIX_Adapt_after *after, void *state)
         return 0;
     return MPIX_Adapt_window(data, status, after, state) ? -1 : 1;
 }
+
+/* ---- with the default set --------------------------------------------------------------------- */
+
+static MPIX_Adapt_set_up *set_up_of_program;
+
+static int call_set_up(int rank, int size, void *state)
+{
+    (void) state;
+    if (set_up_of_program)
+        set_up_of_program(rank, size);
+    return 0;
+}
+
+int MPIX_Adapt_start(int status, MPIX_Adapt_set_up *set_up)
+{
+    set_up_of_program = set_up;
+    return MPIX_Adapt_enter(MPIX_ADAPT_DEFAULT, status, call_set_up, NULL);
+}
+
+int MPIX_Adapt_step(void)
+{
+    return MPIX_Adapt(MPIX_ADAPT_DEFAULT, call_set_up, NULL);
+}

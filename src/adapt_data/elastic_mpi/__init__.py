@@ -323,7 +323,7 @@ class window:  # noqa: N801 (used as a function)
     def __enter__(self) -> Window:
         global _status
         if _status is None:
-            raise Error(_ERR_ARG, "elastic_mpi.window: no probe has said that there is one")
+            raise Error(_ERR_ARG, "elastic_mpi.window: no probe has returned TRUE")
         status, _status = _status, None
         self._window = Window(status)
         return self._window
@@ -342,7 +342,7 @@ class window:  # noqa: N801 (used as a function)
 
 
 def adapt(moves: Callable[[Window], None], after: Callable[[int, int], None] | None = None) -> bool:
-    """The line for the main loop: a probe and, where it says so, a window with moves(window).
+    """The line for the main loop: a probe and, where it is TRUE, a window with moves(window).
 
     Then after(rank, size) is called, in the new world: for communicators, neighbours and what else follows from them.  True: the
     world has changed.  A joining process calls it before the loop.
@@ -390,22 +390,22 @@ class Layout:
         self.irregular = irregular
         self._callback = callback  # lives as long as the layout does
 
-    def range(self, place: int, of: int) -> range:
-        """The elements of a place, where parts are consecutive."""
+    def range(self, position: int, of: int) -> range:
+        """The elements of a position, where parts are consecutive."""
         first = ctypes.c_int64()
-        asked = _library.MPIX_Layout_range
-        asked.restype = ctypes.c_int64
-        count = asked(ctypes.byref(self.it), place, of, ctypes.byref(first))
+        query = _library.MPIX_Layout_range
+        query.restype = ctypes.c_int64
+        count = query(ctypes.byref(self.it), position, of, ctypes.byref(first))
         if count < 0:
             raise Error(_ERR_ARG, "elastic_mpi.Layout.range: out of range, or not known of this layout")
         return range(first.value, first.value + count)
 
     def owner(self, element: int, of: int) -> int:
-        """The place, of so many, that an element is in."""
-        place = int(_library.MPIX_Layout_owner(ctypes.byref(self.it), of, ctypes.c_int64(element)))
-        if place < 0:
+        """The position, of so many, that an element is in."""
+        position = int(_library.MPIX_Layout_owner(ctypes.byref(self.it), of, ctypes.c_int64(element)))
+        if position < 0:
             raise Error(_ERR_ARG, "elastic_mpi.Layout.owner: out of range, or not known of this layout")
-        return place
+        return position
 
 
 def block(n: int) -> Layout:
@@ -421,7 +421,7 @@ def block_cyclic(n: int, block: int) -> Layout:
 
 
 def grid(rows: int, columns: int) -> Layout:
-    """Blocks of a matrix on a square of places; an element is an entry, and a part is stored by rows, in one dimension."""
+    """Blocks of a matrix on a square of positions; an element is an entry, and a part is stored by rows, in one dimension."""
     return Layout("MPIX_Layout_grid", rows, columns)
 
 
@@ -430,7 +430,7 @@ def same(n: int) -> Layout:
 
 
 def irregular(split: Callable[[Sequence[int], int], Sequence[int]]) -> Layout:
-    """A part is as long as its array; split(old_lengths, new_size) says the new lengths."""
+    """A part is as long as its array; split(old_lengths, new_size) returns the new lengths."""
 
     def call(old_size: int, old: Any, new_size: int, new: Any, _state: Any) -> int:
         try:
@@ -523,7 +523,7 @@ class _Entry:
         if self.fresh is not None and part == _address(self.fresh):
             self.fresh = None
 
-    def settle(self) -> None:
+    def complete(self) -> None:
         if self.base.value is None:
             self.array = _of_length(self.array, 0)
         elif self.base.value != self.former:
@@ -581,7 +581,7 @@ class Data:
                     _check(_library.MPIX_Adapt_data_set_count(self._handle, entry.number, count))
                 elif window.status != JOINING:
                     _check(_library.MPIX_Adapt_data_count(self._handle, entry.number, ctypes.byref(count)))
-                # another length than the layout says is refused by all processes, like a part that is missing
+                # another length than the layout has is refused by all processes, like a part that is missing
                 fits = count.value == length
                 entry.base.value = entry.former = _address(entry.array) if fits else None
                 if not fits:
@@ -599,22 +599,22 @@ class Data:
     def wait(self) -> None:
         _check(_library.MPIX_Adapt_data_wait(self._handle, ALL_ARRAYS))
         for entry in self._entries.values():
-            entry.settle()
+            entry.complete()
 
     def move(self, window: Window) -> None:
         self.start(window)
         self.wait()
 
-    def place(self, name: str, rank: int) -> int:
+    def position(self, name: str, rank: int) -> int:
         """Of a rank in the present world: the same number, but for block_free and grid."""
-        place = ctypes.c_int()
-        _check(_library.MPIX_Adapt_data_place(self._handle, self._entries[name].number, rank, ctypes.byref(place)))
-        return place.value
+        position = ctypes.c_int()
+        _check(_library.MPIX_Adapt_data_position(self._handle, self._entries[name].number, rank, ctypes.byref(position)))
+        return position.value
 
-    def rank(self, name: str, place: int) -> int:
-        """The rank that has this place."""
+    def rank(self, name: str, position: int) -> int:
+        """The rank that has this position."""
         rank = ctypes.c_int()
-        _check(_library.MPIX_Adapt_data_rank(self._handle, self._entries[name].number, place, ctypes.byref(rank)))
+        _check(_library.MPIX_Adapt_data_rank(self._handle, self._entries[name].number, position, ctypes.byref(rank)))
         return rank.value
 
 
@@ -753,11 +753,11 @@ def move_items(window: Window, destination: Sequence[int], *arrays: Any) -> tupl
         fresh = []
         for k, array in enumerate(arrays):
             made = _of_length(array, count.value + come.value)
-            to, kept = _address(made), count.value * sizes[k]
-            if to is not None and kept > 0:
-                ctypes.memmove(to, bases[k], kept)
+            to, retained = _address(made), count.value * sizes[k]
+            if to is not None and retained > 0:
+                ctypes.memmove(to, bases[k], retained)
             if to is not None and come.value > 0:
-                ctypes.memmove(to + kept, items[k], come.value * sizes[k])
+                ctypes.memmove(to + retained, items[k], come.value * sizes[k])
             fresh.append(made)
         return tuple(fresh)
     finally:

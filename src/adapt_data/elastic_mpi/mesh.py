@@ -45,7 +45,7 @@ def _wrong_lists(count: int, first: Any, entries: Sequence[Any]) -> str:
     if any(b < a for a, b in zip(begins, begins[1:])):
         return "first of the rows decreases"
     if any(len(each) != (begins[-1] if begins else 0) for each in entries):
-        return "there are not as many entries as first says"
+        return "there are not as many entries as in first"
     return ""
 
 

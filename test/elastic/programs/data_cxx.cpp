@@ -137,7 +137,7 @@ void State::fill(int rank, int size)
 
 void State::check(int rank, int size)
 {
-    const int position = data.place(field_number, rank);
+    const int position = data.position(field_number, rank);
     const elastic::interval mine = elastic::block_free(N).range(position, size);
     CHECK(std::int64_t(field.size()) == mine.count());
     for (std::int64_t i = mine.first; i < mine.end; i++)

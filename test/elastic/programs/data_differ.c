@@ -152,7 +152,7 @@ static void refuse_arguments(const epop_window_t *window)
             "MPIX_Adapt_data_volume", "not NULL");
     REFUSED(move_items(none), "MPIX_Adapt_items_move", "window is NULL");
     REFUSED(MPIX_Adapt_sums(window, differs ? -1 : 1, sums), "negative");
-    REFUSED(MPIX_Adapt_file(window, differs ? 99 : 0, "x", &file), "heir is 99");
+    REFUSED(MPIX_Adapt_file(window, differs ? 99 : 0, "x", &file), "successor is 99");
     REFUSED(MPIX_Adapt_boxes_move(window, differs ? 4 : 1, boxes, NULL, 1, &field), "axes");
     REFUSED(MPIX_Adapt_share(window, differs ? NULL : sums, 8), "address is NULL");
 }

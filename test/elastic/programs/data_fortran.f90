@@ -314,7 +314,7 @@ contains
   subroutine grid_range(first, end)
     integer, intent(out) :: first, end
 
-    call adapt_range(adapt_grid(1, n), adapt_place(of_spectrum, rank), nprocs, first, end)
+    call adapt_range(adapt_grid(1, n), adapt_position(of_spectrum, rank), nprocs, first, end)
     if (end < first) first = end + 1
   end subroutine grid_range
 
@@ -335,10 +335,10 @@ contains
       call check(all(field(:, i) == [(value(i, k), k = 0, 4)]), 'field')
     end do
     call check(size(nothing, 1) == 0 .and. size(nothing, 2) == end - first + 1, 'nothing')
-    call adapt_range(adapt_block_free(n), adapt_place(of_numbers, rank), nprocs, first, end)
+    call adapt_range(adapt_block_free(n), adapt_position(of_numbers, rank), nprocs, first, end)
     call check(lbound(numbers, 1) == 7 .and. size(numbers) == end - first + 1, 'bounds of numbers')
     call check(all(numbers == [(i, i = first, end)]), 'numbers')
-    call check(adapt_rank(of_numbers, adapt_place(of_numbers, rank)) == rank, 'place')
+    call check(adapt_rank(of_numbers, adapt_position(of_numbers, rank)) == rank, 'place')
     call adapt_range(adapt_block(few), rank, nprocs, first, end)
     call check(allocated(few_numbers), 'few, allocated')
     call check(size(few_numbers) == end - first + 1 .and. all(few_numbers == [(i, i = first, end)]), &

@@ -135,7 +135,7 @@ contains
     call adapt_share(window, long(1:4:2), code)
     call check(code == MPI_ERR_ARG, 'a variable in pieces is not refused')
     call adapt_file(window, window%new_size, log_unit, code)
-    call check(code == MPI_ERR_ARG, 'the heir is not refused')
+    call check(code == MPI_ERR_ARG, 'the successor is not refused')
     call adapt_sums(closed, counted, code)
     call check(code == MPI_ERR_ARG, 'a closed window is not refused')
   end subroutine try_errors

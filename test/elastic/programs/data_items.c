@@ -190,7 +190,7 @@ static void move_rest(const epop_window_t *window)
     FILE *no_file = NULL;
     ET_MPI(MPIX_Adapt_file(window, 0, NULL, &no_file));
     ET_CHECK(!no_file, "a file from nowhere");
-    refuse(MPIX_Adapt_file(window, window->new_size, "log", &no_file), "heir");
+    refuse(MPIX_Adapt_file(window, window->new_size, "log", &no_file), "successor");
     ET_MPI(MPIX_Adapt_file(window, window->new_size - 1, "log", &output));
     ET_CHECK(et.status != MPI_ADAPT_STATUS_LEAVING || !output, "a leaving process has the file");
     int mine = output != NULL, writers;

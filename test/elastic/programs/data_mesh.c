@@ -64,6 +64,7 @@ static void *global, *first, *column;   /* indices of `bytes` bytes */
 static double *x, *value;
 static MPIX_Ghosts ghosts;
 static void *ghost_global;      /* the program's own list, where is_local is 2 */
+static int64_t ghost_count;     /* for index 4: its first half */
 static int bytes = 8, is_local = 1, windows, steps;
 static long long launched[2] = { 3, 5 };
 
@@ -236,8 +237,30 @@ static void check_atoms(void)
 
 /* ---- windows ----------------------------------------------------------------------------------- */
 
+/* A local number beyond the list of ghosts is an error of all processes, and nothing has moved. */
+static void refuse_short_list(const epop_window_t *window)
+{
+    const MPIX_Column of_entry = { &column, index_type() };
+    int64_t fewer = 0;
+    const MPIX_Rows matrix = {.index = index_type(),.count = &rows,.global = &global,.first = &first,.lists = 1,
+        .list = &of_entry,.ghost_global = &ghost_global,.ghost_count = &fewer
+    };
+    int *destination = calloc((size_t) rows + 1, sizeof(int));
+
+    if (window->old_rank >= 0)
+        set(&fewer, 0, get(&ghost_count, 0) - 1);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    const int code = MPIX_Adapt_rows_move(window, &matrix, destination);
+    ET_CHECK(code == MPI_ERR_ARG && strstr(MPIX_Adapt_data_message(), "number of rows and ghosts (ghost_count)"),
+             "%d: %s", code, MPIX_Adapt_data_message());
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    free(destination);
+}
+
 static int undo(const epop_window_t *window, void *state)
 {
+    if (is_local == 2)
+        refuse_short_list(window);
     ET_CHECK((window->old_rank < 0) == (cells == 0), "rank %d has %d cells", window->old_rank, cells);
     if (window->old_rank >= 0)
         add_copies();
@@ -251,7 +274,7 @@ static void register_all(void)
     const MPIX_Column of_entry[] = { {&column, index_type()}, {&value, MPI_DOUBLE} };
     const MPIX_Rows matrix = {.index = index_type(),.count = &rows,.global = &global,.first = &first,
         .columns = 1,.column = of_row,.lists = 2,.list = of_entry,.ghosts = is_local == 1 ? &ghosts : NULL,
-        .ghost_global = is_local == 2 ? &ghost_global : NULL
+        .ghost_global = is_local == 2 ? &ghost_global : NULL,.ghost_count = &ghost_count
     };
     const MPIX_Cells in_cells = {.cells = &cells,.count = &in_cell,.slots = SLOTS };
     MPI_Datatype point;
@@ -294,6 +317,7 @@ static void check_all(void)
         ghost_global = realloc(ghost_global, (size_t) (ghosts->count + 1) * (size_t) bytes);
         for (int64_t k = 0; k < ghosts->count; k++)
             set(ghost_global, k, ghosts->global[k]);
+        set(&ghost_count, 0, ghosts->count);
     }
     if (is_local == 0)
         ET_MPI(MPIX_Ghosts_restore(ghosts, index_type(), get(first, rows), column));

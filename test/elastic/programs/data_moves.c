@@ -120,7 +120,7 @@ static int is_mine(int array, int64_t i, int rank, int size)
         return owner_of_user(i, size) == rank;
     if (array == SAME)
         return 1;
-    ET_MPI(MPIX_Adapt_data_place(data, array, rank, &position));
+    ET_MPI(MPIX_Adapt_data_position(data, array, rank, &position));
     return MPIX_Layout_owner(&layouts[array], size, i) == position;
 }
 

@@ -225,12 +225,12 @@ static void check_grid(void)
     int parts[3], position[3];
     MPIX_Box box;
 
-    ET_CHECK(MPIX_Boxes_grid_place(&six, 4, 6, parts, position) == 0 && position[0] == 2 && position[1] == 0,
+    ET_CHECK(MPIX_Boxes_grid_coordinates(&six, 4, 6, parts, position) == 0 && position[0] == 2 && position[1] == 0,
              "C order");
     ET_CHECK(MPIX_Boxes_grid(4, 6, 1, &box, &six) == 1 && box.low[0] == 7 && box.high[0] == 11 &&
              box.low[1] == 0 && box.high[1] == 2, "floor: %lld", (long long) box.low[0]);
     six.remainder_first = six.first_fastest = 1;
-    ET_CHECK(MPIX_Boxes_grid_place(&six, 4, 6, parts, position) == 0 && position[0] == 1 && position[1] == 1,
+    ET_CHECK(MPIX_Boxes_grid_coordinates(&six, 4, 6, parts, position) == 0 && position[0] == 1 && position[1] == 1,
              "first fastest");
     ET_CHECK(MPIX_Boxes_grid(4, 6, 1, &box, &six) == 1 && box.low[0] == 4 && box.high[0] == 8 &&
              box.low[1] == 3 && box.high[1] == 5, "remainder first: %lld", (long long) box.low[0]);

@@ -147,16 +147,16 @@ class Logs:
         self.lines = 0
 
     def move(self, w):
-        heir = w.new_size - 1
+        successor = w.new_size - 1
         expect_error("no rank of the new world", w.file, None, w.new_size)
         expect_error("several processes", w.file, sys.stderr)
         if w.new_rank_of[0] < 0:
             gone = open("gone", "w") if w.old_rank == 0 else None
             if gone:
                 os.unlink("gone")
-            expect_error("cannot be", w.file, gone, heir)
+            expect_error("cannot be", w.file, gone, successor)
             assert gone is None or gone.closed
-        self.text, self.raw = w.file(self.text, heir), w.file(self.raw, heir)
+        self.text, self.raw = w.file(self.text, successor), w.file(self.raw, successor)
         assert w.status != elastic.LEAVING or self.text is None and self.raw is None
 
     def write(self, epoch):
