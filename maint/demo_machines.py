@@ -14,7 +14,7 @@ UP_LIMIT_S = 120.0
 
 
 class MachineFailure(Exception):
-    """Why there is no such place here, and what to do."""
+    """Why there is no such machine here, and what to do."""
 
 
 class Local:
@@ -35,7 +35,7 @@ class Local:
         return [str(word) for word in command]
 
     def up(self) -> None:
-        """Makes the place."""
+        """Makes the machine."""
 
     def down(self) -> None:
         """Removes every trace of it."""
@@ -88,4 +88,4 @@ class Slurm(Hosts):
         return ["--slurm", "--cpus", str(self.cores)]
 
 
-PLACES = {"local": Local, "hosts": Hosts, "slurm": Slurm}
+MACHINES = {"local": Local, "hosts": Hosts, "slurm": Slurm}

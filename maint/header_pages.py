@@ -126,8 +126,8 @@ def page(name: str, header: str, texts: dict[str, str], troff: Callable[[str], s
     out = [f'.\\" made by maint/make-man from src/adapt_data/{header}', f'.TH {name} 3 "" "Elastic MPICH" "MPI"', ".SH NAME"]
     out += [f"{name} \\- {troff(SUMMARIES[name])}", ".SH SYNOPSIS", ".nf", literal(f"#include <{header}>"), ""]
     out += [*map(literal, lines), ".fi", ".PP", "Link with \\-ladapt_data."]
-    if said := [line for line in prose(comment) if line]:
-        out += [".SH DESCRIPTION", *map(troff, said)]
+    if printed := [line for line in prose(comment) if line]:
+        out += [".SH DESCRIPTION", *map(troff, printed)]
     if name.startswith("MPIX_Adapt"):
         out += [".SH ERRORS", *map(troff, ERRORS)]
         out += [COLLECTIVE] if "const epop_window_t *window" in match[0] else []

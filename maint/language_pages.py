@@ -40,8 +40,8 @@ def c_pages(folder: Path, troff: Text, literal: Text) -> dict[str, str]:
             name = next(group for group in match.groups() if group)
             is_macro = match[0].startswith("#")
             body = [".SH SYNOPSIS", *code([f"#include <{header}>", "", *match[0].splitlines()], literal)]
-            if said := [line for line in prose(comment_before(text, match.start())) if line]:
-                body += [".SH DESCRIPTION", *map(troff, said)]
+            if printed := [line for line in prose(comment_before(text, match.start())) if line]:
+                body += [".SH DESCRIPTION", *map(troff, printed)]
             summary = f"{'macro' if is_macro else 'type'} of {header}"
             made[f"{name}.3"] = page(name, header, summary, body, "MPIX_Adapt", troff)
     return made
@@ -88,18 +88,18 @@ def fortran_pages(folder: Path, troff: Text, literal: Text) -> dict[str, str]:
     for name in names:
         generic = next(((source, k) for source, lines in sources.items() for k, line in enumerate(lines)
                         if line.strip() == f"interface {name}"), None)  # fmt: skip
-        found = [place for place in [find(name)] if place]
-        said: list[str] = fortran_comment(sources[found[0][0]], found[0][1]) if found else []
+        found = [found_at for found_at in [find(name)] if found_at]
+        printed: list[str] = fortran_comment(sources[found[0][0]], found[0][1]) if found else []
         if generic:
             lines, k = sources[generic[0]], generic[1]
             procedures = lines[k + 1].split("module procedure ")[1].split(", ")
-            found += [place for place in map(find, procedures) if place]
-            said += fortran_comment(lines, k) or [line for place in found[:1] for line in fortran_comment(sources[place[0]], place[1])]
+            found += [found_at for found_at in map(find, procedures) if found_at]
+            printed += fortran_comment(lines, k) or [line for found_at in found[:1] for line in fortran_comment(sources[found_at[0]], found_at[1])]
         if not found:
             raise SystemExit(f"maint/language_pages.py finds no definition of {name}, public in module adapt_data")
         synopsis = [line for source, k in found for line in ["", *fortran_declaration(sources[source], k, name)]]
         body = [".SH SYNOPSIS", *code(["use adapt_data", *synopsis], literal)]
-        body += [".SH DESCRIPTION", *map(troff, said)] if said else []
+        body += [".SH DESCRIPTION", *map(troff, printed)] if printed else []
         body += [".PP", "ierror is an MPI error class, 0 for none; adapt_message(text) returns the text."] if "ierror" in str(synopsis) else []
         made[f"{name}.3"] = page(name, found[0][0], "of the Fortran module adapt_data", body, "MPIX_Adapt", troff)
     return made
@@ -132,8 +132,8 @@ def cxx_pages(folder: Path, troff: Text, literal: Text) -> dict[str, str]:
             whole = public[match.start() : end + 2]
             is_class = re.search(r"\b(class|struct) \w+", match[0].split(">")[-1] if "template" in match[0] else match[0])
             shown = without_bodies(whole) if is_class else re.split(r"\n\{|\s\{|;", whole)[0]
-            said = [line for line in prose(comment_before(public, match.start())) if line]
-            body += [".PP", *code(shown.splitlines(), literal), *map(troff, said)]
+            printed = [line for line in prose(comment_before(public, match.start())) if line]
+            body += [".PP", *code(shown.splitlines(), literal), *map(troff, printed)]
     return {"elastic.3": page("elastic", CXX[0], "C++ form of libadapt_data", body, "MPIX_Adapt", troff)}
 
 

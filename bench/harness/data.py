@@ -33,7 +33,7 @@ def _schedules(bench: Bench) -> list[Case]:
     program = bench.folder / "schedules"
     pure = [PURE / f"{name}.c" for name in ("layout", "distribution", "positions", "schedule")]
     _compile(["gcc", *FLAGS, SOURCES / "schedules.c", *pure, "-o", program], bench.folder / "schedules-build.log")
-    bench.progress.say(f"schedules of {SCHEDULED_PROCESSES} processes")
+    bench.progress.report(f"schedules of {SCHEDULED_PROCESSES} processes")
     done = subprocess.run(
         [program, str(SCHEDULED_PROCESSES)], capture_output=True, text=True, check=True, timeout=600
     )
@@ -52,7 +52,7 @@ def _marks(bench: Bench) -> list[Case]:
     _compile_mpi(bench, "mark_cost")
     cases = []
     for processes in (1, 2):
-        bench.progress.say(f"marks of {processes} processes")
+        bench.progress.report(f"marks of {processes} processes")
         samples = [
             ns
             for _ in range(bench.amount.pick(2, 5, 10))
@@ -73,7 +73,7 @@ def _windows(
 
 
 def _memory(bench: Bench) -> list[Case]:
-    bench.progress.say("memory")
+    bench.progress.report("memory")
     cases = []
     for small, large in ((1, 2), (2, 4)):
         for line in _windows(bench, 32 * small, 1, small, [str(large), str(small)], ("-genv", "MPIX_ADAPT_DATA_CHUNK", CHUNK)):
@@ -94,11 +94,11 @@ def _moves(bench: Bench) -> list[Case]:
     cases = _memory(bench)
     for mib in bench.amount.pick((1, 32), (1, 32, 256), (1, 32, 256, 1024)):  # of each process
         rounds = bench.amount.pick(5, 15, 40) if mib > 1 else ROUNDS_SMALL
-        bench.progress.say(f"{mib} MiB, to another process")
+        bench.progress.report(f"{mib} MiB, to another process")
         for line in _windows(bench, mib, rounds, 1, ["1/leave=0"]):
             cases += _against(line, "data_bandwidth", f"{mib} MiB", "messages")
         for small, large in bench.amount.pick(((1, 2), (2, 4)), ((1, 2), (2, 4)), ((1, 2), (2, 4), (4, 8))):
-            bench.progress.say(f"{mib} MiB, {small} → {large} → {small}")
+            bench.progress.report(f"{mib} MiB, {small} → {large} → {small}")
             for line in _windows(bench, mib * small, rounds, small, [str(large), str(small)]):
                 name = f"{line['from']} → {line['to']}, {mib * small} MiB"
                 cases.append(value_case("data_bytes", name, [line["bytes"] / line["optimum"]], ""))

@@ -28,14 +28,14 @@ def two_hosts() -> Iterator[state.Cluster]:
     if why:
         raise Skipped(why)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        place = Path(folder) / "c"
+        testbed_folder = Path(folder) / "c"
         try:
             try:
-                yield command.up(place, 2)
+                yield command.up(testbed_folder, 2)
             except state.TestbedError as error:
                 raise Skipped(str(error)) from error
         finally:
-            command.down(place)
+            command.down(testbed_folder)
 
 
 def standstill(bench: Bench) -> list[Case]:

@@ -77,10 +77,10 @@ class Step:
     def grow(self, size: int) -> tuple[float, float]:
         """From the start of the command to the offer, seconds since 1970."""
         before = len(self.said("offered"))
-        asked = time.time()
+        requested = time.time()
         self.resize(size)
         offers = wait_for("the offer", lambda: self.said("offered")[before:])
-        return asked, offers[0]["at"]
+        return requested, offers[0]["at"]
 
 
 @contextlib.contextmanager
@@ -124,7 +124,7 @@ def undisturbed(bench: Bench) -> list[Case]:
         joined, plain = [], []
         with steady_step(bench, "--work", trace, own, before=elsewhere) as step:
             for number in budget(bench.amount.pick(12, 30, 60), least=5, most=40):
-                bench.progress.say(f"{joining} joining, round {number + 1}")
+                bench.progress.report(f"{joining} joining, round {number + 1}")
                 joined.append(step.grow(1 + joining))
                 step.resize(1)
                 plain.append(plain_start(bench, joining, elsewhere))
@@ -152,7 +152,7 @@ def offered(bench: Bench) -> list[Case]:
         mine, plain = [], []
         with steady_step(bench, "--wait") as step:
             for number in budget(bench.amount.pick(10, 20, 40), least=3, most=30):
-                bench.progress.say(f"{joining} joining, round {number + 1}")
+                bench.progress.report(f"{joining} joining, round {number + 1}")
                 begin, end = step.grow(1 + joining)
                 mine.append([1e3 * (end - begin)])
                 step.resize(1)

@@ -75,8 +75,8 @@ class Job:
         return self.output.read_text(errors="replace")
 
     def fail(self, what: str) -> NoReturn:
-        said = "\n".join("    " + line[:200] for line in self.text().splitlines()[-TAIL:])
-        raise RunFailure(f"{what}: {' '.join(self.words)}\n{said}")
+        printed = "\n".join("    " + line[:200] for line in self.text().splitlines()[-TAIL:])
+        raise RunFailure(f"{what}: {' '.join(self.words)}\n{printed}")
 
     def kill(self) -> None:
         if self.process.poll() is None:

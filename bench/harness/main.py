@@ -152,7 +152,7 @@ def measure_all(bench: Bench, chosen: list[Section], result: Report) -> None:
     begin = time.monotonic()
     for section in chosen:
         bench.progress.section = section.title
-        bench.progress.say("begins", force=True)
+        bench.progress.report("begins", force=True)
         try:
             if bench.amount is Amount.QUICK and time.monotonic() - begin > QUICK_S:
                 raise Skipped("the time of --quick is used up; the machine is busy")

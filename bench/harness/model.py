@@ -103,7 +103,7 @@ def measure(bench: Bench) -> dict[str, Any]:
     points: list[dict[str, Any]] = []
     missing = []
     for plan in plans(bench.amount):
-        bench.progress.say(f"{plan.small} ↔ {plan.large} on {plan.nodes} nodes")
+        bench.progress.report(f"{plan.small} ↔ {plan.large} on {plan.nodes} nodes")
         try:
             lines = adaptations(
                 bench.ours, (plan.small, plan.large), ROUNDS, options=node_options(plan),

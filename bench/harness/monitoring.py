@@ -51,8 +51,8 @@ def build(folder: Path) -> Path:
 
 
 def read_costs(program: Path, *options: str) -> Costs:
-    said = subprocess.run([str(program), *options], capture_output=True, text=True, check=True, timeout=300).stdout
-    lines = [json.loads(line) for line in said.splitlines()]
+    printed = subprocess.run([str(program), *options], capture_output=True, text=True, check=True, timeout=300).stdout
+    lines = [json.loads(line) for line in printed.splitlines()]
     return {(line["what"], line["size"]): line["ns"] for line in lines}
 
 
@@ -60,7 +60,7 @@ def of_graph(bench: Bench) -> list[Case]:
     program = build(bench.folder)
     rounds = []
     for number in range(bench.amount.pick(3, 7, 21)):
-        bench.progress.say(f"graph, round {number + 1}")
+        bench.progress.report(f"graph, round {number + 1}")
         rounds.append(read_costs(program))
 
     def samples(what: str, size: int) -> list[list[float]]:
@@ -105,7 +105,7 @@ def of_crowd(bench: Bench) -> list[Case]:
     program = bench.folder / "graph_costs"
     sides: dict[int, list[dict[str, list[float]]]] = {PROCESSES_LEAST: [], PROCESSES_MOST: []}
     for number in range(bench.amount.pick(3, 7, 21)):
-        bench.progress.say(f"processes beside each other, round {number + 1}")
+        bench.progress.report(f"processes beside each other, round {number + 1}")
         for processes in sorted(sides, reverse=number % 2 == 1):
             costs = read_costs(program, "--processes", str(processes))
             sides[processes].append({what: ns for (what, _), ns in costs.items()})

@@ -74,16 +74,16 @@ def tasks(bench: Bench) -> list[Case]:
 
 def _growths(path: Path) -> list[float]:
     """Of each growth the time from the request until the joining processes are prepared, in microseconds."""
-    times, asked, joining = [], None, None
+    times, requested, joining = [], None, None
     for line in path.read_text().splitlines():
         event: Line = json.loads(line)
         if event["event"] == "requested":
-            asked, joining = event["time_ms"], None
+            requested, joining = event["time_ms"], None
         elif event["event"] == "placed":
             joining = event["group"]
-        elif event["event"] == "prepared" and asked is not None and event["group"] == joining:
-            times.append(1e3 * (event["time_ms"] - asked))
-            asked = None
+        elif event["event"] == "prepared" and requested is not None and event["group"] == joining:
+            times.append(1e3 * (event["time_ms"] - requested))
+            requested = None
     return times
 
 

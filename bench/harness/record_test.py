@@ -43,8 +43,8 @@ class RecordTest(unittest.TestCase):
         results = record.results_of(report(*CASES), "abc")
         words = {"holds": "holds", "does not hold": "DOES NOT HOLD", "undecided": "UNDECIDED"}
         for key in ("stock", "adapted", "probe"):
-            said = statement(BARS[key], [c for c in CASES if c.bar.key == key])
-            self.assertTrue(said.startswith(words[record.outcome(BARS[key], results[key]["cases"])]), said)
+            printed = statement(BARS[key], [c for c in CASES if c.bar.key == key])
+            self.assertTrue(printed.startswith(words[record.outcome(BARS[key], results[key]["cases"])]), printed)
 
     def test_the_page_has_the_figures_and_keeps_its_text(self) -> None:
         page = record.with_results(PAGE, record.results_of(report(*CASES), "abcd1234+"))

@@ -116,12 +116,12 @@ def statement(bar: Bar, cases: Sequence[Case]) -> str:
     """Whether the bar holds, and by how much its worst case lies on either side."""
     worst = min(cases, key=lambda case: bar.margin(case.value))
     bad = [case for case in cases if not case.holds]
-    said = "holds"
+    printed = "holds"
     if bad:
-        said = "DOES NOT HOLD" if any(case.certain for case in bad) else "UNDECIDED"
+        printed = "DOES NOT HOLD" if any(case.certain for case in bad) else "UNDECIDED"
     unsure = sum(not case.certain for case in cases)
     return (
-        f"{said:<14}{bar.title} ({bar.limit_text()}): {len(cases) - len(bad)} of {len(cases)} cases"
+        f"{printed:<14}{bar.title} ({bar.limit_text()}): {len(cases) - len(bad)} of {len(cases)} cases"
         + (f", {unsure} of them within the noise" if unsure else "")
         + f"; worst {worst.name}: {number(worst.value)}{' ' + bar.unit if bar.unit else ''}"
     )

@@ -49,7 +49,7 @@ def core(bench: Bench) -> list[Case]:
     rounds: dict[int, list[tuple[float, float]]] = {LEAST: [], MORE: [], MOST: []}
     for number in range(bench.amount.pick(3, 5, 15)):
         for processes, times in rounds.items():
-            bench.progress.say(f"round {number + 1}, {processes} processes")
+            bench.progress.report(f"round {number + 1}, {processes} processes")
             times.append(per_process(program, processes))
     return [
         ratio_case(
@@ -132,7 +132,7 @@ def daemons(bench: Bench) -> list[Case]:
         rounds: dict[int, list[float]] = {size: [] for size in sizes}
         for number in range(bench.amount.pick(1, 2, 3)):
             for size, times in rounds.items():
-                bench.progress.say(f"round {number + 1}, {size} processes of {DAEMONS} daemons")
+                bench.progress.report(f"round {number + 1}, {size} processes of {DAEMONS} daemons")
                 times.append(grow_played(bench, size, DAEMONS) * 1e6 / size)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -102,7 +102,7 @@ class Progress:
         self._shown = -1e9
         self.section = ""
 
-    def say(self, text: str, force: bool = False) -> None:
+    def report(self, text: str, force: bool = False) -> None:
         now = time.monotonic()
         elapsed = int(now - self._begin)
         line = f"[{elapsed // 60}:{elapsed % 60:02d}] {self.section}: {text}"
@@ -152,7 +152,7 @@ class Rounds:
             names = list(variants)
             shift = number % len(names)
             for name in names[shift:] + names[:shift]:
-                progress.say(f"round {number + 1}, {name}")
+                progress.report(f"round {number + 1}, {name}")
                 samples[name] = variants[name]()
             rounds.append(Round(samples, others.share()))
         return Rounds(rounds)

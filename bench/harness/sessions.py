@@ -25,7 +25,7 @@ SETTLED = 16  # processes added; libfabric takes space for 16 addresses at a tim
 def looks(bench: Bench) -> list[Case]:
     samples: dict[str, list[float]] = defaultdict(list)
     for number in range(bench.amount.pick(2, 5, 9)):
-        bench.progress.say(f"looks, run {number + 1}")
+        bench.progress.report(f"looks, run {number + 1}")
         for line in bench.ours.run(2, "session_looks", deadline_s=300).lines:
             samples[line["what"]] += line["ns"]
     return [
@@ -131,7 +131,7 @@ def change(bench: Bench) -> list[Case]:
     met: dict[str, list[list[float]]] = defaultdict(list)
     cycles = 10
     for number in range(bench.amount.pick(3, 6, 12)):
-        bench.progress.say(f"changes, run {number + 1}")
+        bench.progress.report(f"changes, run {number + 1}")
         for kind, lines in _changes(bench, cycles).items():
             ours[kind].append([max(line["us"]) for line in lines])
         for kind, times in _windows(bench, cycles).items():
@@ -151,21 +151,21 @@ def _told(bench: Bench) -> list[float]:
         log = Path(folder) / "log"
         _run_changes(bench, 5, "--adapt-log", log)
         events = [json.loads(line) for line in log.read_text().splitlines()]
-    asked: dict[int, float] = {}
+    requested: dict[int, float] = {}
     times = []
     for event in events:
         if event["event"] == "requested" and event["joining"] > 0:
-            asked[event["request"]] = event["time_ms"]
-        elif event["event"] == "told" and event["request"] in asked:
-            times.append(1e3 * (event["time_ms"] - asked.pop(event["request"])))
+            requested[event["request"]] = event["time_ms"]
+        elif event["event"] == "told" and event["request"] in requested:
+            times.append(1e3 * (event["time_ms"] - requested.pop(event["request"])))
     return times
 
 
-def told(bench: Bench) -> list[Case]:
+def reported(bench: Bench) -> list[Case]:
     """By turns: a run of changes, launches of as many processes as a growth adds."""
     ours, theirs = [], []
     for number in budget(bench.amount.pick(20, 60, 120), 3, 60):
-        bench.progress.say(f"request to told, round {number + 1}")
+        bench.progress.report(f"request to reported, round {number + 1}")
         ours.append(_told(bench))
         starts = [plain_start(bench, 1) for _ in range(5)]
         theirs.append([1e6 * (ended - began) for began, ended in starts])
@@ -174,7 +174,7 @@ def told(bench: Bench) -> list[Case]:
 
 def memory(bench: Bench) -> list[Case]:
     cycles = bench.amount.pick(48, 500, 500)
-    bench.progress.say(f"{cycles} processes come and go")
+    bench.progress.report(f"{cycles} processes come and go")
     lines = _run_changes(bench, cycles)
     first, last = lines[2 * SETTLED - 1], lines[-1]
     grown = (last["heap"] - first["heap"]) / (cycles - SETTLED)
@@ -184,5 +184,5 @@ def memory(bench: Bench) -> list[Case]:
 def sessions(bench: Bench) -> list[Case]:
     return [
         *looks(bench), *world(bench), *component(bench), *beside_stock(bench), *create(bench), *joined(bench),
-        *change(bench), *told(bench), *memory(bench),
+        *change(bench), *reported(bench), *memory(bench),
     ]  # fmt: skip

@@ -82,7 +82,7 @@ def probe(bench: Bench) -> list[Case]:
         runs = bench.amount.pick(2, 5, 5) if processes <= cores() else 1
         samples: list[float] = []
         for number in range(runs):
-            bench.progress.say(f"{processes} processes, run {number + 1}")
+            bench.progress.report(f"{processes} processes, run {number + 1}")
             samples += bench.ours.run(processes, "probe_cost", deadline_s=300).lines[0]["ns"]
         cases.append(value_case("probe", f"{processes} processes", samples, "ns"))
         medians[processes] = [[sample] for sample in samples]
@@ -154,7 +154,7 @@ def busy(bench: Bench) -> list[Case]:
         beside: dict[str, list[list[float]]] = defaultdict(list)
         for number in budget(bench.amount.pick(15, 30, 60), least=2, most=6):
             for ratios, loops in ((idle, 0), (beside, BUSY_LOOPS)):
-                bench.progress.say(f"{small} ↔ {large} beside {loops} busy loops, run {number + 1}")
+                bench.progress.report(f"{small} ↔ {large} beside {loops} busy loops, run {number + 1}")
                 with busy_loops(loops):
                     lines = adaptations(bench.ours, (small, large), 10)
                 for name, mine in by_kind(lines).items():
@@ -181,12 +181,12 @@ def standstills(bench: Bench) -> list[Case]:
         spawned: list[float] = []
         others = []
         for number in budget(bench.amount.pick(15, 30, 60), least=1 if large > 8 else 2, most=6):
-            bench.progress.say(f"{small} ↔ {large}, run {number + 1}")
+            bench.progress.report(f"{small} ↔ {large}, run {number + 1}")
             load = Others()
             runs.append(adaptations(bench.ours, (small, large), ADAPTATIONS if large <= 8 else 6))
             others.append(load.share())
             if bench.stock is not None:
-                bench.progress.say(f"{small} → {large} by spawn in stock MPICH, run {number + 1}")
+                bench.progress.report(f"{small} → {large} by spawn in stock MPICH, run {number + 1}")
                 spawned += _spawn_us(bench, small, large - small, 5 if large <= cores() else 2)
         lines = [line for run in runs for line in run]
         cases += _standstill_cases("standstill", lines, median(others))
@@ -209,7 +209,7 @@ def host_cases(bench: Bench, first: str, second: str, **how: Any) -> list[Case]:
         lines: list[Line] = []
         load = Others()
         for number in range(bench.amount.pick(1, 2, 4)):
-            bench.progress.say(f"{small} ↔ {large}, run {number + 1}")
+            bench.progress.report(f"{small} ↔ {large}, run {number + 1}")
             where = second if small == 1 else f"{first}+{second}"
             lines += adaptations(bench.ours, (small, large), 10, joining_hosts=where, **how)
         cases += _standstill_cases("hosts", lines, load.share())
@@ -237,7 +237,7 @@ def _growth(bench: Bench, lines: list[Line]) -> list[Case]:
 
 def endurance(bench: Bench) -> list[Case]:
     rounds = bench.amount.pick(50, 250, 500)
-    bench.progress.say(f"{2 * rounds} adaptations")
+    bench.progress.report(f"{2 * rounds} adaptations")
     load = Others()
     lines = adaptations(bench.ours, (1, 2), rounds, arguments=("-u",), deadline_s=1200)
     tenth = len(lines) // 10

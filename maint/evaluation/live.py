@@ -66,9 +66,9 @@ def scaled_day(workload: Workload, count: int) -> list[LiveJob]:
     for fields in chosen:
         trace_run_s, processors = max(int(fields[3]), 1), max(int(fields[4]), int(fields[7]), 1)
         run_s = min(max(round(trace_run_s * RUN_S[1] / mean_s), RUN_S[0]), RUN_S[2])
-        asked = max(int(fields[8]) / trace_run_s, 2)
+        requested = max(int(fields[8]) / trace_run_s, 2)
         size = min(max(round(processors * CORES / (nodes * cores)), 1), CORES)
-        jobs.append(LiveJob(int(fields[1]), run_s, size, round(run_s * min(asked, 10))))
+        jobs.append(LiveJob(int(fields[1]), run_s, size, round(run_s * min(requested, 10))))
     span_s = sum(job.size * job.run_s for job in jobs) / (CORES * LOAD)
     first_s = jobs[0].submit_s
     day_s = max(jobs[-1].submit_s - first_s, 1)
@@ -180,9 +180,9 @@ def report(elasticsim: str, workload: Workload, mpi: Path, count: int, seed: int
     for policy in POLICIES:
         predicted = predict(elasticsim, jobs, policy, seed, folder)
         simulated, live = seconds_of(predicted), seconds_of(machine.run(jobs, predicted, policy))
-        cells = [f"{was:.1f} / {said:.1f} ({100 * (was / said - 1):+.1f} %)" for said, was in zip(simulated, live)]
+        cells = [f"{was:.1f} / {printed:.1f} ({100 * (was / printed - 1):+.1f} %)" for printed, was in zip(simulated, live)]
         rows.append([policy, *cells])
-        apart += [policy] if any(abs(was / said - 1) > AGREEMENT for said, was in zip(simulated, live)) else []
+        apart += [policy] if any(abs(was / printed - 1) > AGREEMENT for printed, was in zip(simulated, live)) else []
         print(f"evaluate: {' | '.join(rows[-1])}", file=sys.stderr)
     heads = ["policy", "makespan, s: live / simulated", "mean turnaround, s: live / simulated"]
     agree = f"more than {AGREEMENT:.0%} apart: {', '.join(apart)}" if apart else f"all within {AGREEMENT:.0%}"

@@ -47,10 +47,10 @@ def synthetic_lines(jobs: int, cores: int, load: float, chance: random.Random) -
     offered = sum(size * run_s for size, run_s, _, _ in drawn)
     rate = jobs / (offered / (cores * load))
     lines, at_s = [], 0.0
-    for number, (size, run_s, asked_s, user) in enumerate(drawn, 1):
+    for number, (size, run_s, requested_s, user) in enumerate(drawn, 1):
         by_day = 1 + 0.6 * math.sin(2 * math.pi * at_s / DAY_S)
         at_s += chance.expovariate(rate * by_day)
-        lines.append(f"{number} {int(at_s)} -1 {run_s} {size} -1 -1 {size} {asked_s} -1 1 {user} -1 -1 -1 -1 -1 -1\n")
+        lines.append(f"{number} {int(at_s)} -1 {run_s} {size} -1 -1 {size} {requested_s} -1 1 {user} -1 -1 -1 -1 -1 -1\n")
     return lines
 
 

@@ -79,7 +79,7 @@ class Result:
     """How a run went: "done" or why not, and how often the output said each word of VERDICT."""
 
     end: str
-    said: dict[str, int]
+    printed: dict[str, int]
     output: str = ""
     unset: bool = False  # under valgrind: the program decides by values that it has never set
 
@@ -237,15 +237,15 @@ def is_worse(ours: Result, theirs: Result) -> bool:
     tester skips its test of repeatable sums where sums happened to be repeatable."""
 
     def count(result: Result, *words: str) -> int:
-        return sum(result.said.get(word, 0) for word in words)
+        return sum(result.printed.get(word, 0) for word in words)
 
     more_bad = any(count(ours, word) > count(theirs, word) for word in ("failed", "suspect", "error"))
     return ours.end != "done" or more_bad or count(ours, "passed", "skipped") < count(theirs, "passed", "skipped")
 
 
 def show(result: Result) -> str:
-    said = ", ".join(f"{word} {n}" for word, n in sorted(result.said.items())) or "no verdict"
-    return f"{result.end} ({said})"
+    printed = ", ".join(f"{word} {n}" for word, n in sorted(result.printed.items())) or "no verdict"
+    return f"{result.end} ({printed})"
 
 
 class Runner:
@@ -275,7 +275,7 @@ class Runner:
         if program.name not in self.kept:
             command = [self.debian.mpiexec(), *self.debian.giving_way()]
             result = run_until_it_ends(program, self.debian, command, [], BUILD / "work-debian")
-            self.kept[program.name] = {"end": result.end, "said": result.said}
+            self.kept[program.name] = {"end": result.end, "said": result.printed}
             self.kept_path.write_text(json.dumps(self.kept, indent=1))
         known = self.kept[program.name]
         return Result(str(known["end"]), dict(known["said"]))  # type: ignore[call-overload]

@@ -24,5 +24,5 @@ def runner(mpi: Path) -> Runner:
 @pytest.mark.parametrize("program", SAMPLE, ids=lambda program: program.name)
 def test_debian(program: Program, runner: Runner) -> None:
     result = runner.ours(program)
-    if result.end != "done" or set(result.said) != {"passed"}:
+    if result.end != "done" or set(result.printed) != {"passed"}:
         pytest.fail("\n".join([show(result), *result.output.splitlines()[-SHOWN_LINES:]]), pytrace=False)

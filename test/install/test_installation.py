@@ -206,8 +206,8 @@ class Checks:
         version = found[1]
         expect(f"Elastic-MPICH-{version}" in self.call(f"{self.prefix}/bin/mpichversion"), "mpichversion differs")
         for command in ("elastic", "elasticd"):
-            told = self.call(f"{self.prefix}/bin/{command}", "--version")
-            expect(f"{command} {version}" in told, f"{command} --version prints {told}")
+            reported = self.call(f"{self.prefix}/bin/{command}", "--version")
+            expect(f"{command} {version}" in reported, f"{command} --version prints {reported}")
         page = self.prefix / "share" / "man" / "man1" / "elastic.1"
         expect(f'"Elastic MPICH {version}"' in page.read_text(encoding="utf-8"), "elastic.1 differs")
 
@@ -270,10 +270,10 @@ class Checks:
 
     def check_services_off(self) -> None:
         """services of packages that are installed for tests are neither started nor enabled, others are not concerned"""
-        system, said = self.folder / "system", self.folder / "said"
+        system, printed = self.folder / "system", self.folder / "said"
         system.mkdir()
         for name in ("invoke-rc.d", "deb-systemd-invoke", "deb-systemd-helper", "update-rc.d"):
-            (system / name).write_text(f'#!/bin/sh\necho "${{0##*/}} $*" >>{said}\n')
+            (system / name).write_text(f'#!/bin/sh\necho "${{0##*/}} $*" >>{printed}\n')
             (system / name).chmod(0o755)
         path = f"{ROOT}/maint/services-off:{system}:/usr/bin:/bin"
         wanted = {  # what a package's script calls: what comes of it
@@ -288,9 +288,9 @@ class Checks:
             "deb-systemd-invoke restart cron.service": "deb-systemd-invoke restart cron.service",
         }
         for command, result in wanted.items():
-            said.write_text("")
+            printed.write_text("")
             self.call("sh", "-c", f"set -e; {command}", PATH=path, ELASTIC_SERVICES_OFF="ssh munge ")
-            expect(said.read_text().strip() == result, f"{command}: {said.read_text()!r}, not {result!r}")
+            expect(printed.read_text().strip() == result, f"{command}: {printed.read_text()!r}, not {result!r}")
         enabled = "if deb-systemd-helper --quiet was-enabled munge.service; then echo yes; else echo no; fi"
         expect(self.call("sh", "-c", enabled, PATH=path, ELASTIC_SERVICES_OFF="munge").strip() == "no", "munge is enabled")
 
@@ -403,7 +403,7 @@ class Checks:
     # ------------------------------------------------------------ Debian's eztrace
 
     def traced(self, arguments: str, *options: str, around: bool) -> tuple[list[Path], str]:
-        """The conformance suite's `cycle` under eztrace: traces, and what was said."""
+        """The conformance suite's `cycle` under eztrace: traces, and what was printed."""
         unpacked = self.unpack(self.folder / "eztrace", ("libeztrace0",), "2.0+repack")
         self.unpack(unpacked, ("libopen-trace-format2-10",), "3.0.2")
         tool = next(unpacked.glob("usr/lib/*-linux-gnu"))
@@ -421,22 +421,22 @@ class Checks:
         work = Path(tempfile.mkdtemp(dir=self.folder))
         done = subprocess.run([f"{self.prefix}/bin/mpiexec", *options, "sh", "-c", script], cwd=work, text=True,
                               env=self.environment, capture_output=True, timeout=RUN_LIMIT_S, check=False)  # fmt: skip
-        said = done.stdout + done.stderr
-        expect(done.returncode == 0, f"exit code {done.returncode}\n{said}")
-        return list(work.glob("trace*/*/eztrace_log.otf2")), said
+        printed = done.stdout + done.stderr
+        expect(done.returncode == 0, f"exit code {done.returncode}\n{printed}")
+        return list(work.glob("trace*/*/eztrace_log.otf2")), printed
 
     def check_eztrace_rigid(self) -> None:
         """Debian's eztrace traces an adaptive program that is not resized"""
-        traces, said = self.traced("--epochs 0", "-n", "2", around=False)
-        expect(said == "PASS epoch=0 size=2\n", f"unexpected output: {said}")
+        traces, printed = self.traced("--epochs 0", "-n", "2", around=False)
+        expect(printed == "PASS epoch=0 size=2\n", f"unexpected output: {printed}")
         expect(len(traces) == 1, f"traces: {traces}")
 
     def check_eztrace_adaptive(self) -> None:
         """Debian's eztrace traces each process over adaptations, and changes nothing"""
-        traces, said = self.traced("--epochs 3", "-n", "2", "--adapt-schedule", "4,1,3", around=True)
-        lines = said.splitlines()
+        traces, printed = self.traced("--epochs 3", "-n", "2", "--adapt-schedule", "4,1,3", around=True)
+        lines = printed.splitlines()
         unknown = [line for line in lines if not re.match("PASS|JOINED|LEFT", line)]
-        expect("PASS epoch=3 size=3" in lines and not unknown, f"unexpected output: {said}")
+        expect("PASS epoch=3 size=3" in lines and not unknown, f"unexpected output: {printed}")
         expect(len(traces) == 6, f"6 processes, {len(traces)} traces")
 
 

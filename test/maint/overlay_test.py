@@ -64,7 +64,7 @@ RULES = [Rule("*_test.cpp", overlay.NO_COPY), Rule("src/rm/*", overlay.NO_COPY),
          Rule("src/a.h", "src/pm/a.h"), Rule("src/g.py", "maint/g.py")]  # fmt: skip
 
 
-@pytest.mark.parametrize("path, places", [
+@pytest.mark.parametrize("path, targets", [
     ("src/mpi/adapt/new.c", ["src/mpi/adapt/new.c"]),
     ("src/mpi/adapt/new_test.cpp", [overlay.NO_COPY]),
     ("src/rm/core/new.cpp", [overlay.NO_COPY]),
@@ -72,8 +72,8 @@ RULES = [Rule("*_test.cpp", overlay.NO_COPY), Rule("src/rm/*", overlay.NO_COPY),
     ("src/a.h", ["src/a.h", "src/pm/a.h"]),
     ("src/g.py", ["maint/g.py"]),
 ])  # fmt: skip
-def test_a_file_lands_at_its_own_path_unless_a_line_covers_it(path: str, places: list[str]) -> None:
-    assert overlay.place([path], RULES) == [overlay.Copy(path, place) for place in places]
+def test_a_file_lands_at_its_own_path_unless_a_line_covers_it(path: str, targets: list[str]) -> None:
+    assert overlay.place([path], RULES) == [overlay.Copy(path, target) for target in targets]
 
 
 @pytest.mark.parametrize("line, message", [

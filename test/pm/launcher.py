@@ -99,8 +99,8 @@ class Bench:
         try:
             out, err = job.communicate(stdin, timeout=LIMIT_S)
         except subprocess.TimeoutExpired as expired:
-            told = self.log.read_text().splitlines()[-8:] if self.log.exists() else []
-            raise Failure("\n".join([f"mpiexec has not ended after {LIMIT_S} s", *told])) from expired
+            reported = self.log.read_text().splitlines()[-8:] if self.log.exists() else []
+            raise Failure("\n".join([f"mpiexec has not ended after {LIMIT_S} s", *reported])) from expired
         return Result(job.returncode, out or "", err or "")
 
     def run(self, *args: object, **options: object) -> Result:
@@ -183,7 +183,7 @@ def finish_all_soon(bench: Bench, jobs: list[subprocess.Popen[str]]) -> list[Res
     return results
 
 
-def ask_step(bench: Bench, line: str) -> object:
+def query_step(bench: Bench, line: str) -> object:
     """An answer of the step socket, which must not take long."""
     path = wait_for("the step socket", lambda: next(bench.runtime.glob("*/step-*.sock"), None))
     with socket.socket(socket.AF_UNIX) as client:
@@ -213,7 +213,7 @@ def start_slow_growth(bench: Bench, schedule: str = "2/hosts=slow1,1", probes: i
     return job, ports_of(job.pid)[-1]
 
 
-def ask(path: Path, operation: str) -> dict[str, object]:
+def query(path: Path, operation: str) -> dict[str, object]:
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(20)
         client.connect(str(path))

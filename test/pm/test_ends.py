@@ -170,7 +170,7 @@ def start_heeding(bench: Bench, count: int, *words: object, options: list[object
     assert job.stdout
     for _ in range(count):
         line = job.stdout.readline()
-        expect("heeds signals" in line, f"it says: {line}")
+        expect("heeds signals" in line, f"it prints: {line}")
     return job
 
 
@@ -182,7 +182,7 @@ def test_handlers_that_hang(bench: Bench) -> None:
         job.send_signal(signal.SIGTERM)
     for words, result in zip(kinds, finish_all_soon(bench, jobs), strict=True):
         expect(result.code != 0, f"{words}: exit code {result.code}")
-        expect("it is killed" in result.err, f"{words}: it says {result.err}")
+        expect("it is killed" in result.err, f"{words}: it prints {result.err}")
 
 
 def test_checkpoint_before_the_end(bench: Bench) -> None:
@@ -242,7 +242,7 @@ def test_mpiexec_failure_is_not_blamed_on_joining_processes(bench: Bench) -> Non
     wait_for("the expansion", lambda: bench.events("placed"))
     job.send_signal(signal.SIGTERM)
     result = finish_soon(bench, job)
-    expect("joins as rank" not in result.err and "adaptation" not in result.err, f"it says: {result.err}")
+    expect("joins as rank" not in result.err and "adaptation" not in result.err, f"it prints: {result.err}")
     reasons = [event["reason"] for event in bench.events("withdrawn")]
     expect(reasons == ["mpiexec was told to end (SIGTERM)"], f"reasons: {reasons}")
 
@@ -250,7 +250,7 @@ def test_mpiexec_failure_is_not_blamed_on_joining_processes(bench: Bench) -> Non
 def test_failed_changes_are_reported(bench: Bench) -> None:
     options = ["-n", 2, "--adapt-schedule", "4,1,100s:2", "--adapt-log", bench.log]
     result = bench.run(*options, program=[bench.process, "seconds=2", "delay=50"])
-    told = [line for line in result.err.splitlines() if line]
-    expect(result.code == 0 and len(told) == 2, f"exit code {result.code}: {result.err}")
-    expect("the program ended first; 0 of 2 joining processes" in told[0], f"it says: {told}")
-    expect("entries 2 to 3 of the adaptation schedule were never offered" in told[1], f"it says: {told}")
+    reported = [line for line in result.err.splitlines() if line]
+    expect(result.code == 0 and len(reported) == 2, f"exit code {result.code}: {result.err}")
+    expect("the program ended first; 0 of 2 joining processes" in reported[0], f"it prints: {reported}")
+    expect("entries 2 to 3 of the adaptation schedule were never offered" in reported[1], f"it prints: {reported}")

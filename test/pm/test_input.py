@@ -38,15 +38,15 @@ def test_standard_input_follows_rank_0(bench: Bench) -> None:
 def test_input_that_nobody_reads_harms_nobody(bench: Bench) -> None:
     """Rank 0 has closed its standard input, or has ended, and more comes: the others go on."""
     for name, end in (("closed", "exec <&-"), ("ended", "exit 0")):
-        said, over = bench.folder / f"{name}-read", bench.folder / f"{name}-over"
+        printed, over = bench.folder / f"{name}-read", bench.folder / f"{name}-over"
         program = (
-            f'if [ "$PMI_RANK" = 0 ]; then read line; {end.replace("exit", f"touch {said}; exit")}; touch {said}; fi; '
+            f'if [ "$PMI_RANK" = 0 ]; then read line; {end.replace("exit", f"touch {printed}; exit")}; touch {printed}; fi; '
             f"until [ -e {over} ]; do sleep 0.05; done; echo goes on"
         )
         job = bench.start("-n", 2, program=["sh", "-c", program], stdin=subprocess.PIPE)
         assert job.stdin
         os.write(job.stdin.fileno(), b"one\n")
-        wait_for("rank 0 to read no more", said.exists)
+        wait_for("rank 0 to read no more", printed.exists)
         for _ in range(20):
             with contextlib.suppress(BrokenPipeError):  # the job has ended
                 os.write(job.stdin.fileno(), b"more\n")
@@ -136,8 +136,8 @@ def test_input_that_waits_is_dropped_with_its_reader(bench: Bench) -> None:
         job.stdin = None
         result = bench.finish(job)
         lines = {"closed": 2, "ended": 1, "last": 0}[name]
-        said = result.out.count("goes on") == lines and not result.err
-        expect(result.code == 0 and said, f"{name}: exit code {result.code}: {result.out}{result.err}")
+        printed = result.out.count("goes on") == lines and not result.err
+        expect(result.code == 0 and printed, f"{name}: exit code {result.code}: {result.out}{result.err}")
     bench.expect_nothing_left()
 
 

@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 
-from launcher import LIMIT_S, Bench, ask_step, children, expect_ok, start_slow_growth
+from launcher import LIMIT_S, Bench, children, expect_ok, query_step, start_slow_growth
 from support import procfs
 from support.checks import expect, wait_for
 
@@ -61,7 +61,7 @@ def test_no_descriptor_for_a_client(bench: Bench) -> None:
 
     with no_descriptors(job, connect):
         pass
-    expect(ask_step(bench, '{"id":1,"op":"status"}'), "no answer when there are descriptors again")
+    expect(query_step(bench, '{"id":1,"op":"status"}'), "no answer when there are descriptors again")
     expect(bench.finish(job).code == 0, "the job suffered")
 
 
@@ -75,7 +75,7 @@ def few_descriptors(bench: Bench, hosts: str, *launcher: object) -> None:
     program = [bench.process, "probes=2", "seconds=60"]
     job = bench.start(*launcher, *extra, "-n", 1, "--adapt-log", bench.log, program=program)
     path = wait_for("the step socket", lambda: next(bench.runtime.glob("*/step-*.sock"), None))
-    wait_for("the step", lambda: '"adaptive"' in json.dumps(ask_step(bench, '{"id":1,"op":"status"}')))
+    wait_for("the step", lambda: '"adaptive"' in json.dumps(query_step(bench, '{"id":1,"op":"status"}')))
     usual = resource.prlimit(job.pid, resource.RLIMIT_NOFILE)
     with contextlib.ExitStack() as clients:
 
@@ -86,19 +86,19 @@ def few_descriptors(bench: Bench, hosts: str, *launcher: object) -> None:
             client.connect(str(path))
             answers = clients.enter_context(client.makefile())
 
-            def ask(operation: object) -> str:
+            def query(operation: object) -> str:
                 client.sendall(json.dumps(operation).encode() + b"\n")
                 return answers.readline()
 
-            expect(ask({"op": "status"}), "no answer")
-            return ask
+            expect(query({"op": "status"}), "no answer")
+            return query
 
-        ask = [connect() for _ in range(40)][0]  # a process more takes up to 44 files at once, or is refused
+        query = [connect() for _ in range(40)][0]  # a process more takes up to 44 files at once, or is refused
         wait_for("the end of an earlier client", lambda: connect() and not gaps(procfs.descriptors(job.pid)))
         opened = len(procfs.descriptors(job.pid))
         for more in range(40):
             resource.prlimit(job.pid, resource.RLIMIT_NOFILE, (opened + more, usual[1]))
-            ask({"op": "resize", "size": 3})
+            query({"op": "resize", "size": 3})
             resource.prlimit(job.pid, resource.RLIMIT_NOFILE, usual)
             expect(job.poll() is None, f"mpiexec has ended, with {more} files: {job.returncode}")
             wait_for(
@@ -108,7 +108,7 @@ def few_descriptors(bench: Bench, hosts: str, *launcher: object) -> None:
             )
             if bench.sizes():
                 break
-        ask({"op": "resize", "size": 1})
+        query({"op": "resize", "size": 1})
     result = bench.finish(job)
     expect_ok(bench, result, [3, 1])
 
@@ -134,7 +134,7 @@ def test_few_descriptors_for_a_daemon(bench: Bench) -> None:
             resource.prlimit(daemon, resource.RLIMIT_NOFILE, (len(procfs.descriptors(daemon)) + more, usual[1]))
         for size in (7, 2):
             over = len(bench.sizes())
-            ask_step(bench, json.dumps({"op": "resize", "size": size}))
+            query_step(bench, json.dumps({"op": "resize", "size": size}))
             wait_for(f"the change to {size}, with {more} files", lambda: len(bench.sizes()) > over or job.poll() is not None)
     expect_ok(bench, bench.finish(job), [7, 2] * 5)
 
@@ -177,13 +177,13 @@ def few_processes(bench: Bench, forks: int) -> None:
     wait_for("the step", lambda: bench.events("adaptive"))
     opened = len(procfs.descriptors(job.pid))
     limit.write_text(f"{job.pid} {forks}")
-    ask_step(bench, '{"id":1,"op":"resize","size":3}')
+    query_step(bench, '{"id":1,"op":"resize","size":3}')
     wait_for("the failure", lambda: bench.events("failed"))
     limit.unlink()
     wait_for("the end of what was started in vain", lambda: len(procfs.descriptors(job.pid)) <= opened)
     expect(len(children(job.pid)) == 1, f"children of mpiexec: {children(job.pid, 'args')}")
     for size in (3, 1):
-        ask_step(bench, json.dumps({"id": 1, "op": "resize", "size": size}))
+        query_step(bench, json.dumps({"id": 1, "op": "resize", "size": size}))
         wait_for("the change", lambda: bench.sizes()[-1:] == [size])
     expect_ok(bench, bench.finish(job), [3, 1])
 
@@ -213,14 +213,14 @@ def test_files_may_not_grow(bench: Bench) -> None:
     wait_for("the step", lambda: bench.events("adaptive"))
     daemon = int(children(job.pid)[0])
     usual = resource.prlimit(daemon, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-    ask_step(bench, '{"op":"resize","size":3}')
+    query_step(bench, '{"op":"resize","size":3}')
     wait_for("the end of the change", lambda: bench.events("withdrawn"))
     expect("no room for the plan (File too large)" in str(bench.events("withdrawn")[0]["reason"]), str(bench.events("withdrawn")))
     resource.prlimit(daemon, resource.RLIMIT_FSIZE, usual)
-    ask_step(bench, '{"op":"resize","size":3}')
+    query_step(bench, '{"op":"resize","size":3}')
     wait_for("the change", lambda: bench.sizes() == [3])
     resource.prlimit(job.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-    ask_step(bench, '{"op":"resize","size":2}')
+    query_step(bench, '{"op":"resize","size":2}')
     result = bench.finish(job)
     expect(result.code == 0 and "the log ends here" in result.err, f"exit code {result.code}: {result.err}")
     bench.expect_nothing_left()

@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from launcher import HOSTS, LIMIT_S, Bench, ask_step, children, expect_ok, finish_soon
+from launcher import HOSTS, LIMIT_S, Bench, children, expect_ok, finish_soon, query_step
 from support import procfs
 from support.checks import Failure, expect, wait_for
 
@@ -35,7 +35,7 @@ def test_reader_pauses(bench: Bench) -> None:
     """Nobody reads mpiexec's output: it adapts, answers, stays small; nothing of the output is lost."""
     job = start_spilling(bench)
     wait_for("both adaptations", lambda: len(bench.sizes()) == 2)
-    expect(ask_step(bench, '{"id":1,"op":"status"}'), "no answer of the step")
+    expect(query_step(bench, '{"id":1,"op":"status"}'), "no answer of the step")
     used_s = procfs.cpu_s(job.pid)
     time.sleep(1)
     expect(procfs.cpu_s(job.pid) - used_s < 0.1, "mpiexec spins")
@@ -160,7 +160,7 @@ def test_daemon_stops(bench: Bench) -> None:
     stopped = int(children(job.pid)[1])
     os.kill(stopped, signal.SIGSTOP)
     for _ in range(3):
-        expect(ask_step(bench, '{"id":1,"op":"status"}'), "no answer of the step")
+        expect(query_step(bench, '{"id":1,"op":"status"}'), "no answer of the step")
         time.sleep(0.5)
     expect(not bench.sizes(), "an adaptation without a daemon that stands still")
     os.kill(stopped, signal.SIGCONT)

@@ -130,7 +130,7 @@ static void hear(const char *expected, char *line, size_t bytes)
         die("expected %s, got %s", expected, line);
 }
 
-static void ask(const char *command, const char *expected)
+static void query(const char *command, const char *expected)
 {
     char line[2048];
 
@@ -154,20 +154,20 @@ static void pmi_init(void)
     pmi = environment("PMI_FD");
     pmi_rank = environment("PMI_RANK");
     pmi_size = environment("PMI_SIZE");
-    ask("cmd=init pmi_version=1 pmi_subversion=1", "cmd=response_to_init");
+    query("cmd=init pmi_version=1 pmi_subversion=1", "cmd=response_to_init");
     say("cmd=get_my_kvsname\n");
     hear("cmd=my_kvsname", line, sizeof(line));
     if (sscanf(line, "cmd=my_kvsname kvsname=%255s", group) != 1)
         die("no key-value space in %s", line);
     if (board && strcmp(group, board->group))
         die("the board belongs to group %s, we to %s", board->group, group);
-    ask("cmd=get key=PMI_process_mapping", "cmd=get_result rc=0");
-    ask("cmd=barrier_in", "cmd=barrier_out");
+    query("cmd=get key=PMI_process_mapping", "cmd=get_result rc=0");
+    query("cmd=barrier_in", "cmd=barrier_out");
 }
 
 static void pmi_finalize(void)
 {
-    ask("cmd=finalize", "cmd=finalize_ack");
+    query("cmd=finalize", "cmd=finalize_ack");
     close(pmi);
 }
 

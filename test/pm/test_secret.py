@@ -40,19 +40,19 @@ def control_port(bench: Bench, group: int = 0, limit_s: float = 20) -> int:
     return wait_for("a node daemon", look, limit_s)  # type: ignore[return-value]
 
 
-def expect_cut_off(port: int, said: bytes) -> None:
+def expect_cut_off(port: int, printed: bytes) -> None:
     """A stranger gets nothing but the end of the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as stranger:
-        stranger.sendall(said)
-        if len(said) < 20:
+        stranger.sendall(printed)
+        if len(printed) < 20:
             stranger.shutdown(socket.SHUT_WR)
         try:
             got = stranger.recv(65536)
         except ConnectionError:
             got = b""
         except TimeoutError as late:
-            raise Failure(f"{said!r} is left waiting") from late
-    expect(got == b"", f"{said!r} was answered: {got[:80]!r}")
+            raise Failure(f"{printed!r} is left waiting") from late
+    expect(got == b"", f"{printed!r} was answered: {got[:80]!r}")
 
 STRANGERS = [number.to_bytes(4, sys.byteorder) + wrong for number in (0, 1) for wrong in (b"", bytes(16), b"x" * 16)]
 
@@ -60,8 +60,8 @@ STRANGERS += [b"", b"\0", b"\0\0\0"]
 
 
 def expect_reported_once(result: Result) -> None:
-    told = [line for line in result.err.splitlines() if "did not know this job's secret" in line]
-    expect(result.code == 0 and len(told) == 1, f"exit code {result.code}, it says: {result.err}")
+    reported = [line for line in result.err.splitlines() if "did not know this job's secret" in line]
+    expect(result.code == 0 and len(reported) == 1, f"exit code {result.code}, it prints: {result.err}")
 
 
 def test_unauthenticated_connections_after_the_proxies(bench: Bench) -> None:
@@ -74,8 +74,8 @@ def test_unauthenticated_connections_after_the_proxies(bench: Bench) -> None:
         with contextlib.ExitStack() as silent:  # more than are kept
             for _ in range(80):
                 silent.enter_context(socket.create_connection(("127.0.0.1", port)))
-            for said in STRANGERS:
-                expect_cut_off(port, said)
+            for printed in STRANGERS:
+                expect_cut_off(port, printed)
         expect_reported_once(bench.finish(job))
         bench.expect_nothing_left()
 
@@ -88,8 +88,8 @@ def test_unauthenticated_connections_before_the_proxies(bench: Bench) -> None:
     with contextlib.ExitStack() as silent:
         for group in (0, 1):
             port = control_port(bench, group)
-            for said in STRANGERS:
-                expect_cut_off(port, said)
+            for printed in STRANGERS:
+                expect_cut_off(port, printed)
             for _ in range(80):
                 silent.enter_context(socket.create_connection(("127.0.0.1", port)))
         result = bench.finish(job)
@@ -181,10 +181,10 @@ def test_daemon_does_nothing_for_an_impostor(bench: Bench) -> None:
         impostor.settimeout(20)
         with impostor.accept()[0] as connection:
             connection.settimeout(20)
-            said = b""
-            while len(said) < 20:
-                said += connection.recv(64)
-            expect(said == bytes(4) + bytes.fromhex("0123456789abcdef" * 2), f"the daemon says {said!r}")
-            connection.sendall(said[4:])
+            printed = b""
+            while len(printed) < 20:
+                printed += connection.recv(64)
+            expect(printed == bytes(4) + bytes.fromhex("0123456789abcdef" * 2), f"the daemon says {printed!r}")
+            connection.sendall(printed[4:])
             result = bench.finish(job)
     expect(result.code != 0 and "is not this job's mpiexec" in result.err, f"{result.code}: {result.err}")

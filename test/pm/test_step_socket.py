@@ -10,7 +10,7 @@ import stat
 import time
 from pathlib import Path
 
-from launcher import Bench, ask
+from launcher import Bench, query
 from support.checks import expect, wait_for
 
 
@@ -54,7 +54,7 @@ def test_same_pid_in_two_namespaces(bench: Bench) -> None:
             wait_for(f"the socket of step {step}", (folder / f"step-{step}.sock").exists)
             wait_for("it to be the living one's", lambda name=step: listens(folder / f"step-{name}.sock"))
     for step in ids:
-        expect(ask(folder / f"step-{step}.sock", "hello")["step"] == step, f"step {step} calls itself otherwise")
+        expect(query(folder / f"step-{step}.sock", "hello")["step"] == step, f"step {step} calls itself otherwise")
     for job, step in zip(jobs, ids):
         expect(listens(folder / f"step-{step}.sock"), f"step {step} has lost its socket")
         for pid in bench.running(bench.mpiexec):

@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from launcher import HOSTS, Bench, ask_step, children, expect_ok, inodes_of
+from launcher import HOSTS, Bench, children, expect_ok, inodes_of, query_step
 from support import procfs
 from support.checks import expect, wait_for
 
@@ -96,10 +96,10 @@ def test_no_port_for_a_launch(bench: Bench) -> None:
                 listener = held.enter_context(socket.socket())
                 listener.bind(("", port))
                 listener.listen()
-        ask_step(bench, '{"op":"resize","size":2}')
+        query_step(bench, '{"op":"resize","size":2}')
         wait_for("the failure", lambda: bench.events("failed"))
     expect("no free port" in str(bench.events("failed")[0]["reason"]), f"{bench.events('failed')}")
-    ask_step(bench, '{"op":"resize","size":2}')
+    query_step(bench, '{"op":"resize","size":2}')
     expect_ok(bench, bench.finish(job), [2])
 
 
@@ -115,9 +115,9 @@ def test_tree_loses_daemons(bench: Bench) -> None:
         with contextlib.suppress(ProcessLookupError, IndexError):  # all may be over
             os.kill(int(daemons[struck]), signal.SIGKILL)
         result = bench.finish(job)
-        told = f"round {round_number}, daemon {struck}: exit code {result.code}, {bench.sizes()}: {result.err}"
+        reported = f"round {round_number}, daemon {struck}: exit code {result.code}, {bench.sizes()}: {result.err}"
         if result.code == 0:
-            expect(bench.sizes() in ([9], [12]), told)
+            expect(bench.sizes() in ([9], [12]), reported)
         else:
-            expect("is lost" in result.err or "was lost" in result.err, told)
+            expect("is lost" in result.err or "was lost" in result.err, reported)
         bench.expect_nothing_left()

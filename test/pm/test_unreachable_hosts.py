@@ -39,25 +39,25 @@ def test_silent_host(bench: Bench) -> None:
     )
     expect_ok(bench, result, [3])
     expect(len(bench.events("failed")) == 1, f"one failure expected: {result.err}")
-    expect("host silent1" in result.err and "within 1 s" in result.err, f"it says: {result.err}")
+    expect("host silent1" in result.err and "within 1 s" in result.err, f"it prints: {result.err}")
 
 SPAWN_TWICE = """
 import os
 pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
 
-def ask(line):
+def query(line):
     pmi.write(line)
     return pmi.readline().decode()
 
 def spawn(host):
-    return ask(b"mcmd=spawn\\nnprocs=2\\nexecname=/bin/true\\nargcnt=0\\ntotspawns=1\\nspawnssofar=1\\npreput_num=0\\ninfo_num=1\\n"
+    return query(b"mcmd=spawn\\nnprocs=2\\nexecname=/bin/true\\nargcnt=0\\ntotspawns=1\\nspawnssofar=1\\npreput_num=0\\ninfo_num=1\\n"
                b"info_key_0=host\\ninfo_val_0=%b\\nendcmd\\n" % host)
 
-assert "rc=0" in ask(b"cmd=init pmi_version=1 pmi_subversion=1\\n")
+assert "rc=0" in query(b"cmd=init pmi_version=1 pmi_subversion=1\\n")
 for host in (b"aa,silent1", b"silent1,silent2"):
     print(spawn(host).strip(), flush=True)
-assert "maxes" in ask(b"cmd=get_maxes\\n")
-assert "finalize_ack" in ask(b"cmd=finalize\\n")
+assert "maxes" in query(b"cmd=get_maxes\\n")
+assert "finalize_ack" in query(b"cmd=finalize\\n")
 """
 
 
@@ -70,7 +70,7 @@ def test_spawn_on_silent_hosts(bench: Bench) -> None:
     result = bench.run(*launcher, "-n", 1, program=[sys.executable, script])
     expect(result.out.count("cmd=spawn_result rc=-1") == 2, f"the answers are: {result.out}{result.err}")
     for host in ("silent1", "silent2"):
-        expect(f"host {host}: its node daemon" in result.err and "within 1 s" in result.err, f"it says: {result.err}")
+        expect(f"host {host}: its node daemon" in result.err and "within 1 s" in result.err, f"it prints: {result.err}")
     expect(result.code == 0, f"exit code {result.code}: {result.err}")
     bench.expect_nothing_left()
 
@@ -79,8 +79,8 @@ def test_unreachable_host_at_launch(bench: Bench) -> None:
     """Nobody waits for a host that cannot be reached; the other processes end, too."""
     result = bench.adapt("-n", 4, words=["seconds=40"], hosts="aa,down1,bb,down2")
     expect(result.code not in (0, None), f"exit code {result.code}")
-    told = [line for line in result.err.splitlines() if line.startswith("host down")]
-    expect(len(told) == 1 and "could not be started by ssh" in told[0], f"it says: {result.err}")
+    reported = [line for line in result.err.splitlines() if line.startswith("host down")]
+    expect(len(reported) == 1 and "could not be started by ssh" in reported[0], f"it prints: {result.err}")
     expect("[mpiexec@" not in result.err, f"Hydra reports it, too: {result.err}")
     bench.expect_nothing_left()
 
@@ -119,17 +119,17 @@ else:
     words[-1] = re.sub(r"(--control-port) \S+", rf"\1 127.0.0.1:{listener.getsockname()[1]}", words[-1])
     daemon = subprocess.Popen(words)
     below, above = listener.accept()[0], socket.create_connection((address, int(port)))
-said = b""
+printed = b""
 
 
-def end_of(said):
+def end_of(printed):
     # of what goes on; a word may come in parts
-    at = said.find(after.encode())
-    return int(after) if after.isdigit() else at + len(after) if at >= 0 else len(said) + 1
+    at = printed.find(after.encode())
+    return int(after) if after.isdigit() else at + len(after) if at >= 0 else len(printed) + 1
 
 
 try:
-    while len(said) < end_of(said):
+    while len(printed) < end_of(printed):
         for ready in select.select([below, above], [], [])[0]:
             data = ready.recv(1 << 20)
             if not data:
@@ -137,7 +137,7 @@ try:
             elif ready is above:
                 below.sendall(data)
             else:
-                above.sendall(data[: end_of(said + data) - len(said)])
+                above.sendall(data[: end_of(said + data) - len(printed)])
                 said += data
 finally:
     daemon.kill()
@@ -167,10 +167,10 @@ def expect_lost(bench: Bench, launcher: str, after: str, options: list[object]) 
     result = bench.run(*words, program=[bench.process, "mode=rigid", "seconds=60"], mpiexec=mpiexec)
     what = f"{launcher}, {options}, after {after}"
     expect(result.code == 1, f"{what}: exit code {result.code}: {result.err}{result.out}")
-    told = [line for line in result.err.splitlines() if line.startswith(f"host {hosts[-1]}")]
+    reported = [line for line in result.err.splitlines() if line.startswith(f"host {hosts[-1]}")]
     never_came, lost = r"could not be started by \S+, or was killed", "is lost: its node daemon was killed"
     how = never_came if after == "0" else f"{never_came}|{lost}" if launcher == "ssh" else lost  # ssh may be seen to end first
-    expect(len(told) == 1 and re.search(how, told[0]), f"{what}: it says: {result.err}")
+    expect(len(reported) == 1 and re.search(how, reported[0]), f"{what}: it prints: {result.err}")
     in_the_middle = after != "0" and not options  # of what Hydra writes or reads by itself
     expect("[mpiexec@" not in result.err or in_the_middle, f"{what}: Hydra reports it, too: {result.err}")
     bench.expect_nothing_left()

@@ -139,12 +139,12 @@ def test_a_report_that_comes_twice_counts_once(bench: Bench) -> None:
 
 
 # A process that sends anything on its PMI connection, and then asks properly for the set of all processes.
-ASKS_FOR_SETS = r"""
+QUERIES_SETS = r"""
 import os, struct, sys, time
 pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
 def say(line):
     pmi.write(line.encode() + b"\n")
-def ask(line):
+def query(line):
     say(line)
     answer = b""
     while not answer.endswith(b"\n"):
@@ -153,12 +153,12 @@ def ask(line):
 def fetch(id):
     answer, deadline = b"", time.monotonic() + 60
     while time.monotonic() < deadline:
-        part = ask(f"cmd=adapt_set_fetch id={id} at={len(answer)}")
+        part = query(f"cmd=adapt_set_fetch id={id} at={len(answer)}")
         answer += bytes.fromhex(part.get("data", ""))
         if 0 < int(part["bytes"]) == len(answer):
             return answer
     sys.exit("no answer")
-ask("cmd=init pmi_version=1 pmi_subversion=1")
+query("cmd=init pmi_version=1 pmi_subversion=1")
 for line in ("", "id=0 more=0 call=00", "id=1 more=0 call=zz", "id=2 more=0", "id=x call=00", "more=0 call=00",
              "id=4294967296 more=0 call=00", "id=-1 call=00"):
     say("cmd=adapt_set_call " + line)
@@ -168,28 +168,28 @@ say("cmd=adapt_set_call id=3 more=0 call=00")
 for id in range(10, 110):  # more than may wait
     say(f"cmd=adapt_set_call id={id} more=0 call=ff")
 for line in ("", "id=0 at=0", "id=77777 at=0", "id=3 at=0", "id=1 at=4294967295", "id=x at=y"):
-    assert ask("cmd=adapt_set_fetch " + line)["bytes"] == "0", line
+    assert query("cmd=adapt_set_fetch " + line)["bytes"] == "0", line
 for id in range(10, 70):  # malformed calls are answered
     assert struct.unpack_from("=I", fetch(id))[0] == 2, id
-assert ask("cmd=adapt_set_fetch id=10 at=0")["bytes"] == "0", "it was fetched"
+assert query("cmd=adapt_set_fetch id=10 at=0")["bytes"] == "0", "it was fetched"
 name = b"mpix://WORLD/0"
 say("cmd=adapt_set_call id=1000 more=1 call=" + struct.pack("=II", 3, len(name)).hex())
 say("cmd=adapt_set_call id=1000 more=0 call=" + name.hex())
 answer = fetch(1000)
 assert answer[:4] == bytes(4) and name in answer and answer[-20:-8] == struct.pack("=III", 1, 0, 2), answer
 say("cmd=adapt_set_call id=1001 more=1 call=00")
-ask("cmd=finalize")
-os.write(1, b"asked\n")
+query("cmd=finalize")
+os.write(1, b"queried\n")
 """
 
 
 def test_set_calls(bench: Bench) -> None:
     """Calls on process sets that are malformed, too long, too many or never finished hurt nobody; proper ones go on."""
-    script = bench.folder / "asks.py"
-    script.write_text(ASKS_FOR_SETS)
+    script = bench.folder / "queries.py"
+    script.write_text(QUERIES_SETS)
     result = bench.run("-n", 2, program=[sys.executable, script])
     expect(result.code == 0, f"exit code {result.code}: {result.err}")
-    expect(result.out.split() == ["asked", "asked"], f"output {result.out}")
+    expect(result.out.split() == ["queried", "queried"], f"output {result.out}")
     bench.expect_nothing_left()
 
 
@@ -215,10 +215,10 @@ def answer():
     while not line.endswith(b"\n"):
         line += os.read(pmi, 1)
     return line
-def ask(line):
+def query(line):
     os.write(pmi, line)
     return answer()
-ask(b"cmd=init pmi_version=1 pmi_subversion=1\n")
+query(b"cmd=init pmi_version=1 pmi_subversion=1\n")
 for n, (whole, half, other) in enumerate([
     (b"", b"cmd=get_ma", b"xes\n"),
     (b"", b"cm", b"d=get_maxes\n"),
@@ -231,10 +231,10 @@ for n, (whole, half, other) in enumerate([
             assert b"appnum" in answer()
         reach(f"half-{n}")
         wait_for(f"answered-{n}")
-        assert b"maxes" in ask(other), n
+        assert b"maxes" in query(other), n
     else:
         wait_for(f"half-{n}")
-        assert b"appnum" in ask(b"cmd=get_appnum\n"), n
+        assert b"appnum" in query(b"cmd=get_appnum\n"), n
         reach(f"answered-{n}")
 if rank == "0":
     os.write(pmi, b"cmd=fina")
@@ -271,31 +271,31 @@ def answers():
         *lines, rest = (rest + more).split(b"\n")
         yield from lines
 answer = answers()
-def ask(line):
+def query(line):
     os.write(pmi, line)
     return next(answer)
 COMMANDS = b"cmd=get_maxes\ncmd=get_appnum\n"
-said = 0
+written = 0
 def fill():
     # Until nothing is taken any more.
-    global said
+    global written
     os.set_blocking(pmi, False)
     while select.select([], [pmi], [], 1)[1]:
-        said += os.write(pmi, (COMMANDS * 2000)[said % len(COMMANDS):])
+        written += os.write(pmi, (COMMANDS * 2000)[written % len(COMMANDS):])
     os.set_blocking(pmi, True)
-ask(b"cmd=init pmi_version=1 pmi_subversion=1\n")
+query(b"cmd=init pmi_version=1 pmi_subversion=1\n")
 if rank == "0":
     fill()
     reach("full")
     wait_for("answered")
-    for n in range(said // len(COMMANDS)):
+    for n in range(written // len(COMMANDS)):
         assert next(answer).startswith(b"cmd=maxes "), n
         assert next(answer).startswith(b"cmd=appnum "), n
     fill()
     reach("end")
 else:
     wait_for("full")
-    assert b"appnum" in ask(b"cmd=get_appnum\n")
+    assert b"appnum" in query(b"cmd=get_appnum\n")
     reach("answered")
 time.sleep(1000)
 """
@@ -308,22 +308,22 @@ def test_answers_that_nobody_reads(bench: Bench) -> None:
 LOOKS_UP = r"""
 import os
 pmi = int(os.environ["PMI_FD"])
-def ask(line):
+def query(line):
     os.write(pmi, line)
     answer = b""
     while not answer.endswith(b"\n"):
         answer += os.read(pmi, 1)
     return answer.decode()
-ask(b"cmd=init pmi_version=1 pmi_subversion=1\n")
-print(ask(b"cmd=lookup_name service=a\n"), end="")
-ask(b"cmd=finalize\n")
+query(b"cmd=init pmi_version=1 pmi_subversion=1\n")
+print(query(b"cmd=lookup_name service=a\n"), end="")
+query(b"cmd=finalize\n")
 """
 
 
 def test_answers_of_elasticd_that_are_cut_off(bench: Bench) -> None:
     """elasticd ends in the middle of its answer about a name, at each place: the query is repeated."""
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nport1\n"
-    script, asked = bench.folder / "looks_up.py", []
+    script, queried = bench.folder / "lookup.py", []
     script.write_text(LOOKS_UP)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(f"{bench.folder}/elasticd.sock")
@@ -333,7 +333,7 @@ def test_answers_of_elasticd_that_are_cut_off(bench: Bench) -> None:
             for text in (b"", whole[:10], whole[:30], whole[:-6], whole[:-3], whole[:-1], whole):
                 connection, _ = listening.accept()
                 with connection:
-                    asked.append(connection.recv(65536))
+                    queried.append(connection.recv(65536))
                     connection.sendall(text)
 
         threading.Thread(target=answer, daemon=True).start()
@@ -341,7 +341,7 @@ def test_answers_of_elasticd_that_are_cut_off(bench: Bench) -> None:
         result = bench.run("-n", 1, program=[sys.executable, script])
     expect(result.code == 0, f"exit code {result.code}: {result.err}")
     expect(" port=port1 " in result.out, f"the name leads to: {result.out}")
-    expect(len(asked) == 7 and all(text.startswith(b"GET /v1/names/a ") for text in asked), f"asked: {asked}")
+    expect(len(queried) == 7 and all(text.startswith(b"GET /v1/names/a ") for text in queried), f"queried: {queried}")
     bench.expect_nothing_left()
 
 
@@ -361,8 +361,8 @@ def test_no_commands(bench: Bench) -> None:
         file.write_bytes(line)
         result = bench.run("-n", 1, program=[sys.executable, says])
         expect(0 < result.code < 128 or result.code == 255, f"{line[:60]!r}: exit code {result.code}: {result.err}")
-        told = "[proxy" in result.err or ("[mpiexec" in result.err and "(!closed)" not in result.err)
-        expect(told, f"{line[:60]!r}: nobody tells what is wrong: {result.err}")
+        reported = "[proxy" in result.err or ("[mpiexec" in result.err and "(!closed)" not in result.err)
+        expect(reported, f"{line[:60]!r}: nobody tells what is wrong: {result.err}")
         bench.expect_nothing_left()
 
 
@@ -370,11 +370,11 @@ def test_unauthenticated_connections_on_the_control_port(bench: Bench) -> None:
     """Rubbish, half a message, nothing, and many at once."""
     job, port = start_slow_growth(bench)
     with contextlib.ExitStack() as open_connections:
-        for said in (b"", b"x", b"abc", b"\xff" * 4, b"\xff" * 100000, *[b"" for _ in range(100)]):
+        for printed in (b"", b"x", b"abc", b"\xff" * 4, b"\xff" * 100000, *[b"" for _ in range(100)]):
             connection = open_connections.enter_context(socket.create_connection(("127.0.0.1", port)))
             connection.setblocking(False)
             with contextlib.suppress(OSError):
-                connection.send(said)
+                connection.send(printed)
         used_s = procfs.cpu_s(job.pid)
         time.sleep(1)
         expect(procfs.cpu_s(job.pid) - used_s < 0.1, "mpiexec spins")

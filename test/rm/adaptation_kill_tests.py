@@ -108,9 +108,9 @@ def ends_of_requests(daemon: Daemon, number: int) -> list[str]:
     """How the accepted requests ended, in their order; each must have exactly one end."""
     records = daemon.get(f"/v1/jobs/{number}/records", limit=10000).body["records"]
     expect(sum(record["event"] == "ended" for record in records) == 1, f"job {number} must end once: {records}")
-    asked = [record["data"]["request"] for record in records if record["event"] == "requested"]
+    requested = [record["data"]["request"] for record in records if record["event"] == "requested"]
     ends = [record for record in records if record["event"] in ("committed", "withdrawn", "failed")]
-    expect(sorted(asked) == sorted(end["data"]["request"] for end in ends), f"requests {asked} and their ends {ends}")
+    expect(sorted(requested) == sorted(end["data"]["request"] for end in ends), f"requests {requested} and their ends {ends}")
     return [end["event"] for end in ends]
 
 

@@ -184,8 +184,8 @@ def an_unprivileged_user_attacks_with_all_there_is(bench: Bench) -> None:
     alone = max(serve(number % 2 == 0) for number in range(8))  # on a machine that others may use, too
     end = time.monotonic() + seconds
     attack = Attack(daemon, port, "a-long-secret-of-nobody", bench.seed, end)
-    told: dict[str, Any] = {}
-    attacker = threading.Thread(target=lambda: told.update(counts=run_as(BAD, attack.run)))
+    reported: dict[str, Any] = {}
+    attacker = threading.Thread(target=lambda: reported.update(counts=run_as(BAD, attack.run)))
     attacker.start()
     largest = 0
     starts: list[float] = []
@@ -195,7 +195,7 @@ def an_unprivileged_user_attacks_with_all_there_is(bench: Bench) -> None:
             largest = max(largest, resident_kb(daemon))
     finally:
         attacker.join()
-    counts = told["counts"]
+    counts = reported["counts"]
     p99 = sorted(starts)[int(0.99 * (len(starts) - 1))]
     print(f"# {seconds} s of attack: {counts}; {served} honest jobs, a submission took {slowest:.2f} s at most, from submission to start "
           f"p99 {p99:.2f} s (without attack {alone:.2f} s at most), memory {begun} -> {largest} kB, longest turn {longest_turn(daemon) * 1000:.1f} ms")
@@ -213,7 +213,7 @@ def answers_that_nobody_reads_are_bounded(bench: Bench) -> None:
     """64 connections of one user, each with a script of 4 MiB under way."""
     daemon, work = two_users(bench)
     spec = daemon.spec("s", script="#!/bin/sh\n" + "#" * (4 << 20 - 1), held=True) | {"directory": str(work)}
-    number = run_as(BAD, lambda: daemon.ask("POST", "/v1/jobs", spec).body["job"]["id"])
+    number = run_as(BAD, lambda: daemon.request("POST", "/v1/jobs", spec).body["job"]["id"])
     begun = resident_kb(daemon)
     held = [hold_as(BAD, daemon) for _ in range(60)]
     for connection in held:
@@ -249,7 +249,7 @@ def unauthenticated_connections_take_no_capacity_of_users(bench: Bench) -> None:
         held.append(connection)
     right = {"Authorization": "Bearer a-long-secret-of-root"}
 
-    def ask(headers: dict[str, str]) -> int:
+    def request(headers: dict[str, str]) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         try:
             connection.request("GET", "/v1/summary", None, headers)
@@ -258,12 +258,12 @@ def unauthenticated_connections_take_no_capacity_of_users(bench: Bench) -> None:
             connection.close()
 
     for _ in range(5):
-        expect(ask(right) == 200, "a user gets in beside 100 strangers")
+        expect(request(right) == 200, "a user gets in beside 100 strangers")
     held[0].settimeout(30)
     expect(held[0].recv(1) == b"", "the oldest stranger is disconnected")
-    wrong = [ask({"Authorization": f"Bearer wrong-{number}-wrong-wrong"}) for number in range(30)]
+    wrong = [request({"Authorization": f"Bearer wrong-{number}-wrong-wrong"}) for number in range(30)]
     expect(wrong[0] == 401 and wrong[-1] == 429, f"wrong tokens: {wrong}")
-    expect(ask(right) == 200, "a token that has been right from here is right meanwhile")
+    expect(request(right) == 200, "a token that has been right from here is right meanwhile")
     expect("a wrong token" in daemon.log.read_text(), "wrong tokens are logged")
     for connection in held:
         connection.close()

@@ -74,15 +74,15 @@ def a_job_runs_and_its_output_is_there(bench: Bench) -> None:
 def a_job_has_the_mask_and_limits_of_its_submission(bench: Bench) -> None:
     daemon = bench.start()
     command = ("sh", "-c", "umask; ulimit -Sn; ulimit -Sc")
-    told = daemon.submit(*command, umask=0o037, limits={"nofile": 200, "core": 0})
+    reported = daemon.submit(*command, umask=0o037, limits={"nofile": 200, "core": 0})
     most = daemon.submit(*command, limits={"nofile": -1})
     untold = daemon.submit(*command)
     own, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for number, mask, descriptors in ((told, 0o037, 200), (most, 0o022, hard), (untold, 0o022, own)):
+    for number, mask, descriptors in ((reported, 0o037, 200), (most, 0o022, hard), (untold, 0o022, own)):
         words = Path(daemon.wait_end(number)["output"]).read_text().split()
         expect(int(words[0], 8) == mask and words[1] == str(descriptors), f"wanted {mask:o}, {descriptors}: {words}")
-        expect(number != told or words[2] == "0", f"the limit on core files: {words}")
-    reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", limits={"memory": 1}))
+        expect(number != reported or words[2] == "0", f"the limit on core files: {words}")
+    reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", limits={"memory": 1}))
     expect(reply.status == 400 and "memory" in reply.body["error"]["message"], f"an unknown limit: {reply}")
 
 
@@ -218,17 +218,17 @@ def bad_input_is_refused_with_a_reason(bench: Bench) -> None:
         ({k: v for k, v in good.items() if k != "environment"}, "field"), (good | {"environment": {"A": "x" * 1100000}}, "field"),
     ]  # fmt: skip
     for body, code in cases:
-        reply = daemon.ask("POST", "/v1/jobs", body)
+        reply = daemon.request("POST", "/v1/jobs", body)
         shown = repr(body)[:120]
         expect(400 <= reply.status < 500 and reply.error() == code, f"{shown}: {reply.status} {reply.body}, wanted {code}")
         expect(len(reply.body["error"]["message"]) > 10, f"{shown}: no message")
-    expect(daemon.ask("POST", "/v1/jobs", b" " * (7 << 20)).error() == "too_large", "a body of 7 MiB")
+    expect(daemon.request("POST", "/v1/jobs", b" " * (7 << 20)).error() == "too_large", "a body of 7 MiB")
     expect(daemon.get("/v1/jobs", all="true").body["jobs"] == [], "a refused submission has left a job")
     for method, path, status in (("GET", "/v1/nothing", 404), ("DELETE", "/v1/jobs", 405), ("GET", "/v1/jobs/x", 404),
                                  ("GET", "/v1/jobs/99999", 404), ("GET", "/v1/jobs?limit=0", 400), ("GET", "/v1/jobs?what=1", 400),
                                  ("GET", "/v1/jobs?state=NICE", 400), ("POST", "/v1/jobs/1/cancel", 404),
                                  ("GET", "/../../etc/passwd", 404)):  # fmt: skip
-        reply = daemon.ask(method, path)
+        reply = daemon.request(method, path)
         expect(reply.status == status, f"{method} {path}: {reply.status} {reply.body}, wanted {status}")
     for text in (b"\0\0\0\0\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /" + b"a" * 200000 + b" HTTP/1.1\r\n\r\n", b"X" * 300000):
         raw(daemon, text)
@@ -250,7 +250,7 @@ def raw(daemon: Daemon, text: bytes) -> bytes:
 
 def a_web_page_cannot_act_for_its_reader(bench: Bench) -> None:
     daemon = bench.start()
-    reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true"), {"Origin": "http://evil.example"})
+    reply = daemon.request("POST", "/v1/jobs", daemon.spec("true"), {"Origin": "http://evil.example"})
     expect(reply.status == 403 and reply.error() == "forbidden", f"{reply.status} {reply.body}")
     body = json.dumps(daemon.spec("true")).encode()
     slow = UnixConnection(daemon.socket)
@@ -319,7 +319,7 @@ def tokens_and_foreign_jobs(bench: Bench) -> None:
 def a_repeated_submission_makes_one_job(bench: Bench) -> None:
     daemon = bench.start()
     spec = daemon.spec("true", key="once")
-    replies = [daemon.ask("POST", "/v1/jobs", spec) for _ in range(3)]
+    replies = [daemon.request("POST", "/v1/jobs", spec) for _ in range(3)]
     expect([reply.status for reply in replies] == [201, 200, 200], f"statuses: {[reply.status for reply in replies]}")
     numbers = {reply.body["job"]["id"] for reply in replies}
     expect(len(numbers) == 1, "one key has made several jobs")
@@ -351,9 +351,9 @@ def metrics_summary_timeline_and_report(bench: Bench) -> None:
     for line in text.splitlines():
         expect(re.fullmatch(r'#.*|[a-z_]+(\{[a-z]+="[^"]*"\})? -?[0-9.e+-]+|[a-z_]+_bucket\{le="[^"]+"\} \d+', line), f"metrics: {line!r}")
     doc = (Path(__file__).resolve().parents[2] / "doc/admin/elasticd-api.md").read_text()
-    told = set(zip(re.findall(r"^# TYPE (\w+ \w+)$", text, re.M), re.findall(r"^# HELP \w+ (.*)$", text, re.M)))
+    reported = set(zip(re.findall(r"^# TYPE (\w+ \w+)$", text, re.M), re.findall(r"^# HELP \w+ (.*)$", text, re.M)))
     known = {(f"{name} {kind}", what) for name, kind, what in re.findall(r"^\| `((?:elasticd|process)_\w+)` \| (\w+) \| [^|]* \| (.*) \|$", doc, re.M)}
-    expect(told == known, f"/metrics and doc/admin/elasticd-api.md differ: {told ^ known}")
+    expect(reported == known, f"/metrics and doc/admin/elasticd-api.md differ: {reported ^ known}")
     expect('elasticd_jobs{state="DONE"} 3' in text and "elasticd_cores 16" in text, "metrics do not tell the state")
     report = daemon.get("/v1/report").body
     expect(report["jobs"] == 3 and report["done"] == 3 and report["makespan_ms"] >= 200, f"report: {report}")
@@ -441,7 +441,7 @@ def a_full_disk_loses_nothing(bench: Bench) -> None:
     daemon.wait_state(running, "RUNNING")
     pid = daemon.process.pid
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (1024, resource.RLIM_INFINITY))
-    reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true"))
+    reply = daemon.request("POST", "/v1/jobs", daemon.spec("true"))
     expect(reply.status == 503 and reply.error() == "storage", f"on a full disk: {reply.status} {reply.body}")
     expect(daemon.get("/healthz").status == 503, "healthz must tell")
     expect(daemon.job(kept)["state"] == "PENDING", "reading goes on")
@@ -524,7 +524,7 @@ def a_damaged_event_is_put_into_quarantine(bench: Bench) -> None:
 
 def limits_hold(bench: Bench) -> None:
     daemon = bench.start(config="[limits]\njobs = 3\nrate_per_s = 5\nconnections_per_user = 4\n")
-    statuses = [daemon.ask("POST", "/v1/jobs", daemon.spec("true", held=True)).status for _ in range(4)]
+    statuses = [daemon.request("POST", "/v1/jobs", daemon.spec("true", held=True)).status for _ in range(4)]
     expect(statuses == [201, 201, 201, 503], f"a queue of 3: {statuses}")
     statuses = [daemon.get("/v1/version").status for _ in range(40)]
     expect(429 in statuses, f"5 requests per second: {statuses}")

@@ -115,7 +115,7 @@ class Daemon:
         self.process.terminate()
         return self.process.wait(timeout=WAIT_S)
 
-    def ask(self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None) -> Reply:
+    def request(self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None) -> Reply:
         connection = UnixConnection(self.socket)
         try:
             data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
@@ -125,10 +125,10 @@ class Daemon:
             connection.close()
 
     def get(self, path: str, **query: object) -> Reply:
-        return self.ask("GET", path + ("?" + urlencode(query) if query else ""))
+        return self.request("GET", path + ("?" + urlencode(query) if query else ""))
 
     def post(self, path: str, **body: object) -> Reply:
-        return self.ask("POST", path, body)
+        return self.request("POST", path, body)
 
     # ---- jobs
 
@@ -141,7 +141,7 @@ class Daemon:
         return spec | fields
 
     def submit(self, *command: str, **fields: object) -> int:
-        reply = self.ask("POST", "/v1/jobs", self.spec(*command, **fields))
+        reply = self.request("POST", "/v1/jobs", self.spec(*command, **fields))
         expect(reply.status in (200, 201), f"a submission was answered with {reply.status}: {reply.body}")
         return reply.body["job"]["id"]
 

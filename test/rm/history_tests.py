@@ -63,7 +63,7 @@ def long_history_holds_up_nobody(bench: Bench) -> None:
     daemon, work = two_users(bench, "[limits]\nrate_per_s = 100000\n")
     count = 1000000 if os.environ.get("ELASTIC_HISTORY") == "long" else 100000 if bench.full else 1500
     spec = daemon.spec("true") | {"directory": str(work)}
-    number = run_as(GOOD, lambda: daemon.ask("POST", "/v1/jobs", spec).body["job"]["id"])
+    number = run_as(GOOD, lambda: daemon.request("POST", "/v1/jobs", spec).body["job"]["id"])
     daemon.wait_end(number)
     daemon.stop()
     begin = time.monotonic()
@@ -80,7 +80,7 @@ def long_history_holds_up_nobody(bench: Bench) -> None:
     def read(uid: int) -> float:
         begin = time.monotonic()
         for path in paths:
-            reply = daemon.ask("GET", path)
+            reply = daemon.request("GET", path)
             expect(reply.status in (200, 404), f"{path}: {reply.status} {reply.body}")
         return time.monotonic() - begin
 

@@ -43,7 +43,7 @@ def hear() -> None:
         pass
 
 
-def ask(line: bytes) -> None:
+def query(line: bytes) -> None:
     say(line)
     answer = b""
     while not answer.endswith(b"\n"):
@@ -78,7 +78,7 @@ def request_slots() -> None:
         for i in range(n, n + 64):
             call(i + 1, number(CANCEL if i % 2 else RELEASE, i))
         for i in range(n, n + 66):
-            ask(f"cmd=adapt_set_fetch id={i} at=0\n".encode())
+            query(f"cmd=adapt_set_fetch id={i} at=0\n".encode())
 
 
 def query_names() -> None:
@@ -100,12 +100,12 @@ def send_one_line() -> None:
 def attack(family: socket.AddressFamily, address: object) -> None:
     """Everything of the list, then silence of many."""
     with contextlib.ExitStack() as silent:
-        for said in RUBBISH + 100 * [b""]:
+        for printed in RUBBISH + 100 * [b""]:
             connection = silent.enter_context(socket.socket(family))
             connection.settimeout(5)
             with contextlib.suppress(OSError):
                 connection.connect(address)
-                connection.sendall(said)
+                connection.sendall(printed)
         time.sleep(0.5)
 
 
@@ -144,7 +144,7 @@ DOES = {
 
 
 def main() -> None:
-    ask(b"cmd=init pmi_version=1 pmi_subversion=1\n")
+    query(b"cmd=init pmi_version=1 pmi_subversion=1\n")
     print("begins", flush=True)
     with contextlib.suppress(OSError):
         DOES[KIND]()

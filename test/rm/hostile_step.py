@@ -1,21 +1,21 @@
 #!/usr/bin/python3
 """A job that says it is an adaptive step and does not keep to the protocol: hostile_step.py KIND [FOLDER].
 
-    good    for comparison: does what it is asked
-    hasty   so does this one, once, when there is a file FOLDER/go, and ends at once; FOLDER/asked has the number of its parent
+    good    for comparison: does what it is requested
+    hasty   so does this one, once, when there is a file FOLDER/go, and ends at once; FOLDER/requested has the number of its parent
     hang    its socket is in FOLDER, where every access hangs
     types   answers the first resize with a field of a wrong type
     flood   tells events as fast as they are read, most of them repeated
     long    one line of 60 MB
     deep    one line that is nested 200000 deep
     talk    registers sockets without end
-  asked what its processes do with their time:
+  requested what its processes do with their time:
     honest      answers
     lies        of other epochs and sizes, and of the past
     unasked     answers all the time, whoever asks
     silent      does not answer
     nonsense    answers with a field of a wrong type
-    boasts      does what it is asked, and says that it is the faster the more it has, however much
+    boasts      does what it is requested, and says that it is the faster the more it has, however much
 """
 
 import json
@@ -42,7 +42,7 @@ def send(connection: socket.socket, *messages: object) -> None:
 def wait_to_go() -> None:
     folder = Path(sys.argv[2])
     (folder / "written").write_text(str(os.getppid()))
-    (folder / "written").rename(folder / "asked")
+    (folder / "written").rename(folder / "requested")
     while not (folder / "go").exists():
         time.sleep(0.01)
 
@@ -53,15 +53,15 @@ def be_good(connection: socket.socket) -> None:
     send(connection, {"id": "events", "ok": True, "oldest": 1, "next": 1}, {"event": "adaptive", "seq": 1})
     number = 1
     for request, line in enumerate(lines, 1):
-        asked = json.loads(line)
-        if asked.get("op") != "resize":
+        requested = json.loads(line)
+        if requested.get("op") != "resize":
             continue
         if KIND == "hasty":
             wait_to_go()
         same = {"request": request, "time_ms": number}
-        send(connection, {"id": asked["id"], "ok": True, **same})
-        for event in ({"event": "requested", "tag": asked["tag"]}, {"event": "plan"}, {"event": "target"},
-                      {"event": "committed", "epoch": asked["if_epoch"] + 1}, {"event": "freed", "epoch": asked["if_epoch"] + 1}):
+        send(connection, {"id": requested["id"], "ok": True, **same})
+        for event in ({"event": "requested", "tag": requested["tag"]}, {"event": "plan"}, {"event": "target"},
+                      {"event": "committed", "epoch": requested["if_epoch"] + 1}, {"event": "freed", "epoch": requested["if_epoch"] + 1}):
             number += 1
             send(connection, event | same | {"seq": number})
         if KIND == "hasty":
@@ -103,24 +103,24 @@ def boast(connection: socket.socket) -> None:
     lines = connection.makefile("r")
     lines.readline()
     send(connection, {"id": "events", "ok": True, "oldest": 1, "next": 1}, {"event": "adaptive", "seq": 1})
-    size, epoch, number, asked_of_epoch = int(os.environ["ELASTIC_JOB_SIZE"]), 0, 1, 0
+    size, epoch, number, requested_of_epoch = int(os.environ["ELASTIC_JOB_SIZE"]), 0, 1, 0
     requests = 0
     for line in lines:
-        asked = json.loads(line)
-        if asked.get("op") == "performance":
-            asked_of_epoch += 1
-            rounds, ms = size**3 * asked_of_epoch, 1000 * asked_of_epoch
+        requested = json.loads(line)
+        if requested.get("op") == "performance":
+            requested_of_epoch += 1
+            rounds, ms = size**3 * requested_of_epoch, 1000 * requested_of_epoch
             loop = {"key": "probe", "parent": None, "ranks": f"0-{size - 1}", "processes": size, "iterations": size * rounds,
                     "measured_every": 1, "loop_us": 1000 * ms * size, "mpi_us": 0, "ratio_min": 0, "ratio_max": 0, "slowest": []}  # fmt: skip
             progress = {"probes": rounds, "ms": ms, "per_second": size**3, "recent_per_second": None}
-            send(connection, {"id": asked["id"], "ok": True, "available": True, "epoch": epoch, "size": size, "processes": size,
+            send(connection, {"id": requested["id"], "ok": True, "available": True, "epoch": epoch, "size": size, "processes": size,
                               "stale": 0, "progress": progress, "loops": [loop]})  # fmt: skip
-        elif asked.get("op") == "resize":
+        elif requested.get("op") == "resize":
             requests += 1
-            size, epoch, asked_of_epoch = asked["size"], asked["if_epoch"] + 1, 0
+            size, epoch, requested_of_epoch = requested["size"], requested["if_epoch"] + 1, 0
             same = {"request": requests, "time_ms": number}
-            send(connection, {"id": asked["id"], "ok": True, **same})
-            for event in ({"event": "requested", "tag": asked["tag"]}, {"event": "plan"}, {"event": "target"},
+            send(connection, {"id": requested["id"], "ok": True, **same})
+            for event in ({"event": "requested", "tag": requested["tag"]}, {"event": "plan"}, {"event": "target"},
                           {"event": "committed", "epoch": epoch}, {"event": "freed", "epoch": epoch}):
                 number += 1
                 send(connection, event | same | {"seq": number})

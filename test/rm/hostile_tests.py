@@ -78,9 +78,9 @@ def the_last_report_of_a_step_arrives(bench: Bench) -> None:
     number = hostile(daemon, "hasty", str(bench.folder))
     wait_for("the job to be adaptive", lambda: daemon.job(number)["adaptive"] is not None)
     daemon.post(f"/v1/jobs/{number}/resize", size=1)
-    asked = bench.folder / "asked"
-    wait_for("the resize", asked.exists)
-    stepd = int(asked.read_text())
+    requested = bench.folder / "requested"
+    wait_for("the resize", requested.exists)
+    stepd = int(requested.read_text())
     assert daemon.process
     daemon.process.send_signal(signal.SIGSTOP)
     (bench.folder / "go").touch()
@@ -191,8 +191,8 @@ def run_as(uid: int, task: Callable[[], Any]) -> Any:
         os.write(writing, json.dumps(result).encode())
         os._exit(0)
     os.close(writing)
-    with os.fdopen(reading) as told:
-        result = json.load(told)
+    with os.fdopen(reading) as reported:
+        result = json.load(reported)
     os.waitpid(child, 0)
     expect("error" not in result, f"as user {uid}: {result}")
     return result["value"]
@@ -212,7 +212,7 @@ def two_users(bench: Bench, config: str = "") -> tuple[Daemon, Path]:
 def submit_as(daemon: Daemon, uid: int, work: Path, kind: str) -> int:
     spec = daemon.spec(str(HOSTILE), kind, script=HOSTILE.read_text(), min=1, max=2, kind="malleable", name=kind)
     spec["directory"] = str(work)
-    return run_as(uid, lambda: daemon.ask("POST", "/v1/jobs", spec).body["job"]["id"])
+    return run_as(uid, lambda: daemon.request("POST", "/v1/jobs", spec).body["job"]["id"])
 
 
 def jobs_of_a_hostile_user_leave_a_good_one_alone(bench: Bench) -> None:
@@ -225,13 +225,13 @@ def jobs_of_a_hostile_user_leave_a_good_one_alone(bench: Bench) -> None:
     wait_for("the good job to be adaptive", lambda: daemon.job(good)["adaptive"])
     for size in (1, 2, 1):
         daemon.wait_state(good, "RUNNING")
-        reply = run_as(GOOD, lambda size=size: daemon.ask("POST", f"/v1/jobs/{good}/resize", {"size": size}).body)
+        reply = run_as(GOOD, lambda size=size: daemon.request("POST", f"/v1/jobs/{good}/resize", {"size": size}).body)
         expect("job" in reply, f"resize to {size}: {reply}")
         wait_for(f"the good job to have {size}", lambda size=size: daemon.job(good)["size"] == size)
-    seen = run_as(BAD, lambda: daemon.ask("GET", f"/v1/jobs/{good}").status)
-    ended = run_as(BAD, lambda: daemon.ask("POST", f"/v1/jobs/{good}/cancel", {}).status)
+    seen = run_as(BAD, lambda: daemon.request("GET", f"/v1/jobs/{good}").status)
+    ended = run_as(BAD, lambda: daemon.request("POST", f"/v1/jobs/{good}/cancel", {}).status)
     expect(ended in (403, 404) and seen in (200, 404), f"the bad user: {seen}, {ended}")
-    expect(run_as(GOOD, lambda: daemon.ask("POST", f"/v1/jobs/{good}/cancel", {}).status) == 200, "the good user")
+    expect(run_as(GOOD, lambda: daemon.request("POST", f"/v1/jobs/{good}/cancel", {}).status) == 200, "the good user")
     daemon.wait_end(good)
     size = resident_kb(daemon)
     stored = sum(path.stat().st_size for path in daemon.state.glob("store.sqlite*"))
@@ -286,10 +286,10 @@ def who_has_no_token_sends_no_body(bench: Bench) -> None:
             connection.sendall(f"POST /v1/jobs HTTP/1.1\r\nHost: x\r\n{header}Content-Length: 1000000\r\n\r\n".encode())
             connection.settimeout(30 if status else 0.5)
             try:
-                told = read_reply_of(connection)
+                reported = read_reply_of(connection)
             except TimeoutError:
-                told = 0
-            expect(told == status, f"{header!r}: {told} before the body, expected {status}")
+                reported = 0
+            expect(reported == status, f"{header!r}: {reported} before the body, expected {status}")
     held = [socket.create_connection(("127.0.0.1", port)) for _ in range(12)]
     held[0].settimeout(30)
     expect(held[0].recv(1) == b"", "the oldest connections of one address make room for new ones")
@@ -310,7 +310,7 @@ def a_hostile_user_over_tcp_leaves_a_good_one_alone(bench: Bench) -> None:
     daemon = bench.start(config=listen)
     begun = resident_kb(daemon)
 
-    def ask(user: str, method: str, path: str, body: bytes | None = None) -> Any:
+    def request(user: str, method: str, path: str, body: bytes | None = None) -> Any:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         try:
             connection.request(method, path, body, {"Authorization": f"Bearer a-long-secret-of-{user}"})
@@ -327,11 +327,11 @@ def a_hostile_user_over_tcp_leaves_a_good_one_alone(bench: Bench) -> None:
         while not stop.is_set():
             for body in bodies:
                 try:
-                    seen.add(ask("nobody", "POST", "/v1/jobs", body).status)
+                    seen.add(request("nobody", "POST", "/v1/jobs", body).status)
                 except (OSError, http.client.HTTPException):
                     seen.add(0)  # cut off
             for _ in range(100):
-                seen.add(ask("nobody", "GET", "/v1/jobs/1").status)
+                seen.add(request("nobody", "GET", "/v1/jobs/1").status)
 
     attackers = [threading.Thread(target=attack) for _ in range(3)]
     for attacker in attackers:
@@ -339,11 +339,11 @@ def a_hostile_user_over_tcp_leaves_a_good_one_alone(bench: Bench) -> None:
     try:
         for number in range(1, 11):
             spec = json.dumps(daemon.spec("sleep", "1000", min=1, held=True) | {"directory": "/tmp", "output": "/dev/null"})
-            job = ask("daemon", "POST", "/v1/jobs", spec.encode())
+            job = request("daemon", "POST", "/v1/jobs", spec.encode())
             expect(job.status == 201 and job.body["job"]["id"] == number, f"submitted: {job}")
-            expect(ask("daemon", "POST", f"/v1/jobs/{number}/update", b'{"min":2,"max":2}').status == 200, "changed")
-            expect(ask("nobody", "POST", f"/v1/jobs/{number}/cancel", b"{}").status in (404, 429), "by another")
-            expect(ask("daemon", "POST", f"/v1/jobs/{number}/cancel", b"{}").status == 200, "ended")
+            expect(request("daemon", "POST", f"/v1/jobs/{number}/update", b'{"min":2,"max":2}').status == 200, "changed")
+            expect(request("nobody", "POST", f"/v1/jobs/{number}/cancel", b"{}").status in (404, 429), "by another")
+            expect(request("daemon", "POST", f"/v1/jobs/{number}/cancel", b"{}").status == 200, "ended")
     finally:
         stop.set()
         for attacker in attackers:
@@ -362,12 +362,12 @@ def slow_clients_are_disconnected(bench: Bench) -> None:
     slow.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     deaf.sendall(f"GET /v1/jobs/{script}/script HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-    told = {"silent": silent.recv(1), "slow": b""}
+    reported = {"silent": silent.recv(1), "slow": b""}
     try:
-        told["slow"] = slow.recv(4096)
+        reported["slow"] = slow.recv(4096)
     except ConnectionResetError:
         pass
-    expect(told["silent"] == b"" and b"201" not in told["slow"], f"they are cut off: {told}")
+    expect(reported["silent"] == b"" and b"201" not in reported["slow"], f"they are cut off: {reported}")
     wait_for("the one that does not read to be cut off", lambda: metric(daemon, "elasticd_connections") <= 1)
     received = 0
     try:
@@ -387,7 +387,7 @@ def a_user_has_so_many_bytes(bench: Bench) -> None:
 
     def submit(uid: int, size: int) -> Any:
         spec = daemon.spec("s", script="#!/bin/sh\n" + "#" * size, held=True) | {"directory": str(work)}
-        return run_as(uid, lambda: daemon.ask("POST", "/v1/jobs", spec).body)
+        return run_as(uid, lambda: daemon.request("POST", "/v1/jobs", spec).body)
 
     jobs = [submit(BAD, 400000)["job"]["id"] for _ in range(2)]
     refused = submit(BAD, 400000)

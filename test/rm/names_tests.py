@@ -29,12 +29,12 @@ def a_name_leads_from_job_to_job(bench: Bench) -> None:
     ends_well(daemon, client)
     ends_well(daemon, server, "a client says 42")
     expect(names(daemon) == {}, "it has been unpublished")
-    said = [each["event"] for each in daemon.get(f"/v1/jobs/{server}/records").body["records"]]
-    expect("name_published" in said and "name_withdrawn" in said, f"its history: {said}")
+    printed = [each["event"] for each in daemon.get(f"/v1/jobs/{server}/records").body["records"]]
+    expect("name_published" in printed and "name_withdrawn" in printed, f"its history: {printed}")
 
 
 def put(daemon: Daemon, name: str, job: int, port: str = "p") -> int:
-    return daemon.ask("PUT", f"/v1/names/{name}", {"job": job, "port": port}).status
+    return daemon.request("PUT", f"/v1/names/{name}", {"job": job, "port": port}).status
 
 
 def holder_of_taken(daemon: Daemon) -> int:
@@ -61,14 +61,14 @@ def a_name_has_one_job_and_goes_with_it(bench: Bench) -> None:
     expect(names(daemon) == {"taken": sleeper, "sums": holder}, f"who has them: {names(daemon)}")
     expect(put(daemon, "sums", sleeper) == 409, "another job's")
     expect(put(daemon, "more", 77) == 400 and put(daemon, "", sleeper) == 405 and put(daemon, "x" * 641, sleeper) == 400, "what cannot be")
-    expect(daemon.ask("DELETE", "/v1/names/unknown").status == 404, "nobody's")
+    expect(daemon.request("DELETE", "/v1/names/unknown").status == 404, "nobody's")
     daemon.kill()
     daemon.start()
     expect(names(daemon) == {"taken": sleeper, "sums": holder}, f"after a restart: {names(daemon)}")
     (daemon.folder / "go").touch()
     ends_well(daemon, holder)
     expect(names(daemon) == {"taken": sleeper}, "it has gone with its job")
-    expect(daemon.ask("DELETE", "/v1/names/taken").status == 200 and names(daemon) == {}, "their user may withdraw them")
+    expect(daemon.request("DELETE", "/v1/names/taken").status == 200 and names(daemon) == {}, "their user may withdraw them")
     expect(put(daemon, "more", holder) == 409, "it has ended")
     daemon.post(f"/v1/jobs/{sleeper}/cancel")
     daemon.wait_end(sleeper)
@@ -111,7 +111,7 @@ def a_name_goes_with_a_killed_mpiexec(bench: Bench) -> None:
     expect(put(daemon, "sums", sleeper) == 409, "another job's")
     os.kill(int(number.read_text()), signal.SIGKILL)
     wait_for("the end of its name", lambda: names(daemon) == {"taken": sleeper})
-    expect(daemon.ask("GET", "/v1/names/sums").status == 404, "a dead server is found")
+    expect(daemon.request("GET", "/v1/names/sums").status == 404, "a dead server is found")
     expect(daemon.job(job)["state"] == "RUNNING" and daemon.job(job)["names"] == [], "the script goes on")
     expect(put(daemon, "sums", sleeper) == 200, "it is free")
     expect(names(daemon) == {"taken": sleeper, "sums": sleeper}, f"who has them: {names(daemon)}")

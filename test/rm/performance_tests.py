@@ -247,7 +247,7 @@ def a_program_is_known_in_its_next_run(bench: Bench) -> None:
     cancel(daemon, other)
 
 
-def ask_step(path: str) -> dict[str, Any]:
+def query_step(path: str) -> dict[str, Any]:
     """The step itself, past elasticd."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(60)
@@ -261,9 +261,9 @@ def switched_off_nothing_is_measured(bench: Bench) -> None:
     daemon = bench.start(config=CONFIG.replace('"1s"', "0"), nodes=1, cores=4)
     number = submit_heat2d(daemon, program, 2)
     path = daemon.job(number)["step_socket"]
-    wait_for("the processes to measure nothing", lambda: (answer := ask_step(path))["available"] and not answer["loops"])
-    before = ask_step(path)["progress"]["probes"]
-    wait_for("progress, which costs nothing", lambda: ask_step(path)["progress"]["probes"] > before)
+    wait_for("the processes to measure nothing", lambda: (answer := query_step(path))["available"] and not answer["loops"])
+    before = query_step(path)["progress"]["probes"]
+    wait_for("progress, which costs nothing", lambda: query_step(path)["progress"]["probes"] > before)
     answer = loops(daemon, number, max_age_ms=1000)
     expect(not answer["available"] and "monitor.interval" in answer["reason"], f"loops: {answer}")
     expect(daemon.job(number)["performance"] is None, "nothing is known")

@@ -24,7 +24,7 @@ def compiled(bench: Bench, source: Path) -> Path:
     return program
 
 
-def ask(daemon: Daemon, program: Path, name: str, n: int, places: int, *words: str) -> tuple[int, Path]:
+def request(daemon: Daemon, program: Path, name: str, n: int, places: int, *words: str) -> tuple[int, Path]:
     """A job of one process that requests n places and may have so many; and the folder by which it is led."""
     folder = daemon.folder / name
     folder.mkdir()
@@ -65,7 +65,7 @@ def ends_well(daemon: Daemon, number: int, *says: str) -> None:
 def slots_are_granted_and_released(bench: Bench) -> None:
     program = compiled(bench, HERE / "places.c")
     daemon = bench.start(nodes=1, cores=4)
-    number, folder = ask(daemon, program, "holder", 2, 2)
+    number, folder = request(daemon, program, "holder", 2, 2)
     wait_for("its places", (folder / "held").exists)
     expect(held(daemon, number) == 2 and used(daemon) == 3, f"what it has: {daemon.job(number)}")
     here = daemon.get("/v1/nodes").body["nodes"][0]["jobs"]
@@ -82,10 +82,10 @@ def slots_are_granted_and_released(bench: Bench) -> None:
 def what_is_impossible_is_refused(bench: Bench) -> None:
     program = compiled(bench, HERE / "places.c")
     daemon = bench.start(nodes=1, cores=4)
-    number, _ = ask(daemon, program, "greedy", 3, 2)
+    number, _ = request(daemon, program, "greedy", 3, 2)
     job = daemon.wait_end(number)
     expect(job["exit_code"] == 7, f"MPIX_ERR_ALLOCATE: {job}")
-    refused = daemon.ask("POST", "/v1/jobs", daemon.spec("true", places=5000))
+    refused = daemon.request("POST", "/v1/jobs", daemon.spec("true", places=5000))
     expect(refused.status == 400, f"too many: {refused}")
 
 
@@ -94,7 +94,7 @@ def a_killed_elasticd_restores_requests_and_slots(bench: Bench) -> None:
     daemon = bench.start(nodes=1, cores=4)
     filler = daemon.submit("sleep", "1000", min=3)
     daemon.wait_state(filler, "RUNNING")
-    number, folder = ask(daemon, program, "patient", 2, 2)
+    number, folder = request(daemon, program, "patient", 2, 2)
     wait_for("its wish", lambda: wanted(daemon, number) == 2)
     daemon.kill()
     daemon.start()
@@ -131,32 +131,32 @@ def slots_are_on_other_nodes_too(bench: Bench) -> None:
 def exclusive_slots_have_a_node_for_themselves(bench: Bench) -> None:
     program = compiled(bench, HERE / "places.c")
     daemon = bench.start(nodes=2, cores=4)
-    number, folder = ask(daemon, program, "alone", 2, 4, "exclusive")
+    number, folder = request(daemon, program, "alone", 2, 4, "exclusive")
     wait_for("its places", (folder / "held").exists)
     expect(where(daemon, number) == {"n0": 1, "n1": 1}, f"one on each node: {daemon.job(number)}")
     expect("n0: 1 exclusive, n1: 1 exclusive" in show(daemon, number), show(daemon, number))
     daemon.kill()
     daemon.start()
     expect(where(daemon, number) == {"n0": 1, "n1": 1}, f"after a restart: {daemon.job(number)}")
-    beside, second = ask(daemon, program, "beside", 3, 4)
+    beside, second = request(daemon, program, "beside", 3, 4)
     wait_for("another job's places", (second / "held").exists)
     for each in (folder, second):
         (each / "end").touch()
     ends_well(daemon, number)
     ends_well(daemon, beside)
-    never, _ = ask(daemon, program, "never", 3, 4, "exclusive")
+    never, _ = request(daemon, program, "never", 3, 4, "exclusive")
     expect(daemon.wait_end(never)["exit_code"] == 7, "there are two nodes")
 
 
 def what_a_job_holds_goes_with_it(bench: Bench) -> None:
     program = compiled(bench, HERE / "places.c")
     daemon = bench.start(nodes=1, cores=4, config='[job]\nkill_grace = "1s"\n')
-    first, folder = ask(daemon, program, "ends", 2, 2)
+    first, folder = request(daemon, program, "ends", 2, 2)
     wait_for("its places", (folder / "held").exists)
     (folder / "end").touch()
     ends_well(daemon, first)
     expect(used(daemon) == 0, "it ended with its places")
-    second, folder = ask(daemon, program, "killed", 2, 2)
+    second, folder = request(daemon, program, "killed", 2, 2)
     wait_for("its places", (folder / "held").exists)
     daemon.post(f"/v1/jobs/{second}/cancel")
     expect(daemon.wait_end(second)["state"] == "CANCELLED" and used(daemon) == 0, "it was killed with its places")
@@ -174,7 +174,7 @@ def slots_of_failed_processes_are_released(bench: Bench) -> None:
         number = daemon.submit(victim, script=script, places=2, output="%x.txt")
         wait_for("its places", lambda: held(daemon, number) == 2 and (folder / "held").exists())  # noqa: B023
         expect(used(daemon) == 3, f"what it has: {daemon.job(number)}")
-        os.kill(int((folder / ("mpiexec" if victim == "mpiexec" else "asked")).read_text()), signal.SIGKILL)
+        os.kill(int((folder / ("mpiexec" if victim == "mpiexec" else "requested")).read_text()), signal.SIGKILL)
         wait_for(f"the places of a {victim} that is killed", lambda: used(daemon) == 1)
         expect(daemon.job(number)["state"] == "RUNNING" and held(daemon, number) == 0, f"what it has: {daemon.job(number)}")
         (folder / "over").touch()

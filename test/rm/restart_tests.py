@@ -206,7 +206,7 @@ def kill_in_a_loop_loses_and_doubles_nothing(bench: Bench) -> None:
             key = f"{worker}-{count}"
             spec = daemon.spec("sh", "-c", f"echo {key} >> {daemon.folder}/ran", key=key, output="/dev/null")
             try:
-                reply = daemon.ask("POST", "/v1/jobs", spec)
+                reply = daemon.request("POST", "/v1/jobs", spec)
             except (OSError, ValueError, Exception):  # noqa: BLE001  whatever a killed daemon looks like: ask again
                 time.sleep(0.02)
                 continue
@@ -274,8 +274,8 @@ def the_log_replayed_gives_the_same_decisions(bench: Bench) -> None:
         other = "UPDATE record SET data = json_set(data, '$.why.room', 99) WHERE event = 'placed' AND job = 7"
         expect(database.execute(other).rowcount == 1, "a start")
     done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
-    said = done.stdout + done.stderr
-    expect(done.returncode == 1 and "differs" in said and '"room":99' in said, f"other numbers must be told: {done}")
+    printed = done.stdout + done.stderr
+    expect(done.returncode == 1 and "differs" in printed and '"room":99' in printed, f"other numbers must be told: {done}")
     with sqlite3.connect(daemon.state / "store.sqlite") as database:
         database.execute("UPDATE record SET data = '{}' WHERE number = (SELECT max(number) - 3 FROM record)")
     done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)

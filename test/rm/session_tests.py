@@ -63,7 +63,7 @@ def check(daemon: Daemon, number: int, changes: int) -> None:
     expect("3.14159" in text and f"{changes} changes" in text, f"job {number} says {text[-500:]}")
     expect(job["counts"]["committed"] >= changes, f"counts: {job}")
     known = job["set_changes"]
-    expect(known["told"] >= known["accepted"] >= changes and known["declined"] == 0, f"told and answered (SM3): {known}")
+    expect(known["told"] >= known["accepted"] >= changes and known["declined"] == 0, f"reported and answered (SM3): {known}")
     stages = [record["event"] for record in daemon.records(job=number)]
     expect(stages.count("accepted") == known["accepted"] and stages.count("told") == known["told"], f"records: {stages}")
 

@@ -27,7 +27,7 @@ def nodes_and_processes_per_node_agree(bench: Bench) -> None:
         daemon.post(f"/v1/jobs/{number}/cancel")
         daemon.wait_end(number)
     for fields in ({"nodes": 3, "min": 4}, {"nodes": 3, "min": 2}, {"nodes": 3, "min": 4, "processes_per_node": 1}):
-        reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", **fields))
+        reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", **fields))
         message = reply.body.get("error", {}).get("message", "")
         expect(reply.error() == "field" and re.search(r"use \d nodes", message), f"{fields}: {reply.body}")
 
@@ -38,10 +38,10 @@ def no_time_limit_over_a_default(bench: Bench) -> None:
     for name, (fields, wanted) in cases.items():
         job = daemon.job(daemon.submit("true", held=True, **fields))
         expect(job["time_limit_ms"] == wanted, f"{name}: {job['time_limit_ms']}, wanted {wanted}")
-    reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", time_limit_ms=999))
+    reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", time_limit_ms=999))
     expect(reply.error() == "field", f"less than a second: {reply.body}")
     limited = bench.start(config='[job]\nmax_time_limit = "1h"\n', name="two")
-    reply = limited.ask("POST", "/v1/jobs", limited.spec("true", time_limit_ms=0))
+    reply = limited.request("POST", "/v1/jobs", limited.spec("true", time_limit_ms=0))
     expect(reply.error() == "field" and "3600 s" in reply.body["error"]["message"], f"above the maximum: {reply.body}")
 
 
@@ -152,7 +152,7 @@ def memory_is_counted_in_cores(bench: Bench) -> None:
         job = daemon.job(daemon.submit("true", held=True, **fields))
         expect(job["cores_per_process"] == cores, f"{fields}: {job['cores_per_process']} cores, wanted {cores}")
     for fields in ({"memory_per_node_mib": 4001}, {"memory_per_core_mib": 4001}, {"memory_per_node_mib": 2000, "min": 2}):
-        reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", **fields))
+        reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", **fields))
         expect(reply.status == 400, f"{fields}: {reply.status} {reply.body}")
     # Two processes of 2000 MiB have a node of 4000 MiB for themselves.
     both = [daemon.submit("sleep", "1000", memory_per_core_mib=2000, min=8), daemon.submit("sleep", "1000")]
@@ -163,9 +163,9 @@ def memory_is_counted_in_cores(bench: Bench) -> None:
     for number in both:
         daemon.wait_end(number)
     other = bench.start(name="two")
-    reply = other.ask("POST", "/v1/jobs", other.spec("true", held=True, memory_per_core_mib=4000))
+    reply = other.request("POST", "/v1/jobs", other.spec("true", held=True, memory_per_core_mib=4000))
     expect(reply.status == 201 and "not counted here" in reply.body["notes"][0], f"{reply.body}")
-    expect(other.ask("POST", "/v1/jobs", other.spec("true", held=True)).body["notes"] == [], "a note about nothing")
+    expect(other.request("POST", "/v1/jobs", other.spec("true", held=True)).body["notes"] == [], "a note about nothing")
 
 
 def refusals_name_limit_and_end(bench: Bench) -> None:
@@ -176,7 +176,7 @@ def refusals_name_limit_and_end(bench: Bench) -> None:
     expect(re.search(rf"^job {number} has ended: DONE at \d{{4}}-\d\d-\d\dT", message), f"an ended job: {message}")
     daemon.submit("true", held=True)
     daemon.submit("true", held=True)
-    reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true"))
+    reply = daemon.request("POST", "/v1/jobs", daemon.spec("true"))
     message = reply.body["error"]["message"]
     expect(reply.status == 503 and "limits.jobs_per_user = 2" in message and f"user {os.getuid()}" in message, f"{reply.body}")
 
@@ -217,12 +217,12 @@ def a_submission_can_be_tested(bench: Bench) -> None:
     running = daemon.submit("sleep", "1000", min=2, time_limit_ms=3600_000)
     daemon.wait_state(running, "RUNNING")
     before = daemon.get("/v1/summary").body["seq"]
-    test = daemon.ask("POST", "/v1/jobs", daemon.spec("true", test_only=True)).body["test"]
+    test = daemon.request("POST", "/v1/jobs", daemon.spec("true", test_only=True)).body["test"]
     limit = daemon.job(running)["start_ms"] + 3600_000
     expect(test["expected_after"] == running and abs(test["expected_start_ms"] - limit) < 5000, f"test: {test}, limit {limit}")
-    reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", min=3, test_only=True))
+    reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", min=3, test_only=True))
     expect(reply.error() == "range", f"more than there is: {reply.body}")
-    held = daemon.ask("POST", "/v1/jobs", daemon.spec("true", held=True, test_only=True)).body["test"]
+    held = daemon.request("POST", "/v1/jobs", daemon.spec("true", held=True, test_only=True)).body["test"]
     expect(held["expected_start_ms"] is None, f"a held one: {held}")
     expect(daemon.get("/v1/summary").body["seq"] == before and len(daemon.get("/v1/jobs").body["jobs"]) == 1, "nothing was submitted")
     daemon.post(f"/v1/jobs/{running}/cancel")

@@ -90,7 +90,7 @@ def a_program_gets_no_descriptors_and_no_secrets(bench: Bench) -> None:
         wait_for("elasticd to answer", daemon.answers)
         script = "#!/bin/sh\nls /proc/self/fd > fds\nid -G > groups\nulimit -n > limit\nsleep 1000\n"
         spec = daemon.spec("s", script=script) | {"directory": str(work)}
-        number = run_as(GOOD, lambda: daemon.ask("POST", "/v1/jobs", spec).body["job"]["id"])
+        number = run_as(GOOD, lambda: daemon.request("POST", "/v1/jobs", spec).body["job"]["id"])
         wait_for("the program to look", (work / "limit").exists)
         time.sleep(0.2)
         fds = (work / "fds").read_text().split()
@@ -109,7 +109,7 @@ def a_program_gets_no_descriptors_and_no_secrets(bench: Bench) -> None:
 def a_hold_of_an_administrator_stays(bench: Bench) -> None:
     daemon, work = two_users(bench)
     spec = daemon.spec("true", held=True) | {"directory": str(work)}
-    number = run_as(GOOD, lambda: daemon.ask("POST", "/v1/jobs", spec).body["job"]["id"])
+    number = run_as(GOOD, lambda: daemon.request("POST", "/v1/jobs", spec).body["job"]["id"])
     expect(daemon.post(f"/v1/jobs/{number}/hold").status == 200, "held by root")
     reply = run_as(GOOD, lambda: vars(daemon.post(f"/v1/jobs/{number}/release")))
     expect(reply["status"] == 409 and "administrator" in reply["body"]["error"]["message"], f"released by its user: {reply}")
@@ -152,7 +152,7 @@ def a_full_disk_stops_submissions_alone(bench: Bench) -> None:
                 pass
 
         def refused() -> Any:
-            reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", script="#!/bin/sh\n" + "#" * 100000, held=True))
+            reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", script="#!/bin/sh\n" + "#" * 100000, held=True))
             return reply if reply.status != 201 else None
 
         reply = wait_for("a submission to be refused", refused)
@@ -177,7 +177,7 @@ def scripts_of_ended_jobs_do_not_fill_the_disk(bench: Bench) -> None:
 
     def submit(uid: int, size: int) -> Any:
         spec = daemon.spec("s", script="#!/bin/sh\n" + "#" * size, held=True) | {"directory": str(work)}
-        return run_as(uid, lambda: vars(daemon.ask("POST", "/v1/jobs", spec)))
+        return run_as(uid, lambda: vars(daemon.request("POST", "/v1/jobs", spec)))
 
     kept = submit(GOOD, 100000)["body"]["job"]["id"]
     daemon.post(f"/v1/jobs/{kept}/cancel")

@@ -27,17 +27,17 @@ def why(bench: Bench, daemon: Daemon, number: int) -> str:
 
 def says(bench: Bench, daemon: Daemon, number: int, pattern: str) -> str:
     """Until a line matches all of it."""
-    said = [""]
+    printed = [""]
 
     def matches() -> bool:
-        said[0] = why(bench, daemon, number)
-        return re.fullmatch(pattern, said[0]) is not None
+        printed[0] = why(bench, daemon, number)
+        return re.fullmatch(pattern, printed[0]) is not None
 
     try:
         wait_for(f"job {number} to say {pattern}", matches)
     except Exception as failure:
-        raise type(failure)(f"{failure}; it says: {said[0]}") from None
-    return said[0]
+        raise type(failure)(f"{failure}; it prints: {printed[0]}") from None
+    return printed[0]
 
 
 def whys(daemon: Daemon, number: int, event: str) -> list[dict[str, Any]]:

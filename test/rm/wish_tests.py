@@ -41,7 +41,7 @@ def jobs_wait_for_others_and_for_a_time(bench: Bench) -> None:
         expect(job["state"] == "CANCELLED" and f"job {culprit}" in job["reason"], f"it could never start: {job}")
     job = daemon.wait_end(begins)
     expect(job["state"] == "DONE" and job["start_ms"] >= job["begin_ms"], f"it began at its time: {job}")
-    expect(daemon.ask("POST", "/v1/jobs", daemon.spec("true", after_ok=[failing])).error() == "state", "too late")
+    expect(daemon.request("POST", "/v1/jobs", daemon.spec("true", after_ok=[failing])).error() == "state", "too late")
     expect(daemon.wait_end(daemon.submit("true", after_ok=[first], after_any=[failing]))["state"] == "DONE", "met already")
 
 
@@ -94,7 +94,7 @@ def impossible_jobs_are_refused(bench: Bench) -> None:
         reply = daemon.post(f"/v1/jobs/{number}/update", **body)
         expect(reply.status in (400, 403) and daemon.job(number) == before, f"{body}: {reply}")
     for fields in HOSTILE_SUBMISSIONS:
-        reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", **fields))
+        reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", **fields))
         expect(reply.status in (400, 404), f"{fields}: {reply}")
     expect(daemon.post("/v1/jobs/77/update", name="x").status == 404, "no such job")
     cancel(daemon, number)
@@ -105,10 +105,10 @@ def another_users_job_is_neither_changed_nor_waited_for(bench: Bench) -> None:
 
     def submit(uid: int, *command: str, **fields: object) -> Any:
         spec = daemon.spec(*command, **fields) | {"directory": str(work)}
-        return run_as(uid, lambda: daemon.ask("POST", "/v1/jobs", spec).body)
+        return run_as(uid, lambda: daemon.request("POST", "/v1/jobs", spec).body)
 
     def update(uid: int, number: int, **fields: object) -> int:
-        return run_as(uid, lambda: daemon.ask("POST", f"/v1/jobs/{number}/update", fields).status)
+        return run_as(uid, lambda: daemon.request("POST", f"/v1/jobs/{number}/update", fields).status)
 
     good = submit(GOOD, *FOREVER, time_limit_ms=600000)["job"]["id"]
     daemon.wait_state(good, "RUNNING")
@@ -169,7 +169,7 @@ def limits_of_a_user_and_fair_share(bench: Bench) -> None:
     waiting = daemon.job(jobs[2])
     expect(waiting["reason"] == "the limit of a user: 2 jobs run, with 3 cores", f"why it waits: {waiting}")
     expect(waiting["fair_share"]["delay_ms"] >= 0, f"fair share: {waiting['fair_share']}")
-    expect(daemon.ask("POST", "/v1/jobs", daemon.spec("true", min=4)).error() == "range", "more than a user may have")
+    expect(daemon.request("POST", "/v1/jobs", daemon.spec("true", min=4)).error() == "range", "more than a user may have")
     daemon.kill()
     daemon.start()
     expect(daemon.job(jobs[2])["reason"] == waiting["reason"], "the same after a restart")

@@ -22,9 +22,9 @@ def exit_code(run: TestRun, job: Job) -> None:
 
 def pass_line(run: TestRun, job: Job, epoch: int, size: int) -> None:
     """Exactly one process prints PASS, with the epoch and size that the schedule leads to."""
-    said = [line for line in job.lines if line.startswith("PASS")]
+    printed = [line for line in job.lines if line.startswith("PASS")]
     wanted = f"PASS epoch={epoch} size={size}"
-    run.check(said == [wanted], f"expected one '{wanted}', got {said}")
+    run.check(printed == [wanted], f"expected one '{wanted}', got {printed}")
 
 
 def patterns(run: TestRun, text: str, wanted: list[str], where: str) -> None:
@@ -39,9 +39,9 @@ def member_lines(run: TestRun, job: Job, changes: list[schedule.Change]) -> None
         ("JOINED", schedule.joined_lines(changes)),
         ("LEFT", schedule.left_lines(changes)),
     ):
-        said = Counter(line for line in job.lines if line.startswith(word + " "))
-        missing = sorted(wanted - set(said))
-        extra = sorted((said - Counter(wanted)).elements())
+        printed = Counter(line for line in job.lines if line.startswith(word + " "))
+        missing = sorted(wanted - set(printed))
+        extra = sorted((printed - Counter(wanted)).elements())
         run.check(not missing, f"missing: {missing[:4]}")
         run.check(not extra, f"not expected: {extra[:4]}")
 

@@ -287,8 +287,8 @@ def dyn_no_mpiexec(run: TestRun) -> None:
         job = run.start(["/usr/bin/env", f"PATH={folder}", run.program(), *run.test.arguments])
         run.check(job.wait() == 0, f"exit code {job.process.returncode}: {job.err}")
         run.check(len(job.lines) == 1 and job.lines[0].startswith("PASS dyn_wrong"), f"{job.lines}")
-        run.check(how in job.err and "mpiexec -n 1" in job.err, f"says {job.err}")
-        run.check(not re.search(r"^(mpiexec:|\[mpiexec)", job.err, re.MULTILINE), f"mpiexec says {job.err}")
+        run.check(how in job.err and "mpiexec -n 1" in job.err, f"prints {job.err}")
+        run.check(not re.search(r"^(mpiexec:|\[mpiexec)", job.err, re.MULTILINE), f"mpiexec prints {job.err}")
         (folder / "mpiexec").unlink(missing_ok=True)
         if how == "none on PATH":
             (folder / "mpiexec").write_text("#!/bin/sh\nexit 3\n")
@@ -318,11 +318,11 @@ def dyn_examples(run: TestRun, server: str, client: str) -> None:
     ]
     for i, job in enumerate(clients):
         run.check(job.wait() == 0, f"exit code {job.process.returncode} of client {i}")
-        run.check(f"sum {sum(range(1, 10 + i))}" in job.lines, f"client {i} says {job.lines}")
+        run.check(f"sum {sum(range(1, 10 + i))}" in job.lines, f"client {i} prints {job.lines}")
     last = run.mpiexec([], ["the sums"], 1, f"{folder}/{client}")
     run.check(last.wait() == 0 and serving.wait() == 0, "an exit code is not 0")
-    said = sorted(serving.lines)
-    run.check(said == sorted(f"a client's sum is {n}" for n in (45, 55, 66, 0)), f"the server says {said}")
+    printed = sorted(serving.lines)
+    run.check(printed == sorted(f"a client's sum is {n}" for n in (45, 55, 66, 0)), f"the server prints {printed}")
 
 
 @scenario
@@ -332,8 +332,8 @@ def dyn_farm(run: TestRun) -> None:
     runs = 60
     job = run.mpiexec([], [str(runs), "sh", "-c", "echo run $0; exit $(($0 % 3))"], run.test.processes, program)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
-    said = sorted(line for line in job.lines if line.startswith("run "))
-    run.check(said == sorted(f"run {number}" for number in range(runs)), f"runs: {said}")
+    printed = sorted(line for line in job.lines if line.startswith("run "))
+    run.check(printed == sorted(f"run {number}" for number in range(runs)), f"runs: {printed}")
     ends = [line for line in job.lines if "ended with" in line]
     run.check(ends == [f"{runs // 3} runs ended with {code}" for code in range(3)], f"{ends}")
 

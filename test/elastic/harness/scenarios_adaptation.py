@@ -21,11 +21,11 @@ def policy(run: TestRun, sizes: str) -> None:
     job = run.mpiexec()
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
     epochs = int(run.test.arguments[run.test.arguments.index("--epochs") + 1])
-    said = [line for line in job.lines if line.startswith("PASS")]
-    run.check(len(said) == 1 and said[0].startswith(f"PASS epoch={epochs} "), f"got {said}")
+    printed = [line for line in job.lines if line.startswith("PASS")]
+    run.check(len(printed) == 1 and printed[0].startswith(f"PASS epoch={epochs} "), f"got {printed}")
     got = [event["size"] for event in run.events() if event["event"] == "committed"]
     run.check(len(got) == epochs, f"{len(got)} adaptations were committed, not {epochs}")
-    run.check(said[0].endswith(f"size={got[-1]}"), f"the log ends with size {got[-1]}: {said[0]}")
+    run.check(printed[0].endswith(f"size={got[-1]}"), f"the log ends with size {got[-1]}: {printed[0]}")
     if sizes:
         run.check(got == [int(size) for size in sizes.split("+")], f"the sizes were {got}")
     low, high = (int(part) for part in _option(run, "--adapt-range").split(":"))
@@ -112,7 +112,7 @@ def window_hangs(run: TestRun) -> None:
 
 
 @scenario
-def joiner_finalizes(run: TestRun) -> None:
+def joining_finalizes(run: TestRun) -> None:
     """A joining process that calls MPI_Finalize without begin: the adaptation fails with that reason, the job goes on."""
     job = run.mpiexec(["--adapt-schedule", "4", "--adapt-log", str(run.log_path)])
     failed = run.await_event("failed")
@@ -138,14 +138,14 @@ def sizes(run: TestRun, entries: str) -> None:
 def sizes_request(run: TestRun) -> None:
     """A size that the program cannot use is refused with its reason; ps and the events tell the rule."""
     job = _serve(run, 2, arguments=("--sizes", "1, 2-9 & multiple:3"))
-    told = run.await_event("sizes")
-    run.check(told["rule"] == "1,2-9&multiple:3", f"the rule is {told['rule']!r}")
+    reported = run.await_event("sizes")
+    run.check(reported["rule"] == "1,2-9&multiple:3", f"the rule is {reported['rule']!r}")
     step = run.step()
-    run.check(step["sizes"] == "1,2-9&multiple:3", f"ps says {step}")
+    run.check(step["sizes"] == "1,2-9&multiple:3", f"ps prints {step}")
     name = str(step["step"])
     done = run.elastic("resize", name, "4")
     run.check(done.returncode == 1, f"exit code {done.returncode}")
-    run.check("cannot use 4 processes" in done.stderr and "3 and 6" in done.stderr, f"it says {done.stderr!r}")
+    run.check("cannot use 4 processes" in done.stderr and "3 and 6" in done.stderr, f"it prints {done.stderr!r}")
     for size in ("3", "1"):
         done = run.elastic("resize", name, size, "--wait")
         run.check(done.returncode == 0, f"resize {size}: {done.stderr}")
@@ -240,13 +240,13 @@ def _fault(run: TestRun, where: str, number: int) -> bool:
     """One run with the number'th allocation of libmpi failing in this call; whether it was reached."""
     arguments = ["--epochs", "1", "--where", where, "--fail", str(number)]
     job = run.mpiexec(arguments=arguments)
-    code, said = job.wait(), f"allocation {number} in {where}"
+    code, printed = job.wait(), f"allocation {number} in {where}"
     if code == 0:
         checks.pass_line(run, job, 1, 4)
-        run.check(("FAILED" in job.lines) != ("MISSED" in job.lines), f"{said}: no word of it")
+        run.check(("FAILED" in job.lines) != ("MISSED" in job.lines), f"{printed}: no word of it")
         return "FAILED" in job.lines
     messages = re.findall(r"Adaptation 1 cannot be completed", job.err)
-    run.check(len(messages) == 1, f"{said}: exit code {code}, {len(messages)} messages")
+    run.check(len(messages) == 1, f"{printed}: exit code {code}, {len(messages)} messages")
     return True
 
 

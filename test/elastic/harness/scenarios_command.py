@@ -30,14 +30,14 @@ def resize(run: TestRun) -> None:
     """ps, resize with and without --leave and --wait, events; what cannot be done is refused."""
     job = _serve(run, 2)
     step = run.step()
-    run.check(step["size"] == 2 and step["epoch"] == 0, f"ps says {step}")
+    run.check(step["size"] == 2 and step["epoch"] == 0, f"ps prints {step}")
     name = str(step["step"])
     table = run.elastic("ps")
     run.check(name in table.stdout and "serve" in table.stdout, "ps does not list the step")
     for arguments, size in ((["4"], 4), (["3", "--leave", "0,2"], 3), (["1"], 1), (["2"], 2)):
         done = run.elastic("resize", name, *arguments, "--wait")
         run.check(done.returncode == 0, f"resize {arguments}: {done.stdout}{done.stderr}")
-        run.check(run.step()["size"] == size, f"after resize {arguments} ps says {run.step()}")
+        run.check(run.step()["size"] == size, f"after resize {arguments} ps prints {run.step()}")
     for arguments in (
         ["0"],
         ["-3"],
@@ -62,9 +62,9 @@ def loops(run: TestRun) -> None:
     name = str(run.step()["step"])
 
     def performance() -> dict[str, Any]:
-        said = run.elastic("loops", name, "--json")
-        run.check(said.returncode == 0, f"loops: {said.stdout}{said.stderr}")
-        return json.loads(said.stdout)
+        printed = run.elastic("loops", name, "--json")
+        run.check(printed.returncode == 0, f"loops: {printed.stdout}{printed.stderr}")
+        return json.loads(printed.stdout)
 
     def measured(size: int) -> dict[str, Any] | None:
         answer = performance()
@@ -76,7 +76,7 @@ def loops(run: TestRun) -> None:
             done = run.elastic("resize", name, str(size), "--wait")
             run.check(done.returncode == 0, f"resize {size}: {done.stdout}{done.stderr}")
         answer = run.await_value(lambda size=size: measured(size), f"a loop measured by {size} processes")
-        run.check((answer["epoch"], answer["size"], answer["processes"]) == (epoch, size, size), f"loops says {answer}")
+        run.check((answer["epoch"], answer["size"], answer["processes"]) == (epoch, size, size), f"loops prints {answer}")
         progress, loop = answer["progress"], answer["loops"][0]
         run.check(0 < loop["iterations"] <= size * (progress["probes"] + 1000), f"more than was probed: {answer}")
         run.check(0 <= loop["mpi_us"] <= loop["loop_us"], f"more MPI than there was: {answer}")
@@ -84,7 +84,7 @@ def loops(run: TestRun) -> None:
         before = progress["probes"]
         run.await_value(lambda before=before: performance().get("progress", {}).get("probes", 0) > before, "more probes")
     table = run.elastic("loops", name)
-    run.check("loop that probes, ranks 0: " in table.stdout, f"loops says {table.stdout}{table.stderr}")
+    run.check("loop that probes, ranks 0: " in table.stdout, f"loops prints {table.stdout}{table.stderr}")
     _stop(run, job, 2, 1)
     run.check(run.elastic("loops", name).returncode == 3, "a step that is gone was asked")
 
@@ -126,7 +126,7 @@ def samples_tree(run: TestRun) -> None:
     run.environment |= {"MPIEXEC_ADAPT_FANOUT": "2"}
     _samples(run, "n1,n2,n3", 4)
 
-GIVEN_SITE = 1 << 63  # of the keys of places that have an identifier of the program's
+GIVEN_SITE = 1 << 63  # of the keys of sites that have an identifier of the program's
 
 
 @scenario
@@ -148,10 +148,10 @@ def graph_log(run: TestRun) -> None:
         lines = [re.sub(r"\d{19,}", lambda key: str(int(key[0]) - GIVEN_SITE), line) for line in path.read_text().splitlines()]
         run.check(lines[0] == "0: root id: 1", f"{path}: the first step is {lines[0]}")
         times = []
-        for number, (place, label) in enumerate(zip(ids, labels), 1):
+        for number, (site, label) in enumerate(zip(ids, labels), 1):
             detected = int(label != "NOT in a loop")
-            step = re.fullmatch(rf"{number}: id: {place}; detected: {detected}; -> {label}; \(TD: (\d+)\)", lines[number])
-            run.check(step is not None, f"{path}: step {number} is {lines[number]}, wanted: {place}, {label}")
+            step = re.fullmatch(rf"{number}: id: {site}; detected: {detected}; -> {label}; \(TD: (\d+)\)", lines[number])
+            run.check(step is not None, f"{path}: step {number} is {lines[number]}, wanted: {site}, {label}")
             times.append(int(step[1]) if step else 0)
         run.check(times == sorted(times), f"{path}: times that go back: {times}")
         first = lines.index("Current detected Control Flow Graph (CFG):") + 2
@@ -159,8 +159,8 @@ def graph_log(run: TestRun) -> None:
         run.check(lines[first : first + 7] == wanted, f"{path}: the table is {lines[first:first + 7]}, wanted: {wanted}")
 
 
-def _places(path: Path) -> list[str]:
-    """Of a log: "KIND MODULE+OFFSET" of each place but the probe, in the order in which they were found."""
+def _sites(path: Path) -> list[str]:
+    """Of a log: "KIND MODULE+OFFSET" of each site but the probe, in the order in which they were found."""
     lines = path.read_text().splitlines()
     first, end = (next(i for i, line in enumerate(lines) if line.startswith(word)) for word in ("Sites ", "Loops "))
     return [line.split(": ", 1)[1] for line in lines[first + 1 : end] if not line.endswith(": PROBE")]
@@ -173,19 +173,19 @@ def fortran_call_sites(run: TestRun) -> None:
     checks.ordinary(run)
     logs = sorted(run.folder.glob("graph.*"))
     run.check(len(logs) >= 2, f"the logs are {logs}")
-    places = {path.name: _places(path) for path in logs}
-    run.check(bool(places["graph.0"]), f"the places are {places}")
+    sites = {path.name: _sites(path) for path in logs}
+    run.check(bool(sites["graph.0"]), f"the places are {sites}")
     program = os.path.realpath(run.program())
-    for name, found in places.items():
-        for place in found:
-            kind, _, where = place.partition(" ")
+    for name, found in sites.items():
+        for site in found:
+            kind, _, where = site.partition(" ")
             run.check(where.startswith(program + "+0x"), f"{name}: a {kind} call comes from {where}, not from {program}")
-    run.check(places["graph.1"] == places["graph.0"], f"not the same places: {places}")
+    run.check(sites["graph.1"] == sites["graph.0"], f"not the same sites: {sites}")
 
 
 @scenario
 def measured_binding(run: TestRun) -> None:
-    """A language binding calls all functions from one place: the loop that probes is found all the same."""
+    """A language binding calls all functions from one site: the loop that probes is found all the same."""
     path = run.folder / "samples"
     script = Path(__file__).parent / "binding_rounds.py"
     library = run.setting.prefix / "lib" / "libmpi.so"
@@ -254,7 +254,7 @@ def second_resize(run: TestRun) -> None:
 def cancelled(run: TestRun) -> None:
     """P7: an adaptation withdrawn before agreement is never seen; the next one is."""
     options = ["--adapt-log", str(run.log_path)]
-    job = run.mpiexec(options, ["--joiner-waits"], 2, "serve")
+    job = run.mpiexec(options, ["--joining-waits"], 2, "serve")
     run.await_event("adaptive")
     name = str(run.step()["step"])
     done = run.elastic("resize", name, "4")
@@ -274,8 +274,8 @@ def prepared_in_vain(run: TestRun) -> None:
     """P7, C9: what a process prepared for an adaptation that is withdrawn is given back; the next one is committed."""
     run.environment["MPIEXEC_ADAPT_PREPARE"] = "300s"  # the freeze waits for the other process
     job = run.mpiexec(["--adapt-log", str(run.log_path)], ["--epochs", "1"], 2, "prepared")
-    said = job.await_line(r"^PID \d+$")[0]
-    maps = Path(f"/proc/{said.split()[1]}/maps")
+    printed = job.await_line(r"^PID \d+$")[0]
+    maps = Path(f"/proc/{printed.split()[1]}/maps")
     run.await_event("adaptive")
     name = str(run.step()["step"])
 
@@ -350,11 +350,11 @@ def step_socket(run: TestRun) -> None:
 @scenario
 def two_jobs(run: TestRun) -> None:
     """Several jobs may adapt at once; they do not know of each other."""
-    places = [run.work / "a", run.work / "b"]
+    folders = [run.work / "a", run.work / "b"]
     jobs = []
-    for place, sizes in zip(places, ("4,1,3", "1,3/leave=0,2")):
-        place.mkdir()
-        options = ["-wdir", str(place), "--adapt-schedule", sizes]
+    for folder, sizes in zip(folders, ("4,1,3", "1,3/leave=0,2")):
+        folder.mkdir()
+        options = ["-wdir", str(folder), "--adapt-schedule", sizes]
         jobs.append(run.mpiexec(options, ["--epochs", "3"], 2, "cycle"))
     for job, sizes in zip(jobs, ("4,1,3", "1,3/leave=0,2")):
         run.check(job.wait() == 0, f"exit code {job.process.returncode}")
@@ -421,10 +421,10 @@ def state_log(run: TestRun, how: str = "option") -> None:
     removed = {uid for event in events if event["event"] == "freed" for uid in event["uids"]}
     program_ends = False
     for (letters, name), event in zip(states, events):
-        run.check(len(letters) == high, f"{len(letters)} places, not {high}")
+        run.check(len(letters) == high, f"{len(letters)} sites, not {high}")
         program_ends = program_ends or (name == "exited" and event["uid"] not in removed)
         fits = re.fullmatch("R+(P*|[SA]*)I*", letters) or program_ends or not in_order
-        run.check(fits, f"'{letters}' at '{name}': not the lowest free, or the highest place")
+        run.check(fits, f"'{letters}' at '{name}': not the lowest free, or the highest site")
         if name == "committed" and not program_ends:
             size = sum(letter in "RSA" for letter in letters)
             run.check(size == event["size"], f"'{letters}' where the adapt log has {event['size']} processes")

@@ -48,7 +48,7 @@ def published_page(run: TestRun) -> None:
         wanted = [f"{i} {first + NUMBERS * i}" for i in range(1, iterations + 1)]
         run.check(diary.read_text().splitlines() == wanted, "the diary is not whole")
         run.check(job.lines[0] == f"rows: {NUMBERS} numbers", f"it begins with {job.lines[:2]}")
-        run.check(job.lines[1:] and job.lines[1].startswith(f"rows: {iterations} iterations"), f"it says {job.lines}")
+        run.check(job.lines[1:] and job.lines[1].startswith(f"rows: {iterations} iterations"), f"it prints {job.lines}")
         if [event["event"] for event in run.events()].count("committed") == 4:
             return
     run.fail("the adaptations were not all committed")
@@ -84,10 +84,10 @@ def converted_lines(run: TestRun) -> None:
     """The page's table has the lines of its programs; where there is a number for such a code converted by hand, a third of it
     is enough, and 15 lines state what moves."""
     text = CONVERTING.read_text(encoding="utf-8")
-    told = re.findall(r"^\| ([^|]+) \| (\d+) \| (\d+) \| (\d+) \| (\d*)", text, re.MULTILINE)
+    reported = re.findall(r"^\| ([^|]+) \| (\d+) \| (\d+) \| (\d+) \| (\d*)", text, re.MULTILINE)
     blocks = re.findall(DIFF, text, re.MULTILINE | re.DOTALL)
-    run.check(len(told) == len(blocks), f"{len(told)} rows for {len(blocks)} programs")
-    for (name, before, added, moves, by_hand), block in zip(told, blocks, strict=True):
+    run.check(len(reported) == len(blocks), f"{len(reported)} rows for {len(blocks)} programs")
+    for (name, before, added, moves, by_hand), block in zip(reported, blocks, strict=True):
         run.check(f"## {name}\n" in text and text.index(f"## {name}\n") < text.index(block), f"{name}: no such heading")
         signs = [line[:1] for line in block.splitlines() if line[1:].strip()]
         counted = (len(signs) - signs.count("+"), signs.count("+"))
@@ -151,9 +151,9 @@ def converted_code(run: TestRun, name: str) -> None:
 def converted_code_lines(run: TestRun) -> None:
     """The table of the larger programs on the page has the lines that are added and removed."""
     text = CONVERTING.read_text(encoding="utf-8")
-    told = re.findall(r"^\| \[`(\w+)\.\w+`\][^|]* \| (\d+) \| (\d+) \| (\d+) \|", text, re.MULTILINE)
-    run.check(len(told) == len(list(CODES.glob("*_rigid.*"))), f"{len(told)} rows")
-    for name, before, added, removed in told:
+    reported = re.findall(r"^\| \[`(\w+)\.\w+`\][^|]* \| (\d+) \| (\d+) \| (\d+) \|", text, re.MULTILINE)
+    run.check(len(reported) == len(list(CODES.glob("*_rigid.*"))), f"{len(reported)} rows")
+    for name, before, added, removed in reported:
         old, new = (next(CODES.glob(f"{stem}.*")).read_text().splitlines() for stem in (f"{name}_rigid", name))
         old, new = ([line for line in lines if line.strip()] for lines in (old, new))
         changes = [line[0] for line in difflib.unified_diff(old, new, n=0) if line[:3] not in ("+++", "---")]
@@ -240,8 +240,8 @@ def python_jacobi(run: TestRun) -> None:
     run.environment["STANDIN_FOREIGN"] = "1"
     foreign = run.mpiexec([], [example], 1, python)
     run.check(foreign.wait() != 0, "an mpi4py of another MPI is taken")
-    said = "it is linked with another MPI, Another MPI 1.0. Compile one with this MPI: MPICC="
-    run.check(said in foreign.err, f"it says {foreign.err!r}")
+    printed = "it is linked with another MPI, Another MPI 1.0. Compile one with this MPI: MPICC="
+    run.check(printed in foreign.err, f"it prints {foreign.err!r}")
 
 
 @scenario

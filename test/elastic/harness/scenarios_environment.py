@@ -55,7 +55,7 @@ def rigid_job(run: TestRun) -> None:
     job = run.mpiexec(options, ["--work-ms", "4000"])
     run.await_event("rigid")
     listed = run.elastic("ps", "--json").stdout.splitlines()
-    run.check(all(json.loads(row)["mode"] == "rigid" for row in listed), f"ps says {listed}")
+    run.check(all(json.loads(row)["mode"] == "rigid" for row in listed), f"ps prints {listed}")
     done = run.elastic("resize", str(job.process.pid), "4")
     run.check(done.returncode != 0, "a rigid job was resized")
     run.check(done.stderr.strip(), "the refusal has no message")
@@ -172,7 +172,7 @@ def surroundings(run: TestRun) -> None:
     options = ["-genv", "ET_WORD", "a word and=more", "--adapt-schedule", "5"]
     job = run.mpiexec(options, arguments, 2)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
-    said = Counter(job.lines)
+    printed = Counter(job.lines)
     words = "".join(f"[{word}]" for word in arguments)
     expected = {
         "HERE NEW": 2,
@@ -183,7 +183,7 @@ def surroundings(run: TestRun) -> None:
         f"PROGRAM {os.path.realpath(run.program())}": 5,
     }
     for line, count in expected.items():
-        run.check(said[line] == count, f"'{line}' came {said[line]} times, expected {count}")
+        run.check(printed[line] == count, f"'{line}' came {printed[line]} times, expected {count}")
     errors = Counter(job.err.splitlines())
     run.check(errors["TO-STDERR NEW"] == 2, "standard error of the launched ones is missing")
     run.check(errors["TO-STDERR JOINING"] == 3, "standard error of the joining ones is missing")
@@ -193,11 +193,11 @@ def surroundings(run: TestRun) -> None:
 @scenario
 def other_directory(run: TestRun) -> None:
     """I5: -wdir counts for joining processes."""
-    place = run.work / "place"
-    place.mkdir()
-    job = run.mpiexec(["-wdir", str(place), "--adapt-schedule", "3"], ["--epochs", "1"], 1)
+    folder = run.work / "folder"
+    folder.mkdir()
+    job = run.mpiexec(["-wdir", str(folder), "--adapt-schedule", "3"], ["--epochs", "1"], 1)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
-    line = f"DIRECTORY {os.path.realpath(place)}"
+    line = f"DIRECTORY {os.path.realpath(folder)}"
     run.check(job.lines.count(line) == 3, f"'{line}' came {job.lines.count(line)} times")
 
 
@@ -206,25 +206,25 @@ def two_programs(run: TestRun) -> None:
     """MPMD: one world of two programs, each with its own arguments, environment and directory, for joining processes too."""
     parts: list[list[str]] = []
     for number, name in enumerate(("first", "second")):
-        place = run.work / name
-        place.mkdir()
-        shutil.copy(run.program(), place / name)
-        words = ["-n", str(number + 1), "-env", "ET_WORD", name, "-wdir", str(place), f"./{name}"]
+        folder = run.work / name
+        folder.mkdir()
+        shutil.copy(run.program(), folder / name)
+        words = ["-n", str(number + 1), "-env", "ET_WORD", name, "-wdir", str(folder), f"./{name}"]
         parts.append([*words, *run.test.arguments, name])
     command = [str(run.setting.prefix / "bin" / "mpiexec"), *run.test.options, *parts[0], ":", *parts[1]]
     job = run.start(command)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
-    said = Counter(job.lines)
+    printed = Counter(job.lines)
     expected = {"HERE NEW": 3, "HERE JOINING": sum(change.joining for change in run.test.changes)}
     for number, name in enumerate(("first", "second")):
         count = number + 1 + sum(change.joining for change in run.test.changes if change.program == number)
         expected |= {f"APPNUM {number}": count}
-        place = os.path.realpath(run.work / name)
+        folder = os.path.realpath(run.work / name)
         words = "".join(f"[{word}]" for word in (*run.test.arguments, name))
         expected |= {f"ARGUMENTS {words}": count, f"WORD {name}": count}
-        expected |= {f"DIRECTORY {place}": count, f"PROGRAM {place}/{name}": count}
+        expected |= {f"DIRECTORY {folder}": count, f"PROGRAM {folder}/{name}": count}
     for line, count in expected.items():
-        run.check(said[line] == count, f"'{line}' came {said[line]} times, expected {count}")
+        run.check(printed[line] == count, f"'{line}' came {printed[line]} times, expected {count}")
     checks.pass_line(run, job, len(run.test.changes), run.test.final_size)
     checks.member_lines(run, job, run.test.changes)
 
@@ -360,12 +360,12 @@ def bad_options(run: TestRun) -> None:
         job = run.start([*command, "touch", str(marker)])
         run.check(job.wait() != 0, f"{shown}: exit code 0")
         run.check(not marker.exists(), f"{shown}: the program was launched")
-        said = [line for line in (job.err + job.out).splitlines() if line.strip()]
-        run.check(said, f"{shown}: no message")
-        named = any("adapt" in line for line in said)
-        run.check(named, f"{shown}: the message does not name the option: {said[:2]}")
+        printed = [line for line in (job.err + job.out).splitlines() if line.strip()]
+        run.check(printed, f"{shown}: no message")
+        named = any("adapt" in line for line in printed)
+        run.check(named, f"{shown}: the message does not name the option: {printed[:2]}")
         crash = re.search(r"Assert|Segmentation|HYD\w+ \(", job.err)
-        run.check(not crash, f"{shown}: internal messages: {said[:2]}")
+        run.check(not crash, f"{shown}: internal messages: {printed[:2]}")
         run.jobs.pop()
 
 

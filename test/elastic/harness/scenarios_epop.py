@@ -47,10 +47,10 @@ def epop_progress(run: TestRun) -> None:
             return phase if phase and (phase["element"], phase["processes"]) == (element, 3) else None
 
         phase = run.await_value(is_there, f"a sample in {name}")
-        told = (phase["name"], phase["rigid"], phase["iteration"], phase["total"], phase["iteration_us"])
-        run.check(told == (name, True, 0, 1, None), f"the phase is {phase}")
+        reported = (phase["name"], phase["rigid"], phase["iteration"], phase["total"], phase["iteration_us"])
+        run.check(reported == (name, True, 0, 1, None), f"the phase is {phase}")
         table = run.elastic("loops", str(run.step()["step"]))
-        run.check(f"\nphase {name}, a rigid phase\n" in table.stdout, f"loops says {table.stdout}{table.stderr}")
+        run.check(f"\nphase {name}, a rigid phase\n" in table.stdout, f"loops prints {table.stdout}{table.stderr}")
         (run.work / name).touch()
 
     def known() -> dict[str, Any] | None:
@@ -65,10 +65,10 @@ def epop_progress(run: TestRun) -> None:
     run.check((phase["processes"], phase["total"]) == (3, 1000000), f"the phase is {phase}")
     elastic, *phases = first["loops"]
     run.check((elastic["key"], elastic["ranks"]) == ("probe", "0-2"), f"the first loop is {elastic}")
-    told = {loop["name"]: (loop["items"], loop["parent"], loop["ranks"]) for loop in phases}
+    reported = {loop["name"]: (loop["items"], loop["parent"], loop["ranks"]) for loop in phases}
     wanted = {"solve": (["elastic_phase"], None, "0-2")}
     wanted |= {name: (["rigid_phase"], None, "0-2") for name in ("setup", "between", "output")}
-    run.check(told == wanted, f"the loops are {told}")
+    run.check(reported == wanted, f"the loops are {reported}")
     run.check(not any(loop["iterations"] for loop in phases if loop["name"] != "solve"), f"the loops are {phases}")
     solve = next(loop for loop in phases if loop["name"] == "solve")
     run.check(0 < solve["mpi_us"] <= solve["loop_us"] and solve["iterations"] > 0, f"the phase took {solve}")
@@ -80,8 +80,8 @@ def epop_progress(run: TestRun) -> None:
 
     run.await_value(goes_on, "a later iteration")
     table = run.elastic("loops", str(run.step()["step"]))
-    said = re.search(r"^phase solve: \d+ of 1000000 iterations, about \d+ h left$", table.stdout, re.MULTILINE)
-    run.check(said is not None, f"loops says {table.stdout}{table.stderr}")
+    printed = re.search(r"^phase solve: \d+ of 1000000 iterations, about \d+ h left$", table.stdout, re.MULTILINE)
+    run.check(printed is not None, f"loops prints {table.stdout}{table.stderr}")
     (run.work / "solve").touch()
     await_once("between", 3)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
@@ -157,7 +157,7 @@ def epop_stock(run: TestRun) -> None:
         mpiexec = str(run.setting.prefix / "bin" / "mpiexec")
     job = run.start([mpiexec, "-n", str(run.test.processes), str(driver / "epop"), "--check", "archive"])
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
-    run.check(job.lines == [f"PASS {run.test.processes} 10"], f"it says {job.lines}")
+    run.check(job.lines == [f"PASS {run.test.processes} 10"], f"it prints {job.lines}")
 
 
 def _epop(run: TestRun, *words: str) -> Job:
@@ -227,8 +227,8 @@ def epop_structure(run: TestRun) -> None:
     (run.work / "other").touch()
     run.elastic("resize", str(run.step()["step"]), "3")
     run.check(job.wait() == 1, f"exit code {job.process.returncode}")
-    told = re.search(r"joins a program of another structure: it has (\w{16}), the others have (\w{16})", job.err)
-    run.check(told and told[1] != told[2], f"it says {job.err!r}")
+    reported = re.search(r"joins a program of another structure: it has (\w{16}), the others have (\w{16})", job.err)
+    run.check(reported and reported[1] != reported[2], f"it prints {job.err!r}")
 
 EXAMPLES = SOURCES.parent / "examples"
 
@@ -259,12 +259,12 @@ def _adapt_study(run: TestRun, command: list[str]) -> Job:
 
 def _same_bits(run: TestRun, name: str, count: str, job: Job, others: tuple[list[str], list[str]]) -> None:
     """What came out of `job` is what comes out without adaptations, on one process and on four."""
-    told = re.fullmatch(rf"{name}: after (\d+) (.*)", job.lines[-1])
-    run.check(told, f"it says {job.lines[-1]}")
-    assert told
+    reported = re.fullmatch(rf"{name}: after (\d+) (.*)", job.lines[-1])
+    run.check(reported, f"it prints {job.lines[-1]}")
+    assert reported
     mpiexec, (plain, phases) = str(run.setting.prefix / "bin" / "mpiexec"), others
     for n, other in (("1", phases), ("4", plain)):
-        rigid = run.start([mpiexec, "-n", n, *other, *run.test.arguments[:2], f"--{count}", told[1]])
+        rigid = run.start([mpiexec, "-n", n, *other, *run.test.arguments[:2], f"--{count}", reported[1]])
         run.check(rigid.wait() == 0, f"exit code {rigid.process.returncode}")
         run.check(rigid.lines[-1] == job.lines[-1], f"{rigid.lines[-1]} without adaptations, {job.lines[-1]} with")
 
@@ -277,16 +277,16 @@ def epop_example(run: TestRun, name: str, count: str, moved: str = "") -> None:
     for command in commands:
         job = _adapt_study(run, command)
         wanted = f"{name}: {len(run.test.changes)} adaptations" + (f", {moved} rows moved" if moved else "")
-        run.check(job.lines[-2] == wanted, f"it says {job.lines[-2:]}")
+        run.check(job.lines[-2] == wanted, f"it prints {job.lines[-2:]}")
         _same_bits(run, name, count, job, commands)
 
 
 def _loops_logged(path: Path) -> set[str]:
-    """Of a process' log, its loops by the places of their heads."""
+    """Of a process' log, its loops by the sites of their heads."""
     lines = path.read_text().splitlines()
     first, end = (next(i for i, line in enumerate(lines) if line.startswith(word)) for word in ("Sites ", "Loops "))
-    places = dict(line.split(": ", 1) for line in lines[first + 1 : end])
-    return {places[line.split(":")[0]] for line in lines[end + 1 :] if ":" in line}
+    sites = dict(line.split(": ", 1) for line in lines[first + 1 : end])
+    return {sites[line.split(":")[0]] for line in lines[end + 1 :] if ":" in line}
 
 
 @scenario
@@ -305,7 +305,7 @@ def cannon_loops(run: TestRun) -> None:
     logged = {rank: _loops_logged(run.folder / f"graph.{rank}") for rank in range(run.test.processes)}
     heads = {"PROBE", f"P2P {loops[1]['name']}"}
     for rank, found in logged.items():
-        names = {re.sub(r"(?<=P2P ).*/", "", place) for place in found}
+        names = {re.sub(r"(?<=P2P ).*/", "", site) for site in found}
         run.check(names == heads, f"rank {rank} has the loops {names}, all together {heads}")
 
 
@@ -316,12 +316,12 @@ def _owners(world: list[int], n: int, split: int) -> dict[int, int]:
     return {row: process for process, (low, high) in zip(world, ranges, strict=True) for row in range(low, high)}
 
 
-def _rows_moved(n: int, places: list[tuple[int, int]], changes: list[schedule.Change]) -> int:
+def _rows_moved(n: int, positions: list[tuple[int, int]], changes: list[schedule.Change]) -> int:
     """The rows whose owner changes, by windows before these columns of these systems: what is left is split evenly, what
     is finished stays, or goes to the one before who stays.  Processes have the numbers in which they came."""
     world, moved, split, system = list(range(changes[0].before)), 0, 0, 1
     born, finished = len(world), dict[int, int]()
-    for change, (column, now) in zip(changes, places, strict=True):
+    for change, (column, now) in zip(changes, positions, strict=True):
         if now != system:
             split, system, finished = 0, now, {}
         before = _owners(world, n, split)
@@ -351,14 +351,14 @@ def epop_balance(run: TestRun) -> None:
     for command in commands:
         job = _adapt_study(run, command)
         found = [match for each in job.lines if (match := re.fullmatch(line, each))]
-        told = [tuple(int(number) for number in match.groups()) for match in found]
+        reported = [tuple(int(number) for number in match.groups()) for match in found]
         sizes = [changes[0].before, *(change.size for change in changes)]
-        run.check([size for size, *_ in told] == sizes, f"it says {job.lines}")
-        for size, column, _, most in told:
+        run.check([size for size, *_ in reported] == sizes, f"it prints {job.lines}")
+        for size, column, _, most in reported:
             run.check(most == -(-(n - column) // size), f"{most} of {n - column} rows on one of {size} processes")
-        moved = _rows_moved(n, [(column, system) for _, column, system, _ in told[1:]], changes)
+        moved = _rows_moved(n, [(column, system) for _, column, system, _ in reported[1:]], changes)
         wanted = f"gauss: {len(changes)} adaptations, {moved} rows moved"
-        run.check(job.lines[-2] == wanted, f"it says {job.lines}, but should {wanted}")
+        run.check(job.lines[-2] == wanted, f"it prints {job.lines}, but should {wanted}")
         _same_bits(run, "gauss", "systems", job, commands)
 
 
@@ -372,15 +372,15 @@ def fortran_solver(run: TestRun) -> None:
     run.check(made.wait() == 0 and not made.err, f"elastic_cg does not compile: {made.err}")
     job = _adapt_study(run, [str(program)])
     run.check("leaked" not in job.err, f"it complains: {job.err}")
-    run.check(job.lines[-2] == f"cg: {len(run.test.changes)} adaptations", f"it says {job.lines}")
-    told = re.fullmatch(r"cg: after (\d+) systems the solutions are [0-9A-F]{16}", job.lines[-1])
-    run.check(told, f"it says {job.lines}")
-    assert told
+    run.check(job.lines[-2] == f"cg: {len(run.test.changes)} adaptations", f"it prints {job.lines}")
+    reported = re.fullmatch(r"cg: after (\d+) systems the solutions are [0-9A-F]{16}", job.lines[-1])
+    run.check(reported, f"it prints {job.lines}")
+    assert reported
     seen = [int(line.split()[1]) for line in job.lines if " processes after iteration " in line]
-    run.check(seen == [change.size for change in run.test.changes], f"it says {job.lines}")
+    run.check(seen == [change.size for change in run.test.changes], f"it prints {job.lines}")
     for processes in ("1", "3"):
         mpiexec = [str(run.setting.prefix / "bin" / "mpiexec"), "-n", processes]
-        rigid = run.start([*mpiexec, str(program), run.test.arguments[0], told[1]])
+        rigid = run.start([*mpiexec, str(program), run.test.arguments[0], reported[1]])
         run.check(rigid.wait() == 0, f"exit code {rigid.process.returncode}")
         run.check(rigid.lines[-1] == job.lines[-1], f"{rigid.lines[-1]} without adaptations, {job.lines[-1]} with")
 
@@ -397,7 +397,7 @@ def epop_no_square(run: TestRun) -> None:
     run.check(job.wait() == 1, f"exit code {job.process.returncode}")
     options = ["--adapt-schedule", "3,4", "--adapt-log", str(run.log_path)]
     job = run.start([mpiexec, "-n", "1", *options, driver, str(folder / "cannon"), "--adaptations", "1", "--sleep", "5"])
-    run.check(job.wait() == 0 and "the program cannot use 3" in job.err, f"it says {job.err!r}")
+    run.check(job.wait() == 0 and "the program cannot use 3" in job.err, f"it prints {job.err!r}")
     sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
     run.check(sizes == [4], f"sizes {sizes}")
 
@@ -417,8 +417,8 @@ def epop_linked_check(run: TestRun) -> None:
     mpiexec = str(run.setting.prefix / "bin" / "mpiexec")
     options = ["-genv", "EPOP_CHECK", "1", "--adapt-schedule", "3"]
     job = run.start([mpiexec, "-n", "2", *options, "./linked", "--what", "total"])
-    said = "".join(job.err) if job.wait() == 2 else f"exit code {job.process.returncode}"
-    run.check("loop_total, after " in said and "is not the same on all ranks" in said, f"it says {said}")
+    printed = "".join(job.err) if job.wait() == 2 else f"exit code {job.process.returncode}"
+    run.check("loop_total, after " in printed and "is not the same on all ranks" in printed, f"it prints {printed}")
 
 
 @scenario
@@ -435,7 +435,7 @@ def epop_page(run: TestRun) -> None:
         run.check(done.wait() == 0, f"the page's program in {kind} does not compile: {done.err}")
     mpiexec, driver = (str(run.setting.prefix / "bin" / word) for word in ("mpiexec", "epop"))
     job = run.start([mpiexec, "-n", "2", driver, "--check", "cpp"])
-    run.check(job.wait() == 0 and job.lines == [f"sum {sum(range(3000))}"], f"cpp: it says {job.lines} {job.err}")
+    run.check(job.wait() == 0 and job.lines == [f"sum {sum(range(3000))}"], f"cpp: it prints {job.lines} {job.err}")
     for steps in (2000, 20000, 200000, 2000000):  # until the program is longer than its adaptations
         run.log_path.unlink(missing_ok=True)
         options = ["--adapt-schedule", "4,1", "--adapt-log", str(run.log_path)]
@@ -444,7 +444,7 @@ def epop_page(run: TestRun) -> None:
         sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
         heights = sum(steps * (i % 7) + steps // 5 * 10 for i in range(1000))
         wanted = f"waves: {steps} steps, {[2, *sizes][-1]} processes, sum {heights}"
-        run.check(job.lines == [wanted], f"it says {job.lines}, expected {wanted}")
+        run.check(job.lines == [wanted], f"it prints {job.lines}, expected {wanted}")
         if len(sizes) == 2:
             return
     run.fail("the adaptations were not all committed")

@@ -100,17 +100,17 @@ def _looks(run: TestRun) -> int:
 
 
 @scenario
-def looks_counted(run: TestRun, wanted: str) -> None:
+def lookups_counted(run: TestRun, wanted: str) -> None:
     """Costs of Part A: a fresh name that all processes request at once is one question of each daemon."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     job.await_line("^READY$")
     before = _looks(run)
     (run.work / "go").touch()
     job.await_line("^LOOKED$")
-    asked = _looks(run) - before
+    queried = _looks(run) - before
     (run.work / "end").touch()
     checks.result(run, job)
-    run.check(asked == int(wanted), f"{asked} questions, not {wanted}")
+    run.check(queried == int(wanted), f"{queried} questions, not {wanted}")
 
 
 @scenario
@@ -138,7 +138,7 @@ def one_at_a_time(run: TestRun) -> None:
 
 
 @scenario
-def leaver_stays(run: TestRun) -> None:
+def leaving_stays(run: TestRun) -> None:
     """SL3: who is to leave and does not end is reported, and nothing is ended."""
     run.environment["MPIEXEC_ADAPT_BEHIND"] = "500ms"
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
@@ -155,7 +155,7 @@ def leaver_stays(run: TestRun) -> None:
 
 
 @scenario
-def leaver_unheard(run: TestRun) -> None:
+def leaving_unnotified(run: TestRun) -> None:
     """SL3: who is to leave dies before its proxy has heard that it was let go; the others go on."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     (line,) = job.await_line(r"^LEAVER \d+$")
@@ -179,7 +179,7 @@ def _lives(pid: int) -> bool:
 
 
 @scenario
-def joiner_dies(run: TestRun, stage: str) -> None:
+def joining_dies(run: TestRun, stage: str) -> None:
     """SF2: a joining process is killed at this step of its addition; the job goes on, and the next one works."""
     job = run.mpiexec(["--adapt-schedule", "4,3", "--adapt-log", str(run.log_path)], ["--stage", stage])
     number = "2" if stage == "joining" else "3"
@@ -200,5 +200,5 @@ def joiner_dies(run: TestRun, stage: str) -> None:
     run.await_event("failed")
     (run.work / "over").touch()
     checks.exit_code(run, job)
-    checks.patterns(run, job.out, ["^PASS session_joiner_dies$"], "standard output")
+    checks.patterns(run, job.out, ["^PASS session_joining_dies$"], "standard output")
     checks.ends(run, ["failed", "committed"])

@@ -295,8 +295,8 @@ int main(int argc, char **argv)
         end_when_taken(!strcmp(role, "dying_server"));
     else if (!strcmp(role, "left_server") || !strcmp(role, "left_client"))
         attach_to_ended(!strcmp(role, "left_server"));
-    else if (!strcmp(role, "told_server") || !strcmp(role, "told_client"))
-        end_when_notified(!strcmp(role, "told_server"));
+    else if (!strcmp(role, "notified_server") || !strcmp(role, "notified_client"))
+        end_when_notified(!strcmp(role, "notified_server"));
     else if (!strcmp(role, "widowed_server") || !strcmp(role, "widowed_client"))
         talk_to_who_ends(!strcmp(role, "widowed_server"));
     else if (!strcmp(role, "no_name") || !strcmp(role, "no_port"))

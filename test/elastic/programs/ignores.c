@@ -14,7 +14,7 @@ static void join(const char *what)
     if (strcmp(what, "true") == 0)
         et_begin();
     if (et.rank == 0)
-        et_make_file("joiner_here");
+        et_make_file("joining_here");
     if (strcmp(what, "end") == 0) {
         MPI_Finalize();
         exit(0);
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
             et_idle();
         }
     } else {
-        et_await_file("joiner_here");
+        et_await_file("joining_here");
         if (strcmp(what, "end") == 0)
             et_await_file("failed");    /* the harness has seen it fail */
     }

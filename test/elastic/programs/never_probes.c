@@ -11,16 +11,16 @@ int main(int argc, char **argv)
     et_init(&argc, &argv);
     if (et.status == MPI_ADAPT_STATUS_JOINING) {
         if (et.rank == 0)
-            et_make_file("joiner_here");
+            et_make_file("joining_here");
         et_begin();
         ET_CHECK(0, "an adaptation without a probe");
     }
     for (long i = et_number(argc, argv, "probes", 0); i > 0; i--)
         ET_CHECK(!et_probe(), "there cannot be an adaptation yet");
-    if (et_number(argc, argv, "expect-joiner", 1)) {
+    if (et_number(argc, argv, "expect-joining", 1)) {
         double end = et_seconds() + et.patience_s;
         while (1) {
-            FILE *file = fopen("joiner_here", "r");
+            FILE *file = fopen("joining_here", "r");
             if (file) {
                 fclose(file);
                 break;

@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     int there = 0, more = 1, done;
 
     et_init(&argc, &argv);
-    snprintf(here, sizeof(here), "joiner_here");
+    snprintf(here, sizeof(here), "joining_here");
     snprintf(enough, sizeof(enough), "probed_enough");
     et.compute = compute;
     if (et.status == MPI_ADAPT_STATUS_JOINING && et.rank == et.size - 1) {

@@ -450,8 +450,8 @@ class FakeElasticd:
     def get_nodes(self) -> Json:
         nodes = []
         for node in self.nodes.values():
-            uses = [{"job": job["id"], "cores": place["processes"], "processes": place["processes"]}
-                    for job in self.jobs.values() for place in job["nodes"] if place["name"] == node["name"]]  # fmt: skip
+            uses = [{"job": job["id"], "cores": node_share["processes"], "processes": node_share["processes"]}
+                    for job in self.jobs.values() for node_share in job["nodes"] if node_share["name"] == node["name"]]  # fmt: skip
             nodes.append({**node, "cores_used": sum(use["cores"] for use in uses), "jobs": uses})
         return {"nodes": nodes, "cores": 16, "cores_used": sum(node["cores_used"] for node in nodes)}
 

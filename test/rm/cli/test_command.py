@@ -30,7 +30,7 @@ COMMANDS = ("run submit attach queue show history nodes ps psets loops why event
             "top report").split()  # fmt: skip
 
 
-class Place:
+class Setup:
     """One test's folder, daemon and way to call the command."""
 
     def __init__(self, elastic: str, folder: Path) -> None:
@@ -69,9 +69,9 @@ class Place:
 
 
 @pytest.fixture
-def here(mpi: Path) -> Iterator[Place]:
+def here(mpi: Path) -> Iterator[Setup]:
     with tempfile.TemporaryDirectory(prefix="elastic-cli-") as folder:
-        here = Place(str(mpi / "bin" / "elastic"), Path(folder))
+        here = Setup(str(mpi / "bin" / "elastic"), Path(folder))
         try:
             yield here
         finally:
@@ -83,7 +83,7 @@ def here(mpi: Path) -> Iterator[Place]:
 # ---------------------------------------------------------------- run
 
 
-def test_run_passes_output_and_code(here: Place) -> None:
+def test_run_passes_output_and_code(here: Setup) -> None:
     """run: output, error and exit code are the job's"""
     out, err = here.call("run", "sh", "-c", "echo to-out; echo to-err >&2; exit 7", code=7)
     expect(out == "to-out\n", out)
@@ -92,7 +92,7 @@ def test_run_passes_output_and_code(here: Place) -> None:
     expect(out == "--json" and err == "", (out, err))
 
 
-def test_run_sends_what_was_asked_for(here: Place) -> None:
+def test_run_sends_what_was_asked_for(here: Setup) -> None:
     """run: options become the request of the interface"""
     here.call("run", "-n", "2:8", "-t", "10:00", "-J", "heat", "--sizes", "multiple:2", "--preferred", "4", "-c1",
               "--priority=-3", "--requeue", "-l", "--export", "NONE", "true", "-n", "1")  # fmt: skip
@@ -106,13 +106,13 @@ def test_run_sends_what_was_asked_for(here: Place) -> None:
     expect({"output", "error", "key"} <= set(body) and "input" not in body, sorted(body))
 
 
-def test_run_much_output(here: Place) -> None:
+def test_run_much_output(here: Setup) -> None:
     """run: many megabytes of output arrive complete and in order"""
     out, _ = here.call("run", "seq", "1", "1500000")
     expect(out == "".join(f"{i}\n" for i in range(1, 1500001)), f"{len(out)} bytes")
 
 
-def test_run_input(here: Place) -> None:
+def test_run_input(here: Setup) -> None:
     """run: standard input reaches the job, and so does its end"""
     text = "".join(f"line {i}\n" for i in range(50000))
     out, _ = here.call("run", "cat", text=text)
@@ -122,14 +122,14 @@ def test_run_input(here: Place) -> None:
     here.call("run", "true", text=text)  # one that does not read it
 
 
-def test_run_output_to_files(here: Place) -> None:
+def test_run_output_to_files(here: Setup) -> None:
     """run: -o and -e write files instead"""
     out, err = here.call("run", "-o", "out-%j", "-e", "err-%j", "sh", "-c", "echo one; echo two >&2")
     expect(out == "" and err == "", (out, err))
     expect((here.folder / "out-1").read_text() == "one\n" and (here.folder / "err-1").read_text() == "two\n", "files")
 
 
-def test_run_signals(here: Place) -> None:
+def test_run_signals(here: Setup) -> None:
     """run: signals reach the job; after one that ends it the code is 128 + its number"""
     script = "trap 'echo got-usr1' USR1; echo ready; while :; do sleep 0.05; done"
     process = here.start("run", "sh", "-c", script)
@@ -142,7 +142,7 @@ def test_run_signals(here: Place) -> None:
     expect(process.returncode == 130, process.returncode)
 
 
-def test_run_interrupted_while_waiting(here: Place) -> None:
+def test_run_interrupted_while_waiting(here: Setup) -> None:
     """run: an interrupt cancels a job that waits"""
     process = here.start("run", "--hold", "true")
     here.wait_until("the job waits", lambda: here.fake.jobs)
@@ -152,7 +152,7 @@ def test_run_interrupted_while_waiting(here: Place) -> None:
     expect(process.returncode == 1 and "CANCELLED" in err and "waits" in err, (process.returncode, err))
 
 
-def test_run_held_then_released(here: Place) -> None:
+def test_run_held_then_released(here: Setup) -> None:
     """run: a job that waits states so, then when it starts"""
     process = here.start("run", "-n", "2", "--hold", "sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo done")
     assert process.stderr
@@ -166,7 +166,7 @@ def test_run_held_then_released(here: Place) -> None:
     expect(out == "done\n" and process.returncode == 0, (out, err))
 
 
-def test_run_survives_the_daemon(here: Place) -> None:
+def test_run_survives_the_daemon(here: Setup) -> None:
     """run: elasticd goes away and comes back; output and exit code are complete"""
     process = here.start("run", "sh", "-c", "echo first; while [ ! -e go ]; do sleep 0.05; done; echo last; exit 5")
     assert process.stdout and process.stderr
@@ -180,7 +180,7 @@ def test_run_survives_the_daemon(here: Place) -> None:
     expect(process.returncode == 5 and "answers again" in err, (process.returncode, err))
 
 
-def test_run_with_a_closed_reader(here: Place) -> None:
+def test_run_with_a_closed_reader(here: Setup) -> None:
     """run: when nobody takes its output the job is ended"""
     process = here.start("run", "yes")
     assert process.stdout
@@ -190,13 +190,13 @@ def test_run_with_a_closed_reader(here: Place) -> None:
     expect(here.fake.jobs[1]["state"] == "CANCELLED", here.fake.jobs[1])
 
 
-def test_run_program_that_is_not_there(here: Place) -> None:
+def test_run_program_that_is_not_there(here: Setup) -> None:
     """run: a program that cannot be started is reported"""
     _, err = here.call("run", "./not-there", code=1)
     expect("cannot start ./not-there" in err, err)
 
 
-def test_run_at_a_terminal(here: Place) -> None:
+def test_run_at_a_terminal(here: Setup) -> None:
     """run: at a terminal, in the background of it: nothing is read, nothing stops"""
     master, slave = pty.openpty()
     process = here.start("run", "echo", "hello", stdin=slave, start_new_session=True)
@@ -206,7 +206,7 @@ def test_run_at_a_terminal(here: Place) -> None:
     expect(out == "hello\n" and process.returncode == 0, (out, err))
 
 
-def test_run_json(here: Place) -> None:
+def test_run_json(here: Setup) -> None:
     """run --json: the job at its end goes to standard error, as one object"""
     out, err = here.call("run", "--json", "echo", "x")
     expect(out == "x\n" and json.loads(err)["state"] == "DONE", (out, err))
@@ -215,7 +215,7 @@ def test_run_json(here: Place) -> None:
 # ---------------------------------------------------------------- submit
 
 
-def test_submit_program_and_wait(here: Place) -> None:
+def test_submit_program_and_wait(here: Setup) -> None:
     """submit: prints the number; --wait returns the job's code; output goes to the file"""
     out, _ = here.call("submit", "sh", "-c", "echo text")
     expect(out == "Submitted job 1\n", out)
@@ -224,7 +224,7 @@ def test_submit_program_and_wait(here: Place) -> None:
     expect((here.folder / "elastic-1.out").read_text() == "text\n", "no output file")
 
 
-def test_submit_mask_and_limits(here: Place) -> None:
+def test_submit_mask_and_limits(here: Setup) -> None:
     """submit: the caller's file mode mask and soft limits go along"""
     here.call("submit", "--wait", "true", umask=0o027)
     (body,) = here.posted()
@@ -232,7 +232,7 @@ def test_submit_mask_and_limits(here: Place) -> None:
     expect((body["umask"], body["limits"]["nofile"]) == (0o027, soft), body)
 
 
-def test_submit_script_with_options(here: Place) -> None:
+def test_submit_script_with_options(here: Setup) -> None:
     """submit: #ELASTIC lines are options, the command line goes over them, a script's arguments are its own"""
     script = here.folder / "job.sh"
     script.write_text("#!/bin/sh\n#ELASTIC -n 2:4 -J 'my job'  # comment\n\n# text\n#ELASTIC --time=5\necho $2 $ELASTIC_JOB_ID\n"
@@ -249,13 +249,13 @@ def test_submit_script_with_options(here: Place) -> None:
     here.call("submit", "--program", "--wait", "/usr/bin/env", "true")
 
 
-def test_submit_wrap(here: Place) -> None:
+def test_submit_wrap(here: Setup) -> None:
     """submit --wrap: a shell command"""
     here.call("submit", "--wait", "--wrap", "echo a b | tr a-z A-Z")
     expect((here.folder / "elastic-1.out").read_text() == "A B\n", "output")
 
 
-def test_submit_without_an_answer(here: Place) -> None:
+def test_submit_without_an_answer(here: Setup) -> None:
     """submit: a lost answer does not make a second job"""
     here.fake.lose_answers = 2
     expect(here.call("submit", "true")[0] == "Submitted job 1\n", "number")
@@ -263,7 +263,7 @@ def test_submit_without_an_answer(here: Place) -> None:
     expect(len({body["key"] for body in here.posted()}) == 1, "keys differ")
 
 
-def test_submit_refused(here: Place) -> None:
+def test_submit_refused(here: Setup) -> None:
     """submit: what cannot be is refused with the daemon's words; what passes is tried again"""
     _, err = here.call("submit", "-n", "99", "true", code=1)
     expect("more than the 16 cores" in err, err)
@@ -273,7 +273,7 @@ def test_submit_refused(here: Place) -> None:
     expect("the queue is full" in here.call("submit", "true", code=1)[1], "message")
 
 
-def test_wrong_usage(here: Place) -> None:
+def test_wrong_usage(here: Setup) -> None:
     """wrong usage is reported before anything is sent"""
     for words in (["run"], ["run", "-n", "0", "x"], ["run", "-n", "8:2", "x"], ["run", "-t", "x", "y"], ["run", "-n"],
                   ["run", "--sizes", "odd", "x"], ["submit"], ["submit", "--kind", "soft", "x"], ["hold"],
@@ -287,7 +287,7 @@ def test_wrong_usage(here: Place) -> None:
 # ---------------------------------------------------------------- looking and changing
 
 
-def test_queue_and_history(here: Place) -> None:
+def test_queue_and_history(here: Setup) -> None:
     """queue, history, show: who waits, who runs, who has ended; more than one page"""
     for i in range(5):
         here.call("submit", "--hold", "-n", "2:4", "-J", f"j{i}", "true")
@@ -310,7 +310,7 @@ def test_queue_and_history(here: Place) -> None:
     expect(here.objects("show", "3")[0]["state"] == "DONE", "json")
 
 
-def test_attach(here: Place) -> None:
+def test_attach(here: Setup) -> None:
     """attach: what was written, what comes, and the exit code"""
     script = "i=0; while [ $i -lt 20 ]; do echo line $i; i=$((i+1)); done; echo err >&2; until [ -e go ]; do sleep 0.1; done; echo end; exit 7"
     here.call("submit", "-e", "err.txt", "--wrap", script)
@@ -331,14 +331,14 @@ def test_attach(here: Place) -> None:
     here.call("attach", "1", "-n", "-1", code=2)
 
 
-def started_run(here: Place, script: str, **options: Any) -> subprocess.Popen[str]:
+def started_run(here: Setup, script: str, **options: Any) -> subprocess.Popen[str]:
     """`elastic run` of a job that has begun"""
     process = here.start("run", "sh", "-c", "touch begun; " + script, **options)
     here.wait_until("the job runs", lambda: (here.folder / "begun").exists())
     return process
 
 
-def test_attach_to_run(here: Place) -> None:
+def test_attach_to_run(here: Setup) -> None:
     """attach to elastic run: several readers, the last lines, an interrupt, and the end"""
     script = "for i in 1 2 3 4; do echo line $i; done; echo err >&2; until [ -e go ]; do sleep 0.1; done; echo end; exit 7"
     run = started_run(here, script)
@@ -363,7 +363,7 @@ def test_attach_to_run(here: Place) -> None:
     here.call("attach", "1", code=7)
 
 
-def test_attach_slow_reader(here: Place) -> None:
+def test_attach_slow_reader(here: Setup) -> None:
     """attach to elastic run: a stopped reader holds nobody up, and is notified of what it has missed"""
     run = started_run(here, "echo ready; until [ -e go ]; do sleep 0.1; done; seq 1 1500000; touch written; until [ -e enough ]; do sleep 0.1; done")
     reader = here.start("attach", "1")
@@ -383,7 +383,7 @@ def test_attach_slow_reader(here: Place) -> None:
     expect(out.endswith("1500000\n") and reader.returncode == 0, (out[-50:], reader.returncode))
 
 
-def test_attach_input(here: Place) -> None:
+def test_attach_input(here: Setup) -> None:
     """attach --input: it replaces elastic run's own, once"""
     ours, theirs = pty.openpty()  # a terminal that elastic run is not in the foreground of
     run = started_run(here, "cat; exit 3", stdin=theirs)
@@ -403,7 +403,7 @@ def test_attach_input(here: Place) -> None:
     expect("has ended" in err, err)
 
 
-def test_attach_of_other_users(here: Place) -> None:
+def test_attach_of_other_users(here: Setup) -> None:
     """attach: neither to another user's elastic run nor by another user"""
     run = started_run(here, "echo secret; until [ -e go ]; do sleep 0.1; done")
     assert run.stdout
@@ -428,7 +428,7 @@ def test_attach_of_other_users(here: Place) -> None:
     run.communicate(timeout=LIMIT_S)
 
 
-def test_hold_release_cancel_refusals(here: Place) -> None:
+def test_hold_release_cancel_refusals(here: Setup) -> None:
     """hold, cancel: refusals and foreign numbers have their exit codes"""
     here.call("run", "true")
     expect("does not wait" in here.call("hold", "1", code=1)[1], "hold")
@@ -439,7 +439,7 @@ def test_hold_release_cancel_refusals(here: Place) -> None:
     expect(err.count("elastic:") == 2, err)  # both are told
 
 
-def test_times_and_dependencies(here: Place) -> None:
+def test_times_and_dependencies(here: Setup) -> None:
     """submit: --begin, --after and its kin, --signal"""
     here.call("submit", "--hold", "true")
     before = time.time()
@@ -462,7 +462,7 @@ def test_times_and_dependencies(here: Place) -> None:
         expect(text in out, f"{text} in\n{out}")
 
 
-def test_update(here: Place) -> None:
+def test_update(here: Setup) -> None:
     """update: what is named is sent, for each job"""
     here.call("submit", "--hold", "true")
     here.call("submit", "--hold", "true")
@@ -479,7 +479,7 @@ def test_update(here: Place) -> None:
     here.call("update", "1", "-t", "5", code=1)
 
 
-def test_resize(here: Place) -> None:
+def test_resize(here: Setup) -> None:
     """resize: accepted, committed, withdrawn, refused"""
     here.call("submit", "-n", "2:8", "sleep", "60")
     out, _ = here.call("resize", "1", "4")
@@ -495,7 +495,7 @@ def test_resize(here: Place) -> None:
     here.wait_until("the job ends", lambda: here.fake.jobs[1]["state"] == "FAILED")
 
 
-def test_nodes(here: Place) -> None:
+def test_nodes(here: Setup) -> None:
     """nodes, drain, resume"""
     here.call("submit", "-n", "3", "sleep", "60")
     expect(re.search(r"^n0 +up +8 +3 +1:3 +-$", here.call("nodes")[0], re.M), here.call("nodes")[0])
@@ -507,7 +507,7 @@ def test_nodes(here: Place) -> None:
     here.call("nodes", "n7", code=3)
 
 
-def test_nodes_as_sinfo_lists_them(here: Place) -> None:
+def test_nodes_as_sinfo_lists_them(here: Setup) -> None:
     """nodes -o, -s, -R, -t, -n; queue and cancel -w"""
     here.call("submit", "-n", "3", "sleep", "60")
     here.call("drain", "n1", "--reason", "new memory")
@@ -526,7 +526,7 @@ def test_nodes_as_sinfo_lists_them(here: Place) -> None:
     here.wait_until("the job on n0 ends", lambda: here.fake.jobs[1]["state"] == "CANCELLED")
 
 
-def test_events(here: Place) -> None:
+def test_events(here: Setup) -> None:
     """events: all, of one job, and following until it ends; more than one page"""
     process = here.start("events", "--follow", "job:1")
     time.sleep(0.2)
@@ -554,7 +554,7 @@ SCALING = {
 }  # fmt: skip
 
 
-def test_why(here: Place) -> None:
+def test_why(here: Setup) -> None:
     """why: the sentence of show, and the estimated speed-up with its points"""
     here.call("submit", "-n", "1:8", "sleep", "1000")
     expect("SPEEDUP" not in here.call("why", "1")[0], "nothing is known of it")
@@ -572,7 +572,7 @@ def test_why(here: Place) -> None:
     here.call("cancel", "1")
 
 
-def test_loops(here: Place) -> None:
+def test_loops(here: Setup) -> None:
     """loops: of a job, what elasticd knows; of a job that is not measured, why"""
     here.call("submit", "--", "sleep", "1000")
     out, _ = here.call("loops", "1")
@@ -594,7 +594,7 @@ def test_loops(here: Place) -> None:
     here.call("cancel", "1")
 
 
-def test_version(here: Place) -> None:
+def test_version(here: Setup) -> None:
     """version: of both; without elasticd it says what to do and is no failure"""
     expect("elasticd fake" in here.call("version")[0], "version")
     here.fake.go_away()
@@ -604,14 +604,14 @@ def test_version(here: Place) -> None:
     here.fake.listen()
 
 
-def test_nonsense(here: Place) -> None:
+def test_nonsense(here: Setup) -> None:
     """an answer that is not understood is no success"""
     here.fake.answer_nonsense = True
     for words in (["queue"], ["submit", "true"], ["run", "true"], ["nodes"], ["show", "1"], ["report"], ["top", "--once"]):
         expect("elastic:" in here.call(*words, code=4)[1], words)
 
 
-def test_found_by_default(here: Place) -> None:
+def test_found_by_default(here: Setup) -> None:
     """without ELASTICD_SOCKET the user's daemon is found in its folder, one that others may enter is not trusted"""
     folder = here.folder / f"elastic-mpich-{os.getuid()}"
     folder.mkdir(mode=0o700)
@@ -625,7 +625,7 @@ def test_found_by_default(here: Place) -> None:
 # ---------------------------------------------------------------- top, report, help
 
 
-def test_sockets_of_others(here: Place) -> None:
+def test_sockets_of_others(here: Setup) -> None:
     """another user's socket gets nothing, in a folder of his and in one of ours"""
     if os.getuid() != 0:
         return  # only root can be two users
@@ -676,14 +676,14 @@ def test_sockets_of_others(here: Place) -> None:
         each.close()
 
 
-def test_top_once(here: Place) -> None:
+def test_top_once(here: Setup) -> None:
     """top --once: cores, nodes and jobs"""
     here.call("submit", "-n", "2:4", "-J", "climb", "sleep", "60")
     out, _ = here.call("top", "--once")
     expect("4 of 16 cores" in out and "n0" in out and "climb" in out, out)
 
 
-def test_top_at_a_terminal(here: Place) -> None:
+def test_top_at_a_terminal(here: Setup) -> None:
     """top: draws over and over at a terminal, q ends it and restores the screen"""
     here.call("submit", "-n", "2:4", "-J", "climb", "sleep", "60")
     master, slave = pty.openpty()
@@ -703,7 +703,7 @@ def test_top_at_a_terminal(here: Place) -> None:
     expect(b"\x1b[?1049h" in text and text.rstrip().endswith(b"\x1b[?1049l"), text[-80:])
 
 
-def test_report(here: Place) -> None:
+def test_report(here: Setup) -> None:
     """report: the metrics, a chart of the nodes, a page for a browser, a comparison with another report"""
     here.call("run", "-n", "2:4", "-J", "climb", "true")
     here.call("run", "-n", "2:4", "-J", "dive", "true")
@@ -731,7 +731,7 @@ def test_report(here: Place) -> None:
     here.call("report", "--by", "node", code=2)
 
 
-def test_completion_and_manual(here: Place) -> None:
+def test_completion_and_manual(here: Setup) -> None:
     """shell completion, manual page and --help know the same commands and options"""
     help_text = here.call("--help")[0]
     manual = (ROOT / "doc/man/man1/elastic.1").read_text()
@@ -750,7 +750,7 @@ def test_completion_and_manual(here: Place) -> None:
     expect(complete(here, ["elastic", "drain", "n"]) == ["n0", "n1"], "nodes")
 
 
-def complete(here: Place, words: list[str]) -> list[str]:
+def complete(here: Setup, words: list[str]) -> list[str]:
     """What bash offers for the last word."""
     script = (
         f'. {ROOT}/src/rm/cli/elastic.bash-completion; COMP_WORDS=({" ".join(word or chr(39) * 2 for word in words)}); '

@@ -17,20 +17,20 @@ import pytest
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from support.checks import expect  # noqa: E402
-from test_command import LIMIT_S, USER, Place  # noqa: E402
+from test_command import LIMIT_S, USER, Setup  # noqa: E402
 
 
 @pytest.fixture
-def here(mpi: Path) -> Iterator[Place]:
+def here(mpi: Path) -> Iterator[Setup]:
     with tempfile.TemporaryDirectory(prefix="elastic-cli-") as folder:
-        here = Place(str(mpi / "bin" / "elastic"), Path(folder))
+        here = Setup(str(mpi / "bin" / "elastic"), Path(folder))
         try:
             yield here
         finally:
             here.fake.close()
 
 
-def script(here: Place, head: str, body: str = "true") -> str:
+def script(here: Setup, head: str, body: str = "true") -> str:
     (here.folder / "job.sh").write_text(f"#!/bin/sh\n{head}\n{body}\n")
     return "job.sh"
 
@@ -40,7 +40,7 @@ def only(bodies: list[dict[str, Any]]) -> dict[str, Any]:
     return bodies[-1]
 
 
-def test_slurm_script(here: Place) -> None:
+def test_slurm_script(here: Setup) -> None:
     """a script for Slurm is submitted unchanged; what is not honoured is reported"""
     name = script(here, "#SBATCH -n 4 --time=2:00\n#SBATCH -J model --mem=4G\n#SBATCH --partition long")
     _, err = here.call("submit", name)
@@ -67,7 +67,7 @@ def test_slurm_script(here: Place) -> None:
     expect("slurm_environment" not in only(here.posted()), "not a script for Slurm")
 
 
-def test_environment_and_time(here: Place) -> None:
+def test_environment_and_time(here: Setup) -> None:
     """--export ALL,NAME=VALUE adds to all; -t unlimited is sent, over a default of the system"""
     here.environment["MARK"] = "m"
     here.call("submit", "--hold", "--export", "ALL,FOO=1", "-t", "unlimited", "true")
@@ -80,7 +80,7 @@ def test_environment_and_time(here: Place) -> None:
     here.call("submit", "--hold", "-o", "%x-%5j-%u-%A-%N%%", "true")
 
 
-def test_misspelt_script(here: Place) -> None:
+def test_misspelt_script(here: Setup) -> None:
     """the path of a script that is not there is refused, not taken for a program of the nodes"""
     for word in ("./jbo.sh", "jbo.sh", "/no/such/job.sh", str(here.folder)):
         _, err = here.call("submit", word, code=2)
@@ -92,7 +92,7 @@ def test_misspelt_script(here: Place) -> None:
     here.call("submit", "--hold", "--program", "only-there")
 
 
-def test_cancel_by_filters(here: Place) -> None:
+def test_cancel_by_filters(here: Setup) -> None:
     """cancel: by user, name and state, through all pages; ids and filters must both fit"""
     for i in range(8):
         here.call("submit", "--hold", "-J", f"j{i % 2}", "true")
@@ -110,7 +110,7 @@ def test_cancel_by_filters(here: Place) -> None:
     expect(here.fake.jobs[8]["state"] == "PENDING", "another user's job")
 
 
-def test_formats_of_lists(here: Place) -> None:
+def test_formats_of_lists(here: Setup) -> None:
     """queue and history: squeue's letters and long names, sacct's names, bars for programs, an order"""
     for name in ("b", "a", "c"):
         here.call("submit", "--hold", "-J", name, "-n", "2:4", "-t", "10", "true")
@@ -133,7 +133,7 @@ def test_formats_of_lists(here: Place) -> None:
     expect("1:61" in here.call("history", "--long")[0], "core seconds by size")
 
 
-def test_test_only(here: Place) -> None:
+def test_test_only(here: Setup) -> None:
     """submit --test-only: says when it would start, and submits nothing"""
     out, _ = here.call("submit", "--test-only", "-n", "2:4", "true")
     expect(out.startswith("the job would start at 20") and "with 2 to 4 processes" in out, out)
@@ -142,7 +142,7 @@ def test_test_only(here: Place) -> None:
     here.call("submit", "--test-only", "-n", "17", "true", code=1)
 
 
-def test_empty_pages(here: Place) -> None:
+def test_empty_pages(here: Setup) -> None:
     """history, queue: a page without a job is not the end of the list"""
     for _ in range(7):
         here.call("submit", "--wait", "true")
@@ -151,7 +151,7 @@ def test_empty_pages(here: Place) -> None:
     expect([job["id"] for job in here.objects("queue", "-t", "CD")] == [2, 3, 4, 5, 6, 7], "queue")
 
 
-def test_unknown_commands(here: Place) -> None:
+def test_unknown_commands(here: Setup) -> None:
     """a command that does not exist: the near one is named"""
     for word, near in (("qeue", "queue"), ("sbatch", "submit"), ("scancel", "cancel"), ("resise", "resize")):
         _, err = here.call(word, "3", code=2)
@@ -159,7 +159,7 @@ def test_unknown_commands(here: Place) -> None:
     expect("do you mean" not in here.call("explode", code=2)[1], "nothing is near")
 
 
-def test_names_that_are_no_jobs(here: Place) -> None:
+def test_names_that_are_no_jobs(here: Setup) -> None:
     """cancel abc: what a job's id looks like"""
     for words in (("cancel", "abc"), ("resize", "abc", "3")):
         _, err = here.call(*words, code=3)
@@ -167,7 +167,7 @@ def test_names_that_are_no_jobs(here: Place) -> None:
     expect("such as 3" in here.call("show", "abc", code=2)[1], "show")
 
 
-def test_where_nobody_listens(here: Place) -> None:
+def test_where_nobody_listens(here: Setup) -> None:
     """no elasticd: which socket, whose, and how to start one"""
     gone = here.folder / "gone.sock"
     here.environment["ELASTICD_SOCKET"] = str(gone)
@@ -184,7 +184,7 @@ def test_where_nobody_listens(here: Place) -> None:
     expect("http://127.0.0.1:1" in here.call("queue", code=4)[1], "URL")
 
 
-def test_run_interrupted_before_the_answer(here: Place) -> None:
+def test_run_interrupted_before_the_answer(here: Setup) -> None:
     """run: an interrupt ends it while elasticd does not answer"""
     here.fake.hold_answers = threading.Event()
     process = here.start("run", "true")
@@ -201,7 +201,7 @@ def test_run_interrupted_before_the_answer(here: Place) -> None:
     expect(process.returncode == -signal.SIGINT and "interrupted" in err, (process.returncode, err))
 
 
-def test_codes_pass_through_run(here: Place) -> None:
+def test_codes_pass_through_run(here: Setup) -> None:
     """run: each exit code from 0 to 255 is its own"""
     for number in (0, 1, 2, 77, 126, 127, 128, 130, 254, 255):
         process = here.start("run", "-q", "sh", "-c", f"exit {number}")

@@ -31,17 +31,17 @@ def rm_hosts_give_and_take(run: HostRun) -> None:
     daemon = managed(run, "h1:2", "h2:2", "h3:3")
     elastic = daemon.submit("elastic", "2:7", "serve")
     daemon.await_size(elastic, 7)
-    run.check(daemon.places(elastic) == {"h1": 2, "h2": 2, "h3": 3}, f"it is on {daemon.places(elastic)}")
+    run.check(daemon.slots(elastic) == {"h1": 2, "h2": 2, "h3": 3}, f"it is on {daemon.slots(elastic)}")
     rigid = daemon.submit("rigid", "3", "serve")
     daemon.await_adaptive(rigid)
-    both = daemon.places(elastic), daemon.places(rigid)
+    both = daemon.slots(elastic), daemon.slots(rigid)
     run.check(sum(both[0].values()) <= 4 and sum(both[1].values()) == 3, f"they are on {both}")
     daemon.let_end(rigid)
     daemon.await_size(elastic, 7)
     done = daemon.elastic("drain", "h1", "--reason", "new memory")
     run.check(done.returncode == 0, f"elastic drain: {done.stderr}")
     daemon.await_node("h1", "drained")
-    run.check(daemon.places(elastic) == {"h2": 2, "h3": 3}, f"it is on {daemon.places(elastic)}")
+    run.check(daemon.slots(elastic) == {"h2": 2, "h3": 3}, f"it is on {daemon.slots(elastic)}")
     daemon.await_nothing_on("h1")
     ended = daemon.let_end(elastic)
     run.check(ended["counts"]["committed"] >= 3, f"adaptations: {ended['counts']}")
@@ -56,13 +56,13 @@ def rm_hosts_wrong_hosts(run: HostRun) -> None:
     daemon = Managed(run, hosts_config("h1:2", "h2:2", "h3:2", "h4:2", "nowhere:2"))
     for host in ("h1", "h2"):
         daemon.await_node(host, "up")
-    for host, said in (("nowhere", "backend.hosts"), ("h3", "libmpi"), ("h4", "no sshd listens")):
-        node = run.await_value(lambda h=host, s=said: next((n for n in [daemon.node(h)] if s in n["reason"]), None), f"{host}: {said}")
+    for host, printed in (("nowhere", "backend.hosts"), ("h3", "libmpi"), ("h4", "no sshd listens")):
+        node = run.await_value(lambda h=host, s=printed: next((n for n in [daemon.node(h)] if s in n["reason"]), None), f"{host}: {printed}")
         run.check(node["state"] == "down" and f"host {host} " in node["reason"], f"node: {node}")
     # The program is on one host alone: when the other is free the job's growth fails, and the host stays good for others.
     blocker = daemon.submit("blocker", "2", "serve")
     daemon.await_adaptive(blocker)
-    (wanted,) = daemon.places(blocker)
+    (wanted,) = daemon.slots(blocker)
     home = "h1" if wanted == "h2" else "h2"
     private = "/run/program"
     for host in (home, "head"):
@@ -82,8 +82,8 @@ def rm_hosts_wrong_hosts(run: HostRun) -> None:
     run.check(shown["size"] == 2 and shown["counts"]["committed"] == 0, f"job: {shown}")
     # A launch over hosts without the program ends, although those with it wait in MPI_Init.
     ended = daemon.await_end(daemon.submit("wide", "6", private), "FAILED")
-    said = daemon.output(ended)
-    run.check(re.search(r"^host h\d: all processes there ended before they called MPI_Init", said, re.M), f"it says: {said}")
+    printed = daemon.output(ended)
+    run.check(re.search(r"^host h\d: all processes there ended before they called MPI_Init", printed, re.M), f"it prints: {printed}")
     daemon.stop()
     for host in (home, "head"):
         run.on(host, "rm", private)
@@ -97,11 +97,11 @@ def rm_hosts_crash(run: HostRun) -> None:
     jobs = [daemon.submit(f"j{i}", "2", "serve") for i in (1, 2, 3)]
     for job in jobs:
         daemon.await_adaptive(job)
-    on_h2 = next(job for job in jobs if "h2" in daemon.places(job))
+    on_h2 = next(job for job in jobs if "h2" in daemon.slots(job))
     run.crash("h2")
     ended = daemon.await_end(on_h2, "FAILED")
-    told = (ended["reason"] or "") + daemon.output(ended)
-    run.check("h2" in told, f"nothing names the host: {ended}\n{daemon.output(ended)}")
+    reported = (ended["reason"] or "") + daemon.output(ended)
+    run.check("h2" in reported, f"nothing names the host: {ended}\n{daemon.output(ended)}")
     node = daemon.await_node("h2", "down")
     run.check("host h2 " in node["reason"], f"node: {node}")
     late = daemon.submit("late", "2", "serve")
@@ -109,7 +109,7 @@ def rm_hosts_crash(run: HostRun) -> None:
         if job != on_h2:
             daemon.let_end(job)
     daemon.await_adaptive(late)
-    run.check("h2" not in daemon.places(late), "a job was placed on a dead host")
+    run.check("h2" not in daemon.slots(late), "a job was placed on a dead host")
     daemon.let_end(late)
     daemon.stop()
 
@@ -123,7 +123,7 @@ def rm_hosts_link(run: HostRun) -> None:
     for job in (elastic, rigid):
         daemon.await_adaptive(job)
     daemon.await_size(elastic, 2)
-    cut = next(iter(daemon.places(rigid)))
+    cut = next(iter(daemon.slots(rigid)))
     run.check(run.on("head", "ip", "link", "set", cut, "down").returncode == 0, "the link cannot be cut")
     began = run.time_left()
     ended = daemon.await_end(rigid, "FAILED")
@@ -135,7 +135,7 @@ def rm_hosts_link(run: HostRun) -> None:
     daemon.await_nothing_on(cut)
     large = daemon.submit("large", "4", "serve")
     daemon.await_adaptive(large)
-    run.check(cut in daemon.places(large), f"it is on {daemon.places(large)}")
+    run.check(cut in daemon.slots(large), f"it is on {daemon.slots(large)}")
     daemon.let_end(large)
     daemon.let_end(elastic)
     daemon.stop()
@@ -149,7 +149,7 @@ def rm_hosts_fail_before_detection(run: HostRun) -> None:
         daemon.await_node(host, "up")
     blocker = daemon.submit("blocker", "2", "serve")
     daemon.await_adaptive(blocker)
-    target = next(iter(daemon.places(blocker)))
+    target = next(iter(daemon.slots(blocker)))
     elastic = daemon.submit("elastic", "2:4", "serve")
     daemon.await_adaptive(elastic)
     daemon.let_end(blocker)
@@ -175,7 +175,7 @@ def rm_hosts_restart(run: HostRun) -> None:
     daemon.config.write_text(daemon.config.read_text().replace('"h2:2"', '"head:2"'))
     daemon.job = daemon.start()
     daemon.await_node("head", "up")
-    gone = next(job for job in jobs if "h2" in daemon.places(job) or daemon.show(job)["state"] not in ("RUNNING", "ADAPTING"))
+    gone = next(job for job in jobs if "h2" in daemon.slots(job) or daemon.show(job)["state"] not in ("RUNNING", "ADAPTING"))
     kept = next(job for job in jobs if job != gone)
     daemon.await_end(gone, "FAILED")
     daemon.let_end(kept)

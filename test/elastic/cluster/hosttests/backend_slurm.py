@@ -59,7 +59,7 @@ class Slurm(Managed):
     def agreed(self, job: int) -> bool:
         """Whether elasticd and Slurm see the job on the same nodes, each of them once."""
         nodes = [node for each in self.slurm_jobs(job).values() for node in each]
-        return sorted(nodes) == sorted(self.places(job))
+        return sorted(nodes) == sorted(self.slots(job))
 
     def await_agreed(self, job: int, size: int) -> None:
         self.await_size(job, size)
@@ -120,7 +120,7 @@ def follow(run: HostRun, daemon: Slurm) -> None:
     others = daemon.others(3, "600")
     daemon.await_state(others, "RUNNING")
     nodes = daemon.names(daemon.slurm("squeue", "-h", "-j", others, "-o", "%N"))
-    run.check(not nodes & set(daemon.places(job)), f"others are on {nodes}, the job on {daemon.places(job)}")
+    run.check(not nodes & set(daemon.slots(job)), f"others are on {nodes}, the job on {daemon.slots(job)}")
     for node in nodes:
         daemon.await_nothing_on(node)
         daemon.await_node(node, "drained", "down")
@@ -174,7 +174,7 @@ def rm_slurm_forced_set(run: HostRun) -> None:
 
 @case("W6 C7", full=True, with_slurm=True, deadline_s=300)
 def rm_slurm_forced_merge(run: HostRun) -> None:
-    """resize = "merge" without accounting: growing works; what Slurm does not take back is kept, and said."""
+    """resize = "merge" without accounting: growing works; what Slurm does not take back is kept, and printed."""
     daemon = Slurm(run, 'resize = "merge"')
     job = daemon.start_job("merged", "1:8", 8)
     for size in (4, 8):  # Slurm takes one change, and merges an expansion
@@ -193,17 +193,17 @@ def rm_slurm_nodes_of_different_size(run: HostRun) -> None:
     cores = {"h1": 2, "h2": 4, "h3": 1}
     daemon = Slurm(run)
     job = daemon.start_job("elastic", "1:16", 7)
-    run.check(daemon.places(job) == cores, f"it is on {daemon.places(job)}")
+    run.check(daemon.slots(job) == cores, f"it is on {daemon.slots(job)}")
     daemon.resize(job, 2)
     daemon.await_agreed(job, 2)
-    free = {node: count for node, count in cores.items() if node not in daemon.places(job)}
+    free = {node: count for node, count in cores.items() if node not in daemon.slots(job)}
     rigid = daemon.submit("rigid", str(sum(free.values())), "serve")
     daemon.await_adaptive(rigid)
-    run.check(daemon.places(rigid) == free, f"it is on {daemon.places(rigid)}; these are free: {free}")
+    run.check(daemon.slots(rigid) == free, f"it is on {daemon.slots(rigid)}; these are free: {free}")
     daemon.let_end(rigid)
     daemon.resize(job, 7)
     daemon.await_agreed(job, 7)
-    run.check(daemon.places(job) == cores, f"it is on {daemon.places(job)}")
+    run.check(daemon.slots(job) == cores, f"it is on {daemon.slots(job)}")
     daemon.let_end(job)
     daemon.finish()
 
@@ -217,7 +217,7 @@ def rm_slurm_slots(run: HostRun) -> None:
     ran = {line.split()[-1] for line in daemon.output(shown).splitlines() if line.startswith("run on ")}
     run.check(len(ran) == 1 and "40 runs ended with 0" in daemon.output(shown), f"it ran on {ran}: {daemon.output(shown)[-600:]}")
     refused = daemon.await_end(daemon.submit("refused", "1", "serve", "--task", "h3", options=("--places", "1")), "FAILED")
-    run.check("of the job's nodes" in daemon.output(refused) and "salloc" in daemon.output(refused), f"it says: {daemon.output(refused)[-900:]}")
+    run.check("of the job's nodes" in daemon.output(refused) and "salloc" in daemon.output(refused), f"it prints: {daemon.output(refused)[-900:]}")
     daemon.await_empty()
     for host in ("h1", "h2"):
         daemon.await_node(host, "up")
@@ -227,7 +227,7 @@ def rm_slurm_slots(run: HostRun) -> None:
     run.await_value(lambda: "TASK RUNS" in daemon.output(daemon.show(job)), "a process on a place")
     daemon.resize(job, 4)
     daemon.await_size(job, 4)
-    run.await_value(lambda: set(daemon.places(job)) == {"h1"}, "end of the process that has left")
+    run.await_value(lambda: set(daemon.slots(job)) == {"h1"}, "end of the process that has left")
     others = daemon.others(2, "600")
     daemon.never(2, "a node with a place has gone back", lambda: set().union(*daemon.slurm_jobs(job).values()) != {"h1", "h2"})
     run.check(daemon.state_of(others) == "PENDING", "others have the node")
@@ -317,8 +317,8 @@ def rm_slurm_srun_fails(run: HostRun) -> None:
     replace_command(run, "srun", 'case "$*" in *"--nodelist h2 "*) echo "srun: error: no" >&2; exit 1;; esac\nexec /usr/bin/srun "$@"')
     daemon = Slurm(run)
     shown = daemon.await_end(daemon.submit("wide", "8", "serve"), "FAILED")
-    said = daemon.output(shown)
-    run.check(re.search("^host h2: its node daemon could not be started by slurm", said, re.M), f"it says: {said}")
+    printed = daemon.output(shown)
+    run.check(re.search("^host h2: its node daemon could not be started by slurm", printed, re.M), f"it prints: {printed}")
     daemon.finish()
 
 
@@ -365,7 +365,7 @@ def rm_slurm_killed_again_and_again(run: HostRun) -> None:
     for job in jobs:
         run.await_value(lambda j=job: daemon.agreed(j), f"Slurm's view of job {job}")
         daemon.let_end(job)
-    run.await_value(lambda: not daemon.ask("queue"), "end of all jobs")
+    run.await_value(lambda: not daemon.query("queue"), "end of all jobs")
     daemon.finish()
 
 
@@ -407,7 +407,7 @@ def rm_slurm_munge_down(run: HostRun) -> None:
 
 @case("E3", with_slurm=True, full=True)
 def rm_slurm_refused_growth(run: HostRun) -> None:
-    """Slurm does not give the nodes: the job keeps its world, the reason states what Slurm said."""
+    """Slurm does not give the nodes: the job keeps its world, the reason states what Slurm printed."""
     daemon = Slurm(run, 'wait = "0"')
     job = daemon.start_job("elastic", "2:16", 16)
     daemon.resize(job, 4)
@@ -445,7 +445,7 @@ def rm_slurm_nodes_drained_and_failed(run: HostRun) -> None:
     job = daemon.start_job("elastic", "2:16", 16)
     daemon.slurm("scontrol", "update", "NodeName=h1", "State=DRAIN", "Reason=fan")
     daemon.await_agreed(job, 12)
-    run.check("h1" not in daemon.places(job), f"it is on {daemon.places(job)}")
+    run.check("h1" not in daemon.slots(job), f"it is on {daemon.slots(job)}")
     run.check("fan" in daemon.node("h1")["reason"], f"node: {daemon.node('h1')}")
     daemon.slurm("scontrol", "update", "NodeName=h1", "State=RESUME")
     daemon.await_agreed(job, 16)
@@ -455,7 +455,7 @@ def rm_slurm_nodes_drained_and_failed(run: HostRun) -> None:
     daemon.await_node("h4", "down", "drained")
     again = daemon.submit("again", "12", "serve")
     daemon.await_adaptive(again)
-    run.check("h4" not in daemon.places(again), f"it is on {daemon.places(again)}")
+    run.check("h4" not in daemon.slots(again), f"it is on {daemon.slots(again)}")
     daemon.let_end(again)
     daemon.finish()
 
@@ -523,7 +523,7 @@ def rm_slurm_users(run: HostRun) -> None:
     daemon.await_adaptive(job)
     daemon.await_agreed(job, 8)
     run.check({row[0] for row in daemon.rows("-n", f"elastic-{job}", "-o", "%u")} == {"nobody"}, "whose Slurm job it is")
-    for node in daemon.places(job):
+    for node in daemon.slots(job):
         owners = {os.stat(f"/proc/{pid}").st_uid for pid in daemon.on_host(node)}
         run.check(owners == {int(OTHERS)}, f"processes on {node} belong to {owners}")
     daemon.resize(job, 3)

@@ -85,7 +85,7 @@ class Mix:
 
     def turn(self) -> None:
         """Ends who has run long enough, and fills up."""
-        queue = {job["id"]: job for job in self.daemon.ask("queue")}
+        queue = {job["id"]: job for job in self.daemon.query("queue")}
         for number, job in queue.items():
             if job["state"] in ("RUNNING", "ADAPTING") and number not in self.stop_at:
                 self.stop_at[number] = time.monotonic() + self.random.uniform(8, 30)
@@ -103,7 +103,7 @@ class Mix:
     def finish(self) -> None:
         for number in self.submitted:
             (self.run.work / self.daemon.show(number)["name"] / "stop").touch()
-        self.run.await_value(lambda: not self.daemon.ask("queue"), "end of all jobs")
+        self.run.await_value(lambda: not self.daemon.query("queue"), "end of all jobs")
 
 
 def check_requests(run: HostRun, records: list[dict[str, Any]]) -> Counter[str]:
@@ -158,7 +158,7 @@ def check_bookings(run: HostRun, records: list[dict[str, Any]]) -> None:
 def check_slurm(run: HostRun) -> int:
     """By Slurm's own record no node was given to two jobs at once; it counts in seconds.  How many jobs there were."""
     spans: dict[str, list[tuple[str, str, str]]] = {}
-    lines = (run.place / "log" / "jobs").read_text(encoding="utf-8").splitlines()
+    lines = (run.cluster_folder / "log" / "jobs").read_text(encoding="utf-8").splitlines()
     for line in lines:
         values = dict(re.findall(r"(\S+?)=(\S*)", line))
         if values["StartTime"] == "Unknown" or values["NodeList"] in ("(null)", ""):
@@ -185,7 +185,7 @@ def rm_slurm_mix(run: HostRun) -> None:
         return sum(name.startswith("slurm") for name in watcher.seen)
 
     def enough() -> bool:
-        committed = sum(row["event"] == "committed" for row in daemon.ask("events"))
+        committed = sum(row["event"] == "committed" for row in daemon.query("events"))
         return committed >= COMMITTED and others() >= OTHERS
 
     try:
@@ -202,7 +202,7 @@ def rm_slurm_mix(run: HostRun) -> None:
     finally:
         watcher.stop()
     run.check(not watcher.wrong, f"{len(watcher.wrong)} times two jobs on a host: {watcher.wrong[:5]}")
-    records = daemon.ask("events")
+    records = daemon.query("events")
     kinds = check_requests(run, records)
     check_bookings(run, records)
     slurm_jobs = check_slurm(run)

@@ -110,8 +110,8 @@ def refused(run: HostRun, job: Job, *arguments: str, names: str) -> None:
     took_s = time.monotonic() - start
     run.check(done.returncode != 0, f"resize {arguments} succeeded")
     run.check(took_s < FAULT_S, f"resize {arguments} took {took_s:.0f} s to fail")
-    said = done.stderr + job.err
-    run.check(re.search(names, said), f"no message matches '{names}': {said[-400:]}")
+    printed = done.stderr + job.err
+    run.check(re.search(names, printed), f"no message matches '{names}': {printed[-400:]}")
     after = run.step()
     same = all(after[key] == before[key] for key in ("size", "epoch"))
     run.check(same, f"the job was {before} and is {after}")
@@ -196,7 +196,7 @@ def testbed_of_another_user(run: HostRun) -> None:
                     use()
                     run.fail(f"{mine.lstat()} was used")
                 except TestbedError as error:
-                    run.check("not a folder of yours" in str(error), f"it says {error}")
+                    run.check("not a folder of yours" in str(error), f"it prints {error}")
     finally:
         if before[0] is None:
             del os.environ["TMPDIR"]
@@ -239,7 +239,7 @@ def testbed_half_failed(run: HostRun) -> None:
 @case("", nodes=2)
 def testbed_refuses(run: HostRun) -> None:
     """Wrong names, numbers, hosts and folders get one clear line each."""
-    mine = run.place
+    mine = run.cluster_folder
     foreign = run.folder / "foreign"
     foreign.mkdir()
     (foreign / "thesis").touch()
@@ -333,7 +333,7 @@ def random_sets_over_hosts(run: HostRun) -> None:
     words += ["--adapt-range", "1:6", "--adapt-policy", f"random:{seed}", "--adapt-interval", "20ms"]
     job = run.mpiexec(words, ["--seed", seed, "--changes", "20"], 3, "session_random")
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
-    run.check("PASS session_random" in job.lines, f"it says {job.lines}")
+    run.check("PASS session_random" in job.lines, f"it prints {job.lines}")
 
 
 @case("C9", nodes=2, full=True, deadline_s=1800)
@@ -385,7 +385,7 @@ def host_without_ssh(run: HostRun) -> None:
     for pid in run.pids("h2", "sshd"):
         os.kill(pid, 9)
     refused(run, job, "2", "--hosts", "h2", names=r"h2")
-    known = run.place / "ssh" / "known_hosts"
+    known = run.cluster_folder / "ssh" / "known_hosts"
     lines = known.read_text(encoding="utf-8").splitlines()
     key = next(line.split(" ", 1)[1] for line in lines if line.startswith("head,"))
     changed = [f"{line.split(' ', 1)[0]} {key}" if line.startswith("h3,") else line for line in lines]
@@ -402,7 +402,7 @@ def launch_in_vain(run: HostRun, size: int, on: str) -> None:
         os.kill(pid, 9)
     job = run.mpiexec(["-launcher", "ssh", "-hosts", on, "-ppn", "1", "--adapt-range", "1:8"], [], size, "serve")
     ends_within(run, job, FAULT_S)
-    run.check(re.search("^host h2: its node daemon could not be started by ssh", job.err, re.M), f"it says: {job.err[-600:]}")
+    run.check(re.search("^host h2: its node daemon could not be started by ssh", job.err, re.M), f"it prints: {job.err[-600:]}")
     run.check("terminated badly" not in job.err, f"Hydra reports it, too: {job.err[-600:]}")
 
 
@@ -439,7 +439,7 @@ def tree_over_hosts(run: HostRun) -> None:
 @case("E3", nodes=2, full=True)
 def host_that_refuses_the_key(run: HostRun) -> None:
     job = serve(run, 1, "h1")
-    (run.place / "ssh" / "key.pub").write_text("", encoding="utf-8")
+    (run.cluster_folder / "ssh" / "key.pub").write_text("", encoding="utf-8")
     refused(run, job, "2", "--hosts", "h2", names=r"(?i)h2.*permission denied|permission denied.*h2|h2")
     stop(run, job, 0, 1)
 
@@ -450,7 +450,7 @@ def host_that_refuses_the_key(run: HostRun) -> None:
 @case("E3", deadline_s=240)
 def host_fails_while_joining(run: HostRun) -> None:
     """The host of a joining process dies: the adaptation fails, the job goes on and grows elsewhere."""
-    job = serve(run, 2, "h1,h2", "--joiner-waits")
+    job = serve(run, 2, "h1,h2", "--joining-waits")
     done = run.elastic("resize", step_name(run), "3", "--hosts", "h3")
     run.check(done.returncode == 0, f"resize: {done.stderr}")
     job.await_line("^JOINER WAITS$")
@@ -560,7 +560,7 @@ def slurm_rigid_job(run: HostRun) -> None:
     line = f"echo input | {run.setting.prefix}/bin/mpiexec -ppn 1 -n 3 sh -c '{script}'"
     text = batch(run, 3, line)
     lines = sorted(text.splitlines())
-    run.check(lines == ["0 on h1: input", "1 on h2:", "2 on h3:", "code=0"], f"it says: {text[-800:]}")
+    run.check(lines == ["0 on h1: input", "1 on h2:", "2 on h3:", "code=0"], f"it prints: {text[-800:]}")
 
 
 @case("I3 SE1 SX1 SX2 SX5 SX6", nodes=2, with_slurm=True)

@@ -131,7 +131,7 @@ def vanished_side(run: HostRun) -> None:
         job.await_line("^PID 1 ")
     hosts.set_link(run.cluster, run.host("h2"), "down")
     run.check(server.wait() == 0, f"exit code {server.process.returncode} of the server")
-    run.check("PASS dyn_widow widowed" in server.lines, f"the server says {server.lines}")
+    run.check("PASS dyn_widow widowed" in server.lines, f"the server prints {server.lines}")
     hosts.set_link(run.cluster, run.host("h2"), "up")
     client.process.terminate()
     client.wait()

@@ -45,9 +45,9 @@ STOPPED_S = 5.0
 RUBBISH = """
 import socket, sys
 for port in sys.argv[1:]:
-    for said in (b"", b"\\0", b"\\0\\0\\0", b"GET / HTTP/1.0\\r\\n\\r\\n", bytes(range(256)) * 64):
+    for printed in (b"", b"\\0", b"\\0\\0\\0", b"GET / HTTP/1.0\\r\\n\\r\\n", bytes(range(256)) * 64):
         try:
-            socket.create_connection(("localhost", int(port)), 5).sendall(said)
+            socket.create_connection(("localhost", int(port)), 5).sendall(printed)
         except OSError:
             pass  # the port has been closed meanwhile, or we are cut off
 """
@@ -93,8 +93,8 @@ class Scene:
         else:
             daemon.resize(self.job, unit)
             daemon.await_size(self.job, unit)
-            (self.staying_host,) = daemon.places(self.job)
-            (self.other_host,) = {"h1", "h2", "h3"} - {self.staying_host} - set(daemon.places(self.beside))
+            (self.staying_host,) = daemon.slots(self.job)
+            (self.other_host,) = {"h1", "h2", "h3"} - {self.staying_host} - set(daemon.slots(self.beside))
             daemon.await_nothing_on(self.other_host)
             self.target = 2 * unit
         started = json.loads((daemon.state / "steps" / f"{self.job}.1" / "stepd.json").read_text(encoding="utf-8"))
@@ -224,17 +224,17 @@ class Scene:
 
     def ends_of_requests(self) -> list[str]:
         """How the accepted requests ended, in their order; each must have exactly one end."""
-        rows = [row for row in self.daemon.ask("events") if row["job"] == self.job]
+        rows = [row for row in self.daemon.query("events") if row["job"] == self.job]
         self.run.check(sum(row["event"] == "ended" for row in rows) == 1, f"the job must end once: {rows}")
-        asked = [row["data"]["request"] for row in rows if row["event"] == "requested"]
+        requested = [row["data"]["request"] for row in rows if row["event"] == "requested"]
         ends = [row for row in rows if row["event"] in ("committed", "withdrawn", "failed")]
         self.run.check(
-            sorted(asked) == sorted(end["data"]["request"] for end in ends), f"requests {asked} and their ends: {ends}"
+            sorted(requested) == sorted(end["data"]["request"] for end in ends), f"requests {requested} and their ends: {ends}"
         )
         return [end["event"] for end in ends]
 
     def nothing_is_left(self) -> None:
-        beside = set(self.daemon.places(self.beside))
+        beside = set(self.daemon.slots(self.beside))
         for host in self.run.cluster.hosts:
             if hosts.alive(host) and host.name not in beside:
                 self.daemon.await_nothing_on(host.name)

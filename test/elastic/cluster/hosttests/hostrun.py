@@ -37,8 +37,8 @@ class HostRun(TestRun):
     ) -> None:
         super().__init__(test, setting, folder)
         self.environment["XDG_RUNTIME_DIR"] = f"/run/user/{os.getuid()}"
-        self.place = folder / "c"
-        self.cluster: Cluster = command.up(self.place, nodes, with_slurm=slurm, cpus=cpus, accounting=accounting)
+        self.cluster_folder = folder / "c"
+        self.cluster: Cluster = command.up(self.cluster_folder, nodes, with_slurm=slurm, cpus=cpus, accounting=accounting)
         self.files_before = {host.name: self._private_files(host) for host in self._all()}
         self.processes_before = {host.name: set(hosts.processes(host)) for host in self._all()}
 
@@ -109,13 +109,13 @@ class HostRun(TestRun):
                 job.stop()
             left = self._await_clean()
             for host in self._all():
-                log = self.place / "log" / f"sshd-{host.name}"
+                log = self.cluster_folder / "log" / f"sshd-{host.name}"
                 if left and log.exists():
                     self.notes += log.read_text(errors="replace").splitlines()[-5:]
-            for log in sorted((self.place / "log").glob("slurm*")):
+            for log in sorted((self.cluster_folder / "log").glob("slurm*")):
                 self.notes += [f"{log.name}: {line}" for line in log.read_text(errors="replace").splitlines()[-20:]]
         finally:
-            command.down(self.place)
+            command.down(self.cluster_folder)
         self.before = processes.shared_names()  # outside others work, too; what the hosts have is checked
         return left + super().leftovers()
 

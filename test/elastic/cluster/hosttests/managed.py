@@ -71,7 +71,7 @@ class Managed:
             del self.run.notes[-1 - len((done.stdout + done.stderr).splitlines()) :]  # asked often
         return done
 
-    def ask(self, *words: str) -> list[dict[str, Any]]:
+    def query(self, *words: str) -> list[dict[str, Any]]:
         done = self.elastic(*words, "--json")
         self.run.check(done.returncode == 0, f"elastic {' '.join(words)}: {done.stderr}")
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -79,7 +79,7 @@ class Managed:
     # ---- nodes
 
     def node(self, name: str) -> dict[str, Any]:
-        for node in self.ask("nodes"):
+        for node in self.query("nodes"):
             if node["name"] == name:
                 return node
         return {"name": name, "state": "unknown", "reason": ""}
@@ -114,7 +114,7 @@ class Managed:
         self.run.await_value(accepted, f"accepted resize of job {job} to {size}")
 
     def show(self, job: int) -> dict[str, Any]:
-        return self.ask("show", str(job))[0]
+        return self.query("show", str(job))[0]
 
     def await_job(self, job: int, what: str, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         def reached() -> dict[str, Any] | None:
@@ -141,7 +141,7 @@ class Managed:
         self.run.check(shown["state"] in states, f"job {job}: {json.dumps(shown)}\n{self.output(shown)[-800:]}")
         return shown
 
-    def places(self, job: int) -> dict[str, int]:
+    def slots(self, job: int) -> dict[str, int]:
         """How many processes of its world are on each node that has any, without those that are leaving."""
         shown = self.show(job)
         counts: dict[str, int] = {}
@@ -167,7 +167,7 @@ class Managed:
         return shown
 
     def records(self, event: str, job: int | None = None) -> list[dict[str, Any]]:
-        rows = self.ask("events")
+        rows = self.query("events")
         return [row for row in rows if row["event"] == event and job in (None, row["job"])]
 
     # ---- what must not be
@@ -187,7 +187,7 @@ class Managed:
 
     def stop(self) -> None:
         """With all jobs ended, nothing of elasticd is left but its store."""
-        self.run.check(not self.ask("queue"), "jobs are left in the queue")
+        self.run.check(not self.query("queue"), "jobs are left in the queue")
         code = self.signal(signal.SIGTERM)
         self.run.check(code == 0, f"elasticd ended with {code}: {self.job.err[-400:]}")
         self.run.check(not self.socket.exists(), "elasticd has left its socket")

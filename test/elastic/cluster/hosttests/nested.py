@@ -84,9 +84,9 @@ def nested_in_salloc(run: HostRun) -> None:
         """,
     )
     run.check(job.wait() == 0, f"salloc ended with {job.process.returncode}: {job.err[-600:]}")
-    said = (run.work / "a" / "err").read_text() + (run.work / "b" / "err").read_text()
-    run.check(len(re.findall("started elasticd for the nodes of Slurm job", said)) == 1, f"who started it: {said}")
-    run.check("rigid=0" in job.out and job.out.count('"DONE"') == 2, f"jobs: {job.out[-600:]} {said}")
+    printed = (run.work / "a" / "err").read_text() + (run.work / "b" / "err").read_text()
+    run.check(len(re.findall("started elasticd for the nodes of Slurm job", printed)) == 1, f"who started it: {printed}")
+    run.check("rigid=0" in job.out and job.out.count('"DONE"') == 2, f"jobs: {job.out[-600:]} {printed}")
     run.check(re.findall(r"^h[123] +.*4", job.out, re.M), f"nodes: {job.out[:400]}")
     out = (run.work / "a" / "out").read_text()
     passed = re.findall(r"^PASS epoch=(\d+) size=(\d+)$", out, re.M)
@@ -157,7 +157,7 @@ def nested_in_lsf(run: HostRun) -> None:
         run.await_value(lambda w=wanted: counts() == w if w else sum(counts()) == 2, f"processes on {wanted}: {counts()}")
     (run.work / "stop").touch()
     run.check(job.wait() == 0 and "PASS" in job.out, f"elastic run: {job.out[-400:]}{job.err[-400:]}")
-    run.check("nodes of LSF job 77" in job.err, f"it says: {job.err}")
+    run.check("nodes of LSF job 77" in job.err, f"it prints: {job.err}")
     launched = (run.work / "launched").read_text(encoding="utf-8").split()
     run.check({"h2", "h3"} <= set(launched), f"blaunch was used for {launched}")
     for pid in run.pids("h1", "elasticd"):
@@ -178,7 +178,7 @@ def nested_by_node_file(run: HostRun) -> None:
     run.await_value(lambda: all(len(run.pids(host, "serve")) == 2 for host in ("h1", "h2", "h3")), "job on all nodes")
     (run.work / "stop").touch()
     run.check(job.wait() == 0 and "PASS" in job.out, f"elastic run: {job.out[-400:]}{job.err[-400:]}")
-    run.check("nodes of PBS job 42.server" in job.err, f"it says: {job.err}")
+    run.check("nodes of PBS job 42.server" in job.err, f"it prints: {job.err}")
     for pid in run.pids("h1", "elasticd"):
         os.kill(pid, signal.SIGTERM)
     await_end_of_elasticd(run, "h1")

@@ -40,8 +40,8 @@ def impossible() -> str:
     script = "mount -t tmpfs tmpfs /run && ip link add br0 type bridge && ip link add a0 type veth peer name a1"
     done = subprocess.run([*UNSHARE, "sh", "-c", script], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        return f"this system does not permit namespaces with a bridge ({said})"
+        printed = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        return f"this system does not permit namespaces with a bridge ({printed})"
     return ""
 
 
@@ -109,7 +109,7 @@ def environment(folder: Path, base: dict[str, str]) -> dict[str, str]:
 
 
 def run(cluster: Cluster, host: Host, *command: str, limit_s: float = 60) -> subprocess.CompletedProcess[str]:
-    """Runs a command on a host and returns what it said."""
+    """Runs a command on a host and returns what it printed."""
     return subprocess.run(
         enter(host, command),
         capture_output=True,
@@ -144,8 +144,8 @@ class Starting:
     def await_word(self, word: str) -> None:
         assert self.process.stdout
         readable, _, _ = select.select([self.process.stdout], [], [], START_LIMIT_S)
-        said = self.process.stdout.readline().decode().strip() if readable else ""
-        if said != word:
+        printed = self.process.stdout.readline().decode().strip() if readable else ""
+        if printed != word:
             why = " / ".join(self.log.read_text(errors="replace").split("\n")).strip(" /")
             raise TestbedError(f"host {self.name} did not come up: {why or 'no message'}")
 

@@ -123,8 +123,8 @@ def write(folder: Path, cpus: dict[str, int], accounting: bool) -> None:
 def _daemon(cluster: Cluster, host: Host, *command: str) -> None:
     done = hosts.run(cluster, host, *command)
     if done.returncode != 0:
-        said = (done.stderr + done.stdout).strip()
-        raise TestbedError(f"{command[0]} does not start on {host.name}: {said or 'see ' + cluster.folder + '/log'}")
+        printed = (done.stderr + done.stdout).strip()
+        raise TestbedError(f"{command[0]} does not start on {host.name}: {printed or 'see ' + cluster.folder + '/log'}")
 
 
 def start_munge(cluster: Cluster) -> None:

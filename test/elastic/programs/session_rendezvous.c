@@ -200,6 +200,6 @@ int main(int argc, char **argv)
         ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
     if (!leaves && rank == 0)
-        et_log("PASS session_meets");
+        et_log("PASS session_rendezvous");
     return 0;
 }

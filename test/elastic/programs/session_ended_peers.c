@@ -373,7 +373,7 @@ int main(int argc, char **argv)
         receive_what_was_sent();
     free_communicators();
     if (rank == 0)
-        et_log("PASS session_gone");
+        et_log("PASS session_ended_peers");
     ET_MPI(MPI_Session_finalize(&session));
     return 0;
 }

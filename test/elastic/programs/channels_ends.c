@@ -137,7 +137,7 @@ int main(int argc, char **argv)
              count_recv_segments());
     await_descriptors(descriptors + CONNECTION);
     ET_MPI(MPI_Finalize());
-    et_log("PASS lanes_ends");
+    et_log("PASS channels_ends");
     free(buffer);
     return 0;
 }

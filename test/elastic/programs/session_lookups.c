@@ -92,6 +92,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_log("PASS session_looks");
+        et_log("PASS session_lookups");
     return 0;
 }

@@ -144,6 +144,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_log("PASS session_joiner_dies");
+        et_log("PASS session_joining_dies");
     return 0;
 }

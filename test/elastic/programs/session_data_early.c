@@ -22,7 +22,7 @@ static void join(const char *delta)
     ET_MPI(MPI_Comm_rank(comm, &rank));
     ET_MPI(MPI_Comm_free(&comm));
     if (rank == 0)
-        et_log("PASS session_data_ahead");
+        et_log("PASS session_data_early");
 }
 
 static void notify(void)

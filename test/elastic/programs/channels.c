@@ -307,7 +307,7 @@ static int by_spawn(int argc, char **argv)
     et_world_changed();
     et_exercise(MPI_COMM_WORLD, "the world");
     if (parent == MPI_COMM_NULL && et.rank == 0)
-        et_log("PASS lanes");
+        et_log("PASS channels");
     ET_MPI(MPI_Finalize());
     return 0;
 }
@@ -341,7 +341,7 @@ static int by_joining(void)
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_log("PASS lanes");
+        et_log("PASS channels");
     return 0;
 }
 

@@ -188,6 +188,6 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_free(&all));
     ET_MPI(MPI_Session_finalize(&session));
     if (rank == 0)
-        et_log("PASS session_remembered");
+        et_log("PASS session_cached");
     return 0;
 }
