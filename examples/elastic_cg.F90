@@ -51,7 +51,7 @@ program elastic_cg
         joined = .false.
         do while (rho > tolerance**2 * rho_first)
             call iterate()
-            call adapt_if_asked()
+            call adapt_if_pending()
         end do
         call check_solution()
         if (progress(solved_) >= systems .and. progress(adaptations_) >= adaptations) exit
@@ -235,10 +235,10 @@ contains
         call MPI_Finalize()
     end subroutine finish
 
-    subroutine adapt_if_asked()
+    subroutine adapt_if_pending()
         integer :: status
         if (adapt_window_probe(status)) call adapt(status)
-    end subroutine adapt_if_asked
+    end subroutine adapt_if_pending
 
     subroutine adapt(status)
         integer, intent(in) :: status
@@ -262,8 +262,8 @@ contains
         call look_around()
     end subroutine start
 
-    subroutine adapt_if_asked()
-    end subroutine adapt_if_asked
+    subroutine adapt_if_pending()
+    end subroutine adapt_if_pending
 
     subroutine finish()
         call MPI_Finalize()

@@ -29,7 +29,7 @@ program elastic_pi
         call MPI_Comm_size(MPI_COMM_WORLD, size)
         if (done + rank < batches) hits = hits + hits_of_batch(done + rank)
         done = done + size
-        if (done < batches) call adapt_if_asked()
+        if (done < batches) call adapt_if_pending()
     end do
 
     call MPI_Comm_rank(MPI_COMM_WORLD, rank)
@@ -80,14 +80,14 @@ contains
         joined = .false.
     end subroutine start
 
-    subroutine adapt_if_asked()
+    subroutine adapt_if_pending()
         integer :: pending, local_status
         type(MPI_Info) :: info
         call MPI_Probe_adapt(pending, local_status, info)
         if (pending /= MPI_ADAPT_TRUE) return
         call MPI_Info_free(info)
         call window()
-    end subroutine adapt_if_asked
+    end subroutine adapt_if_pending
 
     subroutine window()
         type(MPI_Comm) :: intercomm, new_world
@@ -123,8 +123,8 @@ contains
         call MPI_Init()
     end subroutine start
 
-    subroutine adapt_if_asked()
-    end subroutine adapt_if_asked
+    subroutine adapt_if_pending()
+    end subroutine adapt_if_pending
 #endif
 
 end program elastic_pi

@@ -31,7 +31,7 @@ static int64_t length_of(const struct grid *grid, int k)
     return begin_of(grid, k + 1) - begin_of(grid, k);
 }
 
-/* Ranks are not places: after an adaptation a process keeps its place where it can. */
+/* Ranks are not positions in the grid: after an adaptation a process keeps its position where it can. */
 static int rank_of(const struct grid *grid, int row, int column)
 {
     int rank;
@@ -42,9 +42,9 @@ static int rank_of(const struct grid *grid, int row, int column)
     return rank;
 }
 
-static int find_place(const struct cannon *cannon, struct grid *grid)
+static int find_coords(const struct cannon *cannon, struct grid *grid)
 {
-    int rank, size, place;
+    int rank, size, position;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -56,9 +56,9 @@ static int find_place(const struct cannon *cannon, struct grid *grid)
             fprintf(stderr, "cannon: %d processes are no square grid\n", size);
         return 1;
     }
-    MPIX_Adapt_data_position(cannon->data, 0, rank, &place);
-    grid->row = place / grid->side;
-    grid->column = place % grid->side;
+    MPIX_Adapt_data_position(cannon->data, 0, rank, &position);
+    grid->row = position / grid->side;
+    grid->column = position % grid->side;
     return 0;
 }
 
@@ -112,10 +112,10 @@ static int make_traveller(struct traveller *traveller, const struct grid *grid)
     return !traveller->here;
 }
 
-/* Sends so many elements of `block` and receives others into `room`. */
-static void pass(const double *block, int64_t sent, int to, double *room, int64_t received, int from)
+/* Sends so many elements of `block` and receives others into `buffer`. */
+static void pass(const double *block, int64_t sent, int to, double *buffer, int64_t received, int from)
 {
-    MPI_Sendrecv(block, (int) sent, MPI_DOUBLE, to, 0, room, (int) received, MPI_DOUBLE, from, 0,
+    MPI_Sendrecv(block, (int) sent, MPI_DOUBLE, to, 0, buffer, (int) received, MPI_DOUBLE, from, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
@@ -162,7 +162,7 @@ static void rest(double ms)
         nanosleep(&pause, NULL);
 }
 
-static void tell_size(struct cannon *cannon, const struct grid *grid)
+static void report_size(struct cannon *cannon, const struct grid *grid)
 {
     const int size = grid->side * grid->side;
     int rank;
@@ -181,9 +181,9 @@ int cannon_multiply(struct cannon *cannon)
     struct traveller a, b;
     struct grid grid;
 
-    if (find_place(cannon, &grid))
+    if (find_coords(cannon, &grid))
         return 1;
-    tell_size(cannon, &grid);
+    report_size(cannon, &grid);
     const int64_t rows = length_of(&grid, grid.row), columns = length_of(&grid, grid.column);
     double *first_a, *first_b;
 
@@ -272,7 +272,7 @@ int cannon_setup(struct cannon *cannon, int argc, char **argv, int joins)
     if (joins)
         return 0;
     cannon->progress = calloc(1, sizeof(*cannon->progress));
-    if (!cannon->progress || find_place(cannon, &grid))
+    if (!cannon->progress || find_coords(cannon, &grid))
         return 1;
     fill(cannon, &grid);
     return !cannon->a || !cannon->b;
@@ -286,10 +286,10 @@ static uint64_t sum_of(const struct cannon *cannon, const struct grid *grid)
 
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++) {
-            uint64_t bits, place = (uint64_t) ((begin_of(grid, grid->row) + i) * grid->n +
+            uint64_t bits, index = (uint64_t) ((begin_of(grid, grid->row) + i) * grid->n +
                                                begin_of(grid, grid->column) + j);
             memcpy(&bits, &cannon->c[i * columns + j], sizeof(bits));
-            bits ^= bits >> 32 ^ (place + 1) * 0x9e3779b97f4a7c15u;
+            bits ^= bits >> 32 ^ (index + 1) * 0x9e3779b97f4a7c15u;
             bits *= 0xbf58476d1ce4e5b9u;
             sum += bits ^ bits >> 31;
         }
@@ -302,7 +302,7 @@ int cannon_report(struct cannon *cannon)
     uint64_t mine, sum;
     int rank;
 
-    if (find_place(cannon, &grid))
+    if (find_coords(cannon, &grid))
         return 1;
     mine = sum_of(cannon, &grid);
     MPI_Reduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);

@@ -1,9 +1,9 @@
 /*
- * A farm: runs a program so many times, on places that it requests, a few at a time, and counts how the runs ended.
+ * A farm: runs a program so many times, on slots that it requests, a few at a time, and counts how the runs ended.
  *
  *     mpiexec -n 1 ./taskfarm 100 sh -c 'exit $((RANDOM % 2))'
  *
- * The number of a run is the last argument of the program. After Gropp and Lusk. With an MPI that gives no places it
+ * The number of a run is the last argument of the program. After Gropp and Lusk. With an MPI that gives no slots it
  * runs the program here, one run after the other.
  */
 
@@ -15,12 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OUTSTANDING 10          /* places that are held or awaited at a time */
+#define OUTSTANDING 10          /* slots that are held or awaited at a time */
 #define CODES 256
 
 static int ended[CODES];
 
-/* The arguments of run `number`, in a place of the caller's. */
+/* The arguments of run `number`, in memory of the caller. */
 static void set_number(char **args, char *text, size_t bytes, int number)
 {
     int n = 0;
@@ -32,13 +32,13 @@ static void set_number(char **args, char *text, size_t bytes, int number)
 }
 
 #ifdef MPIX_HARD
-static void ask(int n, MPI_Request * places)
+static void request_slots(int n, MPI_Request * slots)
 {
-    MPIX_Iallocate(n, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, places);
+    MPIX_Iallocate(n, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, slots);
 }
 
 /* What one of the requests has come to; whether its run has ended. */
-static int follow(MPI_Request * place, const MPI_Status * status, int *given, int runs, char *program, char **args)
+static int follow(MPI_Request * slot, const MPI_Status * status, int *given, int runs, char *program, char **args)
 {
     char number[16];
     int stage, code, cancelled;
@@ -48,12 +48,12 @@ static int follow(MPI_Request * place, const MPI_Status * status, int *given, in
         return 0;
     MPIX_Get_stage(status, &stage);
     if (stage == MPIX_STAGE_ALLOCATED && *given == runs) {
-        MPI_Request_free(place);
+        MPI_Request_free(slot);
     } else if (stage == MPIX_STAGE_ALLOCATED) {
         set_number(args, number, sizeof(number), (*given)++);
-        MPIX_Set_exec(*place, program);
-        MPIX_Set_args(*place, args);
-        MPI_Start(place);
+        MPIX_Set_exec(*slot, program);
+        MPIX_Set_args(*slot, args);
+        MPI_Start(slot);
     } else if (stage == MPIX_STAGE_EXITED) {
         MPIX_Get_return_code(status, &code);
         ended[code]++;
@@ -64,25 +64,25 @@ static int follow(MPI_Request * place, const MPI_Status * status, int *given, in
 
 static void farm(int runs, char *program, char **args)
 {
-    MPI_Request places[OUTSTANDING];
+    MPI_Request slots[OUTSTANDING];
     MPI_Status status;
     int given = 0, done = 0, n = runs < OUTSTANDING ? runs : OUTSTANDING, i;
 
     for (i = 0; i < n; i++)
-        places[i] = MPI_REQUEST_NULL;
+        slots[i] = MPI_REQUEST_NULL;
     while (done < runs) {
-        for (i = 0; i < n && given < runs; i++) {       /* one that is over makes room */
-            if (places[i] == MPI_REQUEST_NULL)
-                ask(1, &places[i]);
+        for (i = 0; i < n && given < runs; i++) {       /* one that is over frees its slot */
+            if (slots[i] == MPI_REQUEST_NULL)
+                request_slots(1, &slots[i]);
         }
-        MPI_Waitany(n, places, &i, &status);
+        MPI_Waitany(n, slots, &i, &status);
         if (i != MPI_UNDEFINED)
-            done += follow(&places[i], &status, &given, runs, program, args);
+            done += follow(&slots[i], &status, &given, runs, program, args);
     }
-    for (i = 0; i < n; i++) {   /* places that nobody needs any more */
-        if (places[i] != MPI_REQUEST_NULL) {
-            MPI_Cancel(&places[i]);
-            MPI_Request_free(&places[i]);
+    for (i = 0; i < n; i++) {   /* slots that nobody needs any more */
+        if (slots[i] != MPI_REQUEST_NULL) {
+            MPI_Cancel(&slots[i]);
+            MPI_Request_free(&slots[i]);
         }
     }
 }

@@ -138,14 +138,14 @@ static void rest(double ms)
 }
 
 /* In the first column of a world, and which part of the work its slowest process has. */
-static void tell_size(struct gauss *gauss, const struct part *part)
+static void report_size(struct gauss *gauss, const struct part *part)
 {
     const int64_t column = gauss->progress->column, before = column - part->first;
     int64_t left = part->count - (before < 0 ? 0 : before < part->count ? before : part->count);
 
-    if (gauss->told == gauss->progress->adaptations)
+    if (gauss->reported == gauss->progress->adaptations)
         return;
-    gauss->told = gauss->progress->adaptations;
+    gauss->reported = gauss->progress->adaptations;
     MPI_Reduce(part->rank == 0 ? MPI_IN_PLACE : &left, &left, 1, MPI_INT64_T, MPI_MAX, 0,
                MPI_COMM_WORLD);
     if (part->rank == 0) {
@@ -162,7 +162,7 @@ int gauss_eliminate(struct gauss *gauss)
     const int64_t pivot_row = find_pivot(gauss, &part, k);
     double *pivot = malloc((size_t) length * sizeof(double));
 
-    tell_size(gauss, &part);
+    report_size(gauss, &part);
     if (pivot_row < 0 || !pivot) {
         fprintf(stderr, "gauss: %s\n", pivot ? "the system has no solution" : "no memory");
         return 1;
@@ -367,7 +367,7 @@ int gauss_setup(struct gauss *gauss, int argc, char **argv, int joins)
                 "[--sleep MILLISECONDS] [--root | --balance]\n");
         return 1;
     }
-    gauss->told = -1;
+    gauss->reported = -1;
     gauss->blocks = MPIX_Layout_block(gauss->n);
     gauss->everywhere = MPIX_Layout_same(1);
     MPI_Type_contiguous((int) width_of(gauss), MPI_DOUBLE, &gauss->row_type);

@@ -23,16 +23,16 @@ static double *collect(const struct gauss *gauss, const epop_window_t *window)
 {
     const size_t row_bytes = (size_t) (gauss->n + 1) * sizeof(double);
     const int size = window->old_size, is_root = window->old_rank == 0;
-    int *counts = calloc(2 * (size_t) size, sizeof(int)), *places = counts + size;
+    int *counts = calloc(2 * (size_t) size, sizeof(int)), *displs = counts + size;
     double *all = is_root ? malloc((size_t) gauss->n * row_bytes) : NULL;
 
     if (!counts || (is_root && !all))
         return NULL;
     for (int rank = 0; rank < size; rank++) {
         counts[rank] = count_of(gauss, rank, size);
-        places[rank] = rank > 0 ? places[rank - 1] + counts[rank - 1] : 0;
+        displs[rank] = rank > 0 ? displs[rank - 1] + counts[rank - 1] : 0;
     }
-    MPI_Gatherv(gauss->rows, counts[window->old_rank], gauss->row_type, all, counts, places,
+    MPI_Gatherv(gauss->rows, counts[window->old_rank], gauss->row_type, all, counts, displs,
                 gauss->row_type, 0, window->old_world);
     free(counts);
     return all;

@@ -19,7 +19,7 @@ int adapt_init(int *argc, char ***argv, struct plate *plate)
     return 0;
 }
 
-void adapt_if_asked(struct plate *plate)
+void adapt_if_pending(struct plate *plate)
 {
     (void) plate;
 }
@@ -137,7 +137,7 @@ int adapt_init(int *argc, char ***argv, struct plate *plate)
     return 1;
 }
 
-void adapt_if_asked(struct plate *plate)
+void adapt_if_pending(struct plate *plate)
 {
     int pending, local_status, found;
     MPI_Info info;

@@ -15,6 +15,6 @@ int adapt_init(int *argc, char ***argv, struct plate *plate);
 /* Probes; if an adaptation is requested, moves the plate to the new world.  All processes call it
  * after the same sweeps.  Rank 0 of the new world prints a line about it.  Leaving processes do not
  * return. */
-void adapt_if_asked(struct plate *plate);
+void adapt_if_pending(struct plate *plate);
 
 #endif /* ADAPT_H_INCLUDED */

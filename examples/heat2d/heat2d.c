@@ -188,7 +188,7 @@ int main(int argc, char **argv)
     while (plate.iteration < options.iterations) {
         plate_step(&plate, MPI_COMM_WORLD);
         if (plate.iteration < options.iterations && plate.iteration % options.probe_every == 0)
-            adapt_if_asked(&plate);     /* MPI_COMM_WORLD may be another one after this */
+            adapt_if_pending(&plate);     /* MPI_COMM_WORLD may be another one after this */
     }
     double seconds = MPI_Wtime() - plate.start;
 

@@ -23,14 +23,14 @@ static int fail(const char *why)
 
 static int column_of(const struct particle *particle)
 {
-    const int column = (int) particle->place[0];
+    const int column = (int) particle->position[0];
 
     return column < COLUMNS ? column : COLUMNS - 1;
 }
 
 static int row_of(const struct particle *particle)
 {
-    const int row = (int) particle->place[1];
+    const int row = (int) particle->position[1];
 
     return row < ROWS ? row : ROWS - 1;
 }
@@ -108,7 +108,7 @@ static struct particle first_particle(int64_t number)
     const double x = drawn(number, 0);
 
     return (struct particle) {
-        .place = {COLUMNS * x * x, ROWS * drawn(number, 1)},
+        .position = {COLUMNS * x * x, ROWS * drawn(number, 1)},
         .speed = {drawn(number, 2) - 0.5, drawn(number, 3) - 0.5},.number = number
     };
 }
@@ -256,7 +256,7 @@ static int sort_into_cells(struct cells *cells, const struct simulation *simulat
 
 static double repel(struct particle *particle, const struct particle *other)
 {
-    const double x = particle->place[0] - other->place[0], y = particle->place[1] - other->place[1];
+    const double x = particle->position[0] - other->position[0], y = particle->position[1] - other->position[1];
     const double square = x * x + y * y;
 
     if (other->number == particle->number || square >= 1 || square == 0)
@@ -301,11 +301,11 @@ static int find_forces(struct simulation *simulation, int low, int high)
 
 /* ---- a step --------------------------------------------------------------------------------- */
 
-static void bounce(double *place, double *speed, double wall)
+static void bounce(double *position, double *speed, double wall)
 {
-    if (*place >= 0 && *place <= wall)
+    if (*position >= 0 && *position <= wall)
         return;
-    *place = *place < 0 ? -*place : 2 * wall - *place;
+    *position = *position < 0 ? -*position : 2 * wall - *position;
     *speed = -*speed;
 }
 
@@ -322,8 +322,8 @@ static void drift(struct simulation *simulation)
     for (int64_t i = 0; i < simulation->count; i++) {
         struct particle *particle = &simulation->particles[i];
         for (int axis = 0; axis < 2; axis++) {
-            particle->place[axis] += TIME_STEP * particle->speed[axis];
-            bounce(&particle->place[axis], &particle->speed[axis], axis == 0 ? COLUMNS : ROWS);
+            particle->position[axis] += TIME_STEP * particle->speed[axis];
+            bounce(&particle->position[axis], &particle->speed[axis], axis == 0 ? COLUMNS : ROWS);
         }
     }
 }
@@ -350,13 +350,13 @@ static void rest(double ms)
 }
 
 /* In the first step of a world, and how evenly the particles are dealt out. */
-static int tell_size(struct simulation *simulation, int rank, int size)
+static int report_size(struct simulation *simulation, int rank, int size)
 {
     int64_t counts[COLUMNS] = { 0 }, mine = simulation->count, most, heaviest = 0;
 
-    if (simulation->told == simulation->progress->adaptations)
+    if (simulation->reported == simulation->progress->adaptations)
         return 0;
-    simulation->told = simulation->progress->adaptations;
+    simulation->reported = simulation->progress->adaptations;
     for (int64_t i = 0; i < simulation->count; i++)
         counts[column_of(&simulation->particles[i])]++;
     for (int column = 0; column < COLUMNS; column++)
@@ -380,7 +380,7 @@ int particles_step(struct simulation *simulation)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const int low = simulation->first[rank], high = simulation->first[rank + 1];
-    if (tell_size(simulation, rank, size) || (low < high && advance(simulation, low, high)))
+    if (report_size(simulation, rank, size) || (low < high && advance(simulation, low, high)))
         return 1;
     simulation->progress->step++;
     rest(simulation->sleep_ms / size);
@@ -530,7 +530,7 @@ int particles_setup(struct simulation *simulation, int argc, char **argv, int jo
     int rank, size;
 
     memset(simulation, 0, sizeof(*simulation));
-    simulation->told = -1;
+    simulation->reported = -1;
     if (read_options(simulation, argc, argv))
         return 1;
     MPI_Type_contiguous(sizeof(struct particle), MPI_BYTE, &simulation->particle_type);
@@ -570,7 +570,7 @@ static uint64_t bits_of(const struct simulation *simulation, int low, int high)
         const struct particle *particle = &simulation->particles[i];
         uint64_t mixed = mix(14695981039346656037u, &particle->number);
         for (int axis = 0; axis < 2; axis++)
-            mixed = mix(mix(mixed, &particle->place[axis]), &particle->speed[axis]);
+            mixed = mix(mix(mixed, &particle->position[axis]), &particle->speed[axis]);
         sum += mixed;
     }
     for (int64_t column = low; column < high; column++)

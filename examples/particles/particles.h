@@ -18,7 +18,7 @@
 enum { COLUMNS = 32, ROWS = 12 };       /* cells, as long as particles see */
 
 struct particle {
-    double place[2], speed[2], force[2];
+    double position[2], speed[2], force[2];
     int64_t number;
 };
 
@@ -33,7 +33,7 @@ struct simulation {
     int64_t n;                  /* particles in all */
     int64_t steps, adaptations; /* at least */
     double sleep_ms;            /* a step takes so much longer, divided by the processes */
-    int64_t told;               /* adaptations when the number of processes was said; -1: never */
+    int64_t reported;               /* adaptations when the number of processes was said; -1: never */
     int *first;                 /* of each rank, and the end: its first column */
     int *coming;                /* the same in the new world, in the window */
     int64_t count, room;        /* this process' particles */

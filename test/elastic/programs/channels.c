@@ -347,7 +347,7 @@ static int by_joining(void)
 
 int main(int argc, char **argv)
 {
-    with_channels = et_number(argc, argv, "lanes", 1) != 0;
+    with_channels = et_number(argc, argv, "channels", 1) != 0;
     in_flood = (int) et_number(argc, argv, "flood", 3000);
     return strcmp(et_argument(argc, argv, "how", "join"), "spawn") ? by_joining() : by_spawn(argc, argv);
 }
