@@ -6,7 +6,8 @@ Rules
   written into the JUnit report.  Three flakes fail the run.
 - After each test no process that it has started may be left.
 - A test that is expected to fail has failed, but for programs of MPICH's suite (test/mpich/expected-fail.list).
-- Each selected test must have a result, or the run has failed.
+- Each selected test must have a result, or the run has failed.  A test that ends pytest by os._exit(0), or replaces it by
+  os.exec*, fails.
 - The last line is `N passed, N failed[, N skipped]`.
 
 With several workers (-n 2), each worker of root has a /dev/shm of its own, so that each sees only what its tests leave,
@@ -22,7 +23,7 @@ import signal
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ def pytest_configure(config: Config) -> None:
         config.option.seed = int.from_bytes(os.urandom(3), "big")
     config.option.mpi = config.option.mpi.resolve()
     processes.become_reaper()
+    forbid_end_of_process(config)
     if threading.current_thread() is threading.main_thread():  # a worker may be configured by another thread
         signal.signal(signal.SIGTERM, end_in_order)
         if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # started in the background of a shell: programs inherit it
@@ -88,6 +90,24 @@ def pytest_configure_node(node: Any) -> None:
 
 SKIPS: pytest.StashKey[ExpectedSkips] = pytest.StashKey()
 FLAKES: pytest.StashKey[list[str]] = pytest.StashKey()
+
+
+def forbid_end_of_process(config: Config) -> None:
+    """A test fails that would end this process with exit code 0, or replace it; its child processes may do so."""
+    own = os.getpid()
+
+    def guarded(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def guard(*args: Any) -> Any:
+            if os.getpid() == own and (name != "_exit" or args == (0,)):
+                raise RuntimeError(f"os.{name} in the process of pytest: the tests that follow would have no result")
+            return call(*args)
+
+        return guard
+
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    for name in ("_exit", "execv", "execve"):  # the other functions os.exec* call these two
+        patch.setattr(os, name, guarded(name, getattr(os, name)))
 
 
 def end_in_order(number: int, _frame: object) -> None:

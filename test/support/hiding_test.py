@@ -15,7 +15,9 @@ from support.folders import ROOT
 
 HIDES = {
     "exit": "import pytest\ndef test_a(): pytest.exit('over', returncode=0)\ndef test_b(): assert False\n",
-    "worker-exits": "import os\ndef test_a(): os._exit(0)\ndef test_b(): pass\n",
+    "process-exits": "import os\ndef test_a(): os._exit(0)\ndef test_b(): pass\n",
+    "process-is-replaced": "import os\ndef test_a(): os.execlp('true', 'true')\ndef test_b(): pass\n",
+    "worker-exits": "import ctypes\ndef test_a(): ctypes.CDLL(None)._exit(0)\ndef test_b(): pass\n",
     "worker-is-killed": "import os\ndef test_a(): os.kill(os.getpid(), 9)\ndef test_b(): pass\n",
     "no-parameters": "import pytest\n@pytest.mark.parametrize('x', [])\ndef test_a(x): pass\ndef test_b(): pass\n",
     "generator": "def test_a():\n    yield\n    assert False\ndef test_b(): pass\n",
