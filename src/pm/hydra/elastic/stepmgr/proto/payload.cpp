@@ -28,6 +28,7 @@ class Reader {
         }
         return value;
     }
+    template <class... Values> void take(Values &...values) { ((values = take<Values>()), ...); }
     std::string rest()
     {
         std::string text(bytes_.begin(), bytes_.end());
@@ -43,11 +44,15 @@ class Reader {
     bool ok_ = true;
 };
 
-template <class Value> void append(std::string &text, Value value)
+/* Their bytes, one after the other. */
+template <class... Values> std::string bytes_of(const Values &...values)
 {
-    char raw[sizeof value];
-    std::memcpy(raw, &value, sizeof value);
-    text.append(raw, sizeof value);
+    return (std::string(reinterpret_cast<const char *>(&values), sizeof values) + ...);
+}
+
+std::string bytes_of_ranks(const std::vector<uint32_t> &ranks)
+{
+    return {reinterpret_cast<const char *>(ranks.data()), ranks.size() * sizeof ranks.front()};
 }
 
 constexpr size_t COUNT_BYTES = 4 + 4 + 8 + 8;
@@ -71,11 +76,11 @@ std::optional<InitReport> parse_init(Bytes payload)
 {
     Reader reader(payload);
     InitReport report;
-    report.rank = reader.take<uint32_t>();
+    reader.take(report.rank);
     auto adaptive = reader.take<uint32_t>();
     report.adaptive = adaptive == 1;
     report.modifies = adaptive == 2;
-    report.pid_namespace = reader.take<uint64_t>();
+    reader.take(report.pid_namespace);
     if (adaptive > 2 || reader.left() > CARD_MAX_BYTES)
         return std::nullopt;
     report.bc = reader.rest();
@@ -86,8 +91,7 @@ std::optional<ReadyReport> parse_ready(Bytes payload)
 {
     Reader reader(payload);
     ReadyReport report;
-    report.rank = reader.take<uint32_t>();
-    report.segment = reader.take<pmi_adapt_host>();
+    reader.take(report.rank, report.segment);
     return reader.complete() ? std::optional(report) : std::nullopt;
 }
 
@@ -96,7 +100,7 @@ std::optional<UnableReport> parse_unable(Bytes payload)
 {
     Reader reader(payload);
     UnableReport report;
-    report.rank = reader.take<uint32_t>();
+    reader.take(report.rank);
     if (reader.left() > UNABLE_MAX_BYTES)
         return std::nullopt;
     report.why = printable(reader.rest());
@@ -118,10 +122,7 @@ std::optional<std::vector<CountReport>> parse_counts(Bytes payload)
     Reader reader(payload);
     std::vector<CountReport> reports(payload.size() / COUNT_BYTES);
     for (CountReport &report : reports) {
-        report.rank = reader.take<uint32_t>();
-        report.phase = reader.take<uint32_t>();
-        report.count = reader.take<uint64_t>();
-        report.phase_ms = reader.take<uint64_t>();
+        reader.take(report.rank, report.phase, report.count, report.phase_ms);
     }
     return reports;
 }
@@ -131,21 +132,13 @@ std::optional<SampleReport> parse_performance(Bytes payload)
     Reader reader(payload);
     SampleReport report;
     size_t rows = reader.take<uint32_t>();
-    report.stale = reader.take<uint32_t>();
+    reader.take(report.stale);
     if (reader.left() / PERFORMANCE_BYTES < rows)
         return std::nullopt;
     report.rows.resize(rows);
     for (PerformanceReport &row : report.rows) {
-        row.rank = reader.take<uint32_t>();
-        row.every = reader.take<uint32_t>();
-        row.count = reader.take<uint64_t>();
-        row.iterations = reader.take<uint64_t>();
-        row.loop_ns = reader.take<uint64_t>();
-        row.mpi_ns = reader.take<uint64_t>();
-        row.phase = reader.take<uint64_t>();
-        row.iteration = reader.take<uint64_t>();
-        row.total = reader.take<int64_t>();
-        row.element = reader.take<uint64_t>();
+        reader.take(row.rank, row.every, row.count, row.iterations, row.loop_ns, row.mpi_ns, row.phase,
+                    row.iteration, row.total, row.element);
     }
     auto loops = LoopSet::read(payload.last(reader.left()));
     if (!loops)
@@ -158,7 +151,7 @@ std::optional<LoopsReport> parse_loops(Bytes payload)
 {
     Reader reader(payload);
     LoopsReport report;
-    report.group = reader.take<uint32_t>();
+    reader.take(report.group);
     auto loops = LoopSet::read(payload.last(reader.left()));
     if (!loops)
         return std::nullopt;
@@ -170,8 +163,7 @@ std::optional<ExitReport> parse_exited(Bytes payload)
 {
     Reader reader(payload);
     ExitReport report;
-    report.rank = reader.take<uint32_t>();
-    report.wait_status = reader.take<uint32_t>();
+    reader.take(report.rank, report.wait_status);
     return reader.complete() ? std::optional(report) : std::nullopt;
 }
 
@@ -179,7 +171,7 @@ std::optional<SizesReport> parse_sizes(Bytes payload)
 {
     Reader reader(payload);
     SizesReport report;
-    report.rank = reader.take<uint32_t>();
+    reader.take(report.rank);
     if (reader.left() > PMI_ADAPT_SIZES_MAX)
         return std::nullopt;
     report.rule = reader.rest();
@@ -191,10 +183,7 @@ std::optional<UnreceivedReport> parse_unreceived(Bytes payload)
 {
     Reader reader(payload);
     UnreceivedReport report;
-    report.rank = reader.take<uint32_t>();
-    report.count = reader.take<uint32_t>();
-    report.source = reader.take<int32_t>();
-    report.tag = reader.take<int32_t>();
+    reader.take(report.rank, report.count, report.source, report.tag);
     if (reader.left() > COMMUNICATOR_MAX_BYTES)
         return std::nullopt;
     report.communicator = reader.rest();
@@ -231,8 +220,7 @@ std::optional<SizeRequestWithdrawal> parse_size_request_withdrawal(Bytes payload
 {
     Reader reader(payload);
     SizeRequestWithdrawal withdrawal;
-    withdrawal.rank = reader.take<uint32_t>();
-    withdrawal.number = reader.take<uint32_t>();
+    reader.take(withdrawal.rank, withdrawal.number);
     return reader.complete() ? std::optional(withdrawal) : std::nullopt;
 }
 
@@ -240,8 +228,7 @@ std::optional<SetReport> parse_set_report(Bytes payload)
 {
     Reader reader(payload);
     SetReport report;
-    report.rank = reader.take<uint32_t>();
-    report.id = reader.take<uint32_t>();
+    reader.take(report.rank, report.id);
     if (reader.left() > PMI_SET_CALL_MAX || !reader.holds())
         return std::nullopt;
     report.call = payload.subspan(payload.size() - reader.left());
@@ -314,103 +301,65 @@ std::optional<uint32_t> parse_broke(Bytes payload)
 
 std::string write_init(const InitReport &report)
 {
-    std::string text;
-    append(text, report.rank);
-    append(text, report.modifies ? uint32_t{2} : uint32_t{report.adaptive});
-    append(text, report.pid_namespace);
-    return text + report.bc;
+    return bytes_of(report.rank, report.modifies ? uint32_t{2} : uint32_t{report.adaptive},
+                    report.pid_namespace) + report.bc;
 }
 
 std::string write_ready(const ReadyReport &report)
 {
-    std::string text;
-    append(text, report.rank);
-    append(text, report.segment);
-    return text;
+    return bytes_of(report.rank, report.segment);
 }
 
 std::string write_unable(const UnableReport &report)
 {
-    std::string text;
-    append(text, report.rank);
-    return text + report.why;
+    return bytes_of(report.rank) + report.why;
 }
 
 std::string write_number(uint64_t number)
 {
-    std::string text;
-    append(text, number);
-    return text;
+    return bytes_of(number);
 }
 
 std::string write_counts(std::span<const CountReport> reports)
 {
     std::string text;
-    for (const CountReport &report : reports) {
-        append(text, report.rank);
-        append(text, report.phase);
-        append(text, report.count);
-        append(text, report.phase_ms);
-    }
+    for (const CountReport &report : reports)
+        text += bytes_of(report.rank, report.phase, report.count, report.phase_ms);
     return text;
 }
 
 std::string write_performance(std::span<const PerformanceReport> reports, const LoopSet &loops,
                               uint32_t stale)
 {
-    std::string text;
-    append(text, static_cast<uint32_t>(reports.size()));
-    append(text, stale);
-    for (const PerformanceReport &report : reports) {
-        append(text, report.rank);
-        append(text, report.every);
-        append(text, report.count);
-        append(text, report.iterations);
-        append(text, report.loop_ns);
-        append(text, report.mpi_ns);
-        append(text, report.phase);
-        append(text, report.iteration);
-        append(text, report.total);
-        append(text, report.element);
-    }
+    std::string text = bytes_of(static_cast<uint32_t>(reports.size()), stale);
+    for (const PerformanceReport &report : reports)
+        text += bytes_of(report.rank, report.every, report.count, report.iterations, report.loop_ns,
+                         report.mpi_ns, report.phase, report.iteration, report.total, report.element);
     return text + loops.write();
 }
 
 std::string write_loops(const LoopsReport &report)
 {
-    std::string text;
-    append(text, report.group);
-    return text + report.loops.write();
+    return bytes_of(report.group) + report.loops.write();
 }
 
 std::string write_exited(const ExitReport &report)
 {
-    std::string text;
-    append(text, report.rank);
-    append(text, report.wait_status);
-    return text;
+    return bytes_of(report.rank, report.wait_status);
 }
 
 std::string write_sizes(const SizesReport &report)
 {
-    std::string text;
-    append(text, report.rank);
-    return text + report.rule;
+    return bytes_of(report.rank) + report.rule;
 }
 
 std::string write_unreceived(const UnreceivedReport &report)
 {
-    std::string text;
-    append(text, report.rank);
-    append(text, report.count);
-    append(text, report.source);
-    append(text, report.tag);
-    return text + report.communicator;
+    return bytes_of(report.rank, report.count, report.source, report.tag) + report.communicator;
 }
 
 std::string write_slot_request(const SizeRequestReport &report)
 {
-    std::string text;
     request_made made = {};
     made.rank = report.rank;
     made.number = report.number;
@@ -419,43 +368,30 @@ std::string write_slot_request(const SizeRequestReport &report)
     made.size_min = static_cast<uint32_t>(report.size_min);
     made.size_max = static_cast<uint32_t>(report.size_max);
     made.until_ms = report.until_ms;
-    append(text, made);
-    return text + report.reason;
+    return bytes_of(made) + report.reason;
 }
 
 std::string write_size_request_withdrawal(const SizeRequestWithdrawal &withdrawal)
 {
-    std::string text;
-    append(text, withdrawal.rank);
-    append(text, withdrawal.number);
-    return text;
+    return bytes_of(withdrawal.rank, withdrawal.number);
 }
 
 std::string write_started(const StartedReport &report)
 {
-    std::string bytes(reinterpret_cast<const char *>(&report.number), sizeof report.number);
-    for (uint32_t rank : report.ranks)
-        bytes.append(reinterpret_cast<const char *>(&rank), sizeof rank);
-    return bytes;
+    return bytes_of(report.number) + bytes_of_ranks(report.ranks);
 }
 
 std::string write_shared(const SharedReport &report)
 {
-    std::string bytes;
-    append(bytes, static_cast<uint32_t>(report.bcs.runs().size()));
+    std::string bytes = bytes_of(static_cast<uint32_t>(report.bcs.runs().size()));
     for (const SetMembers::Run &run : report.bcs.runs())
-        append(bytes, run);
-    for (uint32_t rank : report.ranks)
-        append(bytes, rank);
-    return bytes;
+        bytes += bytes_of(run);
+    return bytes + bytes_of_ranks(report.ranks);
 }
 
 std::string write_set_report(uint32_t rank, uint32_t id, const std::string &call)
 {
-    std::string text;
-    append(text, rank);
-    append(text, id);
-    return text + call;
+    return bytes_of(rank, id) + call;
 }
 
 std::string describe_wait_status(uint32_t wait_status)

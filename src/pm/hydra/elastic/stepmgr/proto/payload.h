@@ -87,7 +87,7 @@ struct SizeRequestWithdrawal {
 };
 struct SetReport {
     uint32_t rank = 0, id = 0;
-    Bytes call;                 /* of the payload: psets.h looks at it */
+    Bytes call;                 /* of the payload: psets.h reads it */
 };
 struct UnreceivedReport {
     uint32_t rank = 0, count = 0;

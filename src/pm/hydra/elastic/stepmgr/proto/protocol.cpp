@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t INTERVAL_MIN_MS = 1000, INTERVAL_MAX_MS = 3600 * 1000;
 constexpr uint64_t COUNTER_MAX = uint64_t{1} << 53;     /* exact in every JSON reader */
 
-/* Reads fields of one object; the first thing wrong is kept, later calls change nothing. */
+/* Reads fields of one object; the first error counts, later calls change nothing. */
 class FieldReader {
   public:
     explicit FieldReader(const Json &object) : object_(object) {}

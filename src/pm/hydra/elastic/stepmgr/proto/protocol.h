@@ -49,21 +49,21 @@ struct RefuseRequest {
     std::string reason;         /* for the program, not empty */
 };
 
-struct GrantRequest {           /* places for processes that the program starts */
+struct GrantRequest {           /* slots for processes that the program starts */
     uint64_t request_number = 0;
     uint64_t grant = 0;         /* number of it: 1, 2, 3, ... */
-    std::vector<std::string> hosts;     /* one place on each, or NAME:COUNT */
+    std::vector<std::string> hosts;     /* one slot on each, or NAME:COUNT */
 };
 
 struct SlotsRequest {
-    std::optional<size_t> most; /* places that the job could ever get */
+    std::optional<size_t> most; /* slots that the job could ever get */
 };
 
 struct PsetsRequest {
     uint32_t after = 0;         /* only sets that got their name after this serial number */
 };
 
-struct TasksRequest {};         /* what runs on places */
+struct TasksRequest {};         /* what runs on slots */
 
 struct ClientRequest {
     Json id;                    /* null if none could be read */

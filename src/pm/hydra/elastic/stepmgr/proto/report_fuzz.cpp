@@ -99,7 +99,7 @@ stepmgr *make_step(unsigned how)
     step_process processes[] = {{0, "a"}, {0, "a"}, {1, "b"}};
     stepmgr_group(core, 0, 0, 3, processes);
     for (uint32_t rank = 0; rank < how / 8 % 4; rank++) {
-        std::string init = elastic::write_init({rank, how / 32 % 2 == 0, "card"});
+        std::string init = elastic::write_init({rank, how / 32 % 2 == 0, "addr"});
         stepmgr_report(core, 0, 0, static_cast<int>(rank / 2), REPORT_INIT, 0, init.data(), init.size());
     }
     return core;
@@ -145,7 +145,7 @@ constexpr step_report REPORTS[] = {
     REPORT_SYNCED, REPORT_BROKE,  REPORT_STARTED,     REPORT_COMES,     static_cast<step_report>(0)};
 constexpr unsigned KINDS = sizeof REPORTS / sizeof *REPORTS;
 
-/* One that is read: what the numbers of its payload are, the input says. */
+/* A report that is well-formed: the input has the numbers of its payload. */
 void task_report(stepmgr *core, int64_t now_ms, int group, int proxy, const unsigned char *bytes, size_t n)
 {
     task_head head = {n > 0 ? bytes[0] % 4u : 0, n > 1 ? bytes[1] % 16u : 0, n > 2 && bytes[2] % 2 ? 2u : 3u,

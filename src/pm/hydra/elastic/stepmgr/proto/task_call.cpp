@@ -9,166 +9,86 @@
 
 namespace elastic {
 
-namespace {
-
-class TaskReader : public CallBytes {
-  public:
-    using CallBytes::CallBytes;
-
-    std::string text() { return CallBytes::text(PMI_TASK_TEXT_MAX); }
-    std::vector<std::string> texts(uint32_t max)
-    {
-        std::vector<std::string> list;
-        for (uint32_t n = number(max); n > 0 && ok(); n--)
-            list.push_back(text());
-        return list;
-    }
-};
-
-TaskCall read_allocate(TaskReader &reader)
+template <class Codec>
+static void code_texts(Codec &codec, std::vector<std::string> &texts, uint32_t max)
 {
-    AllocateSlots call;
-    call.first = reader.number();
-    call.n = reader.number(PMI_TASKS_MAX);
-    call.hard = reader.number(1) == 1;
-    call.arch = reader.text();
-    call.words = reader.text();
-    call.own_words = reader.texts(PMI_TASKS_MAX);
-    call.hosts = reader.texts(PMI_TASKS_MAX);
-    reader.require(call.own_words.empty() || call.own_words.size() == call.n);
-    reader.require(call.hosts.empty() || call.hosts.size() == call.n);
-    return call;
+    codec.list(texts, max, [&](std::string &text) { codec.text(text, PMI_TASK_TEXT_MAX); });
 }
 
-TaskCall read_start(TaskReader &reader)
+/* ---- the fields of each call, in their order --------------------------------------------------------------------- */
+
+template <class Codec> static void code(Codec &codec, AllocateSlots &call)
 {
-    StartTask call;
-    call.number = reader.number();
-    Bytes program = reader.left();
-    reader.require(!reader.text().empty());
-    reader.texts(PMI_TASK_ARGUMENTS_MAX);
-    call.program.assign(program.begin(), program.end());
-    return call;
+    codec.integer(call.first);
+    codec.integer(call.n, PMI_TASKS_MAX);
+    codec.flag(call.hard);
+    codec.text(call.arch, PMI_TASK_TEXT_MAX);
+    codec.text(call.words, PMI_TASK_TEXT_MAX);
+    code_texts(codec, call.own_words, PMI_TASKS_MAX);
+    code_texts(codec, call.hosts, PMI_TASKS_MAX);
+    codec.require(call.own_words.empty() || call.own_words.size() == call.n);
+    codec.require(call.hosts.empty() || call.hosts.size() == call.n);
 }
 
-TaskCall read_start_world(TaskReader &reader)
+/* The program is checked, and passed on as it is. */
+template <class Codec> static void code(Codec &codec, StartTask &call)
 {
-    StartWorld call;
-    call.parent = reader.text();
-    uint32_t n = reader.number(PMI_TASKS_MAX);
-    reader.require(n > 0);
-    for (; n > 0 && reader.ok(); n--) {
-        StartWorld::Member member;
-        member.number = reader.number();
-        member.argv.push_back(reader.text());
-        reader.require(!member.argv.front().empty());
-        for (std::string &argument : reader.texts(PMI_TASK_ARGUMENTS_MAX))
-            member.argv.push_back(std::move(argument));
-        call.members.push_back(std::move(member));
-    }
-    return call;
+    codec.integer(call.number);
+    codec.rest(call.program, [](auto &reader) {
+        std::string path;
+        std::vector<std::string> args;
+        reader.text(path, PMI_TASK_TEXT_MAX);
+        reader.require(!path.empty());
+        code_texts(reader, args, PMI_TASK_ARGUMENTS_MAX);
+    });
 }
 
-void append_texts(std::string &bytes, const std::vector<std::string> &texts)
+template <class Codec> static void code(Codec &codec, CancelSlot &call)
 {
-    append_number(bytes, texts.size());
-    for (const std::string &text : texts)
-        append_text(bytes, text);
+    codec.integer(call.number);
 }
 
-struct Write {
-    std::string &bytes;
+template <class Codec> static void code(Codec &codec, ReleaseSlot &call)
+{
+    codec.integer(call.number);
+}
 
-    void operator()(const AllocateSlots &call)
-    {
-        append_number(bytes, PMI_TASK_ALLOCATE);
-        append_number(bytes, call.first);
-        append_number(bytes, call.n);
-        append_number(bytes, call.hard);
-        append_text(bytes, call.arch);
-        append_text(bytes, call.words);
-        append_texts(bytes, call.own_words);
-        append_texts(bytes, call.hosts);
-    }
-    void operator()(const StartTask &call)
-    {
-        append_number(bytes, PMI_TASK_START);
-        append_number(bytes, call.number);
-        bytes += call.program;
-    }
-    void operator()(const CancelSlot &call)
-    {
-        append_number(bytes, PMI_TASK_CANCEL);
-        append_number(bytes, call.number);
-    }
-    void operator()(const ReleaseSlot &call)
-    {
-        append_number(bytes, PMI_TASK_RELEASE);
-        append_number(bytes, call.number);
-    }
-    void operator()(const SignalTask &call)
-    {
-        append_number(bytes, PMI_TASK_SIGNAL);
-        append_number(bytes, call.number);
-        append_text(bytes, call.name);
-    }
-    void operator()(const AwaitTaskEvents &) { append_number(bytes, PMI_TASK_EVENTS); }
-    void operator()(const StartWorld &call)
-    {
-        append_number(bytes, PMI_TASK_START_WORLD);
-        append_text(bytes, call.parent);
-        append_number(bytes, call.members.size());
-        for (const StartWorld::Member &member : call.members) {
-            append_number(bytes, member.number);
-            append_text(bytes, member.argv.front());
-            append_texts(bytes, {member.argv.begin() + 1, member.argv.end()});
-        }
-    }
-};
+template <class Codec> static void code(Codec &codec, SignalTask &call)
+{
+    codec.integer(call.number);
+    codec.text(call.name, PMI_TASK_TEXT_MAX);
+    codec.require(pmi_signal_number(call.name.c_str()) != 0);
+}
 
-}  // namespace
+template <class Codec> static void code(Codec &, AwaitTaskEvents &)
+{
+}
+
+template <class Codec> static void code(Codec &codec, StartWorld &call)
+{
+    codec.text(call.parent, PMI_TASK_TEXT_MAX);
+    codec.list(call.members, PMI_TASKS_MAX, [&](StartWorld::Member &member) {
+        codec.integer(member.number);
+        std::string path = member.argv.empty() ? "" : member.argv.front();
+        codec.text(path, PMI_TASK_TEXT_MAX);
+        codec.require(!path.empty());
+        std::vector<std::string> args(member.argv.begin() + !member.argv.empty(), member.argv.end());
+        code_texts(codec, args, PMI_TASK_ARGUMENTS_MAX);
+        args.insert(args.begin(), std::move(path));
+        member.argv = std::move(args);
+    });
+    codec.require(!call.members.empty());
+}
 
 std::optional<TaskCall> parse_task_call(Bytes bytes)
 {
-    TaskReader reader(bytes);
-    TaskCall call;
-    switch (reader.number()) {
-        case PMI_TASK_ALLOCATE:
-            call = read_allocate(reader);
-            break;
-        case PMI_TASK_START:
-            call = read_start(reader);
-            break;
-        case PMI_TASK_CANCEL:
-            call = CancelSlot{reader.number()};
-            break;
-        case PMI_TASK_RELEASE:
-            call = ReleaseSlot{reader.number()};
-            break;
-        case PMI_TASK_SIGNAL: {
-            uint32_t number = reader.number();
-            std::string name = reader.text();
-            reader.require(pmi_signal_number(name.c_str()) != 0);
-            call = SignalTask{number, std::move(name)};
-            break;
-        }
-        case PMI_TASK_EVENTS:
-            call = AwaitTaskEvents{};
-            break;
-        case PMI_TASK_START_WORLD:
-            call = read_start_world(reader);
-            break;
-        default:
-            return std::nullopt;
-    }
-    return reader.complete() ? std::optional(std::move(call)) : std::nullopt;
+    FieldReader reader(bytes);
+    return parse_kind<TaskCall>(reader.number(), reader);
 }
 
 std::string write_task_call(const TaskCall &call)
 {
-    std::string bytes;
-    std::visit(Write{bytes}, call);
-    return bytes;
+    return write_kind<FieldWriter>(call);
 }
 
 std::optional<TaskReport> parse_task_report(Bytes payload)

@@ -19,6 +19,7 @@
 namespace elastic {
 
 struct AllocateSlots {
+    static constexpr uint32_t KIND = PMI_TASK_ALLOCATE;
     uint32_t first = 0, n = 0;
     bool hard = false;
     std::string arch, words;
@@ -26,10 +27,12 @@ struct AllocateSlots {
     std::vector<std::string> hosts;     /* for each, or none */
 };
 struct StartTask {
+    static constexpr uint32_t KIND = PMI_TASK_START;
     uint32_t number = 0;
     std::string program;        /* as in TASK_RUN */
 };
-struct StartWorld {             /* several places' programs, together */
+struct StartWorld {             /* the programs of several slots, together */
+    static constexpr uint32_t KIND = PMI_TASK_START_WORLD;
     struct Member {
         uint32_t number = 0;
         std::vector<std::string> argv;
@@ -38,16 +41,21 @@ struct StartWorld {             /* several places' programs, together */
     std::vector<Member> members;
 };
 struct CancelSlot {
+    static constexpr uint32_t KIND = PMI_TASK_CANCEL;
     uint32_t number = 0;
 };
 struct ReleaseSlot {
+    static constexpr uint32_t KIND = PMI_TASK_RELEASE;
     uint32_t number = 0;
 };
 struct SignalTask {
+    static constexpr uint32_t KIND = PMI_TASK_SIGNAL;
     uint32_t number = 0;
     std::string name;
 };
-struct AwaitTaskEvents {};
+struct AwaitTaskEvents {
+    static constexpr uint32_t KIND = PMI_TASK_EVENTS;
+};
 using TaskCall =
     std::variant<AllocateSlots, StartTask, CancelSlot, ReleaseSlot, SignalTask, AwaitTaskEvents, StartWorld>;
 
