@@ -1,14 +1,14 @@
 /*
- * Jobs that change through process sets, from seeds: processes that query, accept, decline, initialise, meet and end, a
- * user that requests sizes, and accidents, in any order that processes can bring about.  A seed gives the same history
- * each time.  ELASTIC_SIMULATION_SEEDS says how many: twice as many.
+ * Jobs that change through process sets, from seeds: processes that query, accept, decline, initialise, wait in
+ * a rendezvous and end, a user that requests sizes, and failures, in any order that is possible.  A seed gives the same
+ * history each time.  ELASTIC_SIMULATION_SEEDS is their number: twice as many.
  *
  * Invariants:
  *   SR3  a change is notified when all its joining processes wait, and at once where nobody joins
  *   SR4  to one process, and to another one only if that has ended; it is the same change then (SF1)
  *   SR7  joining processes return when their change is accepted, and only then
  *   SR9  at the end of a removal its processes have ended, at that of an addition its processes have initialised
- *   SR2  boards say of a change as long as somebody can be notified of it, and of none else
+ *   SR2  boards show a change as long as somebody can be notified of it, and of none else
  *   SI8  nobody waits in a rendezvous one of whose members has ended; a process that does not know a member is not
  *        notified that no rendezvous with it is needed, unless one of the two was introduced to the other
  *   SA1  nobody is notified that a set is unknown which was made before it queried, by the notified process, which
@@ -49,7 +49,7 @@ class SetsJob {
         mpiexec_.config.range_max = 6;
         EXPECT_EQ(mpiexec_.create(), "");
         uint32_t n = 1 + pick(4);
-        place(0, 0, n);
+        add_group(0, 0, n);
         launched_.resize(n);
         std::iota(launched_.begin(), launched_.end(), 0u);
         for (uint32_t uid = 0; uid < n; uid++)
@@ -80,9 +80,9 @@ class SetsJob {
         bool doomed = false;    /* its group is to be removed */
         uint32_t calls = 0;
         std::map<uint32_t, Question> questions; /* not answered */
-        std::vector<uint32_t> rendezvous_with;  /* with whom it waits to meet */
+        std::vector<uint32_t> rendezvous_with;  /* those with which it waits in a rendezvous */
         std::set<uint32_t> knows;       /* whose addresses it has */
-        std::set<uint32_t> prepared_for;        /* who may be notified that they need not meet it, and decide first */
+        std::set<uint32_t> prepared_for;        /* by these, which need no rendezvous with it */
     };
 
     uint32_t pick(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
@@ -90,7 +90,7 @@ class SetsJob {
     {
         EXPECT_TRUE(holds) << what << "; seed " << seed_ << ", after: " << mpiexec_.events();
     }
-    void place(int group, uint32_t first_uid, uint32_t n)
+    void add_group(int group, uint32_t first_uid, uint32_t n)
     {
         for (uint32_t rank = 0; rank < n; rank++)
             processes_[first_uid + rank] = {group, rank, Stage::STARTS, false, 0, {}, {}, {}, {}};
@@ -143,7 +143,7 @@ class SetsJob {
             case 2: case 3: case 4: case 5: case 6:
                 if (joining_process != UINT32_MAX && !processes_.at(joining_process).doomed) {
                     processes_.at(joining_process).stage = Stage::ENTERS;
-                    send_request(joining_process, EnterJob{"card " + std::to_string(joining_process)}, Question::ENTER);
+                    send_request(joining_process, EnterJob{"addr " + std::to_string(joining_process)}, Question::ENTER);
                 } else {
                     await_accept(any(Stage::PREPARED));
                 }
@@ -186,7 +186,7 @@ class SetsJob {
                 break;
         }
     }
-    /* Who was notified says so to its proxy, which does not read it yet. */
+    /* The notified process reports that to its proxy, which does not read it yet. */
     void make_own()
     {
         if (sent_to_ == UINT32_MAX || processes_.at(sent_to_).stage != Stage::RUNS || number_ == 0 || number_ == end_)
@@ -220,7 +220,7 @@ class SetsJob {
     {
         if (mpiexec_.launches.size() > launches_) {
             const LaunchCall &launch = mpiexec_.launches.at(launches_++);
-            place(launch.group, launch.first_uid, static_cast<uint32_t>(launch.count));
+            add_group(launch.group, launch.first_uid, static_cast<uint32_t>(launch.count));
             joining_group_ = launch.group;
         }
     }
@@ -299,7 +299,8 @@ class SetsJob {
         for (const auto &[uid, process] : processes_) {
             for (uint32_t other : process.rendezvous_with)
                 require(process.stage == Stage::ENDED || process.doomed || processes_.at(other).stage != Stage::ENDED,
-                        "who meets nobody does not wait: " + std::to_string(uid) + " for " + std::to_string(other));
+                        "a process without a rendezvous does not wait: " + std::to_string(uid) + " for " +
+                            std::to_string(other));
         }
         require(status.at("unexpected") == 0, "nothing is unexpected");
         require(status.at("state") != "ending" || members() == 0, "SL3");
@@ -470,7 +471,7 @@ class SetsJob {
         processes_.at(uid).stage = Stage::WAITS;
         send_request(uid, AwaitAccept{!processes_.at(uid).prepared_for.empty() && pick(8) > 0}, Question::AWAIT);
     }
-    /* u32 code, u32 n, n * text business card, u32 whether they need not meet. */
+    /* u32 code, u32 n, n * text business card, u32 whether they need no rendezvous. */
     void observe_rendezvous(uint32_t uid, const std::string &answer)
     {
         Process &process = processes_.at(uid);
@@ -494,7 +495,7 @@ class SetsJob {
     {
         std::string delta = notified.substr(4, number_at(notified, 0));
         uint32_t tag = number_at(notified, 4 + delta.size());
-        require(tag == request_, "what is told is under way");
+        require(tag == request_, "the announced change is under way");
         require(sent_to_ == UINT32_MAX || tag != tag_, "SR4: to one process");
         require(delta_.empty() || delta_ == delta, "SF1: the same change");
         sent_to_ = uid;
@@ -517,7 +518,7 @@ class SetsJob {
             at += 4 + name.size();
             if (name != "mpix://rc/" + std::to_string(request_))
                 continue;
-            require(accepted_, "SC6: told and accepted in one");
+            require(accepted_, "SC6: notified and accepted in one");
             if (!joins_ && leaving_.empty())
                 read_leaving(name);
         }
@@ -540,7 +541,7 @@ class SetsJob {
     FakeMpiexec mpiexec_;
     std::map<uint32_t, Process> processes_;     /* by uid */
     std::vector<uint32_t> launched_;
-    size_t launches_ = 0, killed_ = 0, logged_ = 0, sent_ = 0;  /* looked at so far */
+    size_t launches_ = 0, killed_ = 0, logged_ = 0, sent_ = 0;  /* read so far */
     uint64_t request_ = 0;      /* under way, 0: none */
     size_t size_ = 0, epoch_ = 0;       /* as the log notifies */
     bool joins_ = false, accepted_ = false;
@@ -553,7 +554,7 @@ class SetsJob {
     std::vector<std::string> on_its_way_;
     std::string delta_;
     std::vector<uint32_t> leaving_;
-    std::map<int, uint32_t> size_source_;       /* what the board of a group says; each has one proxy */
+    std::map<int, uint32_t> size_source_;       /* what the board of a group contains; each has one proxy */
     size_t lookups_ = 0;
     int offers_seen_ = 0;
     bool offer_seen_ = false;
@@ -583,7 +584,7 @@ TEST(SetChangeSimulationTest, seeds)
         sum.introduced += outcome.introduced;
     }
     printf("%llu jobs: %d added, %d removed, %d declined, %d tellers ended, %d failed, %d withdrawn; %d met, %d not; "
-           "%d granted, %d not; %d sets of tellers, %d daemons asked for them; %d introduced\n",
+           "%d granted, %d not; %d sets of tellers, %d daemons queried for them; %d introduced\n",
            static_cast<unsigned long long>(seeds), sum.added, sum.removed, sum.declined, sum.orphaned, sum.failed,
            sum.withdrawn, sum.meetings, sum.failed_rendezvous, sum.granted, sum.refused,
            sum.own, sum.synced, sum.introduced);
