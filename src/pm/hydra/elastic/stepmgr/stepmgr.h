@@ -51,7 +51,7 @@ struct step_agent {             /* a proxy */
     int group, proxy;
 };
 
-/* Processes that a program starts on places that it holds (MPIX_Comm_parent_create): one MPI_COMM_WORLD.  By rank: the
+/* Processes that a program starts on slots that it holds (MPIX_Comm_parent_create): one MPI_COMM_WORLD.  By rank: the
  * number of the request, as the process `uid` counts them, its host, and argv, ended by NULL. */
 struct step_world {
     uint32_t uid;
@@ -62,7 +62,7 @@ struct step_world {
     const char *parent;         /* for PMI_PARENT_ENV */
 };
 
-/* Actions that the step manager requests.  `context` is the caller's.  Strings and payloads are copied if kept. */
+/* Actions that the step manager requests.  `context` is the caller's.  Strings and payloads are copied if stored. */
 struct step_effects {
     void *context;
     /* Step 2: start `count` processes of `program` (its MPI_APPNUM; STEP_NO_PROGRAM: none, only

@@ -1,5 +1,5 @@
 /*
- * The plan: everything that begin needs, laid out as pmi_adapt.h says, ready to be placed on a
+ * The plan: everything that begin needs, laid out as in pmi_adapt.h, ready to be copied to a
  * board.  SPEC P2, W2-W4, W6.
  */
 

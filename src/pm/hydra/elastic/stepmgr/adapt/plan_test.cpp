@@ -110,7 +110,7 @@ TEST(PlanHostsTest, more_than_4096_hosts)
     World world;
     world.add_group(0, 0, launch);
     for (Process *process : world.members())
-        process->bc = "card" + std::to_string(process->uid);
+        process->bc = "addr" + std::to_string(process->uid);
     world.add_group(1, HOSTS, joining);
     world.processes(1)[0].bc = "joining";
     world.processes(1)[0].segment = {100, 7, 4096, 0, 0, 0};
@@ -124,7 +124,7 @@ TEST(PlanHostsTest, more_than_4096_hosts)
         const pmi_adapt_member &m = member(plan, i);
         EXPECT_EQ(m.host, i);
         EXPECT_EQ(plan.substr(m.bc_offset, m.bc_bytes),
-                  i < HOSTS ? "card" + std::to_string(i) : "joining");
+                  i < HOSTS ? "addr" + std::to_string(i) : "joining");
     }
     world.commit(change, 1);
     EXPECT_EQ(world.size(), HOSTS - 1);
@@ -179,9 +179,9 @@ TEST_F(PlanTest, a_plan_that_is_not_one_is_refused)
          [](pmi_adapt_plan &, pmi_adapt_member *m) { m[6].flags = 0; }},
         {"one that stays but is counted as leaving",
          [](pmi_adapt_plan &, pmi_adapt_member *m) { m[0].flags = 0; }},
-        {"card",
+        {"addr",
          [](pmi_adapt_plan &header, pmi_adapt_member *m) { m[2].bc_offset = header.bytes; }},
-        {"length of a card",
+        {"length of an address",
          [](pmi_adapt_plan &, pmi_adapt_member *m) { m[2].bc_bytes = UINT32_MAX; }},
     };
     for (const auto &[what, change] : changes) {

@@ -38,7 +38,7 @@ class WorldResize final : public AdaptationControl {
         /* The processes have agreed: the coming world is a process set. */
         std::function<void()> add_coming_world;
         /* Stragglers are reported from now on; proxies are queried whether the program is over; the program is over,
-         * and the adaptation did not take place; messages that were not received are reported. */
+         * and the adaptation did not happen; messages that were not received are reported. */
         std::function<void()> schedule_straggler_report, query_counts, notify_unfinished, notify_unreceived;
         std::function<void(const Process &process)> process_left;
         std::function<void(const Adaptation &adaptation)> ended;

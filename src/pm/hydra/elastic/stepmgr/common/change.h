@@ -1,7 +1,7 @@
 /*
  * A change of the world: what is requested (a size, perhaps who leaves, where the new processes
  * go and which program they run) and what it comes to when the present size is known.  Pure; used by
- * schedules, policies and the step protocol alike, so that they agree on what is valid.  SPEC W6, W7.
+ * schedules, policies and the step protocol, so that they agree on what is valid.  SPEC W6, W7.
  */
 
 #ifndef ELASTIC_CHANGE_H_INCLUDED

@@ -1,5 +1,5 @@
 /*
- * Events of the step: one JSON object each, written to --adapt-log, kept in a bounded history,
+ * Events of the step: one JSON object each, written to --adapt-log, stored in a bounded history,
  * and sent to the clients of the step protocol that follow.  doc/developer/step-events.md lists the events.
  */
 
@@ -40,7 +40,7 @@ class Journal {
     /* `fields` is an object; they follow the common ones. */
     void add(int64_t now_ms, const char *event, const Json &fields);
 
-    /* Sends the events from number `since` on that are still kept, then, if `follow`, those to
+    /* Sends the events from number `since` on that are still stored, then, if `follow`, those to
      * come until `stop`. */
     void send(int client, uint64_t since, bool follow);
     void stop(int client) { followers_.erase(client); }

@@ -10,7 +10,7 @@ namespace elastic {
 
 namespace {
 
-constexpr int NEAR = 1000;      /* how far a refusal looks for other sizes */
+constexpr int NEAR = 1000;      /* distance of the sizes that a refusal suggests */
 constexpr size_t SHOWN_MAX = 100;
 
 }  // namespace

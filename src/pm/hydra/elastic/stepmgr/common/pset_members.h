@@ -1,5 +1,5 @@
 /*
- * The members of a process set: an ordered list of uids without repetition, kept as runs of consecutive ones, so that
+ * The members of a process set: an ordered list of uids without repetition, stored as runs of consecutive ones, so that
  * a set of a hundred thousand processes in order is as small as one of two.  Values: equal lists are equal.
  */
 

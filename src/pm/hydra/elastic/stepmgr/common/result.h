@@ -1,5 +1,5 @@
 /*
- * A value or the message that says why there is none and what to do.  Operating errors travel this
+ * A value or the message why there is none and what to do.  Operating errors travel this
  * way through the step manager; programmer errors are asserted.
  */
 

@@ -116,10 +116,10 @@ class EntryReader {
     bool after_comma_ = false, done_ = false;
 };
 
-Error entry_error(size_t number, std::string_view text, size_t place, const std::string &why)
+Error entry_error(size_t number, std::string_view text, size_t at, const std::string &why)
 {
     return Error{"adaptation schedule, entry " + std::to_string(number) + " ('" +
-                 std::string(text.substr(0, 60)) + "', at character " + std::to_string(place) +
+                 std::string(text.substr(0, 60)) + "', at character " + std::to_string(at) +
                  "): " + why};
 }
 

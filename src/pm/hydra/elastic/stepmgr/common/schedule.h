@@ -9,7 +9,7 @@
  *   HOSTS    = names joined by "+", for the joining processes
  *   NUMBER   = of the programs launched together, from 0: what the joining processes run
  *
- * Pure; an error names the entry and its place in the text.
+ * Pure; an error names the entry and its position in the text.
  */
 
 #ifndef ELASTIC_SCHEDULE_H_INCLUDED

@@ -59,7 +59,7 @@ struct SizeRequest {
     bool awaited = false;       /* by an operation on process sets */
 
     bool allows(int a_size) const { return size_min <= a_size && a_size <= size_max; }
-    /* Until when does not matter: several processes seldom say the same. */
+    /* The time does not matter: several processes seldom give the same. */
     bool is_same(const SizeRequest &other) const;
 };
 

@@ -132,17 +132,17 @@ bool World::disconnected(const Agent &agent) const
 
 std::vector<Process *> World::mark_disconnected(const Agent &agent)
 {
-    std::vector<Process *> lost;
+    std::vector<Process *> processes;
     if (!known(agent))
-        return lost;
+        return processes;
     Group &group = groups_.at(agent.group);
     Daemon &daemon = group.daemons.at(agent.proxy);
     daemon.disconnected = true;
     for (int rank : daemon.ranks) {
         if (Process &process = group.processes[static_cast<size_t>(rank)]; !process.ended)
-            lost.push_back(&process);
+            processes.push_back(&process);
     }
-    return lost;
+    return processes;
 }
 
 void World::remove_empty_groups()

@@ -31,7 +31,7 @@ struct Agent {
     int group = 0, proxy = 0;
     auto operator<=>(const Agent &) const = default;
 };
-/* As one number, by which process sets and places know it; and back. */
+/* As one number, by which process sets and slots know it; and back. */
 inline uint64_t number_of(const Agent &agent)
 {
     return static_cast<uint64_t>(agent.group) << 32 | static_cast<uint32_t>(agent.proxy);
@@ -61,7 +61,7 @@ struct Process {
 
 class World {
   public:
-    /* A group that has been placed; the launch (group 0) becomes the world. */
+    /* A group that has been started; the launch (group 0) becomes the world. */
     void add_group(int group, uint32_t first_uid, std::span<const step_process> processes);
     bool has_group(int group) const { return groups_.contains(group); }
 

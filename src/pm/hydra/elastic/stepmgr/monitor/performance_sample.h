@@ -42,11 +42,11 @@ ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoc
 /* Of the time since the epoch began, and where it is of the same epoch since `previous`. */
 Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std::optional<ProbeCount> &previous);
 
-/* Of a program that says where it is (mpi_epop.h): the phase that most processes are in, by its name in
+/* Of a program that reports its phase (mpi_epop.h): the phase that most processes are in, by its name in
  * `loops`, and who is behind in it; null if nothing is known. */
 Json describe_phase(const std::vector<ProcessSample> &samples, const LoopSet &loops);
 
-/* The loop that probes first, by what each process says of it now; empty if nobody has measured an iteration of it.
+/* The loop that probes first, as each process reports it now; empty if nobody has measured an iteration of it.
  * Then the others, as they were written last. */
 Json describe_loops(const std::vector<ProcessSample> &samples, const LoopSet &others);
 

@@ -3,7 +3,7 @@
  * a process ends in an adaptation that is agreed on.
  *
  *   straggler_reporter.cpp   reports at growing intervals; rounds of counts
- *   window_stragglers.cpp    processes in the window; adaptations that did not take place
+ *   window_stragglers.cpp    processes in the window; adaptations that did not happen
  */
 
 #ifndef ELASTIC_STRAGGLER_REPORTER_H_INCLUDED
@@ -49,7 +49,7 @@ class StragglerReporter {
     void start_ending();
     void ending_time();
 
-    /* The program is over, and the adaptation under way did not take place. */
+    /* The program is over, and the adaptation under way did not happen. */
     void notify_unfinished();
 
   private:

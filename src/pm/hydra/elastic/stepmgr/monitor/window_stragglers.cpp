@@ -1,4 +1,4 @@
-/* See straggler_reporter.h: processes that stay in the window, and adaptations that did not take place because the
+/* See straggler_reporter.h: processes that stay in the window, and adaptations that did not happen because the
  * program was over. */
 
 #include "stepmgr/monitor/straggler_reporter.h"
@@ -19,7 +19,7 @@ constexpr WindowPhase WINDOW_PHASES[] = {
     {PMI_ADAPT_PHASE_COMMIT, "in MPI_Comm_adapt_commit"},
 };
 
-/* " for 900 ms", " for 900 to 1000 ms", or nothing where it is not kept. */
+/* " for 900 ms", " for 900 to 1000 ms", or nothing where it is not known. */
 std::string duration(const std::vector<RankCount> &processes)
 {
     auto shorter = [](const RankCount &x, const RankCount &y) {
@@ -96,7 +96,7 @@ std::string StragglerReporter::ignored() const
 }
 
 /* The program is over, and with it the adaptation under way.  That may be chance; but it may be a mistake in the
- * program as well, which it would never hear of otherwise. */
+ * program as well, which gets no other report. */
 void StragglerReporter::notify_unfinished()
 {
     const Adaptation &a = *state_.adaptation;

@@ -13,7 +13,7 @@ namespace {
 
 class StepSetsTest : public testing::Test {
   protected:
-    /* Two processes on node a, one on b, that have not said whether they adapt. */
+    /* Two processes on node a, one on b, that have not reported whether they adapt. */
     void SetUp() override
     {
         ASSERT_EQ(mpiexec.create(), "");
@@ -121,7 +121,7 @@ TEST_F(StepSetsTest, SI8_the_proxy_of_an_awaited_process_reports_its_arrival)
     mpiexec.disconnected(0, 1);
     EXPECT_EQ(answer(), "0.0 to 0, call 3, code 0");
     send_request(4, 2);
-    EXPECT_EQ(answer(), "0.0 to 0, call 4, code 0") << "nobody is asked of who has ended";
+    EXPECT_EQ(answer(), "0.0 to 0, call 4, code 0") << "no process that has ended is queried";
     EXPECT_EQ(comes(), std::string(4, '\0'));
     send_request(5, 99);
     EXPECT_EQ(answer(), "0.0 to 0, call 5, code 0");
@@ -348,7 +348,7 @@ TEST_F(StepSetsTest, reports_of_shared_answers_are_checked)
     shared(std::string(4, '\xff'));
     shared("");
     EXPECT_EQ(mpiexec.status().at("unexpected"), 5)
-        << "another daemon's process, nobody's card, and malformed ones";
+        << "another daemon's process, nobody's address, and malformed ones";
 }
 
 TEST_F(StepSetsTest, SA1_caches_are_invalid_before_others_are_notified)
@@ -357,9 +357,9 @@ TEST_F(StepSetsTest, SA1_caches_are_invalid_before_others_are_notified)
     call(2, 1, LookupSet{"app://a"});
     size_t before = mpiexec.sent.size();
     call(0, 2, FreeSet{"app://a"});
-    EXPECT_EQ(mpiexec.sent_text(before), "forget:0.1") << "of the daemon whose process was told";
+    EXPECT_EQ(mpiexec.sent_text(before), "forget:0.1") << "of the daemon whose process was notified";
     call(1, 1, LookupSet{"app://a"});
-    EXPECT_EQ(mpiexec.sent_text(before), "forget:0.1") << "nobody is told that it is unknown";
+    EXPECT_EQ(mpiexec.sent_text(before), "forget:0.1") << "no process caches that it is unknown";
     mpiexec.report(0, 1, REPORT_FORGOTTEN, 0, mpiexec.sent.back().payload);
     EXPECT_EQ(mpiexec.sent_text(before), "forget:0.1 answer:0.0 answer:0.0");
     EXPECT_EQ(answer(), "0.0 to 1, call 1, code " + std::to_string(PMI_SET_UNKNOWN));
@@ -385,7 +385,7 @@ TEST_F(StepSetsTest, SA1_a_departing_proxy_has_no_cached_data)
     EXPECT_EQ(mpiexec.sent_text(before), "answer:0.0");
 }
 
-TEST_F(StepSetsTest, SA1_no_process_waits_for_a_departed_proxy)
+TEST_F(StepSetsTest, SA1_no_process_waits_for_a_disconnected_proxy)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});
     call(2, 1, LookupSet{"app://a"});

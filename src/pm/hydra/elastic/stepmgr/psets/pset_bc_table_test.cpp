@@ -21,7 +21,7 @@ std::vector<uint32_t> uids_of(const std::vector<PsetBcTable::Bc> &bcs)
 {
     std::vector<uint32_t> uids;
     for (const auto &[uid, text] : bcs) {
-        EXPECT_EQ(text, "card " + std::to_string(uid));
+        EXPECT_EQ(text, "addr " + std::to_string(uid));
         uids.push_back(uid);
     }
     return uids;
@@ -29,7 +29,7 @@ std::vector<uint32_t> uids_of(const std::vector<PsetBcTable::Bc> &bcs)
 
 void give(PsetBcTable &bcs, uint32_t uid)
 {
-    bcs.give(uid, "card " + std::to_string(uid));
+    bcs.give(uid, "addr " + std::to_string(uid));
 }
 
 TEST(PsetBcTable, SendsEachBusinessCardOnce)
@@ -73,7 +73,7 @@ TEST(PsetBcTable, TheFirstBusinessCardCounts)
     EXPECT_EQ(bcs.find(1), nullptr);
     give(bcs, 1);
     bcs.give(1, "another");
-    EXPECT_EQ(*bcs.find(1), "card 1");
+    EXPECT_EQ(*bcs.find(1), "addr 1");
     bcs.disconnected(1);
     EXPECT_EQ(bcs.find(1), nullptr);
     EXPECT_TRUE(bcs.notify(0, list({1})).empty());

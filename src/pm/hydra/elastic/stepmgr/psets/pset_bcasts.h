@@ -38,7 +38,7 @@ class SetBcasts {
 
     explicit SetBcasts(size_t most) : most_(most) {}
 
-    /* The caller, a member, counts its calls in this slot from now on, and in none of another set; the answer says
+    /* The caller, a member, counts its calls in this slot from now on, and in none of another set; the answer has
      * where it has counted before. */
     std::string join(const SetCaller &caller, const std::string &who, const SetMembers &members, uint32_t slot,
                      const Uids &ended);

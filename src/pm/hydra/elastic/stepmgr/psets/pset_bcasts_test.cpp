@@ -98,7 +98,7 @@ TEST_F(SetBcastsTest, SB1_a_text_is_delivered_in_the_call_that_nobody_has_come_t
     EXPECT_EQ(read(replies[1].answer), "");
     EXPECT_EQ(turn(0, 8), "text");
     EXPECT_EQ(turn(1, 9), "") << "once";
-    EXPECT_EQ(ordered(), "") << "one process is not told yet";
+    EXPECT_EQ(ordered(), "") << "one process is not notified yet";
     EXPECT_EQ(turn(2, 8), "text");
     EXPECT_EQ(ordered(), "3=open:10:11");
 }
@@ -129,7 +129,7 @@ TEST_F(SetBcastsTest, only_the_first_member_that_lives_gives_texts)
     EXPECT_EQ(give(1, "text"), "");
     count(10, 1, 3);
     count(11, 1, 3);
-    EXPECT_EQ(turn(2, 3), ABORTED) << "a member has departed";
+    EXPECT_EQ(turn(2, 3), ABORTED) << "a member has ended";
 }
 
 TEST_F(SetBcastsTest, SB2_a_member_that_ends_before_delivery)

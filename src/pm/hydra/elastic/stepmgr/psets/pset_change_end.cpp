@@ -152,7 +152,7 @@ void PsetChanges::end()
     const Adaptation &a = *state_.adaptation;
     if (state_.notified && state_.notified->tag == a.tag) {
         state_.notified->complete = a.state == AdaptState::COMMITTED;
-        state_.notified->lost = !state_.notified->complete;
+        state_.notified->failed = !state_.notified->complete;
     }
     psets_.send_replies(sets_.delta_over());
     sets_.notify(UINT32_MAX);

@@ -284,7 +284,7 @@ bool PsetChanges::notify_change(const Process &process, const SetMembers &delta)
                 a.awaited.insert(member->uid);
         }
     }
-    if (state_.notified && (state_.notified->complete || state_.notified->lost))
+    if (state_.notified && (state_.notified->complete || state_.notified->failed))
         late_.insert_or_assign(state_.notified->uid, *state_.notified);
     late_.erase(process.uid);
     state_.notified = NotifiedChange{a.tag, process.uid};
@@ -366,7 +366,7 @@ std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller
     auto notified = take_notified_of(process.uid, call.tag);
     if (!notified)
         return wrong_tag(call.tag);
-    if (notified->lost)
+    if (notified->failed)
         return SetAnswer::error(PMI_SET_LOST, "processes that were to join have ended");
     state_.log("accepted", {{"uid", process.uid}, {"tag", notified->tag}});
     if (!notified->complete) {
@@ -399,7 +399,7 @@ std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller
         late_.insert_or_assign(process.uid, *notified);
         return wrong_tag(call.tag);
     }
-    if (notified->lost)
+    if (notified->failed)
         return SetAnswer().bytes();
     state_.log("declined", {{"uid", process.uid}, {"tag", notified->tag}});
     psets_.send_replies(sets_.free_delta());

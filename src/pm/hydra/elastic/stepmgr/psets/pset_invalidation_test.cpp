@@ -59,7 +59,7 @@ class ForgetfulJob {
         EXPECT_EQ(mpiexec_.status().at("unexpected"), 0) << "seed " << seed_;
     }
 
-    int from_memory = 0, invalidated = 0, kept = 0, given = 0;
+    int from_memory = 0, invalidated = 0, held_back = 0, given = 0;
 
   private:
     struct Cached {
@@ -85,7 +85,7 @@ class ForgetfulJob {
         step_report kind = REPORT_SET_CALL;
         std::string payload;
     };
-    /* A look that has been passed on and is not answered. */
+    /* A lookup that has been passed on and is not answered. */
     struct Requested {
         uint32_t uid = 0, id = 0, invalidations = 0;  /* of the board when it was passed on */
         std::string name;
@@ -267,7 +267,7 @@ class ForgetfulJob {
             daemon.requested, [&](const Requested &a) { return a.uid == uid && a.id == id; });
         if (requested == daemon.requested.end()) {
             processes_[uid].queries = processes_[uid].queries && processes_[uid].lookups;
-            return;             /* no look, or who queried has ended */
+            return;             /* no lookup, or the caller has ended */
         }
         Requested answered = std::move(*requested);
         daemon.requested.erase(requested);
@@ -278,7 +278,7 @@ class ForgetfulJob {
             if (!is_for(message, other)) {
                 forward_lookup(other);
             } else {
-                kept++;
+                held_back++;
                 take_lookup(other, message);
             }
         }
@@ -299,7 +299,7 @@ class ForgetfulJob {
         }
         Last &last = last_[process.name];
         EXPECT_TRUE(message.order >= process.known.order || notified == process.known.notified)
-            << process.name << ": process " << uid << " asked when another one knew more; seed "
+            << process.name << ": process " << uid << " queried when another one knew more; seed "
             << seed_;
         if (message.order >= last.order)
             last = {message.order, notified};
@@ -328,21 +328,21 @@ TEST(PsetInvalidationTest, SA1_seeds)
 {
     const char *text = getenv("ELASTIC_SIMULATION_SEEDS");
     uint64_t seeds = 2 * (text ? strtoull(text, nullptr, 10) : 100);
-    int from_memory = 0, invalidated = 0, kept = 0, given = 0;
+    int from_memory = 0, invalidated = 0, held_back = 0, given = 0;
     for (uint64_t seed = 1; seed <= seeds && !testing::Test::HasFailure(); seed++) {
         ForgetfulJob job(seed);
         job.run();
         from_memory += job.from_memory;
         invalidated += job.invalidated;
-        kept += job.kept;
+        held_back += job.held_back;
         given += job.given;
     }
-    printf("%llu jobs: %d look-ups from memory, %d times forgotten; others' answers: %d awaited, "
+    printf("%llu jobs: %d lookups from memory, %d times invalidated; others' answers: %d awaited, "
            "%d there\n",
-           static_cast<unsigned long long>(seeds), from_memory, invalidated, kept, given);
+           static_cast<unsigned long long>(seeds), from_memory, invalidated, held_back, given);
     EXPECT_GT(from_memory, static_cast<int>(seeds));
     EXPECT_GT(invalidated, static_cast<int>(seeds));
-    EXPECT_GT(kept, static_cast<int>(seeds));
+    EXPECT_GT(held_back, static_cast<int>(seeds));
     EXPECT_GT(given, static_cast<int>(seeds));
 }
 

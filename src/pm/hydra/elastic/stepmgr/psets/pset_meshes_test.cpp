@@ -122,7 +122,7 @@ class Simulation {
         uint32_t uid = next_++;
         alive_.insert(uid);
         processes_[uid].knows = {uid};
-        bcs_.give(uid, "card");
+        bcs_.give(uid, "addr");
         if (pick(2))
             introduce(uid);
     }
@@ -135,10 +135,10 @@ class Simulation {
                              [&](uint32_t other) { return other != uid; });
         Uids all = others;
         all.push_back(uid);
-        if (others.empty() || !meetings_.know_each_other(list(others)))
+        if (others.empty() || !rendezvous_.know_each_other(list(others)))
             return;
         introduced++;
-        require(meetings_.introduce(list(all), bcs_), "they are a circle");
+        require(rendezvous_.introduce(list(all), bcs_), "they are a full mesh");
         process.introduced_to.insert(others.begin(), others.end());
         process.knows.insert(others.begin(), others.end());
         process.mesh.insert(all.begin(), all.end());
@@ -149,7 +149,7 @@ class Simulation {
     {
         alive_.erase(uid);
         bcs_.disconnected(uid);
-        meetings_.without(uid);
+        rendezvous_.without(uid);
         for (Creation &creation : creations_) {
             std::erase(creation.to_come, uid);
             if (std::ranges::find(creation.group, uid) == creation.group.end())
@@ -218,7 +218,7 @@ class Simulation {
         }
         RendezvousMembers call{std::to_string(round) + " " + creation.tag, "", list(creation.group),
                                knows};
-        if (auto text = meetings_.come({uid, question, 0}, call, bcs_))
+        if (auto text = rendezvous_.come({uid, question, 0}, call, bcs_))
             answer(uid, question, *text);
         take_replies();
     }
@@ -228,7 +228,7 @@ class Simulation {
     }
     void take_replies()
     {
-        for (const SetReply &reply : meetings_.take_replies())
+        for (const SetReply &reply : rendezvous_.take_replies())
             answer(reply.caller.uid, reply.caller.id, reply.answer);
     }
     static uint32_t number_at(const std::string &text, size_t at)
@@ -332,7 +332,7 @@ class Simulation {
             for (const auto &[uid, question] : creation.queries) {
                 if (some_skip)
                     require(is_answered(uid, question),
-                            "nobody waits for one that does not come to a meeting");
+                            "nobody waits for one that does not come to a rendezvous");
             }
         }
     }
@@ -358,7 +358,7 @@ class Simulation {
     std::deque<Creation> creations_;
     std::map<uint32_t, Creation *> requested_;
     PsetBcTable bcs_;
-    PsetRendezvous meetings_{64};
+    PsetRendezvous rendezvous_{64};
 };
 
 TEST(PsetMeshesSimulation, SI8_no_process_waits_for_one_without_rendezvous)

@@ -16,13 +16,13 @@ std::string key_of(const RendezvousMembers &call)
     return key + call.tag;
 }
 
-/* All have the business cards, and these processes need not meet again. */
+/* All have the business cards, and these processes need no further rendezvous. */
 std::string needless()
 {
     return SetAnswer().number(0).number(1).bytes();
 }
 
-/* Not all have them: they meet once more. */
+/* Not all have them: one more rendezvous. */
 std::string bcs_of(const SetMembers &members, const PsetBcTable &bcs)
 {
     SetAnswer answer;
@@ -44,10 +44,10 @@ std::optional<std::string> PsetRendezvous::come(const SetCaller &caller, const R
     if (!instead && meshes_.hold(call.members))
         return call.knows ? needless() : bcs_of(call.members, bcs);
     std::string key = key_of(call);
-    if (meetings_.size() >= most_ && !meetings_.contains(key))
+    if (rendezvous_.size() >= most_ && !rendezvous_.contains(key))
         return SetAnswer::error(PMI_SET_FULL, "too many groups of processes wait for one of them");
-    auto [place, is_new] = meetings_.try_emplace(key);
-    Rendezvous &rendezvous = place->second;
+    auto [entry, is_new] = rendezvous_.try_emplace(key);
+    Rendezvous &rendezvous = entry->second;
     if (is_new) {
         rendezvous.members = call.members;
         rendezvous.wants_bcs = !instead;
@@ -58,11 +58,11 @@ std::optional<std::string> PsetRendezvous::come(const SetCaller &caller, const R
     if (rendezvous.guests.size() < rendezvous.members.size())
         return std::nullopt;
     if (instead)
-        end(place, instead());
+        end(entry, instead());
     else if (rendezvous.all_know && meshes_.join(rendezvous.members))
         end_needless(bcs);
     else
-        end(place, rendezvous.all_know ? SetAnswer().number(0).number(0).bytes() : bcs_of(rendezvous.members, bcs));
+        end(entry, rendezvous.all_know ? SetAnswer().number(0).number(0).bytes() : bcs_of(rendezvous.members, bcs));
     return std::nullopt;        /* the caller is among those who have waited */
 }
 
@@ -78,7 +78,7 @@ bool PsetRendezvous::introduce(const SetMembers &members, const PsetBcTable &bcs
  * introduced may lack business cards, and comes once more. */
 void PsetRendezvous::end_needless(const PsetBcTable &bcs)
 {
-    for (auto next = meetings_.begin(); next != meetings_.end();) {
+    for (auto next = rendezvous_.begin(); next != rendezvous_.end();) {
         if (next->second.wants_bcs && meshes_.hold(next->second.members))
             next = end(next, next->second.all_know ? needless() : bcs_of(next->second.members, bcs));
         else
@@ -90,19 +90,19 @@ PsetRendezvous::Meetings::iterator PsetRendezvous::end(Meetings::iterator rendez
 {
     for (const auto &[uid, guest] : rendezvous->second.guests)
         replies_.push_back({guest, answer});
-    return meetings_.erase(rendezvous);
+    return rendezvous_.erase(rendezvous);
 }
 
 bool PsetRendezvous::wait_for_any(const Uids &uids) const
 {
-    return std::ranges::any_of(meetings_,
+    return std::ranges::any_of(rendezvous_,
                                [&](const auto &rendezvous) { return rendezvous.second.members.any_of(uids); });
 }
 
 void PsetRendezvous::without(uint32_t uid)
 {
     meshes_.disconnected(uid);
-    for (auto next = meetings_.begin(); next != meetings_.end();) {
+    for (auto next = rendezvous_.begin(); next != rendezvous_.end();) {
         next->second.guests.erase(uid);
         if (next->second.members.contains(uid))
             next = end(next, SetAnswer::error(PMI_SET_MEMBER_ENDED, "process " + std::to_string(uid) + " has ended"));

@@ -61,7 +61,7 @@ class PsetRendezvous {
     void end_needless(const PsetBcTable &bcs);
 
     size_t most_;
-    Meetings meetings_;
+    Meetings rendezvous_;
     PsetMeshes meshes_;
     std::vector<SetReply> replies_;
 };

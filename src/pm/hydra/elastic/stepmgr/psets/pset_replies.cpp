@@ -40,7 +40,7 @@ const char *name_of(pmi_set_state state)
 
 }  // namespace
 
-/* Bounded, as a program may make sets as fast as it likes: those who follow have other events to hear of. */
+/* Bounded, as a program may make sets as fast as it likes: clients that follow need other events, too. */
 void ProcessSets::log_changes()
 {
     for (const Sets::Change &change : sets_.take_changes()) {
@@ -65,7 +65,7 @@ void ProcessSets::log_skipped()
         state_.journal.add(state_.now_ms, "sets_untold", {{"count", count}});
 }
 
-/* One more is looked for, to know whether there are more. */
+/* One more is queried, to know whether there are more. */
 std::string ProcessSets::answer_psets(const Json &id, const PsetsRequest &request) const
 {
     std::vector<Sets::View> views = sets_.view(request.after, PSETS_MAX + 1);

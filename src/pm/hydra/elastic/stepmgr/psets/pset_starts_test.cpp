@@ -166,7 +166,7 @@ class StartsRun {
         last_ = number_at(payload, 16 + NAME.size());
         notified_[last_]++;
         EXPECT_FALSE(requested->second && last_ == PMI_SET_STARTING)
-            << "all had begun before it asked";
+            << "all had begun before its query";
         EXPECT_FALSE(begun_.size() < PROCESSES && last_ == PMI_SET_RUNNING) << "one has not begun";
         requested_.erase(requested);
     }

@@ -1,4 +1,4 @@
-/* Questions that wait until a proxy has passed on what a process has said. */
+/* Questions that wait until a proxy has passed on the messages of a process. */
 
 #include "stepmgr/psets/pset_sync.h"
 

@@ -32,9 +32,9 @@ bool is_library_name(const std::string &name)
 std::string canonical(const std::string &name)
 {
     for (const char *kind : {"op", "rc"}) {
-        std::string published = std::string("mpidynres://") + kind + "_";
-        if (name.starts_with(published))
-            return std::string("mpix://") + kind + "/" + name.substr(published.size());
+        std::string prefix = std::string("mpidynres://") + kind + "_";
+        if (name.starts_with(prefix))
+            return std::string("mpix://") + kind + "/" + name.substr(prefix.size());
     }
     return name;
 }
@@ -106,8 +106,8 @@ SetMembers Sets::running() const
 }
 
 /* SO9: nobody can be in a call on a set all of whose members have disconnected.  It may still be an operand (SO4), so
- * that those are kept that were seen to have come to that last.  How many sets may be added before the next look
- * follows the number of those that are left, so that the looks cost each set that is made a few steps, however many
+ * that those remain that were seen to have come to that last.  How many sets may be added before the next check
+ * follows the number of those that are left, so that the checks cost each set that is made a few steps, however many
  * there are. */
 void Sets::drop_disconnected(size_t keep)
 {
@@ -386,7 +386,7 @@ std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes,
     if (may_end_waiting)
         lookup_again(replies);
     std::ranges::move(bcasts_.take_replies(), std::back_inserter(replies));
-    std::ranges::move(meetings_.take_replies(), std::back_inserter(replies));
+    std::ranges::move(rendezvous_.take_replies(), std::back_inserter(replies));
     return replies;
 }
 
@@ -395,7 +395,7 @@ std::vector<Sets::Reply> Sets::ended(uint32_t uid)
     std::vector<Reply> replies;
     if (!ended_.insert(uid).second)
         return replies;
-    outdated_ = outdated_ || !remembering_.empty();     /* whichever sets hold it */
+    outdated_ = outdated_ || !caching_.empty();     /* whichever sets hold it */
     proposed_.erase(uid);
     starting_.erase(uid);
     bcs_.disconnected(uid);
@@ -407,9 +407,9 @@ std::vector<Sets::Reply> Sets::ended(uint32_t uid)
     }
     lookup_again(replies);
     bcasts_.without(uid, ended_);
-    meetings_.without(uid);
+    rendezvous_.without(uid);
     std::ranges::move(bcasts_.take_replies(), std::back_inserter(replies));
-    std::ranges::move(meetings_.take_replies(), std::back_inserter(replies));
+    std::ranges::move(rendezvous_.take_replies(), std::back_inserter(replies));
     return replies;
 }
 

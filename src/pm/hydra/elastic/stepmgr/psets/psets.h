@@ -1,5 +1,5 @@
 /*
- * The process sets of a job: the one place where they are made, named, freed and written to, so that all that happens
+ * The process sets of a job: made, named, freed and written to here only, so that all that happens
  * to them has one order.  Calls of processes in, answers out; no time, no other effects.  The reply to a process is
  * what all sets are at that moment.  SN3-SN7, SI7, SI8, SO1-SO9, SD1-SD3, SA1-SA3.
  *
@@ -48,7 +48,7 @@ class Sets {
             65536; /* of processes that request data together, and have not all queried; and as
                                          * many groups of such processes */
         size_t bcasts = 4096;   /* sets whose members pass on texts */
-        size_t meetings = 4096;
+        size_t rendezvous = 4096;
         size_t worlds = 1024;
         size_t worlds_runs = 1 << 20;
         size_t rebound =
@@ -60,7 +60,7 @@ class Sets {
 
     Sets() : Sets(Limits()) {}
     explicit Sets(const Limits &limits)
-        : limits_(limits), bcasts_(limits.bcasts), meetings_(limits.meetings)
+        : limits_(limits), bcasts_(limits.bcasts), rendezvous_(limits.rendezvous)
     {
     }
 
@@ -68,7 +68,7 @@ class Sets {
     void grow(uint32_t next_uid) { next_uid_ = next_uid; }
     /* A set of the launch (--pset).  False: the name is in use. */
     bool add(const std::string &name, const SetMembers &members);
-    /* The world of an epoch is mpix://WORLD/EPOCH: found, but not listed.  The latest ones are kept. */
+    /* The world of an epoch is mpix://WORLD/EPOCH: found, but not listed.  The latest ones remain. */
     void add_world(uint32_t epoch, SetMembers members);
 
     /* Processes of an addition: they are not accepted yet; the one that was notified of them, UINT32_MAX: nobody;
@@ -76,8 +76,8 @@ class Sets {
     void propose(uint32_t first_uid, uint32_t count);
     void notify(uint32_t uid) { notified_ = uid; }
     void start_proposed();
-    /* Whether others wait for them to be accepted, to meet with them. */
-    bool are_proposed_awaited() const { return meetings_.wait_for_any(proposed_); }
+    /* Whether others wait in a rendezvous with them for them to be accepted. */
+    bool are_proposed_awaited() const { return rendezvous_.wait_for_any(proposed_); }
     void run(uint32_t uid) { starting_.erase(uid); }
     /* Of the launch, and has not begun to use MPI: until it runs. */
     void start(uint32_t uid) { starting_.insert(uid); }
@@ -121,7 +121,7 @@ class Sets {
      * capacity.  It is the only one, until that ends. */
     uint32_t grant(uint32_t uid);
     void end_grant();
-    /* Whether what is queried may be about sets that another process has made so, and nobody here has heard of. */
+    /* Whether what is queried may be about sets that another process has made so, which are not known here. */
     bool may_be_about_granted(const Caller &caller, Bytes call) const;
     void set_bc(uint32_t uid, const std::string &bc) { bcs_.give(uid, bc); }
     /* u32 n, n * (u32 uid, text business card) of those that the caller has not received.  Whose they are. */
@@ -152,8 +152,8 @@ class Sets {
     bool used() const { return serial_ > 0 || !bcasts_.empty() || ends_are_counted_; }
 
     /* The caller may cache something that is not about a set; nobody may any more what was sent until now. */
-    void may_cache(const Caller &caller) { remembering_.insert(caller.agent); }
-    void outdate_all() { outdated_ = outdated_ || !remembering_.empty(); }
+    void may_cache(const Caller &caller) { caching_.insert(caller.agent); }
+    void outdate_all() { outdated_ = outdated_ || !caching_.empty(); }
     /* What was reported of a set, and may be cached, since the last time does not hold any more: the proxies of those
      * who may cache it.  Answers that contradict it are made by the same call or a later one. */
     std::set<uint64_t> take_outdated();
@@ -169,7 +169,7 @@ class Sets {
     /* Sets that got their names after this serial, in this order, at most so many. */
     std::vector<View> view(uint32_t after, size_t most) const;
 
-    /* Names that have got, or lost, their meaning since the last time, in order. */
+    /* Names that have got their meaning, or have it no more, since the last time, in order. */
     struct Change {
         const char *event;      /* set_made, set_freed */
         std::string name;
@@ -197,7 +197,7 @@ class Sets {
         uint64_t disconnected =
             0; /* when (times_queried_) all members were seen to have disconnected; 0: not */
     };
-    /* A look at data that several processes take together: all get the same in their n-th one. */
+    /* A query for data that several processes take together: all get the same in their n-th one. */
     struct Round {
         SetMembers callers;
         std::string name;
@@ -285,13 +285,13 @@ class Sets {
     std::deque<std::unique_ptr<Set>> worlds_;
     size_t worlds_runs_ = 0;
     SetBcasts bcasts_;
-    PsetRendezvous meetings_;
+    PsetRendezvous rendezvous_;
     PsetBcTable bcs_;
     std::optional<Shared> shared_;      /* of the answer that is being made */
     bool ends_are_counted_ = false;     /* somebody has queried who has ended */
     std::vector<Change> changes_;
     std::set<std::string> rebound_;     /* SO7: never cached */
-    std::set<uint64_t> remembering_;    /* proxies of those who may cache something */
+    std::set<uint64_t> caching_;    /* proxies of those who may cache something */
     bool outdated_ = false;     /* it does not hold */
     uint64_t times_outdated_ = 1;
 };

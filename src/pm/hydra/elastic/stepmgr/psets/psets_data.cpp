@@ -184,7 +184,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const RendezvousMe
     bcs_.give(caller.uid, call.bc);
     if (!bcs_.find(caller.uid))
         return SetAnswer::wrong("the calling process has not said its address");
-    return meetings_.come(caller, call, bcs_);
+    return rendezvous_.come(caller, call, bcs_);
 }
 
 bool Sets::know_each_other(const SetMembers &members) const
@@ -197,13 +197,13 @@ bool Sets::know_each_other(const SetMembers &members) const
                 return false;
         }
     }
-    return meetings_.know_each_other(members);
+    return rendezvous_.know_each_other(members);
 }
 
 bool Sets::introduce(const SetMembers &members, std::vector<Reply> &replies)
 {
-    bool introduced = !members.any_of(ended_) && meetings_.introduce(members, bcs_);
-    std::ranges::move(meetings_.take_replies(), std::back_inserter(replies));
+    bool introduced = !members.any_of(ended_) && rendezvous_.introduce(members, bcs_);
+    std::ranges::move(rendezvous_.take_replies(), std::back_inserter(replies));
     return introduced;
 }
 
@@ -329,10 +329,10 @@ std::vector<Sets::Reply> Sets::gather(const Caller &caller, const QueryOp &call,
         error = member_ended(*ended, call.callers.name);
     if (!error.empty())
         return {{caller, error}};
-    if (auto refused = meetings_.come(caller, {"query " + call.name, "", *callers.front(), true},
+    if (auto refused = rendezvous_.come(caller, {"query " + call.name, "", *callers.front(), true},
                                       bcs_, answer))
         return {{caller, *refused}};
-    return meetings_.take_replies();
+    return rendezvous_.take_replies();
 }
 
 }  // namespace elastic

@@ -213,7 +213,7 @@ class SetsTest : public testing::Test {
         for (std::string &operand : set.operands)
             operand = answer.text();
         set.members = answer.members();
-        EXPECT_EQ(answer.number(), 0u) << "no cards";
+        EXPECT_EQ(answer.number(), 0u) << "no addresses";
         set.lasts = answer.number();
         EXPECT_TRUE(answer.complete());
         return set;
@@ -280,7 +280,7 @@ TEST_F(SetsTest, data_that_may_change_silently_is_not_cached)
     EXPECT_EQ(lookup("mpix://ALL").lasts, 0u);
     EXPECT_TRUE(sets.take_outdated().empty());
     send_request(0, FreeSet{"app://b"});
-    EXPECT_EQ(sets.take_outdated().size(), 1u) << "who is in it is remembered";
+    EXPECT_EQ(sets.take_outdated().size(), 1u) << "who is in it is cached";
     EXPECT_EQ(lookup("app://a").lasts, 1u);
     send_request(0, FreeSet{"app://a"});
     EXPECT_EQ(sets.take_outdated().size(), 1u);
@@ -295,10 +295,10 @@ TEST_F(SetsTest, new_sets_may_be_queried_in_the_same_call)
     EXPECT_EQ(answer.number(), PMI_SET_OK);
     EXPECT_EQ(answer.number(), 1u);
     EXPECT_EQ(answer.text(), "mpix://op/1.1");
-    EXPECT_EQ(answer.number(), 1u) << "one look";
+    EXPECT_EQ(answer.number(), 1u) << "one lookup";
     EXPECT_EQ(answer.text(), "mpix://op/1.1");
     send_request(0, FreeSet{"mpix://op/1.1"});
-    EXPECT_EQ(sets.take_outdated().size(), 1u) << "it is remembered";
+    EXPECT_EQ(sets.take_outdated().size(), 1u) << "it is cached";
 }
 
 TEST_F(SetsTest, SO3_a_process_makes_sets_by_itself_as_it_was_allowed)
@@ -480,7 +480,7 @@ TEST_F(SetsTest, SO9_the_latest_sets_without_processes_remain)
     EXPECT_EQ(lookup(main).state, PMI_SET_ENDED) << "some of its processes live (SL2)";
 }
 
-/* An old set whose process has just ended is kept in place of newer ones whose processes have ended before. */
+/* An old set whose process has just ended is retained instead of newer ones whose processes have ended before. */
 TEST_F(SetsTest, SO9_the_time_of_departure_counts)
 {
     use({.disconnected = 10});
@@ -498,7 +498,7 @@ TEST_F(SetsTest, SO9_the_time_of_departure_counts)
     make_many(0);
     EXPECT_EQ(lookup(old).members, (Uids{1}));
     EXPECT_EQ(lookup("mpix://op/0.200").members, (Uids{2}));
-    EXPECT_EQ(lookup("mpix://op/0.191").state, 0u) << "in its place";
+    EXPECT_EQ(lookup("mpix://op/0.191").state, 0u) << "instead of it";
 }
 
 /* SR9: the processes of a removal may end before anybody accepts it. */
@@ -528,7 +528,7 @@ TEST_F(SetsTest, members_without_order_are_bounded_in_sum)
     MakeSets call{PMI_SET_OP_INTERSECTION, "", {}, {}};
     for (const char *name : {"mpix://op/0.1", "mpix://op/0.2", "mpix://op/0.5"})
         call.operands.push_back(named(name));
-    EXPECT_EQ(code(0, call), PMI_SET_FULL) << "there is no room for the result";
+    EXPECT_EQ(code(0, call), PMI_SET_FULL) << "there is no capacity for the result";
     EXPECT_EQ(code(0, FreeSet{"mpix://op/0.3"}), PMI_SET_OK);
     EXPECT_EQ(code(0, call), PMI_SET_OK);
     call.operands.push_back(named("mpix://op/0.4"));
@@ -595,7 +595,7 @@ TEST_F(SetsTest, SD2_waits_until_all_keys_are_there)
     ASSERT_EQ(late.size(), 2u);
     for (const Sets::Reply &reply : late)
         EXPECT_EQ(data_of({reply.answer}), "x=1 y=2");
-    EXPECT_EQ(get(0, a, a, {"x"}, false), "x=1") << "the round is over and forgotten";
+    EXPECT_EQ(get(0, a, a, {"x"}, false), "x=1") << "the round is over and discarded";
 }
 
 TEST_F(SetsTest, SD2_nobody_waits_for_a_set_that_ends_or_is_freed)
@@ -648,11 +648,11 @@ TEST_F(SetsTest, SD2_a_round_ends_with_the_set_of_its_callers)
     std::string a = from_list(0, {0, 1}), b = from_list(0, {0, 2});
     EXPECT_EQ(get(0, a, b, {"x"}, true), "waits");
     EXPECT_EQ(code(0, FreeSet{a}), PMI_SET_OK);
-    EXPECT_TRUE(late.empty()) << "it asked for data of another one";
+    EXPECT_TRUE(late.empty()) << "it requested data of another one";
     send_request(0, PutData{b, {{"x", "1"}}});
     ASSERT_EQ(late.size(), 1u);
     EXPECT_EQ(data_of({late[0].answer}), "x=1");
-    EXPECT_EQ(get(0, b, b, {"x"}, false), "x=1") << "there is room for a round again";
+    EXPECT_EQ(get(0, b, b, {"x"}, false), "x=1") << "there is capacity for a round again";
 }
 
 TEST_F(SetsTest, SD2_a_process_without_queries_costs_a_bounded_number_of_rounds)
@@ -722,7 +722,7 @@ TEST_F(SetsTest, SD3_data_moves_with_its_set_and_is_bounded)
     EXPECT_EQ(get(0, "app://a", "app://a", {"more", "x"}, false), "x=1") << "nothing changed";
 }
 
-/* ---- what a process may say ------------------------------------------------------------------------------------ */
+/* ---- what a process may send ------------------------------------------------------------------------------------ */
 
 TEST_F(SetsTest, malformed_calls_are_wrong_and_change_nothing)
 {

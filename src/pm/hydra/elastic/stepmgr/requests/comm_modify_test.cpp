@@ -23,7 +23,7 @@ class StepModifyTest : public testing::Test {
     static int proxy_of(uint32_t rank) { return rank == 2 ? 1 : 0; }
     void call(int group, int proxy, uint32_t rank)
     {
-        mpiexec.report(group, proxy, REPORT_INIT, 0, write_init({rank, false, "card", 0, true}));
+        mpiexec.report(group, proxy, REPORT_INIT, 0, write_init({rank, false, "addr", 0, true}));
     }
     void all_call()
     {
@@ -128,11 +128,11 @@ TEST_F(StepModifyTest, a_created_process_that_dies_changes_nothing)
         FakeMpiexec fresh;
         ASSERT_EQ(fresh.create(), "");
         fresh.start_group(0, {"a"});
-        fresh.report(0, 0, REPORT_INIT, 0, write_init({0, false, "card", 0, true}));
+        fresh.report(0, 0, REPORT_INIT, 0, write_init({0, false, "addr", 0, true}));
         fresh.report(0, 0, REPORT_WISH, 0, write_slot_request({0, 1, 2, 2, 2, 0, "", true}));
         fresh.start_group(1, {"a"});
         if (state > 0)
-            fresh.report(1, 0, REPORT_INIT, 0, write_init({0, false, "card", 0, true}));
+            fresh.report(1, 0, REPORT_INIT, 0, write_init({0, false, "addr", 0, true}));
         if (state > 1)
             fresh.ready(1, 0, 0, 1);
         if (state > 2)
@@ -160,9 +160,9 @@ TEST_F(StepModifyTest, a_launch_that_is_refused_is_an_error_of_the_call)
 {
     start(false);
     all_call();
-    mpiexec.refuse_launch = "no room";
+    mpiexec.refuse_launch = "no capacity";
     make_request(5);
-    EXPECT_EQ(notified(), "refused(0) 0.1: no room");
+    EXPECT_EQ(notified(), "refused(0) 0.1: no capacity");
     EXPECT_EQ(mpiexec.count_events("failed"), 1);
 }
 

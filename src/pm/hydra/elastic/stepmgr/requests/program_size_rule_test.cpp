@@ -90,7 +90,7 @@ TEST_F(StepSizesTest, what_is_under_way_is_withdrawn_before_agreement)
     EXPECT_NE(mpiexec.last_event("withdrawn").at("reason").get<std::string>().find("cannot use 5"),
               std::string::npos);
     EXPECT_EQ(mpiexec.killed, std::vector{1});
-    EXPECT_TRUE(mpiexec.notified.empty()) << "who asked is answered";
+    EXPECT_TRUE(mpiexec.notified.empty()) << "the requester gets an answer";
 }
 
 TEST_F(StepSizesTest, an_agreed_change_happens_with_a_line)

@@ -29,9 +29,9 @@ class Hints {
     explicit Hints(const SetData &given) : given_(given) {}
 
     /* A number of processes, by its name or the one that others have given it; 0: it is not there, or none. */
-    int size(const char *key, const char *published)
+    int size(const char *key, const char *mpidynres_key)
     {
-        for (const char *name : {key, published}) {
+        for (const char *name : {key, mpidynres_key}) {
             auto found = given_.find(name);
             auto value = found == given_.end() ? std::nullopt : number_of<int>(found->second);
             if (value && *value >= 1 && *value <= SIZE_MAX_)

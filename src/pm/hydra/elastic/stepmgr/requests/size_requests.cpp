@@ -80,7 +80,7 @@ void SizeRequests::end(SizeRequestEnd end, const std::string &reason)
         hooks_.operation_ended(end, reason);
 }
 
-/* ---- what processes say ----------------------------------------------------------------------------- */
+/* ---- reports of processes ----------------------------------------------------------------------------- */
 
 /* By what the processes have agreed on, whoever has requested it.  A process that has committed already may request
  * something else before all have. */

@@ -99,7 +99,7 @@ TEST_F(StepSizeRequestTest, is_refused_with_the_reason)
     EXPECT_EQ(notified(), "refused 0.1: mpiexec was started with --adapt-range 1:8");
     size_request({0, 2, 16, 4, 16, 0, ""});
     EXPECT_EQ(mpiexec.last_event("requested").at("size"), 8) << "what the range allows of it";
-    mpiexec.refuse_launch = "no room";
+    mpiexec.refuse_launch = "no capacity";
 }
 
 TEST_F(StepSizeRequestTest, without_a_range_nobody_decides)
@@ -117,9 +117,9 @@ TEST_F(StepSizeRequestTest, without_a_range_nobody_decides)
 TEST_F(StepSizeRequestTest, a_launch_that_fails_refuses_it)
 {
     start();
-    mpiexec.refuse_launch = "no room on any host";
+    mpiexec.refuse_launch = "no capacity on any host";
     size_request({0, 1, 4, 4, 4, 0, ""});
-    EXPECT_EQ(notified(), "refused 0.1: no room on any host");
+    EXPECT_EQ(notified(), "refused 0.1: no capacity on any host");
     EXPECT_EQ(mpiexec.count_events("wish_ended"), 1);
 }
 

@@ -1,5 +1,5 @@
 /*
- * For tests: the other side of stepmgr.h.  Records every effect, and says the step manager's events in
+ * For tests: the other side of stepmgr.h.  Records every effect, and sends the step manager's events in
  * words that a test reads easily.  Owns the step manager and a clock that only the test moves.
  */
 
@@ -81,7 +81,7 @@ class FakeMpiexec {
     void init(int group, int proxy, uint32_t rank, bool adaptive = true)
     {
         report(group, proxy, REPORT_INIT, 0,
-               write_init({rank, adaptive, "card" + std::to_string(group) + std::to_string(rank)}));
+               write_init({rank, adaptive, "addr" + std::to_string(group) + std::to_string(rank)}));
     }
     void ready(int group, int proxy, uint32_t rank, uint32_t epoch)
     {

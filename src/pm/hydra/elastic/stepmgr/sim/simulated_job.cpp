@@ -30,7 +30,7 @@ struct SimulatedJob::Actor {
     uint32_t phase = PMI_ADAPT_PHASE_NONE;
     int work_left = 0;
     int64_t compute_us = 1;
-    uint64_t ahead_of = 0;      /* request that it has prepared for */
+    uint64_t prepared_for = 0;      /* request that it has prepared for */
     bool leaves = false;        /* has committed, waits to be released */
     uint32_t size_requests = 0; /* that it has made */
     bool modified = false;      /* has called MPIX_Comm_modify, or comes from it */
@@ -40,7 +40,7 @@ struct SimulatedJob::Actor {
 struct SimulatedJob::Daemon {
     Agent agent;
     std::vector<Actor *> actors;
-    bool lost = false, over = false, busy = false;
+    bool disconnected = false, over = false, busy = false;
     std::vector<std::function<void()>> held;
     int64_t last_up_us = 0, last_down_us = 0;   /* connections keep their order */
     /* the board */
@@ -258,7 +258,7 @@ void SimulatedJob::report(const Agent &agent, step_report kind, uint32_t epoch,
 void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
                            uint64_t request, const std::string &payload)
 {
-    if (daemon.lost || daemon.over)
+    if (daemon.disconnected || daemon.over)
         return;
     if (daemon.busy) {          /* with a freeze; commands keep their order */
         daemon.held.push_back([=, this, &daemon] {
@@ -324,8 +324,8 @@ void SimulatedJob::store_plan(Daemon &daemon, uint64_t request, const std::strin
         plan.uids.push_back(member.uid);
         plan.flags.push_back(member.flags);
         std::string bc(payload.data() + member.bc_offset, member.bc_bytes);
-        if (bc != "card" + std::to_string(member.uid))
-            broken("plan has a wrong card for process " + std::to_string(member.uid));
+        if (bc != "addr" + std::to_string(member.uid))
+            broken("plan has a wrong address for process " + std::to_string(member.uid));
     }
     daemon.plan = plan;
     daemon.plan_epoch = header.epoch;
@@ -357,12 +357,12 @@ void SimulatedJob::prepare(Daemon &daemon, Actor &actor)
 void SimulatedJob::lookahead(Actor &actor)
 {
     Daemon &board = daemon(actor.agent);
-    if (board.plan_epoch != actor.epoch + 1 || actor.ahead_of == board.plan.request)
+    if (board.plan_epoch != actor.epoch + 1 || actor.prepared_for == board.plan.request)
         return;
-    actor.ahead_of = board.plan.request;
+    actor.prepared_for = board.plan.request;
     size_t prepared = static_cast<size_t>(std::count_if(
         board.actors.begin(), board.actors.end(),
-        [&](const Actor *other) { return other->ahead_of == board.plan.request; }));
+        [&](const Actor *other) { return other->prepared_for == board.plan.request; }));
     for (uint32_t i = board.plan.pre; i < board.plan.uids.size(); i++) {
         if (!actors_.at(board.plan.uids[i])->prepared)
             broken("process " + std::to_string(actor.uid) + " may connect to joining process " +
@@ -378,7 +378,7 @@ void SimulatedJob::freeze(Daemon &daemon, uint32_t epoch, uint64_t margin)
     daemon.limit = daemon.gate = PMI_ADAPT_GATE_SHUT;
     daemon.busy = true;
     after(between(0, 20), [this, &daemon, epoch, margin] {
-        if (daemon.lost)
+        if (daemon.disconnected)
             return;
         uint64_t highest = 0;
         for (const Actor *actor : daemon.actors)
@@ -418,7 +418,7 @@ void SimulatedJob::check_daemon_over(Daemon &daemon)
 {
     bool all = std::none_of(daemon.actors.begin(), daemon.actors.end(),
                             [](const Actor *actor) { return actor->alive; });
-    if (!all || daemon.over || daemon.lost)
+    if (!all || daemon.over || daemon.disconnected)
         return;
     daemon.over = true;
     to_core(daemon.agent, [this, agent = daemon.agent] {
@@ -428,14 +428,14 @@ void SimulatedJob::check_daemon_over(Daemon &daemon)
     });
 }
 
-/* Its host is lost: no reports, only the broken connection. */
+/* Its host has failed: no reports, only the broken connection. */
 void SimulatedJob::lose_daemon(Daemon &daemon)
 {
-    if (daemon.lost || daemon.over)
+    if (daemon.disconnected || daemon.over)
         return;
     note("daemon " + std::to_string(daemon.agent.group) + "." +
-         std::to_string(daemon.agent.proxy) + " is lost");
-    daemon.lost = true;
+         std::to_string(daemon.agent.proxy) + " has disconnected");
+    daemon.disconnected = true;
     for (Actor *actor : daemon.actors)
         actor->alive = false;
     after(delay_us(), [this, agent = daemon.agent] {
@@ -453,7 +453,7 @@ void SimulatedJob::initialise(Actor &actor)
 {
     if (!actor.alive)
         return;
-    std::string bc = "card" + std::to_string(actor.uid);
+    std::string bc = "addr" + std::to_string(actor.uid);
     report(actor.agent, REPORT_INIT, 0,
            write_init({actor.rank, !rigid_, bc, 0, modify_groups_.contains(actor.group)}));
     if (!actor.joining) {
@@ -524,20 +524,20 @@ void SimulatedJob::notified(Actor &actor)
 {
     outcome_.notified++;
     uint32_t epoch = actor.epoch + 1;
-    note("process " + std::to_string(actor.uid) + " is told TRUE at " +
+    note("process " + std::to_string(actor.uid) + " gets TRUE at " +
          std::to_string(actor.count));
     const Plan &plan = daemon(actor.agent).plan;
     Window &window = windows_[plan.request];
     for (uint32_t i = plan.pre; i < plan.uids.size(); i++) {
         if (!actors_.at(plan.uids[i])->prepared)
-            broken("process " + std::to_string(actor.uid) + " is told before joining process " +
+            broken("process " + std::to_string(actor.uid) + " is notified before joining process " +
                    std::to_string(plan.uids[i]) + " knows all addresses");
     }
     if (target_epoch_ != epoch)
-        broken("process " + std::to_string(actor.uid) + " is told of an epoch not agreed on");
+        broken("process " + std::to_string(actor.uid) + " is notified of an epoch not agreed on");
     if (window.work_left >= 0 &&
         (window.notified_at != actor.count || window.work_left != actor.work_left))
-        broken("P3: process " + std::to_string(actor.uid) + " is told at probe " +
+        broken("P3: process " + std::to_string(actor.uid) + " is notified at probe " +
                std::to_string(actor.count) + ", others at " + std::to_string(window.notified_at));
     window.notified_at = actor.count;
     window.work_left = actor.work_left;
@@ -754,7 +754,7 @@ void SimulatedJob::call_modify(Actor &actor)
     actor.phase = PMI_ADAPT_PHASE_RUNNING;
     if (rigid_)
         report(actor.agent, REPORT_INIT, 0,
-               write_init({actor.rank, false, "card" + std::to_string(actor.uid), 0, true}));
+               write_init({actor.rank, false, "addr" + std::to_string(actor.uid), 0, true}));
     modify_.again = modify_.again || daemon(actor.agent).agreed == actor.epoch + 1;
     modify_.arrived.insert(actor.uid);
     const std::vector<uint32_t> world = worlds_.at(actor.epoch);
@@ -778,12 +778,12 @@ void SimulatedJob::request_modify(Actor &actor)
     modify_.uid = actor.uid;
     modify_.number = ++actor.size_requests;
     own_slot_requests_[actor.uid].insert(modify_.number);
-    note("process " + std::to_string(actor.uid) + " asks for " + std::to_string(wanted));
+    note("process " + std::to_string(actor.uid) + " requests " + std::to_string(wanted));
     report(actor.agent, REPORT_WISH, 0,
            write_slot_request({actor.rank, modify_.number, wanted, wanted, wanted, 0, "", true}));
 }
 
-/* At its board, without a look at the count. */
+/* At its board, without reading the count. */
 void SimulatedJob::await_modify(Actor &actor)
 {
     if (!actor.alive)
@@ -829,7 +829,7 @@ void SimulatedJob::check_size_request(const std::string &name, const Json &event
     if (result == "granted" && !allowed)
         broken("a wish is granted with a size that it does not allow: " + event.dump());
     if (result != "granted" && event.at("reason").get<std::string>().empty())
-        broken("a wish is not granted, and nobody says why");
+        broken("a size request is not granted, without a reason");
     open_slot_requests_.erase(open);
 }
 
@@ -870,9 +870,9 @@ int SimulatedJob::launch(void *context, uint32_t epoch, int count, int /* progra
 {
     SimulatedJob &job = self(context);
     if (pre != static_cast<int>(job.worlds_.at(job.committed_epoch_).size()))
-        job.broken("launch is told a wrong size");
+        job.broken("launch gets a wrong size");
     if (job.launch_may_fail_ && job.chance(0.3)) {
-        snprintf(error, error_bytes, "no room");
+        snprintf(error, error_bytes, "no capacity");
         return -1;
     }
     job.outcome_.launches++;
@@ -890,11 +890,11 @@ int SimulatedJob::launch(void *context, uint32_t epoch, int count, int /* progra
             const Actor &actor = *job.actors_.at(first_uid + static_cast<uint32_t>(i));
             processes.push_back({actor.agent.proxy, actor.host.c_str()});
         }
-        bool dead = job.groups_killed_.contains(group) || job.killing_;
+        bool killed = job.groups_killed_.contains(group) || job.killing_;
         stepmgr_group(job.core_, job.now_ms(), group, count, processes.data());
         for (int i = 0; i < count; i++) {
             Actor *actor = job.actors_.at(first_uid + static_cast<uint32_t>(i)).get();
-            if (dead)
+            if (killed)
                 job.end(*actor, STATUS_KILLED);
             else
                 job.after(job.delay_us(), [&job, actor] { job.initialise(*actor); });
@@ -939,7 +939,7 @@ void SimulatedJob::send_to(const Agent &agent, step_command command, uint32_t ep
     note("send " + std::to_string(command) + " to " + std::to_string(agent.group) + "." +
          std::to_string(agent.proxy) + " epoch " + std::to_string(epoch));
     if (disconnected_.contains(agent) || !daemons_.contains(agent))
-        return broken("message to a daemon that has departed");
+        return broken("message to a daemon that has disconnected");
     if (groups_killed_.contains(agent.group))
         broken("message to a group that was removed");
     if (command == STEP_TARGET)
@@ -992,7 +992,7 @@ void SimulatedJob::wake_at(void *context, int64_t time_ms)
     });
 }
 
-/* ---- what the journal says ---------------------------------------------------------------------- */
+/* ---- events of the journal ---------------------------------------------------------------------- */
 
 void SimulatedJob::check_event(const Json &event)
 {

@@ -181,7 +181,7 @@ class SimulatedJob {
     struct {
         std::set<uint32_t> arrived;     /* uids */
         bool again = false,
-             over = false; /* a board says that another one is agreed on; it came to nothing */
+             over = false; /* another one is agreed on, as a board has it; it has failed */
         uint32_t uid = 0, number = 0;   /* who has queried, by which size request */
     } modify_;
     std::set<int> modify_groups_;
@@ -199,7 +199,7 @@ class SimulatedJob {
     int next_group_ = 1;
     bool killing_ = false;
 
-    /* what the journal said */
+    /* events of the journal so far */
     std::map<uint64_t, std::string> requests_;  /* number to end, "" while under way */
     uint64_t open_request_ = 0;
     uint32_t committed_epoch_ = 0, target_epoch_ = 0;

@@ -1,5 +1,5 @@
 /*
- * Whole jobs from seeds (simulated_job.h).  ELASTIC_SIMULATION_SEEDS says how many,
+ * Whole jobs from seeds (simulated_job.h).  ELASTIC_SIMULATION_SEEDS is their number,
  * ELASTIC_SIMULATION_FIRST which is the first, ELASTIC_SIMULATION_TRACE=1 prints all that happens.
  */
 

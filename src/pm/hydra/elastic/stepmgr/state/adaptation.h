@@ -38,7 +38,7 @@ struct RankCount {
 /* Of a change through process sets, to the process with this uid. */
 struct NotifiedChange {
     uint32_t tag = 0, uid = 0;
-    bool complete = false, lost = false;        /* before that process has answered */
+    bool complete = false, failed = false;        /* before that process has answered */
 };
 
 struct Adaptation {
@@ -72,9 +72,9 @@ struct Adaptation {
     /* through process sets (pset_changes.h) */
     uint32_t tag = 0;           /* of the change that is announced; unique in the job */
     int added = 0;              /* processes of the addition that came first, in a request that does both */
-    std::vector<uint32_t> chosen;       /* who shall leave, if the request says so */
+    std::vector<uint32_t> chosen;       /* the leaving processes, if the request names them */
     std::optional<SetMembers> known;    /* whom the joining processes are introduced to, once one has queried */
-    bool introduced = true;     /* none of them has said that it could not be */
+    bool introduced = true;     /* none of them has reported that it could not be */
     std::vector<SetCaller> entering;    /* joining processes that wait in MPI_Session_init */
     std::optional<SetMembers> delta;    /* once it has been announced */
     std::string delta_name;
@@ -91,7 +91,7 @@ struct Adaptation {
     bool freeze_sent = false;
     int64_t straggler_report_ms = -1, straggler_wait_ms = 0;    /* P8; -1: no report planned */
     int64_t ending_query_ms = -1, ending_until_ms = -1; /* in ENDING: query again, give up asking */
-    bool ending_confirmed = false;      /* the last round said that the program is over */
+    bool ending_confirmed = false;      /* the program is over, as of the last round */
 };
 
 }  // namespace elastic

@@ -1,7 +1,7 @@
 /*
  * The `elastic` command against a step: the real core behind a real socket in a directory of the
  * test's own, with proxies that do at once what they are notified.  ELASTIC_COMMAND names the program;
- * without it these tests are skipped (and say so).
+ * without it these tests are skipped, with a message.
  */
 
 #include <fcntl.h>
@@ -102,7 +102,7 @@ class Server {
     {
         Server &server = self(context);
         if (n_hosts > 0 && std::string(hosts[0]) == "full") {
-            snprintf(error, bytes, "host full has no room");
+            snprintf(error, bytes, "host full has no capacity");
             return -1;
         }
         *group = server.next_group_++;
@@ -317,7 +317,7 @@ TEST_F(ElasticCommandTest, refusals_have_messages_and_codes)
     EXPECT_EQ(same.code, 1);
     EXPECT_EQ(same.output, "elastic: step 77 refuses: the size is 2 already\n");
     EXPECT_EQ(run("resize 77 4 --hosts full").output,
-              "elastic: step 77 refuses: host full has no room\n");
+              "elastic: step 77 refuses: host full has no capacity\n");
     EXPECT_EQ(
         run("resize 77 4 --program 2").output,
         "elastic: step 77 refuses: there is no program 2: 2 programs were launched, give 0 to 1\n");

@@ -166,7 +166,7 @@ TEST_F(StepTest, boards_are_frozen_when_the_joining_processes_know_all_addresses
     EXPECT_EQ(mpiexec.count_events("unexpected"), 0);
     mpiexec.prepared(1, 1, 1);
     mpiexec.greeted(1, 1, 1);
-    EXPECT_EQ(mpiexec.count_events("unexpected"), 2) << "each says so once";
+    EXPECT_EQ(mpiexec.count_events("unexpected"), 2) << "each is reported once";
     mpiexec.greeted(1, 0, 1);
     EXPECT_EQ(mpiexec.count_events("unexpected"), 3) << "and prepares before it is greeted";
     EXPECT_EQ(mpiexec.sent_text(seen), "");
@@ -188,10 +188,10 @@ TEST_F(StepTest, processes_in_containers_of_their_own_withdraw_a_growth)
     start("4");
     mpiexec.start_group(1, {"b", "b"});
     for (uint32_t rank = 0; rank < 2; rank++) {
-        mpiexec.report(1, 0, REPORT_INIT, 0, write_init({rank, true, "card", 100 + rank}));
+        mpiexec.report(1, 0, REPORT_INIT, 0, write_init({rank, true, "addr", 100 + rank}));
         mpiexec.ready(1, 0, rank, 1);
     }
-    EXPECT_EQ(mpiexec.sent_text(), "") << "nobody hears of it";
+    EXPECT_EQ(mpiexec.sent_text(), "") << "no process is notified";
     EXPECT_NE(mpiexec.last_event("withdrawn").dump().find("pid namespace"), std::string::npos);
     EXPECT_EQ(mpiexec.killed, std::vector<int>{1});
 }
@@ -229,7 +229,7 @@ TEST_F(StepTest, who_could_not_prepare_for_one_adaptation_does_not_withdraw_the_
     mpiexec.report(0, 0, REPORT_UNABLE, 1, write_unable({0, "out of luck"}));
     EXPECT_EQ(mpiexec.count_events("withdrawn"), 1);
     resize(R"("size":4)");
-    mpiexec.report(0, 1, REPORT_UNABLE, 1, write_unable({1, "what it joins has departed"}));
+    mpiexec.report(0, 1, REPORT_UNABLE, 1, write_unable({1, "the job has ended"}));
     launch(2);
     EXPECT_EQ(mpiexec.count_events("withdrawn"), 1);
     mpiexec.prepared(2, 0, 1);
@@ -320,7 +320,7 @@ TEST_F(StepTest, a_joining_process_that_dies_cancels_the_adaptation)
     EXPECT_EQ(stepmgr_owns_failure(mpiexec.core, 1), 1);
     mpiexec.exited(1, 0, 1, KILLED);
     EXPECT_EQ(mpiexec.killed, std::vector{1});
-    EXPECT_EQ(mpiexec.sent_text(), "") << "survivors never notice";
+    EXPECT_EQ(mpiexec.sent_text(), "") << "staying processes never notice";
     EXPECT_EQ(mpiexec.last_event("failed").at("reason"),
               "the process that joins as rank 3 on node b was killed by signal 9 (Killed)");
     EXPECT_EQ(mpiexec.notified.size(), 1u);
@@ -393,11 +393,11 @@ TEST_F(StepTest, a_rigid_joining_process_fails_the_adaptation)
 
 TEST_F(StepTest, a_refused_launch_leaves_the_job_as_it_was)
 {
-    mpiexec.refuse_launch = "no room on b";
+    mpiexec.refuse_launch = "no capacity on b";
     start(nullptr);
     Json answer = mpiexec.send_request(1, R"({"id":1,"op":"resize","size":4,"wait":true})").at(0);
     EXPECT_EQ(answer.at("error").at("code"), "launch");
-    EXPECT_EQ(answer.at("error").at("message"), "no room on b");
+    EXPECT_EQ(answer.at("error").at("message"), "no capacity on b");
     EXPECT_EQ(mpiexec.replies[1].size(), 1u);
     EXPECT_EQ(mpiexec.events(), "started adaptive requested launching failed");
     EXPECT_TRUE(mpiexec.killed.empty());
@@ -533,9 +533,9 @@ TEST_F(StepTest, a_process_that_exits_inside_the_window_breaks_it)
     freeze(1);
     mpiexec.exited(0, 1, 1, 3 << 8);
     CountReport alive[] = {{0, PMI_ADAPT_PHASE_WINDOW, 17}},
-                dead[] = {{1, PMI_ADAPT_PHASE_WINDOW, 17}};
+                ended[] = {{1, PMI_ADAPT_PHASE_WINDOW, 17}};
     mpiexec.report(0, 0, REPORT_COUNTS, 1, write_counts(alive));
-    mpiexec.report(0, 1, REPORT_COUNTS, 1, write_counts(dead));
+    mpiexec.report(0, 1, REPORT_COUNTS, 1, write_counts(ended));
     ASSERT_EQ(mpiexec.aborts.size(), 1u);
     EXPECT_NE(mpiexec.aborts[0].find("rank 1 on node b ended with exit code 3"), std::string::npos);
 }
@@ -652,7 +652,7 @@ TEST_F(StepTest, an_entry_that_cannot_be_applied_is_skipped_with_a_line)
         mpiexec.notified[0],
         "schedule entry 1 is skipped: rank 5 cannot leave: there are 2 processes, ranks 0 to 1");
     EXPECT_EQ(mpiexec.count_events("skipped"), 2)
-        << "the second is the present size: nothing to say";
+        << "the second is the present size: no event";
     EXPECT_EQ(mpiexec.last_event("requested").at("size"), 1);
 }
 

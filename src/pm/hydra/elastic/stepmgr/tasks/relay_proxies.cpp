@@ -132,13 +132,13 @@ void TaskManager::proxy_up(int group)
 /* It may have been one. */
 void TaskManager::relay_proxy_failed(const Agent &agent)
 {
-    auto lost =
+    auto failed =
         std::ranges::find_if(relay_proxies_, [&](const auto &entry) { return entry.second.group == agent.group; });
-    if (lost == relay_proxies_.end())
+    if (failed == relay_proxies_.end())
         return;
-    std::string host = lost->first;
+    std::string host = failed->first;
     end_relay_group(agent.group);
-    relay_proxies_.erase(lost);
+    relay_proxies_.erase(failed);
     unreachable_.insert(host);
     slots_.daemon_failed(host, host + ": its node daemon could not be started, or has ended");
     update_slot_capacity();

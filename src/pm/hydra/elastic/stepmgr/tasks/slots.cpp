@@ -17,16 +17,16 @@ namespace {
 
 const char *const ANYWHERE = "*";
 
-/* What the words of a request say ("key=value" with ';' between).  Of a text no more is kept than can be sent. */
+/* The words of a request: "key=value" with ';' between.  Of a text no more is stored than can be sent. */
 struct Words {
-    std::string kept, ignored;  /* these, and the keys that mean nothing here */
+    std::string known, ignored;  /* these, and the keys that mean nothing here */
     std::string malformed;      /* the first that means something, and is not understood: why */
     int64_t timeout_ms = -1;
     bool alone = false;
 
     std::string info() const
     {
-        return (kept + (ignored.empty() ? "" : ";ignored=" + ignored)).substr(0, PMI_SET_VALUE_MAX);
+        return (known + (ignored.empty() ? "" : ";ignored=" + ignored)).substr(0, PMI_SET_VALUE_MAX);
     }
 };
 
@@ -47,19 +47,19 @@ Words read_words(const std::string &words, Words read = {})
         at = end + 1;
         if (key.empty())
             continue;
-        bool kept = key == "reason" || key == "tag";
+        bool known = key == "reason" || key == "tag";
         if (key == "timeout") {
             auto time_ms = parse_time_ms(word.substr(std::min(key.size() + 1, word.size())));
-            kept = static_cast<bool>(time_ms);
-            if (kept)
+            known = static_cast<bool>(time_ms);
+            if (known)
                 read.timeout_ms = time_ms.value();
             else if (read.malformed.empty())
                 read.malformed = printable(word.substr(0, WORD_SHOWN)) + ": " + time_ms.error();
         } else if (word == "exclusive") {
-            kept = read.alone = true;
+            known = read.alone = true;
         }
-        if (kept)
-            append_notified(read.kept, ";", word);
+        if (known)
+            append_notified(read.known, ";", word);
         else
             append_notified(read.ignored, read.ignored.empty() ? "" : ",", key);
     }

@@ -1,7 +1,7 @@
 /*
  * Slots for processes that programs start one by one, and the life of these processes (SPEC DA1-DA3, DA10, DA12).  A
  * process request waits for a slot, holds one, runs there, and is over; its owner is notified of each step.  Then its
- * slot is free again, even if the owner has released the request meanwhile: no slot is lost, and none is kept.
+ * slot is free again, even if the owner has released the request meanwhile: each slot is used again.
  *
  * Without an allocator the caller sets the number of slots.  With one, process requests that find no slot become slot
  * requests to the allocator.  Its grants are numbered, so that it may repeat one.  Slots that are idle for LINGER_MS
@@ -198,7 +198,7 @@ class Slots {
 
     std::vector<Host> hosts_;
     std::unordered_map<std::string, size_t> host_at_;   /* by name, in hosts_ */
-    std::unordered_map<std::string, Load> loads_;       /* by name of the host, also of one that is lost */
+    std::unordered_map<std::string, Load> loads_;       /* by name of the host, also of one that has failed */
     int64_t now_ms_ = 0;
     size_t now_ = 0, ever_ = 0;
     std::function<uint64_t()> next_slot_request_;       /* empty: there is no allocator */

@@ -232,7 +232,7 @@ TEST_F(GrantedSlotsTest, AHardRequestIsGrantedInParts)
     EXPECT_TRUE(slots.grant(1, 1, {"n1"}));
     EXPECT_EQ("1:1@n1", events());
     EXPECT_EQ(2u, slots.slot_requests().at(1).count);
-    EXPECT_TRUE(slots.grant(1, 1, {"n1"}));     /* said again */
+    EXPECT_TRUE(slots.grant(1, 1, {"n1"}));     /* repeated */
     EXPECT_FALSE(slots.grant(3, 1, {"n1"}));    /* one is missing */
     EXPECT_EQ("", events());
     EXPECT_TRUE(slots.grant(2, 1, {"n2", "n2"}));
@@ -332,7 +332,7 @@ TEST_F(GrantedSlotsTest, ARequestEndsWithItsOwner)
     EXPECT_EQ("<n2*1", notices());
 }
 
-/* A process may say the same for ever: nothing of it is kept twice. */
+/* A process may repeat the same for ever: nothing of it is stored twice. */
 TEST_F(SlotsTest, SignalsThatWaitForADaemonAreFew)
 {
     slots.set_hosts({{"n1", 0, false}});

@@ -27,7 +27,7 @@ TaskManager::TaskManager(StepState &state, const step_config &config, Hooks hook
 {
     if (state_.managed) {
         slots_.use_allocator([&state] { return ++state.requests; });
-        slots_.set_most(PMI_TASKS_MAX); /* until it says how many */
+        slots_.set_most(PMI_TASKS_MAX); /* until the manager gives the number */
     }
     for (int i = 0; i < config.n_hosts; i++)
         launch_hosts_.push_back(config.hosts[i]);

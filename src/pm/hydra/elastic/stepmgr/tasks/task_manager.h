@@ -71,7 +71,7 @@ class TaskManager {
     };
     struct TaskWorld {
         uint32_t uid = 0;       /* of the process that has started it */
-        std::vector<uint32_t> numbers;  /* of its requests, by rank, until it is placed */
+        std::vector<uint32_t> numbers;  /* of its requests, by rank, until it has started */
     };
     struct RelayProxy {
         int group = 0;

@@ -63,7 +63,7 @@ TEST_F(StepSlotsTest, AManagerIsQueriedAndNotified)
     EXPECT_EQ(grant(1, 1, R"(["a:2"])"), "");
     EXPECT_EQ(mpiexec.last_event("wish_ended").at("result"), "granted");
     EXPECT_EQ(mpiexec.count_events("granted"), 1);
-    EXPECT_EQ(grant(1, 1, R"(["a:2"])"), "") << "said again";
+    EXPECT_EQ(grant(1, 1, R"(["a:2"])"), "") << "repeated";
     EXPECT_EQ(mpiexec.count_events("granted"), 1);
     EXPECT_EQ(grant(3, 1, R"(["a"])"), "stale");
     EXPECT_EQ(grant(2, 1, R"(["a b"])"), "field");
@@ -123,14 +123,14 @@ TEST_F(StepSlotsTest, AGrantOfMoreThanAJobCanHaveIsRefused)
     EXPECT_EQ(grant(1, 1, R"(["a:1048576","a:1048576"])"), "change");
     EXPECT_EQ(grant(1, 1, R"(["a:4095"])"), "");
     EXPECT_EQ(grant(2, 1, R"(["a:2"])"), "change");
-    EXPECT_EQ(grant(1, 1, R"(["a:4097"])"), "") << "it is known, whatever it says now";
+    EXPECT_EQ(grant(1, 1, R"(["a:4097"])"), "") << "it is known, whatever it contains now";
     EXPECT_EQ(grant(3, 1, R"(["a:2"])"), "stale");
     EXPECT_EQ(grant(2, 1, R"(["b"])"), "");
     EXPECT_EQ(slots().at("hosts"),
               Json::parse(R"([{"name":"a","places":4095},{"name":"b","places":1}])"));
 }
 
-/* A process that queries and takes back, and never looks what has become of it. */
+/* A process that queries and takes back, and never queries the result. */
 TEST_F(StepSlotsTest, AProgramThatDoesNotPollGetsNoMoreSlots)
 {
     begin(false);
@@ -215,7 +215,7 @@ TEST_F(RelayProxyTest, ASlotOnAnotherHostGetsAProxyThere)
     EXPECT_EQ(
         send_request(R"({"id":1,"op":"tasks"})").at("tasks"),
         Json::parse(R"([{"host":"a","program":"true","uid":0,"number":2,"state":"starting"}])"));
-    EXPECT_TRUE(mpiexec.killed.empty()) << "the place is still ours";
+    EXPECT_TRUE(mpiexec.killed.empty()) << "the slot is still held";
     mpiexec.time(mpiexec.now_ms + Slots::LINGER_MS);
     EXPECT_EQ(mpiexec.last_event("released").at("hosts"),
               Json::parse(R"([{"name":"b","places":1}])"));
@@ -257,7 +257,7 @@ TEST_F(RelayProxyTest, OneThatCannotBeHadEndsWhatWasToStartThere)
     EXPECT_EQ(mpiexec.status().at("places"), 1) << "it is over, with code 127";
     allocate(3, 1, true);
     EXPECT_EQ(mpiexec.launches.size(), 1u) << "the next one is elsewhere";
-    mpiexec.refuse_launch = "no room";
+    mpiexec.refuse_launch = "no capacity";
     EXPECT_EQ(mpiexec.status().at("unexpected"), 0);
     EXPECT_TRUE(mpiexec.aborts.empty());
 }
@@ -272,7 +272,7 @@ TEST_F(RelayProxyTest, ItEndsWithTheJob)
     task(1, 1, PMI_TASK_STARTED);
     mpiexec.exited(0, 0, 0);
     mpiexec.exited(0, 0, 1);
-    EXPECT_EQ(runs(), "1.0 1.0 ") << "told to end";
+    EXPECT_EQ(runs(), "1.0 1.0 ") << "signalled to end";
     EXPECT_TRUE(mpiexec.killed.empty()) << "it has two seconds";
     task(1, 1, PMI_TASK_EXITED);
     EXPECT_EQ(mpiexec.killed, std::vector{1});
@@ -297,7 +297,7 @@ TEST_F(StepSlotsTest, AProgramThatGrowsItselfDoesNotUseHeldSlots)
 {
     begin(false, 4);
     for (uint32_t rank = 0; rank < 2; rank++)
-        mpiexec.report(0, 0, REPORT_INIT, 0, write_init({rank, false, "card", 0, true}));
+        mpiexec.report(0, 0, REPORT_INIT, 0, write_init({rank, false, "addr", 0, true}));
     allocate(1, 2, true);
     mpiexec.report(0, 0, REPORT_WISH, 0, write_slot_request({0, 1, 3, 3, 3, 0, "", true}));
     EXPECT_EQ(mpiexec.launches.size(), 0u);
@@ -422,7 +422,7 @@ TEST_F(StepWorldTest, WhatIsNotWholeIsNotStarted)
 
 TEST_F(StepWorldTest, WhatCannotBeLaunchedHasEnded)
 {
-    mpiexec.refuse_launch = "no room";
+    mpiexec.refuse_launch = "no capacity";
     start({1, 2, 3});
     EXPECT_EQ(held(), Json::array());
     EXPECT_EQ(orders(), "");
