@@ -52,6 +52,11 @@ void adapt_channel_discard(const epop_window_t *window)
         the_window.new_rank_of = NULL;
 }
 
+bool adapt_channel_has_window(void)
+{
+    return the_window.new_rank_of;
+}
+
 int adapt_channel_open(const epop_window_t *window, struct adapt_channel **channel)
 {
     int code;

@@ -36,6 +36,7 @@ struct adapt_channel {
 /* The window that is open in this process, to be found where a call does not give it; until clear or commit. */
 int adapt_channel_note(const epop_window_t *window);
 void adapt_channel_discard(const epop_window_t *window);
+bool adapt_channel_has_window(void);
 
 /* Collective over the processes of the window.  *channel is valid until commit.  An MPI error, also below.
  * A window that is NULL or not filled is the one that is open; MPI_ERR_ARG (no error handler is called): there

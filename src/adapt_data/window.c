@@ -8,6 +8,7 @@
 #include "agreement.h"
 #include "failure.h"
 
+static const char OPEN[] = "MPIX_Adapt_window_open";
 static const char CLOSE[] = "MPIX_Adapt_window_close";
 
 /* The role of this process, which follows from the communicators.  Joining processes are the last ranks of the
@@ -178,15 +179,18 @@ int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all)
     int staying, leaving, joining;
 
     if (!window)
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_open: window is NULL");
+        return adapt_fail(MPI_ERR_ARG, "%s: window is NULL", OPEN);
     if (status != MPI_ADAPT_STATUS_STAYING && status != MPI_ADAPT_STATUS_LEAVING &&
         status != MPI_ADAPT_STATUS_JOINING)
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_open: the status is %d (%s), not that of a process in"
-                          " a window: give that of the last MPI_Probe_adapt, or of MPI_Init_adapt on a joining"
-                          " process", status, name_of_status(status));
+        return adapt_fail(MPI_ERR_ARG, "%s: the status is %d (%s), not that of a process in a window: give that of"
+                          " the last MPI_Probe_adapt, or of MPI_Init_adapt on a joining process", OPEN, status,
+                          name_of_status(status));
+    if (adapt_channel_has_window())
+        return adapt_fail(MPI_ERR_ARG, "%s: a window is open in this process already, by another call of this library:"
+                          " move in that window, or register with the set that MPIX_Adapt moves", adapt_called(OPEN));
     int code = MPI_Comm_adapt_begin(&intercomm, &new_world, &staying, &leaving, &joining);
     if (!code)
-        code = fill(MPI_COMM_WORLD, intercomm, new_world, status, "MPIX_Adapt_window_open", window);
+        code = fill(MPI_COMM_WORLD, intercomm, new_world, status, OPEN, window);
     return code || !all ? code : MPIX_Adapt_window_all(window, all);
 }
 

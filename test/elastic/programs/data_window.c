@@ -70,6 +70,22 @@ static void expect_refused(int code)
     ET_CHECK(strstr(text, "'field'"), "no name of the array in: %s", text);
 }
 
+/* Two sets, or two libraries, that each open a window: the second one is an error, and the first stays open. */
+static void refuse_second(void)
+{
+    epop_window_t second;
+    MPIX_Adapt_data set;
+
+    ET_CHECK(MPIX_Adapt_window_open(et.status, &second, NULL) == MPI_ERR_ARG, "must fail");
+    ET_CHECK(strstr(MPIX_Adapt_data_message(), "MPIX_Adapt_window_open: a window is open in this process"),
+             "%s", MPIX_Adapt_data_message());
+    ET_MPI(MPIX_Adapt_data_create(&set));
+    ET_CHECK(MPIX_Adapt_window(set, et.status, NULL, NULL) == MPI_ERR_ARG, "must fail");
+    ET_CHECK(strstr(MPIX_Adapt_data_message(), "MPIX_Adapt_window: a window is open in this process"),
+             "%s", MPIX_Adapt_data_message());
+    ET_MPI(MPIX_Adapt_data_free(&set));
+}
+
 static void adapt(void)
 {
     epop_window_t window;
@@ -81,6 +97,7 @@ static void adapt(void)
     ET_MPI(MPIX_Adapt_window_open(et.status, &window, &all));
     check_window(&window);
     check_all(&window, all);
+    refuse_second();
     ET_MPI(MPI_Bcast(&notified, 1, MPI_DOUBLE, 0, all));
     et.epoch = (int) notified;
 
