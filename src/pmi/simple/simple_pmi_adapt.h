@@ -34,16 +34,72 @@ int PMIU_Adapt_send(const char *line, int length)
 static bool in_barrier, barrier_is_over;
 static const char barrier_end[] = "cmd=barrier_out";
 
-/* The next line but that end.  0, or -1. */
+/* A spawn whose reply is awaited; that reply, if another query has read it. */
+static bool spawn_pending;
+static char spawn_reply[PMIU_MAXLINE];
+static const char spawn_result[] = "cmd=spawn_result";
+
+static bool begins(const char *line, const char *with)
+{
+    return !strncmp(line, with, strlen(with));
+}
+
+/* Of simple_pmiutil.c: whether PMIU_readline has read more than the lines that it returned. */
+int PMIU_has_unread(void);
+
+static bool line_has_come(int wait_ms)
+{
+    struct pollfd line = {.fd = PMI_fd,.events = POLLIN };
+
+    return PMIU_has_unread() || poll(&line, 1, wait_ms) > 0;
+}
+
+/* The next line, but for that end and that reply.  0, or -1. */
 static int read_answer(char answer[PMIU_MAXLINE])
 {
     for (;;) {
         if (PMIU_readline(PMI_fd, answer, PMIU_MAXLINE) <= 0)
             return -1;
-        if (!in_barrier || strncmp(answer, barrier_end, sizeof(barrier_end) - 1))
+        if (in_barrier && begins(answer, barrier_end))
+            barrier_is_over = true;
+        else if (spawn_pending && begins(answer, spawn_result))
+            MPL_strncpy(spawn_reply, answer, sizeof(spawn_reply));
+        else
             return 0;
-        barrier_is_over = true;
     }
+}
+
+static void (*make_progress)(void);
+
+void PMIU_Adapt_set_progress(void (*progress)(void))
+{
+    make_progress = progress;
+}
+
+/* Progress is polled often at first, as most messages come soon, and then at intervals that load no core. */
+#define SPAWN_POLLS 1000
+#define SPAWN_POLL_MS 1
+
+static int await_spawn(char reply[PMIU_MAXLINE])
+{
+    int failed = 0;
+
+    spawn_pending = true;
+    spawn_reply[0] = '\0';
+    for (int polls = 0; !failed && !spawn_reply[0]; polls++) {
+        if (make_progress)
+            make_progress();
+        if (spawn_reply[0] || !line_has_come(!make_progress ? -1 : polls < SPAWN_POLLS ? 0 : SPAWN_POLL_MS))
+            continue;
+        failed = PMIU_readline(PMI_fd, reply, PMIU_MAXLINE) <= 0;
+        if (in_barrier && begins(reply, barrier_end))
+            barrier_is_over = true;
+        else
+            MPL_strncpy(spawn_reply, reply, sizeof(spawn_reply));
+    }
+    spawn_pending = false;
+    MPL_strncpy(reply, spawn_reply, PMIU_MAXLINE);
+    return failed ? -1 : 0;
 }
 
 /* As PMIU_Adapt_send, and then the line that is the answer, ended by 0.  0, or -1. */
@@ -70,11 +126,10 @@ int PMIU_Adapt_barrier_enter(void)
 
 int PMIU_Adapt_barrier_test(bool * is_over)
 {
-    struct pollfd answer = {.fd = PMI_fd,.events = POLLIN };
     char line[PMIU_MAXLINE];
 
-    if (in_barrier && !barrier_is_over && poll(&answer, 1, 0) != 0) {
-        if (PMIU_readline(PMI_fd, line, sizeof(line)) <= 0 || strncmp(line, barrier_end, sizeof(barrier_end) - 1))
+    if (in_barrier && !barrier_is_over && line_has_come(0)) {
+        if (PMIU_readline(PMI_fd, line, sizeof(line)) <= 0 || !begins(line, barrier_end))
             return -1;
         barrier_is_over = true;
     }

@@ -1,7 +1,8 @@
 /* DS1-DS4: MPIX_Spawn, and programs that cannot be started, with --missing 1 by MPI_Comm_spawn as well, and with
  * --elsewhere HOST HERE-ALONE on another host, where this path leads to no program; with --silent 1 children call no
  * MPI until the spawn has returned; with --dies SIGNAL a child dies; with --early 1 programs end before MPI_Init,
- * and with --exits CODE a child ends after it. */
+ * and with --exits CODE a child ends after it; with --texts 1 arguments and other texts are long; with --progress 1
+ * children wait, before MPI_Init, for a message that the root of the spawn receives. */
 
 #include "elastic_test.h"
 #include <signal.h>
@@ -39,7 +40,12 @@ static int child(MPI_Comm parent, int argc, char **argv)
         ET_MPI(MPI_Finalize());
         return 0;
     }
-    ET_CHECK(argc >= 4 && !strcmp(argv[2], "two words") && !strcmp(argv[3], ""), "other arguments");
+    if (argc == 4 && !strcmp(argv[1], "--long")) {
+        ET_CHECK(strlen(argv[3]) == strtoul(argv[2], NULL, 10) && argv[3][strlen(argv[3]) - 1] == 'z', "a part of %s",
+                 argv[2]);
+    } else if (argc != 2 || strcmp(argv[1], "--waiting")) {
+        ET_CHECK(argc >= 4 && !strcmp(argv[2], "two words") && !strcmp(argv[3], ""), "other arguments");
+    }
     et_world_changed();
     ET_MPI(MPI_Comm_remote_size(parent, &remote));
     ET_MPI(MPI_Bcast(&value, 1, MPI_INT, 0, parent));
@@ -177,6 +183,71 @@ static void early(void)
     use(inter, 2);
 }
 
+static char *long_text(char *text, size_t bytes)
+{
+    memset(text, 'x', bytes);
+    text[bytes - 1] = 'z';
+    text[bytes] = '\0';
+    return text;
+}
+
+/* Texts of any length, until all have 60,000 bytes; longer ones are refused, and the job continues. */
+static void texts(void)
+{
+    static char text[100001], value[MPI_MAX_INFO_VAL + 1];
+    char bytes[16], *arguments[] = { "--long", bytes, text, NULL }, *first[] = { text, NULL };
+    const size_t lengths[] = { 990, 1000, 1100, 2048, 30000, 59000 }, too_long[] = { 66000, 80000, 100000 };
+    MPI_Comm inter;
+    MPI_Info info;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Info_create(&info));
+    for (int i = 0; i < 9; i++) {
+        char key[16];
+        snprintf(key, sizeof(key), "unknown%d", i);
+        ET_MPI(MPI_Info_set(info, key, long_text(value, MPI_MAX_INFO_VAL - 1)));
+    }
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+        snprintf(bytes, sizeof(bytes), "%zu", lengths[i]);
+        long_text(text, lengths[i]);
+        ET_MPI(MPI_Comm_spawn(program, arguments, 1, i == 3 ? info : MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                              MPI_ERRCODES_IGNORE));
+        use(inter, 1);
+    }
+    for (size_t i = 0; i < sizeof(too_long) / sizeof(*too_long); i++) {
+        long_text(text, too_long[i]);
+        ET_ERROR(MPI_Comm_spawn(program, first, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
+                 MPI_ERR_SPAWN, NULL);
+        ET_ERROR(MPI_Comm_spawn(text, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
+                 MPI_ERR_SPAWN, NULL);
+    }
+    ET_MPI(MPI_Info_free(&info));
+}
+
+/* A synchronous send to the root completes while the root waits for what it spawns, which waits for that. */
+static void progress(void)
+{
+    char *arguments[] = { "--waiting", NULL };
+    int value = 0;
+    MPI_Request receive;
+    MPI_Comm inter;
+
+    if (et.rank == 0)
+        ET_MPI(MPI_Irecv(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, &receive));
+    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    if (et.rank == 1) {
+        usleep(100000);         /* the root is in the spawn, in most cases */
+        value = 77;
+        ET_MPI(MPI_Ssend(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD));
+        et_make_file("received");
+    }
+    ET_MPI(MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
+    if (et.rank == 0)
+        ET_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    ET_CHECK(et.rank > 1 || value == 77, "received %d", value);
+    use(inter, 2);
+}
+
 static void bad(void)
 {
     const char *no_name[] = { NULL }, *any[] = { MPIX_ANYWHERE };
@@ -272,6 +343,8 @@ int main(int argc, char **argv)
     MPI_Comm parent;
 
     program = argv[0];
+    if (argc == 2 && !strcmp(argv[1], "--waiting"))
+        et_await_file("received");
     ET_MPI(MPI_Init(&argc, &argv));
     ET_CHECK(uname(&host) == 0, "no uname");
     ET_MPI(MPI_Comm_get_parent(&parent));
@@ -283,6 +356,10 @@ int main(int argc, char **argv)
         elsewhere(argv[2], argv[3]);
     } else if (et_number(argc, argv, "missing", 0)) {
         missing();
+    } else if (et_number(argc, argv, "texts", 0)) {
+        texts();
+    } else if (et_number(argc, argv, "progress", 0)) {
+        progress();
     } else if (et_number(argc, argv, "silent", 0)) {
         silent();
     } else if (et_number(argc, argv, "early", 0)) {

@@ -129,6 +129,18 @@ bool MPID_Dynproc_is_alone(void)
     return !PMIU_Adapt_has_manager();
 }
 
+static void make_progress(void)
+{
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);        /* progress may query mpiexec */
+    (void) MPID_Progress_test(NULL);    /* errors belong to requests, whose owners get them */
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+}
+
+void MPID_Dynproc_prepare_spawn(void)
+{
+    PMIU_Adapt_set_progress(make_progress);
+}
+
 /* ---- members of a session's communicators that have ended ------------------------------------------------------ */
 
 /* By their lpids, which are those of the first table of addresses. */

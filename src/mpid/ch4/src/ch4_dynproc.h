@@ -39,5 +39,7 @@ void MPID_Dynproc_give_back(MPIR_Request * req);
 
 /* Whether there is no mpiexec, not even one that this process has started itself. */
 bool MPID_Dynproc_is_alone(void);
+/* Before a spawn: the process makes progress while it waits for what it spawns. */
+void MPID_Dynproc_prepare_spawn(void);
 
 #endif /* CH4_DYNPROC_H_INCLUDED */

@@ -103,8 +103,7 @@ static const char *search_path(void)
 
 /* ---- what has come ------------------------------------------------------------------------------------------------
  *
- * The library sends lines of at most 1,024 bytes, and the proxy takes at most 64 KiB of a command: what does not fit is
- * missing here. */
+ * The proxy takes at most 64 KiB of a command: what does not fit is missing here. */
 
 #define ARGS_MAX (HYD_NUM_TMP_STRINGS - 3)      /* beside the program, and what the proxy adds */
 #define NUMBER_BYTES 32
@@ -161,13 +160,13 @@ static int is_well_formed(const struct command *command)
     int n_args = number(command, "argcnt"), n_info = number(command, "info_num");
 
     if (has_rest(command))
-        return refuse(command, "its name, an argument or an info value has a newline, or is longer than 1000 bytes");
+        return refuse(command, "its name, an argument or an info value has a newline, or all have more than 60000 "
+                      "bytes: write them to a file");
     if (n_args > ARGS_MAX)
         return refuse(command, "more arguments than Hydra can pass on: write them to a file, or start a script");
     if (!value(command, "execname") || n_args < 0 || n_info < 0 || !has_all(command, "arg", 1, n_args) ||
         !has_all(command, "info_key_", 0, n_info) || !has_all(command, "info_val_", 0, n_info))
-        return refuse(command, "an argument or an info value is longer than 1000 bytes, or all have more than "
-                      "60000: write them to a file");
+        return refuse(command, "its name, arguments and info values have more than 60000 bytes: write them to a file");
     if (number(command, "nprocs") < 0)
         return refuse(command, "the number of processes is negative");
     return 1;

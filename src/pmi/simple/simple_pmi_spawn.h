@@ -1,0 +1,37 @@
+/*
+ * How a spawn goes to mpiexec, and how its process waits for the reply.  Included by simple_pmi.c.
+ *
+ * Upstream's function wrote texts into lines of PMIU_MAXLINE bytes: a longer one failed without a reason, or was cut.
+ * Here a text has any length, and mpiexec refuses what it cannot pass on, with the reason (mpiexec/spawn.c).
+ *
+ * The reply comes when all new processes have called MPI_Init.  Meanwhile this process makes progress: others may wait
+ * for it, new processes as well.
+ */
+
+#ifndef SIMPLE_PMI_SPAWN_H_INCLUDED
+#define SIMPLE_PMI_SPAWN_H_INCLUDED
+
+#include "pmi_adapt_calls.h"
+
+/* simple_pmi_adapt.h.  0: the reply is in `reply`. */
+static int await_spawn(char reply[PMIU_MAXLINE]);
+
+/* Writes what is in `buf`, which is empty afterwards, and KEYNUMBER=VALUE, without NUMBER if it is negative. */
+static int write_spawn_text(char *buf, const char *key, int number, const char *value)
+{
+    char digits[16] = "";
+    size_t bytes = strlen(buf) + strlen(key) + sizeof(digits) + strlen(value) + 3;      /* =, newline, 0 */
+    char *text = MPL_malloc(bytes, MPL_MEM_OTHER);
+
+    if (!text)
+        return PMI_FAIL;
+    if (number >= 0)
+        MPL_snprintf(digits, sizeof(digits), "%d", number);
+    int length = MPL_snprintf(text, bytes, "%s%s%s=%s\n", buf, key, digits, value);
+    int rc = PMIU_Adapt_send(text, length) ? PMI_FAIL : PMI_SUCCESS;
+    MPL_free(text);
+    buf[0] = '\0';
+    return rc;
+}
+
+#endif /* SIMPLE_PMI_SPAWN_H_INCLUDED */
