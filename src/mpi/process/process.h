@@ -85,6 +85,8 @@ int MPIR_Process_listen(void);
 
 /* ---- process_world.c ---- */
 
+/* An error if a program of a world cannot have so many arguments. */
+int MPIR_Process_world_check_args(int n_args);
 /* Whether all of its requests are among these handles, and can be started. */
 bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n, MPIR_Request * const handles[]);
 /* Does nothing if it is started. */

@@ -326,6 +326,8 @@ int MPIR_Process_set_args_impl(MPIR_Request * handle, char *const args[])
     while (args && args[n] && n < PMI_TASK_ARGUMENTS_MAX && strlen(args[n]) <= PMI_TASK_TEXT_MAX)
         n++;
     MPIR_ERR_CHKANDJUMP(args && args[n], mpi_errno, MPI_ERR_ARG, "**processtext");
+    mpi_errno = request->world ? MPIR_Process_world_check_args(n) : MPI_SUCCESS;
+    MPIR_ERR_CHECK(mpi_errno);
     copies = MPL_calloc((size_t) n + 1, sizeof(*copies), MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!copies, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < n; i++)

@@ -495,6 +495,22 @@ static void unbind(struct MPIR_Process_world *world)
     }
 }
 
+int MPIR_Process_world_check_args(int n_args)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char text[128];
+
+    snprintf(text, sizeof(text), "a program has %d arguments and can have %d: write them to a file", n_args,
+             PMI_TASK_WORLD_ARGUMENTS_MAX);
+    MPIR_ERR_CHKANDJUMP1(n_args > PMI_TASK_WORLD_ARGUMENTS_MAX, mpi_errno, MPI_ERR_ARG, "**processparent",
+                         "**processparent %s", text);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* The holder: the requests are those of this world from now on. */
 static int hold(struct MPIR_Process_world *world, const MPI_Request handles[])
 {
@@ -506,6 +522,8 @@ static int hold(struct MPIR_Process_world *world, const MPI_Request handles[])
     for (int i = 0; i < world->n; i++) {
         struct MPIR_Process_request *request = MPIR_Process_inactive(MPIR_Process_handle(handles[i]));
         MPIR_ERR_CHKANDJUMP(!request || request->world, mpi_errno, MPI_ERR_REQUEST, "**processbound");
+        mpi_errno = MPIR_Process_world_check_args(request->n_args);
+        MPIR_ERR_CHECK(mpi_errno);
         request->world = world;
         world->requests[i] = request;
     }

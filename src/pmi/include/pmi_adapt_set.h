@@ -136,6 +136,7 @@ enum pmi_task_stage {
 #define PMI_PARENT_ENV "PMI_PARENT"     /* of a process of such a world: how it comes to who has started it */
 #define PMI_TASKS_MAX 4096      /* slots of a job, and those that wait for one */
 #define PMI_TASK_ARGUMENTS_MAX 65536
+#define PMI_TASK_WORLD_ARGUMENTS_MAX 997        /* of a program of START_WORLD: Hydra passes on as many */
 #define PMI_TASK_TEXT_MAX 65535 /* bytes of a text */
 #define PMI_TASK_EVENTS_MAX 1024        /* in an answer */
 

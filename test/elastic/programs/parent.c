@@ -355,8 +355,11 @@ static void wrong(void)
     MPI_Request requests[3] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL }, twice[2];
     MPI_Comm inter = MPI_COMM_NULL;
     MPI_Request receive;
+    char *many[998 + 1] = { NULL };
     int value;
 
+    for (int i = 0; i < 998; i++)
+        many[i] = "x";
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, 0, NULL, &inter), MPI_ERR_REQUEST, NULL);
     get_slots(2, NULL, requests);
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, 2, requests, &inter), MPI_ERR_REQUEST, NULL);
@@ -366,12 +369,19 @@ static void wrong(void)
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 1, &receive, &inter), MPI_ERR_REQUEST, NULL);
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : -1, requests, &inter), MPI_ERR_COUNT, NULL);
     ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 2, NULL, &inter), MPI_ERR_ARG, NULL);
+    if (rank == 0)
+        ET_MPI(MPIX_Set_args(requests[1], many));
+    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 2, requests, &inter), MPI_ERR_ARG,
+             rank == 0 ? "has 998 arguments and can have 997" : NULL);
     ET_CHECK(inter == MPI_COMM_NULL, "an intercommunicator");
     ET_MPI(MPI_Send(&rank, 1, MPI_INT, rank, 3, MPI_COMM_WORLD));
     ET_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    if (rank == 0)
+        ET_MPI(MPIX_Set_args(requests[1], many + 1));
 
     inter = create(0, 2, requests);     /* nothing has become of what was wrong */
     if (rank == 0) {
+        ET_ERROR(MPIX_Set_args(requests[0], many), MPI_ERR_ARG, "has 998 arguments and can have 997");
         const int codes[] = { 10, 11 };
         set_program(2, requests, "talks");
         ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_SELF, 2, requests, &(MPI_Comm) { 0 }), MPI_ERR_REQUEST, NULL);

@@ -357,16 +357,13 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
 static HYD_status task_exec(const struct step_world *world, int rank, struct HYD_exec **exec)
 {
     const struct HYD_exec *launched = launched_program(0);
-    int i;
     HYD_status status = HYDU_alloc_exec(exec);
 
     HYDU_ERR_POP(status, "unable to allocate exec\n");
-    for (i = 0; world->argv[rank][i]; i++) {
-        HYDU_ERR_CHKANDJUMP(status, i >= HYD_NUM_TMP_STRINGS - 1, HYD_INTERNAL_ERROR,
-                            "a program of MPIX_Comm_parent_create can have %d arguments\n", HYD_NUM_TMP_STRINGS - 2);
+    for (int i = 0; world->argv[rank][i]; i++) {        /* at most PMI_TASK_WORLD_ARGUMENTS_MAX (task_call.cpp) */
         (*exec)->exec[i] = MPL_strdup(world->argv[rank][i]);
+        (*exec)->exec[i + 1] = NULL;
     }
-    (*exec)->exec[i] = NULL;
     (*exec)->wdir = launched && launched->wdir ? MPL_strdup(launched->wdir) : NULL;
     (*exec)->env_prop = launched && launched->env_prop ? MPL_strdup(launched->env_prop) : NULL;
     (*exec)->user_env = launched ? HYDU_env_list_dup(launched->user_env) : NULL;

@@ -73,7 +73,7 @@ template <class Codec> static void code(Codec &codec, StartWorld &call)
         codec.text(path, PMI_TASK_TEXT_MAX);
         codec.require(!path.empty());
         std::vector<std::string> args(member.argv.begin() + !member.argv.empty(), member.argv.end());
-        code_texts(codec, args, PMI_TASK_ARGUMENTS_MAX);
+        code_texts(codec, args, PMI_TASK_WORLD_ARGUMENTS_MAX);
         args.insert(args.begin(), std::move(path));
         member.argv = std::move(args);
     });
