@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 from launcher import Bench, children, expect_ok, finish_all_soon, finish_soon
@@ -254,3 +255,93 @@ def test_failed_changes_are_reported(bench: Bench) -> None:
     expect(result.code == 0 and len(reported) == 2, f"exit code {result.code}: {result.err}")
     expect("the program ended first; 0 of 2 joining processes" in reported[0], f"it prints: {reported}")
     expect("entries 2 to 3 of the adaptation schedule were never offered" in reported[1], f"it prints: {reported}")
+
+
+def test_a_process_is_killed_early(bench: Bench) -> None:
+    """Before it has called MPI_Init, so that mpiexec knows nothing of adaptations: the job ends in order, too."""
+    program = ["sh", "-c", "test $PMI_RANK -eq 1 || exec sleep 100; kill -9 $$"]
+    result = bench.run("-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb", "-n", 3, program=program)
+    expect(result.code == 9, f"exit code {result.code}: {result.err}")
+    expect("[mpiexec@" not in result.err and "[proxy" not in result.err, f"it prints: {result.err}")
+    bench.expect_nothing_left()
+
+
+# PMI-2 of two ranks on two hosts: the first one queries a key that nobody has put, and exits; the second one puts it then.
+QUERY_OF_AN_ENDED_PROCESS = """
+import os, signal, sys, time
+
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
+
+def send(text):
+    pmi.write(f"{len(text):6d}{text}".encode())
+
+def receive():
+    return pmi.read(int(pmi.read(6)))
+
+def call(text):
+    send(text)
+    return receive()
+
+first = os.environ["PMI_RANK"] == "0"
+pmi.write(b"cmd=init pmi_version=2 pmi_subversion=0\\n")
+while pmi.read(1) != b"\\n":
+    pass
+call(f"cmd=fullinit;pmirank={os.environ['PMI_RANK']};threaded=FALSE;")
+if first:
+    call("cmd=kvs-fence;")
+    send("cmd=kvs-get;key=late;")
+    open(sys.argv[1], "w").close()
+    time.sleep(0.5)
+    os._exit(0)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+time.sleep(1.5)
+print(call("cmd=kvs-put;key=late;value=1;").decode())
+call("cmd=finalize;")
+"""
+
+
+def test_query_of_an_ended_process(bench: Bench) -> None:
+    """Its answer goes to nobody, and the job continues."""
+    script = bench.folder / "query.py"
+    script.write_text(QUERY_OF_AN_ENDED_PROCESS)
+    launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb", "-disable-auto-cleanup"]
+    result = bench.run(*launcher, "-n", 2, program=[sys.executable, script, bench.folder / "sent"])
+    expect("rc=0" in result.out, f"{result.code}: {result.out}{result.err}")
+    expect("[mpiexec@" not in result.err and "[proxy" not in result.err, f"it prints: {result.err}")
+    bench.expect_nothing_left()
+
+
+# PMI of two ranks: the first one ends in a barrier, into which the second one comes then.
+BARRIER_OF_AN_ENDED_PROCESS = """
+import os, signal, sys, time
+
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
+pmi.write(b"cmd=init pmi_version=1 pmi_subversion=1\\n")
+pmi.readline()
+if os.environ["PMI_RANK"] == "0":
+    pmi.write(b"cmd=barrier_in\\n")
+    open(sys.argv[1], "w").close()
+    time.sleep(0.3)
+    os._exit(0)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+time.sleep(1)
+pmi.write(b"cmd=barrier_in\\n")
+print(pmi.readline().decode())
+pmi.write(b"cmd=finalize\\n")
+pmi.readline()
+"""
+
+
+def test_barrier_of_an_ended_process(bench: Bench) -> None:
+    """The end of the barrier is sent to those that are there."""
+    script = bench.folder / "barrier.py"
+    script.write_text(BARRIER_OF_AN_ENDED_PROCESS)
+    program = [sys.executable, script, bench.folder / "entered"]
+    result = bench.run("-disable-auto-cleanup", "-n", 2, program=program)
+    expect("cmd=barrier_out" in result.out, f"{result.code}: {result.out}{result.err}")
+    expect("[mpiexec@" not in result.err and "[proxy" not in result.err, f"it prints: {result.err}")
+    bench.expect_nothing_left()

@@ -34,13 +34,12 @@ void HYD_step_end_job_soon(void)
         HYD_step.abort_ms = HYD_step_now_ms() + ABORT_GRACE_MS;
 }
 
-/* Stock closes the connections, and each proxy then ends with errors of its own.  In a job of one
- * group nobody sees that, so it must not show here either: proxies are told to kill their processes
- * and end in order. */
+/* Stock closes the connections, and each proxy then ends with errors of its own.  Here proxies are notified to kill
+ * their processes and to end in order; the core, which not every job has had until now, waits for them. */
 int HYD_step_end_job(void)
 {
     if (!HYD_step.core)
-        return 0;
+        HYD_core_create();
     if (HYD_step.ending)
         return 1;
     HYD_step.ending = 1;

@@ -5,7 +5,6 @@
 #include "core.h"
 #include "exits.h"
 #include "input.h"
-#include "launcher_ends.h"
 #include "wire/channel.h"
 #include "demux.h"
 #include "wire/job_secret.h"
@@ -161,15 +160,6 @@ static void report_unauthenticated(int fd)
     fflush(stderr);
 }
 
-/* A daemon whose launcher has not passed the secret on says so by zeros; so may a stranger.  It ends, and
- * then its launcher, if it is one of ours. */
-static int reports_missing_secret(const struct newcomer *n)
-{
-    static const unsigned char none[HYD_SECRET_HALF_BYTES];
-
-    return n->used == sizeof(n->bytes) && !memcmp(n->bytes + sizeof(int), none, sizeof(none));
-}
-
 static HYD_status turn_away(struct newcomer *n)
 {
     HYD_status status = HYDT_dmx_deregister_fd(n->fd);
@@ -269,8 +259,6 @@ HYD_status HYD_step_handshake(int fd, int pgid, int *proxy_id)
     }
     if (!known && proven)
         report_unauthenticated(fd);
-    if (!known && proven && reports_missing_secret(n) && awaited(pgid, id))
-        HYD_step_watch_launcher(awaited(pgid, id));
     status = turn_away(n);
     HYDU_ERR_POP(status, "unable to deregister fd\n");
     if (inherited && pgid == 0)

@@ -30,7 +30,7 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
 /* A proxy has sent its exit statuses and is cleaned up.  Whether stock's rules for processes that
  * died apply to it (0: an expansion that failed, the job goes on). */
 int HYD_step_proxy_ended(struct HYD_proxy *proxy);
-/* A process has died and all others have to end.  Whether that is on its way (0: stock's way). */
+/* A process has failed and all others have to end.  Returns 1: that is on its way, stock does nothing. */
 int HYD_step_end_job(void);
 /* The control connection of a proxy failed.  The consequence is complete: the end of its group, or of the job. */
 void HYD_step_proxy_disconnected(struct HYD_proxy *proxy);

@@ -126,7 +126,7 @@ HYD_status HYD_step_watch_launchers(struct HYD_step_group *g, int first)
     goto fn_exit;
 }
 
-/* ---- a launcher that has not passed the job's secret on ----------------------------------------- */
+/* ---- launchers of a job without a core ---------------------------------------------------------- */
 
 /* One for each proxy of the launch, its pidfd, in the order of the list; -1: not watched. */
 static int *watches = NULL;
@@ -140,7 +140,6 @@ static int number_of(const struct HYD_proxy *proxy)
     return n;
 }
 
-/* Whoever said that the daemon lacks the secret, it will not come if its launcher has failed. */
 static HYD_status watched_launcher_cb(int fd, HYD_event_t events, void *userp)
 {
     const struct HYD_proxy *proxy = userp;
@@ -150,7 +149,7 @@ static HYD_status watched_launcher_cb(int fd, HYD_event_t events, void *userp)
     int known = waitid(P_PIDFD, (id_t) fd, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
     close(fd);
     watches[number_of(proxy)] = -1;
-    if (known && info.si_status != 0 && HYD_step_is_awaited(proxy))
+    if (known && info.si_status != 0 && proxy->control_fd == HYD_FD_UNSET)
         HYD_step_launch_failed(proxy);
     return status;
 }

@@ -1,8 +1,7 @@
 /*
  * The processes that launch node daemons (ssh, srun, or the daemon itself), until they have ended.  Those of expansions
  * are waited for here; those of the job's own launch are left to Hydra, which waits for them at the end of the job,
- * unless they fail before their daemon has come.  For that daemon stock waits for ever, and so do we for jobs that have
- * nothing to do with adaptations; but not for one that has not got the job's secret.
+ * unless they fail before their daemon has come, for which stock waits for ever.
  */
 
 #ifndef MPIEXEC_LAUNCHER_ENDS_H_INCLUDED
@@ -14,8 +13,8 @@ struct HYD_step_group;
 
 /* Watches those of a group's proxies: HYD_bscu_pid_list from `first` on. */
 HYD_status HYD_step_watch_launchers(struct HYD_step_group *group, int first);
-/* Where there is no record of the launch (no core), the launcher of this proxy may have failed: if so, and the proxy
- * belongs to the job's own launch, the job ends. */
+/* The same of one proxy of the job's own launch where there is no record of that (no core): if the launcher fails while
+ * the proxy is awaited, the job ends. */
 void HYD_step_watch_launcher(const struct HYD_proxy *proxy);
 /* From now on Hydra takes the exit codes of launchers for nobody's where a growth or a spawn has failed, or the job has
  * and it was told why. */

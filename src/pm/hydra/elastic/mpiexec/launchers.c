@@ -212,6 +212,8 @@ static HYD_status launch(char **args, struct HYD_proxy *proxy_list, int use_rmk,
         status = HYD_step_watch_launchers(HYD_step_find_group(0), first);
         HYDU_ERR_POP(status, "unable to watch the launchers\n");
     }
+    for (const struct HYD_proxy * p = is_launch(proxy_list) ? proxy_list : NULL; p; p = p->next)
+        HYD_step_watch_launcher(p);
 
   fn_exit:
     return status;

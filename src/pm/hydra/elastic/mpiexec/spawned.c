@@ -148,8 +148,6 @@ static void ended_after_init(const struct HYD_proxy *proxy, const struct HYD_spa
                  program_of(proxy, (int) end->index), end->rank, how);
     HYD_step_print_message(text);
     HYD_step_spawned_died_of(end->wait_status ? (int) end->wait_status : W_EXITCODE(1, 0));
-    if (!HYD_step.core)
-        HYD_core_create();      /* which ends the job in order */
     HYD_step_end_job();
 }
 

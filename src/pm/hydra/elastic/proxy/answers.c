@@ -83,6 +83,12 @@ static HYD_status wait_for_space(struct waiting **slot, int fd)
     goto fn_exit;
 }
 
+/* The process has ended, its connection may be closed already, and the number in use for something else. */
+static int is_end(int error)
+{
+    return error == EPIPE || error == ECONNRESET || error == EBADF || error == ENOTSOCK;
+}
+
 HYD_status HYD_answer(int fd, const char *text, size_t bytes)
 {
     struct waiting **slot = find(fd);
@@ -93,7 +99,7 @@ HYD_status HYD_answer(int fd, const char *text, size_t bytes)
         do
             sent = send(fd, text, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
         while (sent < 0 && errno == EINTR);
-        if (sent == (ssize_t) bytes || (sent < 0 && (errno == EPIPE || errno == ECONNRESET)))
+        if (sent == (ssize_t) bytes || (sent < 0 && is_end(errno)))
             goto fn_exit;
         HYDU_ERR_CHKANDJUMP(status, sent < 0 && errno != EAGAIN, HYD_SOCK_ERROR,
                             "unable to answer a process (%s)\n", MPL_strerror(errno));
