@@ -1,5 +1,5 @@
 /* Names of MPI_Publish_name between jobs (SPEC-dynamic-processes DN1): serve NAME | call NAME NUMBER | hold NAME FILE,
- * which also tries what it must not do. */
+ * which also tries what it must not do | clash NAME, of a server. */
 
 #include <mpi.h>
 #include <stdio.h>
@@ -75,6 +75,19 @@ static void hold(const char *name, const char *file)
         usleep(20000);
 }
 
+/* Another job has a server of this name. */
+static void clash(const char *name)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_Comm client;
+    int length, error = MPIX_Server_connect(MPI_COMM_SELF, name, &client);
+
+    must(class_of(error) == MPI_ERR_SERVICE, "the class of a name that another server has");
+    MPI_Error_string(error, text, &length);
+    must(strstr(text, "another server has it") && !strstr(text, "resource manager"), text);
+    printf("refused\n");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -86,6 +99,8 @@ int main(int argc, char **argv)
         call(argv[2], atoi(argv[3]));
     else if (argc == 4 && !strcmp(argv[1], "hold"))
         hold(argv[2], argv[3]);
+    else if (argc == 3 && !strcmp(argv[1], "clash"))
+        clash(argv[2]);
     MPI_Finalize();
     return 0;
 }

@@ -144,6 +144,8 @@ def servers_of_the_examples_are_found(bench: Bench) -> None:
     serving = daemon.submit(server, "my sums", output="%j.txt")
     ends_well(daemon, first, "sum 6")
     expect(names(daemon) == {"server:my%20sums": serving}, f"what it has published: {names(daemon)}")
+    other = str(compiled(bench, HERE / "names.c"))
+    ends_well(daemon, daemon.submit(other, "clash", "my sums", output="%j.txt"), "refused")
     ends_well(daemon, daemon.submit(client, "my sums", output="%j.txt"))
     ends_well(daemon, serving, "a client's sum is 6")
     expect(names(daemon) == {}, "it is free again")

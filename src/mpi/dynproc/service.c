@@ -58,15 +58,17 @@ int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_endpoint *endpoint, struct
 static int open_registered(const char *name, struct MPIR_Dynproc_service **opened)
 {
     int mpi_errno = MPI_SUCCESS;
-    char text[MPIR_DYNPROC_PARENT];
+    char text[MPIR_DYNPROC_PARENT], other[MPI_MAX_PORT_NAME];
     struct MPIR_Dynproc_service *service = NULL;
 
     mpi_errno = MPIR_Dynproc_parent_listen(&service, text);
     MPIR_ERR_CHECK(mpi_errno);
     service->is_registered = MPIR_Dynproc_publish(name, text);
+    MPIR_ERR_CHKANDJUMP2(!service->is_registered && MPIR_Dynproc_lookup(name, other), mpi_errno, MPI_ERR_SERVICE,
+                         "**dynprocserver", "**dynprocserver %s %s", name, "another server has it");
     MPIR_ERR_CHKANDJUMP2(!service->is_registered, mpi_errno, MPI_ERR_SERVICE, "**dynprocserver",
                          "**dynprocserver %s %s",
-                         name, "another server has it, or the resource manager cannot be reached");
+                         name, "the resource manager cannot be reached, or the job has its 256 names");
     *opened = service;
 
   fn_exit:
