@@ -73,7 +73,7 @@ TEST_F(PlanTest, header_members_hosts_and_business_cards)
     EXPECT_EQ(host[2].segment_bytes, 4096u);
 }
 
-/* What a reader follows, by the bytes as they are. */
+/* Offsets as a reader follows them, in the bytes as they are. */
 void expect_within(const std::string &plan)
 {
     const auto *header = reinterpret_cast<const pmi_adapt_plan *>(plan.data());

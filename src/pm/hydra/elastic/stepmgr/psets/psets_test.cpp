@@ -1,259 +1,9 @@
-/* Process sets: the algebra on members, and the table of sets with its calls, bounds and ends. */
+/* The table of process sets: operations, names, bounds, lists (psets.h). */
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <random>
-
-#include "stepmgr/psets/psets.h"
+#include "stepmgr/psets/psets_fixture.h"
 
 namespace elastic {
 namespace {
-
-using Uids = std::vector<uint32_t>;
-
-SetMembers list(const Uids &uids)
-{
-    auto members = SetMembers::of_list(uids);
-    EXPECT_TRUE(members);
-    return members.value_or(SetMembers());
-}
-
-Uids uids_of(const SetMembers &members)
-{
-    Uids uids;
-    for (const SetMembers::Run &run : members.runs()) {
-        for (uint32_t k = 0; k < run.count; k++)
-            uids.push_back(run.first + k);
-    }
-    return uids;
-}
-
-/* ---- members ---------------------------------------------------------------------------------------------- */
-
-TEST(SetMembersTest, are_as_small_as_their_order_allows)
-{
-    EXPECT_EQ(list({4, 5, 6, 7}).runs().size(), 1u);
-    EXPECT_EQ(list({7, 6}).runs().size(), 2u);
-    std::vector<SetMembers::Run> runs = {{0, 1000}, {1000, 24}};
-    EXPECT_EQ(SetMembers::of_runs(runs)->runs().size(), 1u);
-}
-
-TEST(SetMembersTest, hold_nobody_twice_and_not_too_many)
-{
-    EXPECT_FALSE(SetMembers::of_list(Uids{1, 2, 1}));
-    auto holds = [](std::vector<SetMembers::Run> runs) {
-        return SetMembers::of_runs(runs).has_value();
-    };
-    EXPECT_FALSE(holds({{5, 0}}));
-    EXPECT_FALSE(holds({{0, 10}, {9, 2}}));
-    EXPECT_FALSE(holds({{9, 2}, {0, 10}}));
-    EXPECT_FALSE(holds({{UINT32_MAX, 2}}));
-    EXPECT_FALSE(holds({{0, SetMembers::MAX + 1}}));
-    EXPECT_TRUE(holds({{0, SetMembers::MAX}}));
-    EXPECT_TRUE(holds({{10, 5}, {0, 10}}));
-}
-
-/* SO1, against the words of the standard, one process at a time. */
-TEST(SetMembersTest, follow_MPI_Group_operations)
-{
-    std::mt19937 random(1);
-    for (int round = 0; round < 2000; round++) {
-        std::vector<Uids> lists(1 + random() % 4);
-        std::vector<SetMembers> sets;
-        for (Uids &uids : lists) {
-            for (uint32_t uid = 0; uid < 12; uid++)
-                if (random() % 2)
-                    uids.push_back(uid);
-            if (random() % 3)
-                std::ranges::shuffle(uids, random);
-            sets.push_back(list(uids));
-        }
-        std::vector<const SetMembers *> operands;
-        for (const SetMembers &set : sets)
-            operands.push_back(&set);
-        auto in = [](const Uids &uids, uint32_t uid) {
-            return std::ranges::find(uids, uid) != uids.end();
-        };
-        Uids sum, common, rest;
-        for (const Uids &uids : lists)
-            for (uint32_t uid : uids)
-                if (!in(sum, uid))
-                    sum.push_back(uid);
-        for (uint32_t uid : lists[0]) {
-            auto n = std::count_if(lists.begin() + 1, lists.end(),
-                                   [&](const Uids &l) { return in(l, uid); });
-            if (n == static_cast<long>(lists.size()) - 1)
-                common.push_back(uid);
-            if (n == 0)
-                rest.push_back(uid);
-        }
-        EXPECT_EQ(uids_of(*SetMembers::union_of(operands)), sum);
-        EXPECT_EQ(uids_of(SetMembers::intersection_of(operands)), common);
-        EXPECT_EQ(uids_of(SetMembers::difference_of(operands)), rest);
-        EXPECT_EQ(*SetMembers::union_of(operands), list(sum)) << "equal lists are equal";
-        std::set<uint32_t> some = {1, 5, 9};
-        long n = std::ranges::count_if(lists[0], [&](uint32_t uid) { return some.contains(uid); });
-        EXPECT_EQ(sets[0].count_of(some), static_cast<size_t>(n));
-        EXPECT_EQ(sets[0].any_of(some), n > 0);
-    }
-}
-
-TEST(SetMembersTest, are_split_into_consecutive_parts)
-{
-    auto parts = list({5, 6, 7, 1, 2, 9}).split(Uids{2, 0, 3, 1});
-    ASSERT_EQ(parts.size(), 4u);
-    EXPECT_EQ(uids_of(parts[0]), (Uids{5, 6}));
-    EXPECT_TRUE(parts[1].empty());
-    EXPECT_EQ(uids_of(parts[2]), (Uids{7, 1, 2}));
-    EXPECT_EQ(uids_of(parts[3]), (Uids{9}));
-}
-
-/* ---- calls -------------------------------------------------------------------------------------------------- */
-
-class SetsTest : public testing::Test {
-  protected:
-    SetsTest() { use({}); }
-    void use(const Sets::Limits &limits)
-    {
-        sets = Sets(limits);
-        sets.grow(8);
-    }
-
-    /* Reads an answer as a test expects it. */
-    struct Answer {
-        std::string bytes;
-        size_t at = 0;
-
-        uint32_t number()
-        {
-            uint32_t value = 0;
-            EXPECT_LE(at + sizeof value, bytes.size());
-            std::memcpy(&value, bytes.data() + at, sizeof value);
-            at += sizeof value;
-            return value;
-        }
-        std::string text()
-        {
-            uint32_t n = number();
-            at += n;
-            return bytes.substr(at - n, n);
-        }
-        Uids members()
-        {
-            Uids uids;
-            for (uint32_t n = number(); n > 0; n--) {
-                uint32_t first = number();
-                for (uint32_t k = number(); k > 0; k--)
-                    uids.push_back(first++);
-            }
-            return uids;
-        }
-        bool complete() const { return at == bytes.size(); }
-    };
-
-    Answer send_request(uint32_t uid, const SetCall &call)
-    {
-        std::string bytes = write_set_call(call);
-        auto replies = sets.call(
-            {uid, ++id}, {reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
-        Answer mine;
-        for (const Sets::Reply &reply : replies) {
-            if (reply.caller.uid == uid && reply.caller.id == id)
-                mine.bytes = reply.answer;
-            else
-                late.push_back(reply);
-        }
-        return mine;
-    }
-    uint32_t code(uint32_t uid, const SetCall &call) { return send_request(uid, call).number(); }
-    SetOperand named(const std::string &name) { return {name, {}}; }
-
-    std::vector<std::string> make(uint32_t uid, pmi_set_op op,
-                                  const std::vector<std::string> &names,
-                                  const std::string &wished = "", const Uids &parts = {})
-    {
-        MakeSets call{op, wished, parts, {}};
-        for (const std::string &name : names)
-            call.operands.push_back(named(name));
-        Answer answer = send_request(uid, call);
-        EXPECT_EQ(answer.number(), PMI_SET_OK);
-        std::vector<std::string> made(answer.number());
-        for (std::string &name : made)
-            name = answer.text();
-        EXPECT_TRUE(answer.complete());
-        return made;
-    }
-    std::string from_list(uint32_t uid, const Uids &uids, const std::string &wished = "")
-    {
-        Answer answer = send_request(uid, MakeFromList{wished, list(uids)});
-        EXPECT_EQ(answer.number(), PMI_SET_OK);
-        return answer.text();
-    }
-    struct Queried {
-        std::string name;
-        uint32_t state = 0, primary = 0, op = 0;
-        std::vector<std::string> operands;
-        Uids members;
-        uint32_t lasts = 0;     /* it may be cached */
-    };
-    Queried lookup(const std::string &name)
-    {
-        Queried set;
-        Answer answer = send_request(0, LookupSet{name});
-        if (answer.number() != PMI_SET_OK)
-            return set;
-        set.name = answer.text();
-        set.state = answer.number();
-        answer.number();
-        set.primary = answer.number();
-        set.op = answer.number();
-        set.operands.resize(answer.number());
-        for (std::string &operand : set.operands)
-            operand = answer.text();
-        set.members = answer.members();
-        EXPECT_EQ(answer.number(), 0u) << "no addresses";
-        set.lasts = answer.number();
-        EXPECT_TRUE(answer.complete());
-        return set;
-    }
-    std::vector<std::string> listed(uint32_t uid, uint32_t after = 0)
-    {
-        Answer answer = send_request(uid, ListSets{after});
-        EXPECT_EQ(answer.number(), PMI_SET_OK);
-        last_serial = answer.number();
-        std::vector<std::string> names(answer.number());
-        for (std::string &name : names) {
-            name = answer.text();
-            answer.number();
-        }
-        return names;
-    }
-    /* "key=value key=value"; "code N"; "waits". */
-    static std::string data_of(Answer answer)
-    {
-        if (answer.bytes.empty())
-            return "waits";
-        if (uint32_t code = answer.number())
-            return "code " + std::to_string(code);
-        std::string text;
-        for (uint32_t n = answer.number(); n > 0; n--) {
-            text += (text.empty() ? "" : " ") + answer.text();
-            text += "=" + answer.text();
-        }
-        return text;
-    }
-    std::string get(uint32_t uid, const std::string &callers, const std::string &name,
-                    const std::vector<std::string> &keys, bool wait)
-    {
-        return data_of(send_request(uid, GetData{named(callers), name, wait, keys}));
-    }
-
-    Sets sets;
-    uint32_t id = 0, last_serial = 0;
-    std::vector<Sets::Reply> late;
-};
 
 TEST_F(SetsTest, SO1_operations_make_sets_that_everybody_finds)
 {
@@ -262,11 +12,11 @@ TEST_F(SetsTest, SO1_operations_make_sets_that_everybody_finds)
     EXPECT_EQ(b, "mpix://op/1.1");
     auto sum = make(2, PMI_SET_OP_UNION, {b, a});
     ASSERT_EQ(sum, std::vector<std::string>{"mpix://op/2.1"});
-    EXPECT_EQ(lookup(sum[0]).members, (Uids{3, 2, 5, 0, 1}));
+    EXPECT_EQ(lookup(sum[0]).members, (UidList{3, 2, 5, 0, 1}));
     EXPECT_EQ(lookup(sum[0]).op, PMI_SET_OP_UNION);
     EXPECT_EQ(lookup(sum[0]).operands, (std::vector<std::string>{b, a}));
-    EXPECT_EQ(lookup(make(2, PMI_SET_OP_DIFFERENCE, {a, b})[0]).members, (Uids{0, 1}));
-    EXPECT_EQ(lookup(make(2, PMI_SET_OP_INTERSECTION, {b, a})[0]).members, (Uids{3, 2}));
+    EXPECT_EQ(lookup(make(2, PMI_SET_OP_DIFFERENCE, {a, b})[0]).members, (UidList{0, 1}));
+    EXPECT_EQ(lookup(make(2, PMI_SET_OP_INTERSECTION, {b, a})[0]).members, (UidList{3, 2}));
 }
 
 TEST_F(SetsTest, data_that_may_change_silently_is_not_cached)
@@ -311,7 +61,7 @@ TEST_F(SetsTest, SO3_a_process_makes_sets_by_itself_as_it_was_allowed)
     send_request(1, made);
     EXPECT_EQ(lookup("mpix://op/0.1").state, 0u) << "another one was";
     EXPECT_TRUE(send_request(0, made).bytes.empty()) << "nobody waits";
-    EXPECT_EQ(lookup("mpix://op/0.1").members, (Uids{0, 1, 2}));
+    EXPECT_EQ(lookup("mpix://op/0.1").members, (UidList{0, 1, 2}));
     EXPECT_EQ(lookup("mpix://op/0.1").op, PMI_SET_OP_UNION);
     EXPECT_EQ(lookup("mpix://op/0.1").operands, (std::vector<std::string>{"app://a"}));
     send_request(0, made);
@@ -335,9 +85,9 @@ TEST_F(SetsTest, SO2_split_into_as_many_sets_as_parts)
     std::string a = from_list(0, {0, 1, 2, 3});
     auto parts = make(0, PMI_SET_OP_SPLIT, {a}, "", {1, 0, 3});
     ASSERT_EQ(parts.size(), 3u);
-    EXPECT_EQ(lookup(parts[0]).members, (Uids{0}));
+    EXPECT_EQ(lookup(parts[0]).members, (UidList{0}));
     EXPECT_EQ(parts[1], "") << "SO5, SN7";
-    EXPECT_EQ(lookup(parts[2]).members, (Uids{1, 2, 3}));
+    EXPECT_EQ(lookup(parts[2]).members, (UidList{1, 2, 3}));
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_SPLIT, "", {1, 2}, {named(a)}}), PMI_SET_WRONG);
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_SPLIT, "", {4}, {named(a), named(a)}}), PMI_SET_WRONG);
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_SPLIT, "", {UINT32_MAX, 5}, {named(a)}}), PMI_SET_WRONG)
@@ -366,10 +116,10 @@ TEST_F(SetsTest, SN6_a_wished_name_is_given_if_it_can_be)
 TEST_F(SetsTest, SN4_all_are_those_that_run)
 {
     sets.ended(2);
-    EXPECT_EQ(lookup("mpix://ALL").members, (Uids{0, 1, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(lookup("mpix://ALL").members, (UidList{0, 1, 3, 4, 5, 6, 7}));
     std::string odd = from_list(0, {1, 3});
     EXPECT_EQ(lookup(make(0, PMI_SET_OP_DIFFERENCE, {"mpix://ALL", odd})[0]).members,
-              (Uids{0, 4, 5, 6, 7}));
+              (UidList{0, 4, 5, 6, 7}));
     EXPECT_EQ(code(0, FreeSet{"mpix://ALL"}), PMI_SET_WRONG);
 }
 
@@ -378,7 +128,7 @@ TEST_F(SetsTest, SO4_processes_that_left_count_in_the_algebra)
     std::string main = from_list(0, {0, 1, 2, 3}), delta = from_list(0, {2, 3});
     sets.ended(3);
     EXPECT_EQ(lookup(main).state, PMI_SET_ENDED);
-    EXPECT_EQ(lookup(main).members, (Uids{0, 1, 2, 3}));
+    EXPECT_EQ(lookup(main).members, (UidList{0, 1, 2, 3}));
     EXPECT_EQ(lookup(main).primary, 0u);
     sets.ended(0);
     sets.ended(1);
@@ -386,7 +136,7 @@ TEST_F(SetsTest, SO4_processes_that_left_count_in_the_algebra)
     sets.ended(2);
     EXPECT_EQ(lookup(main).primary, UINT32_MAX);
     std::string left = make(0, PMI_SET_OP_DIFFERENCE, {main, delta})[0];
-    EXPECT_EQ(lookup(left).members, (Uids{0, 1}));
+    EXPECT_EQ(lookup(left).members, (UidList{0, 1}));
     EXPECT_EQ(lookup(left).state, PMI_SET_ENDED);
     sets.grow(9);
     std::string rest = from_list(0, {3, 8});
@@ -419,7 +169,7 @@ TEST_F(SetsTest, SO7_a_name_can_be_moved)
 {
     std::string main = from_list(0, {0, 1}, "app://main"), next = from_list(0, {0, 1, 2});
     EXPECT_EQ(code(1, MoveSet{next, main}), PMI_SET_OK);
-    EXPECT_EQ(lookup(main).members, (Uids{0, 1, 2}));
+    EXPECT_EQ(lookup(main).members, (UidList{0, 1, 2}));
     EXPECT_EQ(lookup(next).name, "");
     EXPECT_EQ(code(1, MoveSet{next, main}), PMI_SET_UNKNOWN);
     EXPECT_EQ(code(1, MoveSet{main, "mpi://WORLD"}), PMI_SET_WRONG);
@@ -474,9 +224,9 @@ TEST_F(SetsTest, SO9_the_latest_sets_without_processes_remain)
     }
     EXPECT_EQ(lookup("mpix://rc/8").state, 0u);
     for (uint32_t uid : {10'007 - 1023, 10'007})
-        EXPECT_EQ(lookup("mpix://rc/" + std::to_string(uid)).members, (Uids{uid}))
+        EXPECT_EQ(lookup("mpix://rc/" + std::to_string(uid)).members, (UidList{uid}))
             << "it may be an operand (SO4)";
-    EXPECT_EQ(lookup(first).members, (Uids{0, 1})) << "its processes live";
+    EXPECT_EQ(lookup(first).members, (UidList{0, 1})) << "its processes live";
     EXPECT_EQ(lookup(main).state, PMI_SET_ENDED) << "some of its processes live (SL2)";
 }
 
@@ -493,11 +243,11 @@ TEST_F(SetsTest, SO9_the_time_of_departure_counts)
     make_many(2);
     make_many(0);
     EXPECT_EQ(lookup("mpix://op/0.1").state, 0u) << "there were later ones";
-    EXPECT_EQ(lookup("mpix://op/0.200").members, (Uids{2}));
+    EXPECT_EQ(lookup("mpix://op/0.200").members, (UidList{2}));
     sets.ended(1);
     make_many(0);
-    EXPECT_EQ(lookup(old).members, (Uids{1}));
-    EXPECT_EQ(lookup("mpix://op/0.200").members, (Uids{2}));
+    EXPECT_EQ(lookup(old).members, (UidList{1}));
+    EXPECT_EQ(lookup("mpix://op/0.200").members, (UidList{2}));
     EXPECT_EQ(lookup("mpix://op/0.191").state, 0u) << "instead of it";
 }
 
@@ -510,10 +260,10 @@ TEST_F(SetsTest, SO9_the_delta_of_a_pending_change_remains)
     from_list(0, {7});
     from_list(0, {7});
     from_list(0, {0});
-    EXPECT_EQ(lookup(delta).members, (Uids{7}));
+    EXPECT_EQ(lookup(delta).members, (UidList{7}));
     sets.delta_over();
     from_list(0, {0});
-    EXPECT_EQ(lookup("mpix://op/0.4").members, (Uids{0}));
+    EXPECT_EQ(lookup("mpix://op/0.4").members, (UidList{0}));
     EXPECT_EQ(code(0, MakeFromList{"", list({0})}), PMI_SET_OK);
     EXPECT_EQ(lookup(delta).state, 0u);
 }
@@ -552,213 +302,10 @@ TEST_F(SetsTest, SN2_the_world_has_data_and_is_not_listed)
 {
     sets.add_world(0, list({0, 1}));
     EXPECT_TRUE(listed(0).empty());
-    EXPECT_EQ(lookup("mpix://WORLD/0").members, (Uids{0, 1}));
+    EXPECT_EQ(lookup("mpix://WORLD/0").members, (UidList{0, 1}));
     EXPECT_EQ(code(0, PutData{"mpix://WORLD/0", {{"x", "1"}}}), PMI_SET_OK);
     EXPECT_EQ(code(0, FreeSet{"mpix://WORLD/0"}), PMI_SET_WRONG);
     EXPECT_EQ(code(0, MoveSet{"mpix://WORLD/0", "app://w"}), PMI_SET_WRONG);
-}
-
-/* ---- data ---------------------------------------------------------------------------------------------------- */
-
-TEST_F(SetsTest, SD1_the_last_writer_of_a_key_wins)
-{
-    std::string a = from_list(0, {0, 1});
-    EXPECT_EQ(code(5, PutData{a, {{"x", "1"}, {"y", "2"}}}), PMI_SET_OK) << "any process";
-    EXPECT_EQ(code(0, PutData{a, {{"x", "3"}}}), PMI_SET_OK);
-    EXPECT_EQ(get(0, a, a, {"x", "y", "z"}, false), "x=3 y=2");
-    EXPECT_EQ(code(0, PutData{"app://no", {{"x", "3"}}}), PMI_SET_UNKNOWN);
-}
-
-TEST_F(SetsTest, SD2_all_callers_of_a_round_get_the_same)
-{
-    std::string a = from_list(0, {0, 1, 2});
-    send_request(0, PutData{a, {{"x", "1"}}});
-    EXPECT_EQ(get(1, a, a, {"x"}, false), "x=1");
-    send_request(0, PutData{a, {{"x", "2"}}});
-    EXPECT_EQ(get(2, a, a, {"x"}, false), "x=1") << "as in the first call of this round";
-    EXPECT_EQ(get(2, a, a, {"x"}, false), "x=2");
-    EXPECT_EQ(get(0, a, a, {"x"}, false), "x=1");
-    EXPECT_EQ(get(0, a, a, {"x"}, false), "x=2");
-    EXPECT_EQ(get(0, a, a, {"x"}, false), "x=2") << "the first of the next round";
-    EXPECT_EQ(get(5, a, a, {"x"}, false), "code " + std::to_string(PMI_SET_WRONG))
-        << "is not in it";
-}
-
-TEST_F(SetsTest, SD2_waits_until_all_keys_are_there)
-{
-    std::string a = from_list(0, {0, 1});
-    EXPECT_EQ(get(0, a, a, {"x", "y"}, true), "waits");
-    send_request(3, PutData{a, {{"x", "1"}}});
-    EXPECT_TRUE(late.empty());
-    EXPECT_EQ(get(1, a, a, {"x", "y"}, true), "waits");
-    send_request(3, PutData{a, {{"y", "2"}}});
-    ASSERT_EQ(late.size(), 2u);
-    for (const Sets::Reply &reply : late)
-        EXPECT_EQ(data_of({reply.answer}), "x=1 y=2");
-    EXPECT_EQ(get(0, a, a, {"x"}, false), "x=1") << "the round is over and discarded";
-}
-
-TEST_F(SetsTest, SD2_nobody_waits_for_a_set_that_ends_or_is_freed)
-{
-    std::string a = from_list(0, {0, 1}), b = from_list(0, {0, 1});
-    EXPECT_EQ(get(0, a, a, {"x"}, true), "waits");
-    late = sets.ended(1);
-    ASSERT_EQ(late.size(), 1u);
-    EXPECT_EQ(data_of({late[0].answer}), "code " + std::to_string(PMI_SET_MEMBER_ENDED));
-    sets.grow(9);
-    std::string c = from_list(0, {0, 2});
-    late.clear();
-    EXPECT_EQ(get(0, c, c, {"x"}, true), "waits");
-    send_request(2, FreeSet{c});
-    ASSERT_EQ(late.size(), 1u);
-    EXPECT_EQ(data_of({late[0].answer}), "code " + std::to_string(PMI_SET_UNKNOWN));
-}
-
-TEST_F(SetsTest, SD2_each_start_group_has_rounds_of_its_own)
-{
-    std::string a = from_list(0, {0, 1, 2, 3});
-    send_request(0, PutData{a, {{"x", "1"}}});
-    auto get_in = [&](uint32_t uid, const Uids &world) {
-        return data_of(send_request(uid, GetData{{"mpi://WORLD", list(world)}, a, false, {"x"}}));
-    };
-    EXPECT_EQ(get_in(0, {0, 1}), "x=1");
-    send_request(0, PutData{a, {{"x", "2"}}});
-    EXPECT_EQ(get_in(2, {2, 3}), "x=2");
-    EXPECT_EQ(get_in(1, {0, 1}), "x=1");
-}
-
-TEST_F(SetsTest, SD2_rounds_are_the_set_s_and_not_the_name_s)
-{
-    std::string a = from_list(0, {0, 1}, "app://a"), b = from_list(0, {0, 2});
-    send_request(0, PutData{a, {{"x", "1"}}});
-    send_request(0, PutData{b, {{"x", "2"}}});
-    EXPECT_EQ(get(0, a, a, {"x"}, false), "x=1");
-    EXPECT_EQ(get(0, b, b, {"x"}, false), "x=2");
-    send_request(1, MoveSet{b, a});
-    send_request(0, PutData{a, {{"x", "3"}}});
-    EXPECT_EQ(get(2, a, a, {"x"}, false), "x=2")
-        << "the first round of the set that is called so now";
-    EXPECT_EQ(get(2, a, a, {"x"}, false), "x=3");
-    EXPECT_EQ(get(0, a, a, {"x"}, false), "x=3");
-}
-
-TEST_F(SetsTest, SD2_a_round_ends_with_the_set_of_its_callers)
-{
-    use({.rounds = 1});
-    std::string a = from_list(0, {0, 1}), b = from_list(0, {0, 2});
-    EXPECT_EQ(get(0, a, b, {"x"}, true), "waits");
-    EXPECT_EQ(code(0, FreeSet{a}), PMI_SET_OK);
-    EXPECT_TRUE(late.empty()) << "it requested data of another one";
-    send_request(0, PutData{b, {{"x", "1"}}});
-    ASSERT_EQ(late.size(), 1u);
-    EXPECT_EQ(data_of({late[0].answer}), "x=1");
-    EXPECT_EQ(get(0, b, b, {"x"}, false), "x=1") << "there is capacity for a round again";
-}
-
-TEST_F(SetsTest, SD2_a_process_without_queries_costs_a_bounded_number_of_rounds)
-{
-    use({.rounds = 3});
-    std::string a = from_list(0, {0, 1});
-    for (int n = 0; n < 3; n++)
-        EXPECT_EQ(get(0, a, a, {}, false), "");
-    EXPECT_EQ(get(0, a, a, {}, false), "code " + std::to_string(PMI_SET_FULL));
-    EXPECT_EQ(get(1, a, a, {}, false), "code " + std::to_string(PMI_SET_FULL))
-        << "that is as it is";
-    sets.ended(1);
-    EXPECT_EQ(get(0, a, a, {}, false), "") << "nobody is awaited any more";
-}
-
-TEST_F(SetsTest, SN3_the_latest_worlds_are_known)
-{
-    use({.worlds = 2});
-    for (uint32_t epoch = 0; epoch < 3; epoch++)
-        sets.add_world(epoch, list({epoch, 7}));
-    EXPECT_EQ(lookup("mpix://WORLD/0").name, "");
-    EXPECT_EQ(lookup("mpix://WORLD/1").members, (Uids{1, 7}));
-    EXPECT_EQ(lookup("mpix://WORLD/2").members, (Uids{2, 7}));
-}
-
-TEST_F(SetsTest, SA1_a_world_is_cached_until_it_is_unknown)
-{
-    use({.worlds = 2});
-    sets.add_world(0, list({0, 1}));
-    EXPECT_EQ(lookup("mpix://WORLD/0").lasts, 1u);
-    sets.add_world(1, list({0}));
-    EXPECT_EQ(sets.take_outdated().size(), 0u);
-    sets.add_world(2, list({1}));
-    EXPECT_EQ(sets.take_outdated().size(), 1u);
-    EXPECT_EQ(lookup("mpix://WORLD/1").lasts, 1u);
-    sets.ended(0);
-    EXPECT_EQ(sets.take_outdated().size(), 1u) << "a process of it has ended";
-    sets.add_world(3, list({1}));
-    EXPECT_EQ(sets.take_outdated().size(), 0u) << "nobody remembers it";
-    EXPECT_EQ(lookup("mpix://ALL").lasts, 0u);
-}
-
-TEST_F(SetsTest, SC4_without_keys_all_changes_are_reported_and_a_wait_ends_with_the_first)
-{
-    std::string a = from_list(0, {0, 1}), me = from_list(0, {0});
-    EXPECT_EQ(get(0, me, a, {}, false), "");
-    EXPECT_EQ(get(0, me, a, {}, true), "waits");
-    send_request(1, PutData{a, {{"x", "1"}, {"y", "2"}}});
-    ASSERT_EQ(late.size(), 1u);
-    EXPECT_EQ(data_of({late[0].answer}), "x=1 y=2");
-    EXPECT_EQ(get(0, me, a, {}, true), "x=1 y=2");
-}
-
-TEST_F(SetsTest, SD3_data_moves_with_its_set_and_is_bounded)
-{
-    std::string a = from_list(0, {0});
-    send_request(0, PutData{a, {{"x", "1"}}});
-    EXPECT_EQ(code(0, MoveSet{a, "app://a"}), PMI_SET_OK);
-    EXPECT_EQ(get(0, "app://a", "app://a", {"x"}, false), "x=1");
-    SetData much;
-    for (int k = 0; k < 63; k++)
-        much["key" + std::to_string(k)] = std::string(PMI_SET_VALUE_MAX, 'v');
-    EXPECT_EQ(code(0, PutData{"app://a", much}), PMI_SET_OK);
-    EXPECT_EQ(code(0, PutData{"app://a", much}), PMI_SET_OK) << "written over";
-    EXPECT_EQ(code(0, PutData{"app://a", {{"more", std::string(PMI_SET_VALUE_MAX, 'v')}}}),
-              PMI_SET_FULL);
-    EXPECT_EQ(get(0, "app://a", "app://a", {"more", "x"}, false), "x=1") << "nothing changed";
-}
-
-/* ---- what a process may send ------------------------------------------------------------------------------------ */
-
-TEST_F(SetsTest, malformed_calls_are_wrong_and_change_nothing)
-{
-    std::string a = from_list(0, {0, 1}, "app://a");
-    SetCall calls[] = {
-        MakeSets{PMI_SET_OP_UNION, "app://u", {1}, {named(a), {"mpi://WORLD", list({0, 1, 5})}}},
-        MakeFromList{"app://u", list({3, 1})},
-        LookupSet{a},
-        ListSets{7},
-        MoveSet{a, "app://b"},
-        FreeSet{a},
-        PutData{a, {{"x", "1"}, {"y", "2"}}},
-        GetData{named(a), a, true, {"x"}}};
-    uint32_t before = sets.serial();
-    for (const SetCall &call : calls) {
-        std::string bytes = write_set_call(call);
-        auto parsed =
-            parse_set_call({reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
-        ASSERT_TRUE(parsed);
-        EXPECT_EQ(write_set_call(*parsed), bytes);
-        bool may_end_earlier = std::holds_alternative<LookupSet>(call); /* with the name alone */
-        for (size_t n = 0; n < bytes.size(); n++) {
-            parsed = parse_set_call({reinterpret_cast<const unsigned char *>(bytes.data()), n});
-            EXPECT_EQ(parsed.has_value(), may_end_earlier && n == bytes.size() - sizeof(uint32_t));
-            EXPECT_TRUE(!parsed || std::get<LookupSet>(*parsed).state);
-        }
-        bytes += '\0';
-        auto replies = sets.call(
-            {0, 1}, {reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
-        ASSERT_EQ(replies.size(), 1u);
-        EXPECT_EQ(Answer{replies[0].answer}.number(), PMI_SET_WRONG);
-    }
-    EXPECT_EQ(sets.serial(), before);
-    EXPECT_EQ(code(0, LookupSet{std::string(PMI_SET_NAME_MAX + 1, 'a')}), PMI_SET_WRONG);
-    EXPECT_EQ(code(0, LookupSet{std::string("a\0b", 3)}), PMI_SET_WRONG);
-    EXPECT_EQ(code(0, PutData{a, {{"x", std::string(PMI_SET_VALUE_MAX + 1, 'v')}}}), PMI_SET_WRONG);
 }
 
 }  // namespace
