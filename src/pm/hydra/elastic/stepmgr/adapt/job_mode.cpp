@@ -62,7 +62,7 @@ void JobMode::refuse_windows(const Process &process)
     if (state_.is_joining(process))
         control_.raise(AdaptEvent::JOINER_LOST, what);
     else
-        state_.effects.notify_user(state_.effects.context, (what + ": it will be offered no adaptation").c_str());
+        state_.notify_user(what + ": it will be offered no adaptation");
 }
 
 void JobMode::become_rigid(const Process &process)

@@ -83,7 +83,7 @@ void WorldResize::on_greeted(const Agent &agent, uint32_t epoch)
     if (joins && !state_.adaptation->prepare_pending.contains(agent) && state_.adaptation->greeted.insert(agent).second)
         prepared_in_advance(agent);
     else if (joins || !may_come_late(agent, epoch))
-        state_.unexpected("greeting that is not awaited");
+        state_.unexpected("preconnection that is not awaited");
 }
 
 void WorldResize::prepared_in_advance(const Agent &agent)
@@ -104,7 +104,7 @@ void WorldResize::on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling
 {
     auto pending = freezes_pending_.find(agent);
     if (pending == freezes_pending_.end()) {
-        state_.unexpected("ceiling that nobody asked for");
+        state_.unexpected("ceiling that is not awaited");
         return;
     }
     if (--pending->second > 0)
@@ -218,7 +218,7 @@ void WorldResize::check_deadline()
     if (state_.adaptation && state_.adaptation->deadline_unix_ms != 0 &&
         before_agreement(state_.adaptation->state) && state_.unix_now_ms() >= state_.adaptation->deadline_unix_ms)
         raise(AdaptEvent::WITHDRAW, state_.adaptation->state == AdaptState::OFFERED
-                                        ? "the deadline passed before a process asked for it"
+                                        ? "the deadline passed before a process queried it"
                                         : "the deadline passed before the joining processes were ready");
 }
 

@@ -166,7 +166,7 @@ void WorldResize::send_plan()
         return raise(AdaptEvent::PLAN_TOO_LARGE,
                      "the addresses of " + std::to_string(a.old_size + a.change.joining) + " processes are " +
                          std::to_string(a.plan.size()) + " bytes, and node daemons take " +
-                         std::to_string(STEP_PAYLOAD_MAX) + " at once: ask for a smaller world");
+                         std::to_string(STEP_PAYLOAD_MAX) + " at once: request a smaller world");
     a.freeze_pending = a.pre_agents;
     a.commit_pending = a.agents;
     send(a.prepare_pending, STEP_PLAN, a.plan);
@@ -294,9 +294,9 @@ void WorldResize::finish()
     if (a.state == AdaptState::WITHDRAWN && state_.ending && !state_.broken)
         hooks_.notify_unfinished();
     if (a.state == AdaptState::FAILED && !state_.ending)
-        state_.effects.notify_user(state_.effects.context, ("adaptation " + std::to_string(a.epoch) + " (" +
-                                                            sizes_of(a) + ", " + a.origin + ") failed: " +
-                                                            a.end_reason + "; the job goes on as it was").c_str());
+        state_.notify_user("adaptation " + std::to_string(a.epoch) + " (" +
+                           sizes_of(a) + ", " + a.origin + ") failed: " +
+                           a.end_reason + "; the job goes on as it was");
     if (a.waiter) {
         fields.update({{"request", a.request}, {"epoch", a.epoch}, {"result", result}});
         state_.effects.reply(state_.effects.context, a.waiter->client,

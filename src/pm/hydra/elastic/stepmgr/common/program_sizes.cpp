@@ -66,7 +66,7 @@ std::string ProgramSizes::refusal(int size) const
     else if (smaller || greater)
         near = "; the nearest size is " + std::to_string(smaller ? *smaller : *greater);
     return "the program cannot use " + std::to_string(size) + (size == 1 ? " process" : " processes") +
-           ", it has said by MPIX_Adapt_sizes that it can use '" +
+           ", its rule of MPIX_Adapt_sizes is '" +
            shorten(text_, SHOWN_MAX) + "'" + near;
 }
 

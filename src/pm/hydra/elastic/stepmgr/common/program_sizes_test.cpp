@@ -77,7 +77,7 @@ TEST(ProgramSizesTest, a_refusal_names_the_nearest_sizes)
 {
     auto rule = ProgramSizes::parse("power_of_two&2-8");
     EXPECT_EQ(rule.value().refusal(5),
-              "the program cannot use 5 processes, it has said by MPIX_Adapt_sizes that it can use "
+              "the program cannot use 5 processes, its rule of MPIX_Adapt_sizes is "
               "'power_of_two&2-8'; the nearest sizes are 4 and 8");
     EXPECT_NE(rule.value().refusal(1).find("cannot use 1 process,"), std::string::npos);
     EXPECT_NE(rule.value().refusal(9).find("; the nearest size is 8"), std::string::npos);

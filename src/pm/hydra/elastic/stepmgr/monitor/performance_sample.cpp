@@ -39,7 +39,7 @@ Json describe_slowest(const std::vector<const ProcessSample *> &by_ratio)
     return slowest;
 }
 
-/* What can be reported, as a number of the protocol. */
+/* A number of the protocol for a value that can be reported. */
 bool is_in_phase(const ProcessSample &sample)
 {
     constexpr uint64_t MOST = uint64_t{1} << 53;

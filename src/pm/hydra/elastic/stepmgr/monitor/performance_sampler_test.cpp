@@ -1,4 +1,4 @@
-/* What mpiexec answers to the operation `performance`, and how what processes measured comes to it. */
+/* Answers of mpiexec to the operation `performance`, and how what processes measured comes to it. */
 
 #include <gtest/gtest.h>
 

@@ -84,9 +84,9 @@ void StragglerReporter::report_pset_change_stragglers()
         notify_waiting(NO_REPLY + hosts_of(wait.agents));
     else if (a.state == AdaptState::TOLD)
         notify_waiting("process " + std::to_string(wait.notified_uid) +
-                       " has been told of it, and has neither accepted nor declined it");
+                       " has been notified of it, and has neither accepted nor declined it");
     else if (a.state == AdaptState::OFFERED || a.state == AdaptState::ORPHANED)
-        notify_waiting("no process has asked for it, with a set that it fits to");
+        notify_waiting("no process has queried it, with a set that it fits to");
 }
 
 void StragglerReporter::query_counts(const std::set<Agent> &agents)
@@ -209,9 +209,9 @@ void StragglerReporter::report_member_stragglers()
         notify_stragglers("probe number " + std::to_string(a.target) + " is agreed on and not reached by",
                           late);
     else if (!idle.empty())
-        notify_stragglers("these have been told and have not called MPI_Comm_adapt_begin", idle);
+        notify_stragglers("these have been notified and have not called MPI_Comm_adapt_begin", idle);
     else if (!over.empty())
-        notify_stragglers("these have been told and have called MPI_Finalize without MPI_Comm_adapt_begin", over);
+        notify_stragglers("these have been notified and have called MPI_Finalize without MPI_Comm_adapt_begin", over);
     else if (!inside.empty())
         report_window_stragglers(std::move(inside));
 }
@@ -285,11 +285,10 @@ int64_t StragglerReporter::waited_ms() const
 void StragglerReporter::notify_waiting(const std::string &what)
 {
     const Adaptation &a = *state_.adaptation;
-    state_.effects.notify_user(state_.effects.context,
-                               ("adaptation " + std::to_string(a.epoch) + " (" +
-                                std::to_string(a.old_size) + " -> " + std::to_string(a.change.new_size) +
-                                " processes) waits for " + std::to_string(waited_ms()) + " ms: " + what +
-                                "; nothing is ended because of this").c_str());
+    state_.notify_user("adaptation " + std::to_string(a.epoch) + " (" +
+                       std::to_string(a.old_size) + " -> " + std::to_string(a.change.new_size) +
+                       " processes) waits for " + std::to_string(waited_ms()) + " ms: " + what +
+                       "; nothing is ended because of this");
 }
 
 }  // namespace elastic

@@ -33,9 +33,9 @@ void UnreceivedMessages::on_report(const Process &process, uint32_t epoch, const
     if (under_way)
         state_.adaptation->unreceived.push_back(text);
     else
-        state_.effects.notify_user(state_.effects.context, ("adaptation " + std::to_string(epoch) +
-                                                            ": nobody had received these messages by "
-                                                            "MPI_Comm_adapt_commit, they are lost: " + text).c_str());
+        state_.notify_user("adaptation " + std::to_string(epoch) +
+                           ": nobody had received these messages by "
+                           "MPI_Comm_adapt_commit, they are lost: " + text);
 }
 
 void UnreceivedMessages::notify_user() const
@@ -48,10 +48,9 @@ void UnreceivedMessages::notify_user() const
         text += (text.empty() ? "" : "; ") + a.unreceived[i];
     if (a.unreceived.size() > TEXT_MAX)
         text += "; and on " + std::to_string(a.unreceived.size() - TEXT_MAX) + " more processes";
-    state_.effects.notify_user(state_.effects.context,
-                               ("adaptation " + std::to_string(a.epoch) + " (" + std::to_string(a.old_size) +
-                                " -> " + std::to_string(a.change.new_size) + " processes): nobody had received "
-                                "these messages by MPI_Comm_adapt_commit, they are lost: " + text).c_str());
+    state_.notify_user("adaptation " + std::to_string(a.epoch) + " (" + std::to_string(a.old_size) +
+                       " -> " + std::to_string(a.change.new_size) + " processes): nobody had received "
+                       "these messages by MPI_Comm_adapt_commit, they are lost: " + text);
 }
 
 }  // namespace elastic

@@ -120,7 +120,7 @@ void StragglerReporter::notify_unfinished()
     } else {
         return;
     }
-    state_.effects.notify_user(state_.effects.context, text.c_str());
+    state_.notify_user(text);
 }
 
 }  // namespace elastic

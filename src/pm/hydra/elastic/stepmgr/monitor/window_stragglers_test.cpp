@@ -1,4 +1,4 @@
-/* Who hangs in the window, and what is reported of adaptations that came to nothing. */
+/* Processes that hang in the window, and reports of adaptations that failed. */
 
 #include <gtest/gtest.h>
 

@@ -44,7 +44,7 @@ class StepSetsTest : public testing::Test {
                std::to_string(head[0]) + ", call " + std::to_string(head[1]) + ", code " +
                std::to_string(head[2]);
     }
-    /* Who may be notified the last answer, who has queried last; "": nobody else. */
+    /* Processes that may get the last answer, the last caller at the end; "": no others. */
     std::string others() const
     {
         const std::string &bytes = mpiexec.sent.back().others;

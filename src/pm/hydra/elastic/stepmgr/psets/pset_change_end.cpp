@@ -249,7 +249,7 @@ void PsetChanges::process_over(const Process &process, bool by_itself, const std
 void PsetChanges::member_over(const Process &process, bool by_itself, const std::string &cause)
 {
     if (!by_itself && process.may_exit) {
-        state_.effects.notify_user(state_.effects.context, (cause + " when it was to leave; the others go on").c_str());
+        state_.notify_user(cause + " when it was to leave; the others go on");
     } else if (!by_itself) {
         state_.ending = state_.broken = true;
         if (state_.adaptation)
@@ -273,7 +273,8 @@ void PsetChanges::member_over(const Process &process, bool by_itself, const std:
 void PsetChanges::consider_orphan()
 {
     if (state_.adaptation && state_.adaptation->state == AdaptState::ORPHANED && sets_.are_proposed_awaited())
-        control_.raise(AdaptEvent::ABANDONED, "who was told of it has ended, and others wait for those who would join");
+        control_.raise(AdaptEvent::ABANDONED,
+                       "the notified process has ended, and others wait for the joining processes");
 }
 
 /* A process of a removal has ended: before the agreement, the removal is impossible; later, its end is awaited. */
@@ -281,7 +282,7 @@ void PsetChanges::leaving_over(const Process &process, const std::string &cause)
 {
     Adaptation &a = *state_.adaptation;
     if (before_agreement(a.state))
-        return control_.raise(AdaptEvent::WITHDRAW, cause + " by itself: ask again");
+        return control_.raise(AdaptEvent::WITHDRAW, cause + " by itself: request it again");
     if (!a.awaited.contains(process.uid))
         return;
     a.left_hosts[process.host]++;

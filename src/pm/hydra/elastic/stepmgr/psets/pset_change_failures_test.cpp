@@ -29,10 +29,10 @@ TEST_F(PsetStragglersTest, SL3_who_does_not_leave_is_reported)
               "have not answered, on these nodes: a, b;");
     answer_at_once();
     mpiexec.time(mpiexec.now_ms + 2000);
-    EXPECT_EQ(message_with("no process has asked for it"), "no process has asked for it");
+    EXPECT_EQ(message_with("no process has queried it"), "no process has queried it");
     call(0, all);
     mpiexec.time(mpiexec.now_ms + 4000);
-    EXPECT_EQ(message_with("process 0 has been told of it"), "process 0 has been told of it");
+    EXPECT_EQ(message_with("process 0 has been notified of it"), "process 0 has been notified of it");
     call(0, AcceptChange{2, {}});
     mpiexec.exited(1, 0, 0);
     mpiexec.time(mpiexec.now_ms + 1000);

@@ -17,8 +17,8 @@ std::string only(pmi_set_change kind)
 
 std::string wrong_tag(uint32_t tag)
 {
-    return SetAnswer::wrong("the calling process has not been told a change with tag " +
-                 std::to_string(static_cast<int32_t>(tag)) + ", or has answered it already");
+    return SetAnswer::wrong("the calling process has not been notified of a change with tag " +
+                 std::to_string(static_cast<int32_t>(tag)) + ", or has decided already");
 }
 
 }  // namespace

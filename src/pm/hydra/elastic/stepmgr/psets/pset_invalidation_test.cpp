@@ -1,5 +1,5 @@
 /*
- * What processes cache of sets, in random runs: boards that are written late, proxies that are slow and die, and
+ * Cached replies about sets, in random runs: boards that are written late, proxies that are slow and die, and
  * query once for all of their processes, processes that make, move and free names, end, and notify each other what they
  * were notified.  A seed gives the same run each time.
  *
@@ -208,7 +208,7 @@ class ForgetfulJob {
             mpiexec_.exited(0, daemon, uid);
         }
     }
-    /* Those who wait for the answer to one that has ended query. */
+    /* Processes that wait for the answer to an ended one query again. */
     void query_others(Daemon &daemon, uint32_t uid)
     {
         for (Requested &other : daemon.requested)

@@ -132,9 +132,8 @@ std::string PsetOperations::why_out_of_range(const std::vector<int> &sizes)
 {
     const auto &range = requests_.range();
     if (!range && !std::exchange(range_missed_, true))
-        state_.effects.notify_user(state_.effects.context,
-                                   "the program asks for other numbers of processes, which are granted "
-                                   "within --adapt-range MIN:MAX only");
+        state_.notify_user("the program requests other numbers of processes, which are granted "
+                           "within --adapt-range MIN:MAX only");
     if (!range)
         return "mpiexec was started without --adapt-range";
     for (int size : sizes) {
@@ -250,7 +249,7 @@ void PsetOperations::request_size()
     if (wanted < 1 || wanted == size)
         return give_up("there would be " + std::to_string(wanted) + " processes");
     if (too_often)
-        return give_up("the program asks too often: the next request counts after a pause");
+        return give_up("the program requests too often: the next request counts after a pause");
     SizeRequest size_request;
     size_request.size = wanted;
     size_request.size_min = replaces ? wanted : std::min(wanted, size + 1);
@@ -307,7 +306,7 @@ void PsetOperations::process_ended(const Process &process)
     if (!open_ || open_->caller.uid != process.uid)
         return;
     Request dropped = *std::exchange(open_, std::nullopt);
-    drop(dropped, "the process that asked for it has ended");
+    drop(dropped, "the process that requested it has ended");
 }
 
 }  // namespace elastic

@@ -133,7 +133,7 @@ TEST_F(SetRequestTest, SC6_its_asker_ends)
     send_request(1, PMI_SET_OP_ADD, 2, 0);
     mpiexec.exited(0, 0, 1);
     EXPECT_EQ(mpiexec.last_event("withdrawn").at("reason"),
-              "the process that asked for it has ended");
+              "the process that requested it has ended");
     EXPECT_EQ(mpiexec.killed, std::vector<int>{1});
 }
 

@@ -53,7 +53,7 @@ std::optional<std::string> PsetRendezvous::come(const SetCaller &caller, const R
         rendezvous.wants_bcs = !instead;
     }
     if (!rendezvous.guests.try_emplace(caller.uid, caller).second)
-        return SetAnswer::wrong("the calling process waits in the same meeting already");
+        return SetAnswer::wrong("the calling process waits in the same rendezvous already");
     rendezvous.all_know = rendezvous.all_know && call.knows;
     if (rendezvous.guests.size() < rendezvous.members.size())
         return std::nullopt;

@@ -145,7 +145,7 @@ std::string Sets::full_error() const
 {
     std::string oldest =
         by_serial_.empty() ? "" : ", the oldest of which is " + by_serial_.begin()->second->name;
-    return full("no room is left beside the " + std::to_string(sets_.size()) +
+    return full("no capacity is left beside the " + std::to_string(sets_.size()) +
                 " process sets of this job" + oldest +
                 ": free those that are not used any more (MPIX_Session_pset_free)");
 }
@@ -275,7 +275,7 @@ pmi_set_state Sets::state_of(const SetMembers &members) const
 
 /* ---- operations ------------------------------------------------------------------------------------------- */
 
-/* What the operands are, or the error.  `all`: capacity for mpix://ALL. */
+/* The members of the operands, or the error.  `all`: capacity for mpix://ALL. */
 std::string Sets::resolve(std::span<const SetOperand> operands, SetMembers &all, Operands &members)
 {
     size_t runs = 0;

@@ -58,7 +58,7 @@ std::optional<std::string> Sets::lookup(const Round &round)
     return answer.bytes();
 }
 
-/* Who takes part: a set, or what its name means to the caller together with its members. */
+/* The participants: a set, or what its name means to the caller together with its members. */
 std::string Sets::describe(const SetOperand &callers)
 {
     if (!callers.members)
@@ -69,7 +69,7 @@ std::string Sets::describe(const SetOperand &callers)
     return text;
 }
 
-/* Who takes part, or the error if the caller is not among them. */
+/* The participants, or the error if the caller is not one of them. */
 std::string Sets::check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all,
                                Operands &members)
 {
@@ -89,7 +89,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const GetData &cal
     if (rounds_.size() >= limits_.rounds ||
         (lookups_.size() >= limits_.rounds && !lookups_.contains(who)))
         return full(
-            "too many processes have not asked for data that others of their set asked for");
+            "too many processes have not queried data that others of their set have queried");
     auto [slot, is_first] = rounds_.try_emplace({who, lookups_[who][caller.uid]++});
     Round &round = slot->second;
     if (is_first) {
@@ -183,7 +183,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const RendezvousMe
                                     "calling process");
     bcs_.give(caller.uid, call.bc);
     if (!bcs_.find(caller.uid))
-        return SetAnswer::wrong("the calling process has not said its address");
+        return SetAnswer::wrong("the calling process has not sent its address");
     return rendezvous_.come(caller, call, bcs_);
 }
 

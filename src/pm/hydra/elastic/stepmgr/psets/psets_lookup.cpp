@@ -189,7 +189,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MadeSet &cal
     return std::nullopt;
 }
 
-/* Who makes a few sets will request them next. */
+/* A process that makes a few sets will query them next. */
 void Sets::write_made(const Caller &caller, std::span<const std::string> names, SetAnswer &answer)
 {
     bool some_empty =

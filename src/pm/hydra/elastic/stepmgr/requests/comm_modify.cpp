@@ -60,7 +60,7 @@ std::optional<ProtocolError> SizeRequests::check_modify(const Json &id, int size
     if (size != open_->size)
         return ProtocolError{id, ErrorCode::BUSY,
                              "the program waits in MPIX_Comm_modify for " + std::to_string(open_->size) +
-                                 " processes: give it these, or refuse wish " + std::to_string(open_->number)};
+                                 " processes: give it these, or refuse size request " + std::to_string(open_->number)};
     return std::nullopt;
 }
 

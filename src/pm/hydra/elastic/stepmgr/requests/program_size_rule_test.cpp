@@ -41,7 +41,7 @@ TEST_F(StepSizesTest, a_request_for_another_size_is_refused_with_its_reason)
     Json answer = resize(5);
     EXPECT_EQ(answer.at("error").at("code"), "sizes");
     EXPECT_EQ(answer.at("error").at("message"),
-              "the program cannot use 5 processes, it has said by MPIX_Adapt_sizes that it can use "
+              "the program cannot use 5 processes, its rule of MPIX_Adapt_sizes is "
               "'power_of_two'; the nearest sizes are 4 and 8");
     EXPECT_TRUE(mpiexec.launches.empty());
     EXPECT_TRUE(resize(4).at("ok"));
@@ -101,7 +101,7 @@ TEST_F(StepSizesTest, an_agreed_change_happens_with_a_line)
     report_line("2-");
     EXPECT_EQ(mpiexec.count_events("withdrawn"), 0);
     ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_TRUE(mpiexec.notified[0].starts_with("schedule entry 1 takes place all the same"))
+    EXPECT_TRUE(mpiexec.notified[0].starts_with("schedule entry 1 is carried out all the same"))
         << mpiexec.notified[0];
 }
 

@@ -12,7 +12,7 @@ std::optional<ProtocolError> ResizeRequests::check_resize(const Json &id, const 
     if (state_.managed && resize.change.tag.empty())
         return ProtocolError{id, ErrorCode::MANAGED,
                              "this step belongs to a job of a resource manager, which decides on "
-                             "its size: ask there, with 'elastic resize JOB SIZE'"};
+                             "its size: request it there, with 'elastic resize JOB SIZE'"};
     if (requests_.is_modify())
         return requests_.check_modify(id, resize.change.size);
     if (state_.mode == InitMode::RIGID)
@@ -33,7 +33,7 @@ std::optional<ProtocolError> ResizeRequests::check_resize(const Json &id, const 
         return ProtocolError{id, ErrorCode::STALE,
                              "the last committed epoch is " + std::to_string(state_.epoch) + ", not " +
                                  std::to_string(*resize.if_epoch) +
-                                 ": ask for the status and decide again"};
+                                 ": query the status and decide again"};
     if (resize.deadline_ms != 0 && resize.deadline_ms <= state_.unix_now_ms())
         return ProtocolError{id, ErrorCode::FIELD, "'deadline_ms' has passed already"};
     return std::nullopt;

@@ -33,8 +33,7 @@ void SizeRequests::offer(const Offer &offer)
         state_.journal.add(state_.now_ms, "skipped", {{"origin", offer.origin}, {"reason", change.error()}});
         bool same_size = offer.change.size == state_.world.size() && !offer.change.leave;
         if (!same_size)
-            state_.effects.notify_user(state_.effects.context,
-                                       (offer.origin + " is skipped: " + change.error()).c_str());
+            state_.notify_user(offer.origin + " is skipped: " + change.error());
         return;
     }
     if (std::string why = hooks_.why_no_capacity(change.value().new_size); !why.empty()) {
@@ -49,10 +48,9 @@ void SizeRequests::offer(const Offer &offer)
 
 void SizeRequests::report_policy_stops()
 {
-    state_.effects.notify_user(state_.effects.context,
-                               ("the adaptation policy stops: the program can use no other size of "
-                                "--adapt-range, by MPIX_Adapt_sizes it can use '" +
-                                shorten(rule_->text(), 100) + "'").c_str());
+    state_.notify_user("the adaptation policy stops: the program can use no other size of "
+                       "--adapt-range, by MPIX_Adapt_sizes it can use '" +
+                       shorten(rule_->text(), 100) + "'");
 }
 
 /* Sizes that were not offered are reported. */
@@ -74,11 +72,10 @@ void SizeRequests::report_never_offered()
     if (first > last)
         return;
     state_.journal.add(state_.now_ms, "never_offered", {{"first", first}, {"last", last}});
-    state_.effects.notify_user(state_.effects.context,
-                               ((first == last ? "entry " + std::to_string(first)
-                                 : "entries " + std::to_string(first) + " to " + std::to_string(last)) +
-                                " of the adaptation schedule " + (first == last ? "was" : "were") +
-                                " never offered: the program ended before").c_str());
+    state_.notify_user((first == last ? "entry " + std::to_string(first)
+                        : "entries " + std::to_string(first) + " to " + std::to_string(last)) +
+                       " of the adaptation schedule " + (first == last ? "was" : "were") +
+                       " never offered: the program ended before");
 }
 
 /* ---- the rule of the program ------------------------------------------------------------------------- */
@@ -100,9 +97,8 @@ void SizeRequests::on_sizes(const SizesReport &report)
     std::string why = rule_->refusal(state_.adaptation->change.new_size);
     bool late = !before_agreement(state_.adaptation->state);
     if (late || state_.adaptation->source != Source::CLIENT)
-        state_.effects.notify_user(state_.effects.context,
-                             (state_.adaptation->origin + (late ? " takes place all the same, it has been agreed on: "
-                                                           : " is skipped: ") + why).c_str());
+        state_.notify_user(state_.adaptation->origin +
+                           (late ? " is carried out all the same, it has been agreed on: " : " is skipped: ") + why);
     if (!late)
         control_.raise(AdaptEvent::WITHDRAW, why);
 }

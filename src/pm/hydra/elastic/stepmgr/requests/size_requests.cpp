@@ -9,7 +9,7 @@ namespace elastic {
 
 namespace {
 
-const char *const REPLACED = "another wish of the program took its place";
+const char *const REPLACED = "another size request of the program replaces it";
 
 std::string write_size_request_end(SizeRequestEnd end, int size,
                                    const std::vector<SizeRequestHolder> &holders,
@@ -105,7 +105,7 @@ bool SizeRequests::join(std::optional<SizeRequest> &open, const SizeRequest &siz
 void SizeRequests::on_size_request(const Process &process, const SizeRequestReport &report)
 {
     if (process.ended)
-        return state_.unexpected("wish of " + state_.describe(process) + ", which has ended");
+        return state_.unexpected("size request of " + state_.describe(process) + ", which has ended");
     if (report.modify)
         return on_modify(process, report);
     SizeRequest size_request;
@@ -355,10 +355,10 @@ std::string SizeRequests::answer_refuse(const Json &id, const RefuseRequest &ref
 {
     if (!open_ || open_->number != refuse.request_number)
         return write_error({id, ErrorCode::NOTHING,
-                            "wish " + std::to_string(refuse.request_number) + " is not open"});
+                            "size request " + std::to_string(refuse.request_number) + " is not open"});
     if (has_adaptation())
         return write_error({id, ErrorCode::BUSY,
-                            "the step is adapting for this wish: cancel request " +
+                            "the step is adapting for this size request: cancel request " +
                                 std::to_string(state_.adaptation->request)});
     end(SizeRequestEnd::REFUSED, refuse.reason);
     return write_answer(id, {{"wish", refuse.request_number}});

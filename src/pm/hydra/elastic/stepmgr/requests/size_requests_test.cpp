@@ -157,7 +157,7 @@ TEST_F(StepSizeRequestTest, another_one_replaces_it)
     size_request({2, 1, 2, 2, 2, 0, ""});
     EXPECT_EQ(mpiexec.count_events("withdrawn"), 1) << "the change to 5";
     EXPECT_EQ(mpiexec.killed, std::vector{1});
-    EXPECT_EQ(notified(), "withdrawn 0.1: another wish of the program took its place");
+    EXPECT_EQ(notified(), "withdrawn 0.1: another size request of the program replaces it");
     EXPECT_EQ(mpiexec.last_event("requested").at("size"), 2);
     shrink(1);
     EXPECT_EQ(notified(), "granted 2.1: ");
@@ -238,7 +238,7 @@ TEST_F(StepSizeRequestTest, what_is_about_to_be_granted_is_not_replaced)
     EXPECT_EQ(mpiexec.count_events("wish_ended"), 0);
     EXPECT_EQ(mpiexec.count_events("wish"), 1);
     size_request({1, 2, 3, 3, 3, 0, ""});
-    EXPECT_EQ(notified(), "withdrawn 1.1 0.2: another wish of the program took its place");
+    EXPECT_EQ(notified(), "withdrawn 1.1 0.2: another size request of the program replaces it");
     for (int proxy : {0, 1})
         mpiexec.committed(0, proxy, 1);
     EXPECT_EQ(mpiexec.last_event("wish_ended").at("wish"), 1);

@@ -233,7 +233,7 @@ void Step::proxy_disconnected(int64_t now_ms, const Agent &agent)
     ProcessSets::FreeCalls free_calls = psets_.proxy_disconnected(agent);
     for (Process *process : state_.world.mark_disconnected(agent)) {
         state_.world.mark_ended(*process);
-        process_over(*process, false, "was lost with its node daemon");
+        process_over(*process, false, "has failed with its node daemon");
     }
     psets_.continue_calls(agent, free_calls);
     tasks_.tasks_without(agent);

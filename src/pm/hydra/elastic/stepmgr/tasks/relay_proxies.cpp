@@ -83,7 +83,7 @@ void TaskManager::update_relay_proxies()
     }
 }
 
-/* Whatever the proxy of this group sends from now on is ignored. */
+/* Later messages of the proxy of this group are ignored. */
 void TaskManager::end_relay_group(int group)
 {
     state_.killed_groups.insert(group);

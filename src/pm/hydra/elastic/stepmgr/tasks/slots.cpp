@@ -38,7 +38,7 @@ void append_notified(std::string &list, const char *between, const std::string &
 
 constexpr size_t WORD_SHOWN = 64;
 
-/* Those that follow on others. */
+/* Words that follow on others. */
 Words read_words(const std::string &words, Words read = {})
 {
     for (size_t at = 0; at <= words.size();) {
@@ -104,12 +104,12 @@ std::string Slots::why_never_beside(const std::vector<Request> &requests) const
     }
     for (const auto &[host, count] : alone) {
         if (count > 1 || named.contains(host))
-            return "a place that is to have " + host + " for itself (exclusive) and others there exclude each other";
+            return "a slot that is to have " + host + " for itself (exclusive) and others there exclude each other";
     }
     size_t hosts = alone.size() + anywhere_alone + (named.empty() && anywhere > 0 ? 1 : named.size());
     if (next_slot_request_ || alone.size() + anywhere_alone == 0 || hosts <= hosts_.size())
         return "";
-    return "places that are to have a host for themselves (exclusive) take " + std::to_string(hosts) +
+    return "slots that are to have a host for themselves (exclusive) take " + std::to_string(hosts) +
            " hosts, the job has " + std::to_string(hosts_.size());
 }
 
@@ -118,7 +118,7 @@ std::string Slots::why_never(uint32_t uid, const AllocateSlots &call, const std:
 {
     if (call.hard && call.n > ever_)
         return (next_slot_request_ ? "the resource manager gives this job " : "--adapt-range leaves ") +
-               std::to_string(ever_) + ", " + std::to_string(call.n) + " are asked for";
+               std::to_string(ever_) + ", " + std::to_string(call.n) + " are requested";
     if (requests_.size() + call.n > PMI_TASKS_MAX)
         return "the job has " + std::to_string(requests_.size()) + " already, and can have " +
                std::to_string(PMI_TASKS_MAX);
@@ -237,7 +237,7 @@ Slots::Load Slots::load(const Host &host) const
     return found == loads_.end() ? Load{} : found->second;
 }
 
-/* One that was granted, and was used last.  Who is to be alone on a host gives back what else is idle there. */
+/* One that was granted, and was used last.  A request that is to be alone on a host returns the idle slots there. */
 bool Slots::take_idle(Request &request)
 {
     for (size_t i = idle_.size(); i-- > 0;) {

@@ -170,7 +170,7 @@ void Slots::owner_ended(uint32_t uid)
         Request &request = it->second;
         request.wanted = false;
         if (request.state == State::WAITING || request.state == State::HELD) {
-            it = drop(it, SizeRequestEnd::WITHDRAWN, "the process that has asked for it has ended");
+            it = drop(it, SizeRequestEnd::WITHDRAWN, "the process that requested it has ended");
         } else {
             order(it->first, request, TASK_END);
             ++it;
@@ -253,7 +253,7 @@ void Slots::agent_failed(uint64_t agent)
         }
         if (request.wanted)
             events_.push_back({it->first.first, it->first.second, PMI_TASK_EXITED, 128 + 9,
-                               request.state == State::RUNNING ? "" : "its host was lost", ""});
+                               request.state == State::RUNNING ? "" : "its host has failed", ""});
         it = over(it);
     }
     give_waiting();

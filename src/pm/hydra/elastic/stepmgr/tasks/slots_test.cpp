@@ -294,7 +294,7 @@ TEST_F(GrantedSlotsTest, ASlotIsUsedAgainAndThenReleased)
     EXPECT_EQ(-1, slots.next_ms());
 }
 
-/* What is idle on a host that somebody has for himself is given back; and a host by itself is requested by a slot
+/* Idle slots on an exclusive host are returned; and a host by itself is requested by a slot
  * request. */
 TEST_F(GrantedSlotsTest, AHostForItself)
 {

@@ -64,7 +64,7 @@ std::string TaskManager::why_no_capacity(int new_size) const
     if (state_.managed || state_.range_max == 0 || held == 0 || new_size <= state_.world.size() ||
         new_size + held <= state_.range_max)
         return "";
-    return std::to_string(held) + " places are held for processes that the program starts, so that --adapt-range " +
+    return std::to_string(held) + " slots are held for processes that the program starts, so that --adapt-range " +
            std::to_string(state_.range_min) + ":" + std::to_string(state_.range_max) + " leaves " +
            std::to_string(state_.range_max - held) + " for the world now: try again when some are released";
 }
@@ -83,7 +83,7 @@ std::string TaskManager::answer_task(const SetCaller &caller, const AllocateSlot
 {
     if (task_listeners_[caller.uid].events.size() >= EVENTS_PENDING_MAX)
         return SetAnswer::error(PMI_TASK_NO_PLACE,
-                                "this process has not yet taken what was told of its requests before");
+                                "this process has not yet received the earlier events of its requests");
     if (std::string why = Slots::why_malformed(call); !why.empty())
         return SetAnswer::wrong(why);
     std::string why = slots_.allocate(caller.uid, call);
@@ -93,7 +93,7 @@ std::string TaskManager::answer_task(const SetCaller &caller, const AllocateSlot
 std::string TaskManager::answer_task(const SetCaller &caller, const StartTask &call)
 {
     bool started = slots_.start(caller.uid, call);
-    return started ? SetAnswer().bytes() : SetAnswer::wrong("the request has no place, or is started");
+    return started ? SetAnswer().bytes() : SetAnswer::wrong("the request has no slot, or is started");
 }
 
 std::string TaskManager::answer_task(const SetCaller &caller, const CancelSlot &call)
@@ -128,7 +128,7 @@ std::string TaskManager::answer_task(const SetCaller &caller, const StartWorld &
     }
     auto hosts = slots_.start_world(caller.uid, call.members);
     if (!hosts)
-        return SetAnswer::wrong("not each of the requests has a place, is given once, and is not started");
+        return SetAnswer::wrong("not each of the requests has a slot, is given once, and is not started");
     std::vector<const char *> names;
     std::vector<const char *const *> programs;
     for (size_t i = 0; i < numbers.size(); i++) {
@@ -274,19 +274,19 @@ void TaskManager::log_slots(const Slots::Notice &notice)
 std::string TaskManager::answer_grant(const Json &id, const GrantRequest &grant)
 {
     if (!state_.managed)
-        return write_error({id, ErrorCode::MANAGED, "mpiexec itself gives places to this step's program"});
+        return write_error({id, ErrorCode::MANAGED, "mpiexec itself gives slots to this step's program"});
     update_slot_capacity();
     bool is_new = grant.grant == slots_.granted() + 1;
     auto hosts = is_new ? each_slot(grant.hosts, PMI_TASKS_MAX - std::min<size_t>(slots_.had(), PMI_TASKS_MAX))
                         : std::vector<std::string>();
     if (!hosts)
         return write_error({id, ErrorCode::CHANGE, "a job has at most " + std::to_string(PMI_TASKS_MAX) +
-                                                       " places, and this one " + std::to_string(slots_.had()) +
+                                                       " slots, and this one " + std::to_string(slots_.had()) +
                                                        " already: grant fewer"});
     slots_.add_hosts(*hosts);
     if (!slots_.grant(grant.grant, grant.request_number, *hosts))
         return write_error({id, ErrorCode::STALE, "the last grant was " + std::to_string(slots_.granted()) +
-                                                      ": ask for the slots, and say again what is missing"});
+                                                      ": query the slots, and repeat what is missing"});
     if (is_new)
         state_.journal.add(state_.now_ms, "granted",
                            {{"wish", grant.request_number}, {"grant", grant.grant}, {"hosts", grant.hosts}});

@@ -303,7 +303,7 @@ TEST_F(StepSlotsTest, AProgramThatGrowsItselfDoesNotUseHeldSlots)
     EXPECT_EQ(mpiexec.launches.size(), 0u);
     EXPECT_EQ(mpiexec.last_event("wish_ended").at("result"), "refused");
     auto reason = mpiexec.last_event("wish_ended").at("reason").get<std::string>();
-    EXPECT_NE(reason.find("2 places are held"), std::string::npos) << reason;
+    EXPECT_NE(reason.find("2 slots are held"), std::string::npos) << reason;
 }
 
 TEST_F(StepSlotsTest, WorldAndSlotsShareTheRange)
@@ -313,7 +313,7 @@ TEST_F(StepSlotsTest, WorldAndSlotsShareTheRange)
     EXPECT_EQ(slots().at("hosts"), Json::parse(R"([{"name":"a","places":2}])"));
     Json refused = send_request(R"({"id":1,"op":"resize","size":3})");
     EXPECT_EQ(refused.at("error").at("code"), "change");
-    EXPECT_NE(refused.at("error").at("message").get<std::string>().find("2 places are held"),
+    EXPECT_NE(refused.at("error").at("message").get<std::string>().find("2 slots are held"),
               std::string::npos);
     call(ReleaseSlot{1});
     EXPECT_EQ(send_request(R"({"id":1,"op":"resize","size":3})").at("ok"), true);
