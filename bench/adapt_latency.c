@@ -57,7 +57,7 @@ struct window {
     double parts[PARTS];
 };
 
-/* What all processes know alike: the rows so far. */
+/* The rows so far, equal in all processes. */
 struct kind {
     int staying, leaving, joining, count;
     double sum, least, most, begin, move, commit, dup;
@@ -234,7 +234,7 @@ static void tell_after_window(void)
     MPI_Bcast(&results, sizeof(results), MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
-/* What this process has used so far. */
+/* The resources that this process has used so far. */
 struct clocks {
     double now, cpu;
     long faults;
@@ -262,7 +262,7 @@ static void add_part(double *parts, enum part part, struct clocks from)
     parts[FAULTS] += (double) (to.faults - from.faults);
 }
 
-/* What the application does in the window is not part of the standstill. */
+/* The application's work in the window is not part of the standstill. */
 static void take_part(struct window *w, int joined)
 {
     MPI_Comm intercomm, new_world;

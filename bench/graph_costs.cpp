@@ -152,7 +152,7 @@ double read_graph()
     return now_ns() - start;
 }
 
-/* Of these processes, as a node's daemon does it. */
+/* The reduction of these processes, as a proxy does it. */
 void reduce(int first, int processes)
 {
     static pmi_adapt_graph graph;
@@ -265,8 +265,8 @@ Costs measure_alone()
     return {median(steps), median(collapses)};
 }
 
-/* All begin when the last one has been made: when `go` is closed.  What each has measured goes to `told`. */
-void fork_crowd(int processes, const int (&go)[2], const int (&told)[2])
+/* All begin when the last one has been made: when `go` is closed.  Each writes its measurements to `reported`. */
+void fork_crowd(int processes, const int (&go)[2], const int (&reported)[2])
 {
     for (int i = 0; i < processes; i++) {
         pid_t child = fork();
@@ -278,22 +278,22 @@ void fork_crowd(int processes, const int (&go)[2], const int (&told)[2])
         close(go[1]);
         [[maybe_unused]] ssize_t end = read(go[0], &nothing, 1);
         Costs costs = measure_alone();
-        _exit(write(told[1], &costs, sizeof costs) == sizeof costs ? 0 : 1);
+        _exit(write(reported[1], &costs, sizeof costs) == sizeof costs ? 0 : 1);
     }
 }
 
 void crowd(int processes)
 {
-    int go[2], told[2];
+    int go[2], reported[2];
     std::vector<double> steps, collapses;
 
-    if (processes < 1 || processes > 1000 || pipe(go) != 0 || pipe(told) != 0)
+    if (processes < 1 || processes > 1000 || pipe(go) != 0 || pipe(reported) != 0)
         fail("--processes N is from 1 to 1000");
-    fork_crowd(processes, go, told);
+    fork_crowd(processes, go, reported);
     close(go[0]);
     close(go[1]);
-    close(told[1]);
-    for (Costs costs; read(told[0], &costs, sizeof costs) == sizeof costs;) {
+    close(reported[1]);
+    for (Costs costs; read(reported[0], &costs, sizeof costs) == sizeof costs;) {
         steps.push_back(costs.step_ns);
         collapses.push_back(costs.collapse_ns);
     }

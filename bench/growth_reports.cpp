@@ -1,13 +1,14 @@
 /*
- * What a growth costs mpiexec: plays the proxies and processes of a large job against the real core of the step
- * manager (src/pm/hydra/elastic/stepmgr), and measures the processor time that the core takes for what they report.
+ * The cost of a growth for mpiexec: simulates the proxies and processes of a large job against the real core of the
+ * step manager (src/pm/hydra/elastic/stepmgr), and measures the processor time that the core takes for what they
+ * report.
  *
  *   growth_reports PROCESSES DAEMONS
  *
  * Half of the processes are launched on half of the daemons and initialise; then the step is requested to grow to all
  * of them: launch, INIT and READY of each joining process, the plan, PREPARED, FROZEN and COMMITTED of the daemons.
  * At the end all processes exit.  Prints one JSON line: seconds of processor time for the launch's reports, the
- * growth, the end, and how many reports that were.  What daemons do and what goes over the network is not in it.
+ * growth, the end, and how many reports that were.  The work of proxies and the network is not in it.
  */
 
 #include <sys/resource.h>

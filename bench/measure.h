@@ -1,5 +1,5 @@
 /*
- * What the measuring programs share: clocks, binding to cores, and samples of an operation printed as
+ * Common parts of the measuring programs: clocks, binding to cores, and samples of an operation printed as
  * one JSON line.  Compiles with any MPI.
  *
  * A sample is the mean time of an operation in a batch.  Batches are short (BATCH_US), so that a

@@ -1,5 +1,6 @@
 /*
- * What measuring costs the calls of an adaptive program: mpiexec -n P measured_calls [--detect] [--ms TIME] POINT...
+ * The cost of measuring for the calls of an adaptive program: mpiexec -n P measured_calls [--detect] [--ms TIME]
+ * POINT...
  *
  *   POINT: latency:BYTES   half of a ping-pong between ranks 0 and 1
  *          bcast:BYTES     MPI_Bcast from rank 0

@@ -1,5 +1,5 @@
 /*
- * What MPIX_Comm_modify costs, beside MPI_Comm_spawn and MPI_Intercomm_merge of as many processes.
+ * The cost of MPIX_Comm_modify, beside MPI_Comm_spawn and MPI_Intercomm_merge of as many processes.
  *
  *   mpiexec -n N modify_cost MORE ROUNDS
  *

@@ -1,5 +1,5 @@
 /*
- * What a probe costs when nothing is pending: mpiexec -n P probe_cost
+ * The cost of a probe when nothing is pending: mpiexec -n P probe_cost
  *
  * Prints {"what":"probe","processes":P,"ns":[...]}: for each process the median over BATCHES batches
  * of PROBES probes, all processes probing at the same time.

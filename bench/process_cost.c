@@ -1,5 +1,5 @@
 /*
- * What dynamic process management costs: pairs of the library's operation and what MPI has for it.
+ * The cost of dynamic process management: pairs of the library's operation and what MPI has for it.
  *
  *   mpiexec -n 2 process_cost connect ROUNDS     MPIX_Client_connect and MPIX_Server_connect, beside MPI_Lookup_name,
  *                                                MPI_Comm_connect and MPI_Comm_accept

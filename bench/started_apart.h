@@ -1,6 +1,6 @@
 /*
  * A communicator of processes that were started one after the other: those that mpiexec has launched come first, as
- * many others follow.  What was spawned works with any MPI, what joins through process sets with this one.
+ * many others follow.  Spawned processes work with any MPI, processes that join through process sets with this one.
  */
 
 #ifndef STARTED_APART_H_INCLUDED
@@ -59,7 +59,7 @@ static inline MPI_Comm connect_set(MPI_Session session, const char *set)
     return comm;
 }
 
-/* Those of the launch; the first one is notified. */
+/* The processes of the launch; the first one is notified. */
 static inline void learn_set(MPI_Session session, char set[MPI_MAX_PSET_NAME_LEN])
 {
     MPI_Comm launched = connect_set(session, "mpi://WORLD");

@@ -1,5 +1,5 @@
 /*
- * What one run of a program on a place costs, from MPI_Start to MPIX_STAGE_EXITED, beside posix_spawn and waitpid.
+ * The cost of one run of a program in a slot, from MPI_Start to MPIX_STAGE_EXITED, beside posix_spawn and waitpid.
  *
  *   mpiexec -n 1 task_cost ROUNDS [PROGRAM]      (true)
  *

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The Debian packages that each step needs, and their installation.  Sourced by run.  What the build is made from stands
-# in maint/dependencies.
+# The Debian packages that each step needs, and their installation.  Sourced by run.  The parts of the build stand in
+# maint/dependencies.
 
 packages_for() {
     case $1 in
@@ -36,7 +36,7 @@ packages_missing() {
 # Services that these packages may bring.  Tests and demonstrations start their own, on hosts of their own.
 packages_services=(ssh munge slurmctld slurmd slurmdbd mariadb)
 
-# Those that this machine does not have, so that it must not get them by our installation.
+# Packages that this machine does not have, so that it must not get them by our installation.
 packages_services_off() {
     local service
     for service in "${packages_services[@]}"; do

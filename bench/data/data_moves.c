@@ -37,7 +37,7 @@ struct block {
     int64_t first, end;
 };
 
-/* What a rank of `size` has; nothing for rank -1. */
+/* The part of a rank of `size`; nothing for rank -1. */
 static struct block block_of(int rank, int size)
 {
     if (rank < 0)

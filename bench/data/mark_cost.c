@@ -1,5 +1,5 @@
 /*
- * What it costs to state where a program of phases is: mpiexec -n P mark_cost
+ * The cost of a mark in a program of phases: mpiexec -n P mark_cost
  *
  * Prints {"what":"mark","processes":P,"ns":[...]}: for each process the median over BATCHES batches of MARKS
  * iterations of one elastic phase, all processes at the same time.

@@ -1,5 +1,5 @@
 /*
- * What it costs one process to compute its schedule, in processor time, without MPI.
+ * The processor time in which one process computes its schedule, without MPI.
  *
  *     schedules PROCESSES       a world of so many becomes one of 5/4 as many
  *

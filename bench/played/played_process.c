@@ -115,7 +115,7 @@ static void await_change(uint32_t seen)
         exit(0);
 }
 
-/* Whoever is the last of its board tells the daemon. */
+/* The last process of a board notifies the proxy. */
 static void count(uint32_t one, const char *what, unsigned epoch)
 {
     uint32_t all = __atomic_add_fetch(&board->prepared, one, __ATOMIC_ACQ_REL);

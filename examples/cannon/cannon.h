@@ -1,7 +1,6 @@
 /*
- * Cannon's algorithm: C = A B for square matrices in blocks on a grid of q x q processes.  What is
- * here does not know who leads it: cannon_plain.c probes and opens windows itself, cannon_epop.c has
- * the driver epop do that.
+ * Cannon's algorithm: C = A B for square matrices in blocks on a grid of q x q processes.  Nothing here depends on the
+ * program that leads it: cannon_plain.c probes and opens windows itself, cannon_epop.c has the driver epop do that.
  *
  * The entries of A and B are small whole numbers, so that C is exact, and each multiplication makes
  * the next A of its C: what comes out depends on all of them, and on nothing else.

@@ -37,7 +37,7 @@ static void request_slots(int n, MPI_Request * slots)
     MPIX_Iallocate(n, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, slots);
 }
 
-/* What one of the requests has come to; whether its run has ended. */
+/* Handles the completion of one request; returns whether its run has ended. */
 static int follow(MPI_Request * slot, const MPI_Status * status, int *given, int runs, char *program, char **args)
 {
     char number[16];

@@ -33,8 +33,8 @@ static int split_evenly(int old_size, const int64_t *old_lengths, int new_size,
     return 0;
 }
 
-/* What a leaving process has goes to the staying one before it, or to the first; staying processes keep
- * their order, so what they have lies in their new parts.  If all leave there is nobody to keep it. */
+/* The rows of a leaving process go to the staying one before it, or to the first. Staying processes keep their
+ * order, so their rows lie in their new parts.  If all leave there is nobody to keep it. */
 static int leave_with_owners(int old_size, const int64_t *old_lengths, int new_size,
                              int64_t *new_lengths, void *state)
 {

@@ -1,9 +1,8 @@
 /*
- * Gaussian elimination with partial pivoting, for dense systems in blocks of rows.  What is here does
- * not know who leads it: gauss_plain.c probes and opens windows itself, gauss_epop.c has the driver
- * epop do that.
+ * Gaussian elimination with partial pivoting, for dense systems in blocks of rows.  Nothing here depends on the
+ * program that leads it: gauss_plain.c probes and opens windows itself, gauss_epop.c has the driver epop do that.
  *
- * What is done to a row does not depend on who owns it, so the solution has the same bits on any number
+ * The operations on a row do not depend on its owner, so the solution has the same bits on any number
  * of processes, however often that changes.
  */
 

@@ -2,7 +2,7 @@
  * Purpose: see adapt.h.
  *
  * libadapt_data moves the rows: each straight from the process that had it to the one that gets it.
- * What it does not know is what a plate is: which rows a rank has, what is computed anew.
+ * It does not know what a plate is: which rows a rank has, what is computed anew.
  */
 
 #include "adapt.h"
@@ -32,7 +32,7 @@ struct times {                  /* probe called, begin returned, rows in place *
     double called, began, moved;
 };
 
-/* What everybody knows, from rank 0 of the old world. */
+/* The common state, from rank 0 of the old world. */
 static void tell(struct plate *plate, int *epoch, const epop_window_t *window, MPI_Comm all)
 {
     int state[] = { plate->width, plate->height, plate->iteration, *epoch };

@@ -23,15 +23,15 @@ struct plate {
     /* the block of this process: rows first .. end-1 of the plate; may be empty */
     int first, end;
     /* arrays of (end - first + 2) rows of width + 2: a row or column of neighbours all around.  Row
-     * `first` is row 1.  What is outside of the plate conducts nothing. */
+     * `first` is row 1.  The outside of the plate conducts nothing. */
     double *temperature, *next;
     double *material;           /* conductivity, negative where the temperature is held */
     double *east, *south;       /* conductance of a cell's face to the next column, row */
     double *rate;               /* time step, 0 where held */
 };
 
-/* Block rows: the first row of a rank, and the rank that owns a row.  Where there are more processes
- * than rows some own none. */
+/* Block rows: the first row of a rank, and the rank that owns a row.  Some processes own no row if there are more
+ * processes than rows. */
 int plate_first_row(int rank, int size, int height);
 int plate_owner(int row, int size, int height);
 

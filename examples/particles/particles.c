@@ -130,7 +130,7 @@ struct neighbour {
     struct particle *out, *in;
 };
 
-/* What each of both has for this process replaces `in`. */
+/* Their particles for this process replace `in`. */
 static int exchange(const struct simulation *simulation, struct neighbour sides[2])
 {
     for (int k = 0; k < 2; k++) {
@@ -156,7 +156,7 @@ static void free_messages(struct neighbour sides[2])
     }
 }
 
-/* Whoever has the columns beside this process' own, which has some. */
+/* The owners of the columns beside this process' own, which has some. */
 static int find_neighbours(const struct simulation *simulation, struct neighbour sides[2])
 {
     int rank, size;
@@ -175,7 +175,7 @@ static int find_neighbours(const struct simulation *simulation, struct neighbour
     return 0;
 }
 
-/* Those that have left the columns [low, high) go to the neighbours: a step is shorter than a cell. */
+/* Particles that have left the columns [low, high) go to the neighbours: a step is shorter than a cell. */
 static int migrate(struct simulation *simulation, int low, int high)
 {
     struct neighbour sides[2];

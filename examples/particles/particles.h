@@ -2,7 +2,7 @@
  * Particles that repel each other at short range, in a box with walls.  The box is cut into columns of
  * cells; each process has consecutive columns and the particles in them.  There are more particles on the
  * left than on the right, so columns are dealt out by how many are in them: at launch, and in each window.
- * What is here does not know who leads it: particles_plain.c probes and opens windows itself,
+ * Nothing here depends on the program that leads it: particles_plain.c probes and opens windows itself,
  * particles_epop.c has the driver epop do that.
  *
  * The forces on a particle are added up in the order of cells and particles, whoever has them, so places

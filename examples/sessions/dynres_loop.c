@@ -50,7 +50,7 @@ static int number_of(MPI_Info info, const char *key)
     return atoi(text);
 }
 
-/* Who is added is notified of the set and the state by whoever accepted the change. */
+/* The process that accepted the change sends the set and the state to the added processes. */
 static void begin(void)
 {
     MPI_Info info, sets;

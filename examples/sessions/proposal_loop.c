@@ -46,7 +46,7 @@ static void rename_set(const char *set)
     MPI_Session_get_primary_process(MAIN, &primary);
 }
 
-/* Who is added finds the new set in the dictionary of its own. */
+/* An added process finds the new set in the dictionary of its own. */
 static void begin(void)
 {
     char set[MPI_MAX_PSET_NAME_LEN];

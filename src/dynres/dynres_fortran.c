@@ -1,6 +1,6 @@
 /*
- * What the Fortran modules of libmpidynres and of v2a call (dynres.F90, session_dyn.F90): the inline code of the
- * headers, with handles as Fortran has them and names that end with a 0.  Names that are given back have room for
+ * Functions that the Fortran modules of libmpidynres and of v2a call (dynres.F90, session_dyn.F90): the inline code of
+ * the headers, with handles as Fortran has them and names that end with a 0.  Names that are given back have room for
  * NAME_LEN characters.  SC3.
  */
 

@@ -13,8 +13,8 @@
 /* The window is open, for one begin and one commit. */
 void epop_compat_open(const epop_window_t * window);
 
-/* Closes.  NULL if both have been called and commit has succeeded; else what was wrong.  What is wrong
- * before, a second begin, say, ends the job at once. */
+/* Closes.  NULL if both have been called and commit has succeeded; else what was wrong.  An earlier error, such as
+ * a second begin, ends the job at once. */
 const char *epop_compat_close(void);
 
 #endif /* EPOP_COMPAT_H_INCLUDED */

@@ -86,8 +86,7 @@ program_t *get_program(void) __attribute__ ((visibility("default")));
 /* Runs the program that `get` gives; returns the exit code.  2: it is not a program. */
 int epop_main(int argc, char **argv, program_t * (*get) (void));
 
-/* What begin and commit are within phase_adapt: they hand out the window that the driver has opened,
- * once, and close it. */
+/* Begin and commit within phase_adapt: they hand out the window that the driver has opened, once, and close it. */
 int epop_adapt_begin(MPI_Comm * intercomm, MPI_Comm * new_comm_world, int *staying_count,
                      int *leaving_count, int *joining_count);
 int epop_adapt_commit(void);

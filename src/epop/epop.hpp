@@ -114,7 +114,7 @@ template <class State> class program {
         };
     }
     template <class F> phase elastic(std::string name, F execute) { return add(EPOP_EP, std::move(name), execute); }
-    // What the state consists of: describe(state, data) registers it, once in each process, and it moves in
+    // The members of the state: describe(state, data) registers it, once in each process, and it moves in
     // the windows of all elastic phases without `redistribute`.  One registration for the program, since
     // layouts may have a state of their own.  Needs <elastic.hpp>.
     template <class F, class Data = ::elastic::data> void arrays(F describe)
@@ -139,7 +139,7 @@ template <class State> class program {
         return pc;
     }
     template <class F> int branch(F choose) { return branch("branch", choose); }
-    // What a leaving process does after the window, with MPIR_CVAR_ADAPT_LEAVERS_RETURN=1.
+    // A leaving process calls this after the window, with MPIR_CVAR_ADAPT_LEAVERS_RETURN=1.
     template <class F> void leave(F last)
     {
         leave_ = [=](State &s) { return detail::guarded<int>("leave", [&] { return last(s); }); };
@@ -196,7 +196,7 @@ template <class State> class program {
         return made;
     }
 
-    // The driver calls functions of C.  Which element they are of is known by their number.
+    // The driver calls functions of C.  Their number is that of their element.
     static constexpr std::size_t MOST_ELEMENTS = 64;
     static program *&instance()
     {

@@ -127,7 +127,7 @@ TEST(EpopLoop, W5LeavingEnds)
     EXPECT_EQ(world.diary.text, "aaab|");
 }
 
-/* Those that were there, and one that joined with what the window gave it, do the same from there on. */
+/* Staying processes, and one that joined with the state of the window, do the same from there on. */
 TEST(EpopLoop, E3JoiningProcessesDoTheSame)
 {
     std::mt19937 random(1);

@@ -1,5 +1,5 @@
 /*
- * What a program is, and whether it is one: SPEC-epop P1, P3, W2 and E1's --print.  Pure: no MPI call,
+ * The structure of a program, and its validation: SPEC-epop P1, P3, W2 and E1's --print.  Pure: no MPI call,
  * no state, nothing is printed but to the stream that is given.
  */
 

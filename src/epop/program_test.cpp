@@ -1,4 +1,4 @@
-/* What is a program, and what is none: SPEC-epop P1, P3, W2, E1. */
+/* Valid and invalid programs: SPEC-epop P1, P3, W2, E1. */
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ std::string complaint(const program_t *program)
     return why;
 }
 
-/* What is said of a good program after one thing was changed. */
+/* The report on a good program after one thing was changed. */
 std::string complaint_after(const std::function<void(program_element_t *)> &change)
 {
     Elements elements{epop_test::initial(), epop_test::elastic("solve"), epop_test::branch(), epop_test::rigid()};

@@ -63,7 +63,7 @@ struct mpidynres_exit_ {
 };
 __attribute__((weak)) struct mpidynres_exit_ mpidynres_exit_point_;
 
-/* What MPIDYNRES_SIM_start was given, until the first session (mpidynres_sim.h). */
+/* The arguments of MPIDYNRES_SIM_start, until the first session (mpidynres_sim.h). */
 struct mpidynres_manager_ {
     int is_set;
     MPI_Info config;

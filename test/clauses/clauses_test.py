@@ -96,7 +96,7 @@ def cited_by_page(text: str) -> set[tuple[str, str]]:
     }
 
 
-# What fails a test: of GoogleTest, of the conformance programs, of the tests in Python.
+# Calls that fail a test: of GoogleTest, of the conformance programs, of the tests in Python.
 CPP_ASSERTS = re.compile(r"\b(?:EXPECT|ASSERT)_\w+\(|\bADD_FAILURE\(|\bFAIL\(")
 C_ASSERTS = re.compile(r"\bET_(?:CHECK|ERROR)\(|\bet_fail|\bet_verify\(|\bet_exercise|\bMPIX?_Abort\(|\bstop [1-9]|error stop|\bFAIL\b")
 PYTHON_ASSERTS = re.compile(r"\bexpect\w*\(|\braise (?:Test)?Failure\b|\brun\.(?:check|fail|await_\w+)\(|\bchecks\.\w+\(|\bwait_for\w*\(")

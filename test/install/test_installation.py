@@ -367,7 +367,7 @@ class Checks:
         (self.folder / wrapper).chmod(0o755)
         (self.folder / name).write_text(text)
         program = self.folder / f"{name}.debian"
-        # What Debian's library itself needs (libucp) is not unpacked: the linker is not to look for it.
+        # The dependency of Debian's library itself (libucp) is not unpacked: the linker must not search for it.
         modules = [f"-I{path.parent}" for path in top.glob("usr/lib/*/fortran/*/mpich/mpi.mod")]
         self.call(f"{self.folder}/{wrapper}", *modules, "-o", str(program), name, f"-L{libraries}",
                   "-Wl,--unresolved-symbols=ignore-in-shared-libs")  # fmt: skip

@@ -528,7 +528,7 @@ static void on_term(int signum)
     end_in_s = atoi(options.term);
 }
 
-/* What a signal that is told to ignore, or that takes its time, does to a process that has work. */
+/* The effect of a signal, ignored or slow, on a process that has work. */
 static void work(void)
 {
     while (now() - start < options.seconds && !end_in_s)

@@ -345,7 +345,7 @@ def test_answers_of_elasticd_that_are_cut_off(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-# What is no PMI command, or lacks what it needs.
+# Lines that are no PMI command, or lack a parameter.
 NO_COMMANDS = [
     b"hello world\n", b"-6xxxxyyyyyy\n", b"-99999garbage\n", b"999999cmd=x", bytes(100), b"cmd=nosuch a=b\n", b"cmd=init\n",
     b"cmd=init pmi_version= pmi_subversion=\n", b"cmd=publish_name\n", b"cmd=publish_name service=a\n", b"cmd=lookup_name\n",

@@ -21,7 +21,7 @@ from hostile_tests import BAD, GOOD, hold_as, metric, resident_kb, run_as, two_u
 
 API = Path(__file__).resolve().parents[2] / "src/rm/api"
 SOURCES = "".join(path.read_text() for path in sorted(API.glob("api*.cpp")))
-# Whatever elasticd has: each path, each field of a body, each part of a query.
+# The interface of elasticd: each path, each field of a body, each part of a query.
 ROUTES = [
     (method, path.replace("nodes/*", "nodes/n0").replace("**", "ID").replace("*", "ID"))
     for method, path in re.findall(r'\{"(GET|POST|PUT|DELETE)", "([^"]+)", &Api::', SOURCES)

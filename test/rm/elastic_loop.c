@@ -7,7 +7,7 @@
  *
  * As long as the file STOP-FILE.silent is there, nobody probes.
  *
- * The file STOP-FILE.wish holds a size: rank 0 takes the file away and wishes for that size.  What becomes of the size
+ * The file STOP-FILE.wish holds a size: rank 0 takes the file away and wishes for that size.  The outcome of the size
  * request is a line of STOP-FILE.wished: "granted 4: ", "refused 4: REASON" (with the size of the world).
  */
 

@@ -103,7 +103,7 @@ def _result(test: dict[str, Any], printed: str) -> tuple[str, str]:
 
 
 PROGRAMS = ("step", "measure", "data", "epop", "rm-core", "rm")
-# What test/unit/build makes as `quick`: each program once, the cores and the parsers under sanitizers.
+# The programs that test/unit/build makes as `quick`: each program once, the cores and the parsers under sanitizers.
 SANITIZED = {"step": UNIT / "plain" / "fuzz" / "core_tests", "rm-core": BUILD / "rm" / "fuzz" / "rm_core_tests"}
 QUICK = (
     Program("clang", "step"), Program("asan", "measure"), Program("asan", "data"), Program("asan", "epop"),

@@ -9,7 +9,7 @@ passed so as well.  What v2a's module has by its own names (src/dynres) has none
 """
 
 ROOM = {"pset": "256", "dynproc": "1024"}  # MPI_MAX_PSET_NAME_LEN; the longest text, MPI_MAX_INFO_VAL
-# What is passed as it is, of the operations in whose place another function is called.
+# Arguments that are passed as they are, of operations that another function replaces.
 RAW = {
     "MPIX_Session_pset_op": ("input", "output"),
     "MPIX_Session_get_pset_op": ("output",),

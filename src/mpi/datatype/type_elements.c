@@ -9,7 +9,7 @@
 
 #include "mpiimpl.h"
 
-/* What has been taken, and what limits it: bytes or elements. */
+/* The amount taken, and its limit: bytes or elements. */
 struct sequence {
     MPI_Count bytes, elements;
     MPI_Count bytes_left, elements_left;        /* -1: no limit */

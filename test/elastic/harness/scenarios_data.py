@@ -269,7 +269,8 @@ def data_stub(run: TestRun) -> None:
     run.check(compiled.wait() == 0, f"the program in Fortran does not compile: {compiled.err}")
     mpiexec = str(top / "usr" / "bin" / "mpiexec.hydra")
     if run.start([str(in_c), "1"]).wait() == 127:
-        # What Debian's library needs is not here.  Ours has its names; what was compiled for Debian's calls nothing else.
+        # The dependencies of Debian's library are not here.  Ours has its names; what was compiled for Debian's calls
+        # nothing else.
         run.environment["LD_LIBRARY_PATH"] = str(run.setting.prefix / "lib")
         mpiexec = str(run.setting.prefix / "bin" / "mpiexec")
     for stub, ours, amount in ((in_c, before, "50"), (in_fortran, Path(run.program()), "10")):

@@ -152,7 +152,8 @@ def epop_stock(run: TestRun) -> None:
     run.check(compiled.wait() == 0, f"the archive does not compile: {compiled.err}")
     mpiexec = str(top / "usr" / "bin" / "mpiexec.hydra")
     if run.start([str(driver / "epop"), "--help"]).wait() == 127:
-        # What Debian's library needs is not here.  Ours has its names; what was compiled for Debian's calls nothing else.
+        # The dependencies of Debian's library are not here.  Ours has its names; what was compiled for Debian's calls
+        # nothing else.
         run.environment["LD_LIBRARY_PATH"] = str(run.setting.prefix / "lib")
         mpiexec = str(run.setting.prefix / "bin" / "mpiexec")
     job = run.start([mpiexec, "-n", str(run.test.processes), str(driver / "epop"), "--check", "archive"])

@@ -1,6 +1,6 @@
 /*
  * elastic_mesh.hpp: a graph whose partition depends on the number of processes moves with its lists, and ghosts are
- * numbered anew; each process computes the whole problem alone and compares.  What is wrong throws on all processes.
+ * numbered anew; each process computes the whole problem alone and compares.  An error throws on all processes.
  * SPEC-epop D4, V1.
  * Arguments: the number of adaptations.
  */

@@ -1,5 +1,5 @@
 /*
- * What plain_double.c and epop_double.c compute.  A pass adds the ranks' shares of a sum, which does
+ * The computation that plain_double.c and epop_double.c share.  A pass adds the ranks' shares of a sum, which does
  * not depend on their number.  The second pass of each phase does not count before half, and all, of
  * the adaptations have been seen, so that they happen in both phases and what is printed depends on
  * the schedule alone.

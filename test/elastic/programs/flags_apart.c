@@ -1,6 +1,6 @@
 /*
  * SI9, DS5: collective operations among processes of one host that were started apart go by flags in shared memory,
- * once there have been some.  Those of the launch spawn as many, and merge.  --case
+ * once there have been some.  The processes of the launch spawn as many, and merge.  --case
  *   used     flags are used, which is seen by their memory, and it is given back with the communicator
  *   long     long sums and broadcasts go by messages, short ones do not
  *   levels   the same where the launched processes have MPI for one thread, and the spawned ones for several
@@ -33,7 +33,7 @@ static int is_case(const char *name)
     return !strcmp(wanted, name);
 }
 
-/* Of what upstream makes for flags: with a name that is removed, or without one. */
+/* Segments that upstream makes for flags: with a name that is removed, or without one. */
 static int count_memory(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");

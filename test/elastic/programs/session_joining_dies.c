@@ -41,7 +41,7 @@ static void before_session(int uid)
     et_log("OPENING %d", uid);
 }
 
-/* Those of the first addition end when they are killed, or notified that the others are. */
+/* The processes of the first addition end when they are killed, or notified that the others are. */
 static void join(void)
 {
     pset_name set, last;

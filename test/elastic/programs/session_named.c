@@ -315,7 +315,7 @@ static void check_big(const char *set)
     ET_MPI(MPI_Info_free(&data));
 }
 
-/* Those without an object, and of requests. */
+/* Operations without an object, and of requests. */
 static void return_errors(void)
 {
     int initialized;

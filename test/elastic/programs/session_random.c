@@ -3,9 +3,9 @@
  * SJ1, SJ2, SL1, SL2, SL4, SF1, SI8, SI9, SO1 to SO8, SD1, SD2, SB1, SX2, SX5, SX6, SX9, SW3, ST1.
  *
  * All processes draw the same steps, and each does things of its own in between.  The results of MPI are compared with
- * a model (session_model.h) that is the same in all of them.  What they do: session_random_comms.h (communicators and
- * messages), session_random_sessions.h, session_random_sets.h (with data and texts), session_random_groups.h (what is
- * made of groups), session_random_changes.h; here is the order in which they do it.
+ * a model (session_model.h) that is the same in all of them.  Their operations: session_random_comms.h (communicators
+ * and messages), session_random_sessions.h, session_random_sets.h (with data and texts), session_random_groups.h (what
+ * is made of groups), session_random_changes.h; here is the order in which they do it.
  *
  * --seed S, --changes N: how many are taken or declined; --say 1: each step, on standard error; --only NAME: steps of
  * one kind; --deaths 1: processes that join or leave may die; --stranger 1: each has a thread with a session of its

@@ -184,7 +184,7 @@ static void discard_saved(int i)
     model.saved[i] = (struct list) { 0 };
 }
 
-/* Of these members, to be used again after other changes. */
+/* Communicators of these members, to be used again after other changes. */
 static void keep(MPI_Comm made, const struct list *members)
 {
     int i = draw(KEPT);

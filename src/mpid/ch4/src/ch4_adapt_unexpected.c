@@ -345,7 +345,7 @@ static bool is_on_this_node(MPIR_Comm * comm)
     return true;
 }
 
-/* What has arrived since with the ids of communicators that were freed a while ago (mpir_context_rest.h). */
+/* Messages that have arrived since with the ids of communicators that were freed a while ago (mpir_context_rest.h). */
 static void discard_rested(void)
 {
     MPIR_Context_id_t id = MPIR_Contextid_end_rest(0);

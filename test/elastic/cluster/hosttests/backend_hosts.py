@@ -74,7 +74,7 @@ def rm_hosts_wrong_hosts(run: HostRun) -> None:
     run.check(wanted in failed[0]["data"]["reason"], f"the reason names no host: {failed[0]}")
     other = daemon.submit("other", "2", "cycle", "--epochs", "0")
     daemon.good_end(other)
-    # What was wrong with h3 is put right: an administrator need not wait for the next look.
+    # The fault of h3 is corrected: an administrator need not wait for the next check.
     run.on("h3", "umount", f"{run.setting.prefix}/lib")
     daemon.elastic("resume", "h3")
     daemon.await_node("h3", "up")

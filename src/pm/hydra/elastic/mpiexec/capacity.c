@@ -7,12 +7,13 @@
 #define FDS_PER_PROCESS 6
 #define FDS_PER_PROXY 32
 
-/* What mpiexec itself opens for a launch: the port; for each proxy two ends of its output, what tells its launcher's
- * end, and its connection; and for a moment the other ends, its input and what its launcher inherits. */
+/* Descriptors that mpiexec itself opens for a launch: the port; for each proxy two ends of its output, one that
+ * reports its launcher's end, and its connection; and for a moment the other ends, its input and what its launcher
+ * inherits. */
 #define FDS_PER_LAUNCH 8
 #define FDS_PER_LAUNCHER 4
 
-/* What one proxy can serve is bounded by the descriptors that it may open (for the launch too, but
+/* The descriptors that a proxy may open bound the number of its processes (for the launch too, but
  * there Hydra fails with the whole job). */
 static int check_proxies(const struct HYD_pg *pg, char *error, size_t error_bytes)
 {

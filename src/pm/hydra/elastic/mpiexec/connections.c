@@ -91,7 +91,7 @@ static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
     goto fn_exit;
 }
 
-/* What runs out must not end a job that runs; a launch that lacks it ends, as stock's. */
+/* A lack of resources must not end a job that runs; a launch that lacks it ends, as stock's. */
 HYD_status HYD_step_accept(int listen_fd, const struct HYD_pg *pg, int *fd)
 {
     for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)

@@ -65,7 +65,7 @@ static void end_job_now(const char *text)
     HYD_step_end_job();
 }
 
-/* What still tries to reach a host that is lost, such as an ssh that nobody told. */
+/* Launchers that still try to reach a host that is lost, such as an ssh that nobody notified. */
 static void end_launchers(void)
 {
     for (int i = 0; i < HYD_bscu_pid_count; i++)
@@ -300,7 +300,7 @@ static const struct HYD_step_group *expansion_of(const struct HYD_proxy *proxy)
     return HYD_step.core && proxy->pg->pgid != 0 ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 }
 
-/* What is started meanwhile does not inherit it. */
+/* Programs that are started meanwhile do not inherit it. */
 static void go_on(int signum)
 {
 }
@@ -325,7 +325,7 @@ static struct HYD_proxy *find_failed(void)
     return NULL;
 }
 
-/* Where there is a core, messages are whole and nothing fails that is written (wire/channel.h). */
+/* With a step manager, messages are whole and no write fails (wire/channel.h). */
 HYD_status HYD_step_control_result(HYD_status status)
 {
     struct HYD_proxy *missing = status == HYD_SUCCESS || HYD_step.core ? NULL : find_failed();

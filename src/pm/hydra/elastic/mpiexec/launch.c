@@ -44,8 +44,8 @@ int HYD_step_programs(void)
     return last + 1;
 }
 
-/* STEP_NO_PROGRAM: a daemon lives as long as a process of its own does.  What it starts later has the directory and
- * environment of the first program. */
+/* STEP_NO_PROGRAM: a daemon lives as long as a process of its own does.  Programs that it starts later have the
+ * directory and environment of the first program. */
 static HYD_status joining_exec(int count, int program, struct HYD_exec **exec)
 {
     static const char *const nothing[] = { "/bin/sleep", "2147483647", NULL };
@@ -163,7 +163,7 @@ static int slot_of(const struct HYD_step_group *g, int rank, const void *unused)
     return g->processes[rank].slot;
 }
 
-/* What the proxies of an expansion are told: --adapt. */
+/* The argument of the proxies of an expansion: --adapt. */
 struct expansion {
     uint32_t epoch, first_uid;
     int pre, modify;

@@ -1,5 +1,5 @@
 /*
- * What Hydra's launchers lack when processes are started while a job runs.  Hydra calls launchers through
+ * Additions to Hydra's launchers, for processes that are started while a job runs.  Hydra calls launchers through
  * HYDT_bsci_fns; HYD_step_use_launcher puts a function of this file before the stock one.
  *
  * All: a launcher of the job's own launch that fails is noticed (launcher_ends.h).

@@ -41,7 +41,7 @@ static void query_next(void);
 
 /* ---- what is said ---------------------------------------------------------------------------------------------- */
 
-/* What is not plain as %XX.  Whether it fits. */
+/* Encodes characters that are not plain as %XX.  Whether it fits. */
 static int encode(const char *text, int (*is_plain) (unsigned char), char *encoded, size_t bytes)
 {
     size_t used = 0;
@@ -104,7 +104,7 @@ static int write_question(const struct question *q)
 
 /* ---- who is answered ------------------------------------------------------------------------------------------- */
 
-/* Who has asked may have ended since. */
+/* The process that sent the query may have ended since. */
 static void reply(const struct question *q, const char *line)
 {
     struct HYD_proxy *proxy = HYD_pmcd_pmi_find_proxy(q->fd);

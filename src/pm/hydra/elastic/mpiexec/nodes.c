@@ -69,7 +69,7 @@ HYD_status HYD_step_candidate_nodes(const char *const *hosts, int n_hosts, struc
         status = copy_node(node, end);
         HYDU_ERR_POP(status, "unable to copy a node\n");
         if (strchr(hosts[i], ':')) {
-            /* Whoever says how many knows what is free there. */
+            /* A user who gives a number knows what is free there. */
             (*end)->core_count = atoi(strchr(hosts[i], ':') + 1);
             (*end)->active_processes = 0;
         }

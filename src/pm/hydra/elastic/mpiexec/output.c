@@ -37,7 +37,7 @@
 static FILE *plain_stdout, *plain_stderr;       /* mpiexec's own messages went there */
 static int unpaid = 0;          /* some daemon could be told of more room */
 
-/* What is not read because output waits. */
+/* Descriptors that are not read because output waits. */
 static enum { READ_ALL, READ_COUNTED, READ_NOTHING } reading = READ_ALL;
 
 /* ---- the connections --------------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ static ssize_t write_to_channel(void *cookie, const char *text, size_t n)
 {
     int sent, closed;
 
-    /* What cannot be told must not end the job: whoever forwards output finds that out. */
+    /* A notice that cannot be sent must not end the job: the forwarding of output detects that. */
     if (n > 0)
         (void) HYDU_sock_write((int) (size_t) cookie, text, (int) n, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
     return (ssize_t) n;

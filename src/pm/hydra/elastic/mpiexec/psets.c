@@ -15,7 +15,7 @@ struct named_block {
 
 static struct named_block *blocks;
 
-/* What is wrong with the name, NULL: nothing. */
+/* The error in the name, NULL: none. */
 static const char *fault_of(const char *name)
 {
     const char *rest = strstr(name, "://");

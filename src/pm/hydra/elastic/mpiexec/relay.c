@@ -1,11 +1,10 @@
 /*
  * mpiexec's part in the tree of node daemons (wire/tree.h).  A command to no more daemons than the
- * fan-out goes to each of them; to more, as a relay to the first of each part.  What a relay's answer
- * says was not reached, or what was with a daemon that departed before it answered, is told directly:
- * who got it twice takes it once.  So are all of a part that has not answered after the time that telling
- * everybody directly would have taken, and a second: two hosts that cannot reach each other need longer
- * to find out, and the program may stand still.  Daemons of hosts that another one could not reach are
- * not put into the tree again.
+ * fan-out goes to each of them; to more, as a relay to the first of each part.  Proxies that a relay's reply lists as
+ * not reached, or whose relay departed before it replied, are notified directly: a second copy has no effect.  So are
+ * all of a part that has not answered after the time that telling everybody directly would have taken, and a second:
+ * two hosts that cannot reach each other need longer to find out, and the program may stand still.  Daemons of hosts
+ * that another one could not reach are not put into the tree again.
  *
  * A proxy that has not connected yet gets its commands when it has: the core counts on its replies, because its
  * processes are part of the job from the launch on.
@@ -209,7 +208,7 @@ static uint32_t own_address(void)
     return htonl(INADDR_LOOPBACK);
 }
 
-/* What holds for one daemon holds for all of its host, also for those that come later. */
+/* A fact about one proxy holds for all of its host, also for those that come later. */
 static void note_unreached(const struct HYD_step_proxy *p)
 {
     for (struct HYD_step_group * g = p ? HYD_step.groups : NULL; g; g = g->next)

@@ -70,7 +70,7 @@ static void on_init(const struct report *r)
     to_core(r);
 }
 
-/* Who looks at the sets of a rigid job needs a socket, too. */
+/* Clients that list the sets of a rigid job need a socket, too. */
 static void on_set_call(const struct report *r)
 {
     to_core(r);

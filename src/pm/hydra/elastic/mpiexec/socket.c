@@ -389,7 +389,7 @@ static int hexadecimal(char digit)
     return found ? (int) (found - digits) : -1;
 }
 
-/* Who waits for it may have departed: then nobody will resize this step, and nothing is wrong with it. */
+/* The process that waits for it may have departed: then nobody will resize this step, and nothing is wrong with it. */
 static void notify_supervisor(void)
 {
     struct sockaddr_un supervisor = {.sun_family = AF_UNIX };

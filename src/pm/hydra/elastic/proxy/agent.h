@@ -41,8 +41,9 @@ HYD_status HYD_pmcd_pmip_handshake(void);
 HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr);
 /* So many bytes of standard input come, 0: its end; from now on for the process of this rank (-1: no change). */
 void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes);
-/* What it says, as HYDU_sock_write; but what does not fit waits for the process to read.  That nobody reads any more is
- * neither an error nor SIGPIPE, by which the daemon would kill all processes: input from here on is dropped. */
+/* Writes to a process, as HYDU_sock_write; but data that does not fit waits for the process to read.  That nobody
+ * reads any more is neither an error nor SIGPIPE, by which the daemon would kill all processes: input from here on
+ * is dropped. */
 HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, int *closed);
 
 /* mpiexec wants a signal to be passed on. */

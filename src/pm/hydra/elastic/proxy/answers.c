@@ -40,7 +40,7 @@ static HYD_status read_cb(int fd, HYD_event_t events, void *userp)
     return HYD_pmcd_pmip_adapt_read_pmi(fd);
 }
 
-/* What nobody reads any more is dropped. */
+/* Data that nobody reads any more is dropped. */
 static HYD_status space_cb(int fd, HYD_event_t events, void *userp)
 {
     struct waiting **slot = find(fd);

@@ -67,7 +67,7 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
         close(low);
     if (board->fd < 0)
         goto fn_fail;
-    /* What a process has mapped stays: nobody can make the file shorter, or forbid to write to it. */
+    /* A mapping of a process stays: nobody can make the file shorter, or forbid to write to it. */
     struct sigaction usual = HYD_file_size_fails();
     error = ftruncate(board->fd, (off_t) bytes) < 0 ? errno : 0;
     HYD_file_size_ends(&usual);
@@ -136,8 +136,8 @@ static uint64_t greatest_count(const struct HYD_board *board)
     return greatest;
 }
 
-/* A place for a plan.  What a process says it reads may be an earlier one, withdrawn or over, until it has looked at
- * the board.  0: no memory. */
+/* A place for a plan.  A process may name an earlier plan, withdrawn or over, until it has read the board.  0: no
+ * memory. */
 static uint64_t take_slot(struct HYD_board *board, uint32_t serial, size_t bytes)
 {
     const uint32_t slots = board->control->slots;
@@ -176,7 +176,8 @@ int HYD_board_assign(struct HYD_board *board, const struct pmi_adapt_plan *plan,
     struct pmi_adapt_control *control = board->control;
     const uint32_t last = control->plan_serial, serial = last == UINT32_MAX ? 1 : last + 1;
 
-    /* Who is about to read an earlier plan, one that was withdrawn, sees that there is another, or is seen here. */
+    /* A process that is about to read an earlier plan, one that was withdrawn, sees that there is another, or is
+     * seen here. */
     __atomic_store_n(&control->plan_epoch, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&control->plan_serial, serial, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -1,9 +1,9 @@
 // The adapt board with the real code of both sides, board.c of the daemon and src/mpi/adapt of the
 // processes, which are threads here: two boards of two processes each, that probe as fast as they can
-// while the daemon places, freezes, withdraws, agrees and releases.  What must hold: all are told at
-// the same probe, the agreed one; nobody is told of what was withdrawn; a plan stays as it is
-// while a process reads it, also when it is withdrawn and others come.  fake/litmus_steps.h makes rare orders
-// common.  Also runs under the thread sanitizer.
+// while the daemon places, freezes, withdraws, agrees and releases.  It must hold that all processes are notified at
+// the same probe, the agreed one; none is notified of a withdrawn change; a plan stays as it is while a process reads
+// it, also when it is withdrawn and others come.  fake/litmus_steps.h makes rare orders common.  Also runs under the
+// thread sanitizer.
 
 #include "board_litmus.h"
 
@@ -29,7 +29,7 @@ constexpr int PLAN_NUMBERS = 3000; // of 8 bytes: more than a page, so that read
 const std::array<const litmus_process *, PROCESSES> process = {&litmus_process_0, &litmus_process_1,
                                                                &litmus_process_2, &litmus_process_3};
 
-// What the threads and the daemon's thread tell each other.
+// State shared by the threads and the proxy's thread.
 struct {
     std::atomic<bool> stop;
     std::atomic<int> notified; // processes that have seen TRUE in this epoch

@@ -176,7 +176,7 @@ static HYD_status on_counts(const struct command *c)
     status = HYD_committed_poll();
     HYDU_ERR_POP(status, "unable to tell that the processes have committed\n");
     HYDU_MALLOC_OR_JUMP(counts, struct counts *, HYD_agent_process_count() * sizeof(*counts), status);
-    /* Those that have ended too: how far they came tells what their end means. */
+    /* Ended processes count too: their progress decides what their end means. */
     for (int i = 0; i < HYD_agent_process_count(); i++) {
         counts[n].rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
         counts[n].phase = __atomic_load_n(&HYD_agent.board.slots[i].phase, __ATOMIC_ACQUIRE);

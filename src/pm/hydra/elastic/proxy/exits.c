@@ -321,8 +321,7 @@ static void note_exit(int process_id, int wait_status)
     if (!watched)
         return;
 
-    /* Who broke off is named before those that we killed for it, in whatever order they are
-     * waited for. */
+    /* The process that failed is named before those that we killed for it, in whatever order they are waited for. */
     if (cause >= 0 && process_id != cause && !HYD_agent.processes[cause].ended) {
         p->held = 1;
         return;

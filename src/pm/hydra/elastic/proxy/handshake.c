@@ -1,5 +1,5 @@
 /*
- * What a node daemon and mpiexec say to each other first on a control connection over the network: the
+ * The first messages of a proxy and mpiexec on a control connection over the network: the
  * daemon's proxy id (stock), its half of the job's secret, and mpiexec's half.  A daemon that inherited
  * its connection has nothing to prove.  Runs before the daemon does anything else, so it may wait.
  */

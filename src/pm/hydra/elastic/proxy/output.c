@@ -168,7 +168,7 @@ static HYD_status send_frame(struct HYD_pmcd_hdr *hdr, const char *bytes, int co
     goto fn_exit;
 }
 
-/* What is in the pipe of a process' output, as far as it is there. */
+/* The content of the pipe of a process' output, as far as it is there. */
 static HYD_status send_waiting(int process, int fd, enum HYD_pmcd_cmd cmd)
 {
     struct pollfd there = {.fd = fd,.events = POLLIN };

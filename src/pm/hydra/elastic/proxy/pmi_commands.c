@@ -1,6 +1,7 @@
 /*
- * What the processes say over their PMI connections of initialising, preparing and committing: it is passed on to
- * mpiexec as REPORT_* messages.  Lines: doc/developer/pmi.md.  What the program says of itself: say.c.
+ * PMI commands of the processes about initialising, preparing and committing: they are passed on to
+ * mpiexec as REPORT_* messages.  Lines: doc/developer/pmi.md.  The program's commands about itself:
+ * say.c.
  */
 
 #include "state.h"
@@ -20,7 +21,7 @@
 
 static int initialised = 0, ready = 0;  /* adaptive processes that have said so */
 
-/* What each process says once: the last one's goes up with all others'. */
+/* Commands that each process sends once: the last one's goes up with all others'. */
 static HYD_status report_of_each(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes, int is_reported)
 {
     HYD_status status = HYD_reports_gather(kind, epoch, payload, bytes);
@@ -116,7 +117,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[])
                             sizeof(rank) + (size_t) (bytes > 0 ? bytes : 0));
 }
 
-/* What the last process of a board says for all. */
+/* The command of the last process of a board, for all. */
 static HYD_status report_of_board(uint32_t kind, int fd, char *args[])
 {
     const char *epoch = HYD_pmi_line_argument(args, "epoch");

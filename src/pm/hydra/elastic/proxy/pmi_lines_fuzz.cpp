@@ -5,7 +5,7 @@
  *   0, 8   process 0, process 1 says this line      3, ;   and this without its end     4, <   and this 40 times
  *   5, =   it reads what it has been answered        7, ?   what it has said is asked for; all forget
  *   6TEXT  a call that waits is answered by as many bytes as the number in the text is; odd ones others may have, too
- * What goes up is of the process that has said it, and keeps to its bounds; each question is answered once, by a whole
+ * A report is of the process that sent it, and within its bounds; each question is answered once, by a whole
  * line.
  */
 
@@ -122,7 +122,7 @@ void run_events()
     abort();
 }
 
-/* What it has been answered; whole lines are looked at. */
+/* Its replies; whole lines are checked. */
 bool receive(int process)
 {
     char got[65536];

@@ -1,4 +1,4 @@
-/* See wish.h.  What is malformed in a process' line is not passed on. */
+/* See wish.h.  A malformed line of a process is not passed on. */
 
 #include "state.h"
 #include "agent.h"
@@ -42,7 +42,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_request_withdraw(int fd, char *args[])
     return HYD_reports_send(REPORT_WISH_WITHDRAWN, 0, 0, payload, sizeof(payload));
 }
 
-/* Those of the list that are ours. */
+/* The members of the list that are ours. */
 static void notify_holders(const char *list, uint32_t holders, struct pmi_adapt_request_end *end)
 {
     for (uint32_t k = 0; k < holders; k++) {

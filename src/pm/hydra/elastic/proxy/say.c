@@ -1,5 +1,5 @@
 /*
- * What a program says of itself, from its PMI connection to mpiexec: the sizes that it can use, messages
+ * A program's PMI commands about itself, passed on to mpiexec: the sizes that it can use, messages
  * that it had not received by commit.  Nothing is decided or kept here; what is too long or malformed is
  * not passed on.  See agent.h for the contract and doc/developer/pmi.md for the lines.
  */

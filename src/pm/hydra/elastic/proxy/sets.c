@@ -1,4 +1,4 @@
-/* See sets.h.  What is malformed or too much in a process' lines is not passed on: it waits for itself then. */
+/* See sets.h.  Malformed or excessive lines of a process are not passed on: only that process waits then. */
 
 #include "state.h"
 #include <sys/ioctl.h>
@@ -16,7 +16,7 @@
 #include "wire/kinds.h"
 #include "wire/keepalive.h"
 
-/* What REPORT_SET_CALL, STEP_SET_ANSWER and STEP_SET_SHARED begin with. */
+/* The head of REPORT_SET_CALL, STEP_SET_ANSWER and STEP_SET_SHARED. */
 struct head {
     uint32_t who;               /* rank in the group; uid */
     uint32_t id;
@@ -124,7 +124,7 @@ int HYD_sets_connected(int process_id)
     return socket && inode_of(HYD_pmcd_pmip.downstream.pmi_fd[process_id]) == socket;
 }
 
-/* What has come on a process' connection, as long as it is the one on which it made calls before. */
+/* The input of a process' connection, as long as it is the one on which it made calls before. */
 static int bytes_of(int fd, uint64_t socket)
 {
     int bytes = 0;
@@ -132,8 +132,8 @@ static int bytes_of(int fd, uint64_t socket)
     return socket && inode_of(fd) == socket && ioctl(fd, FIONREAD, &bytes) == 0 ? bytes : 0;
 }
 
-/* What comes meanwhile is read in the event loop: a process, or a child that has its connection, may never be
- * silent; and so is what comes from one that does not read its answers. */
+/* Other input is read in the event loop: a process, or a child that has its connection, may never pause; and so is
+ * the input of one that does not read its replies. */
 HYD_status HYD_sets_read(int process_id)
 {
     int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
@@ -276,7 +276,7 @@ static HYD_status give(struct call **slot, const char *answer, size_t bytes)
 #define LATEST_BYTES_MAX 65536
 #define UNSHARED 64
 
-/* What STEP_SET_SHARED says, behind its head. */
+/* The content of STEP_SET_SHARED, after its head. */
 struct shared {
     const char *others, *bcs; /* runs of uids, behind their number; who may have it, and whose cards are told */
     uint32_t n_others, n_bcs;
@@ -468,7 +468,7 @@ static size_t count_followers(const struct call *c)
     return n;
 }
 
-/* Those that wait for the answer to this one are given it, if they may have it (NULL: nobody may), or are passed on. */
+/* Queries that wait for the reply to this one get it, if they may have it (NULL: none may), or are passed on. */
 static HYD_status answer_others(const struct call *c, const struct shared *shared)
 {
     uint32_t *ranks = NULL;

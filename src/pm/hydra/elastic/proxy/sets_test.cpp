@@ -118,7 +118,7 @@ class ProxySetsTest : public testing::Test {
         payload += text;
         EXPECT_EQ(HYD_sets_shared(payload.data(), payload.size()), HYD_SUCCESS);
     }
-    /* What a process has been answered, which it fetches; "": nothing yet. */
+    /* The reply to a process, which it fetches; "": nothing yet. */
     std::string fetch(int process, uint32_t id = 1)
     {
         std::string number = "id=" + std::to_string(id), at = "at=0";
@@ -129,7 +129,7 @@ class ProxySetsTest : public testing::Test {
             text += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
         return text;
     }
-    /* Whose question was passed on last. */
+    /* The process whose query was passed on last. */
     static uint32_t asker() { return number_at(sent.back().payload, 0) - FIRST_RANK; }
 
     HYD_agent_process processes_[PROCESSES] = {};

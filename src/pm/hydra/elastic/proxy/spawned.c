@@ -83,7 +83,7 @@ int HYD_spawned_busy(void)
     return 0;
 }
 
-/* What the process has written before it ended, and the end of its connection. */
+/* The output of the process before its end, and the end of its connection. */
 static HYD_status read_rest(int process_id)
 {
     HYD_status status = HYD_SUCCESS;

@@ -1,6 +1,6 @@
 /*
- * What the node daemon does before and while it starts its processes: it reads what mpiexec says of a joining group,
- * makes the board, and tells each process of it.  See agent.h for the contract and pmi_adapt.h for PMI_ADAPT.
+ * The proxy's work before and while it starts its processes: it reads mpiexec's description of a joining group, makes
+ * the board, and passes it to each process.  See agent.h for the contract and pmi_adapt.h for PMI_ADAPT.
  */
 
 #include "state.h"
@@ -166,7 +166,7 @@ HYD_status HYD_pmcd_pmip_adapt_started(void)
     if (status != HYD_SUCCESS || HYD_agent.board.fd < 0)
         return status;
 
-    /* What is started from now on are tasks of the program. */
+    /* Processes that are started from now on are tasks of the program. */
     status = HYDU_sock_cloexec(HYD_agent.board.fd);
     if (status != HYD_SUCCESS)
         return status;

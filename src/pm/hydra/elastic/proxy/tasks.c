@@ -57,7 +57,7 @@ static int is_given(const struct HYD_env *env, const char *entry)
     return 0;
 }
 
-/* What is there already, and then what the launch adds. */
+/* The existing environment, and then the launch's additions. */
 void HYD_tasks_environment(const struct HYD_env *env)
 {
     extern char **environ;
@@ -214,7 +214,7 @@ static HYD_status exited_cb(int fd, HYD_event_t events, void *userp)
     return HYD_SUCCESS;
 }
 
-/* Whoever waits for the last one looks again. */
+/* A caller that waits for the last one checks again. */
 static HYD_status poll_again(void)
 {
     return HYD_SUCCESS;

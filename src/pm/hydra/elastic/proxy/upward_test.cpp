@@ -251,8 +251,8 @@ TEST_F(UpwardTest, a_proxy_above_fails)
     EXPECT_EQ(sent.size(), 2u) << "the lost one is not used any more";
 }
 
-/* What the others said is with this daemon, and what it has passed on was passed on by it alone: the others repeat
- * theirs, and what waits here goes directly. */
+/* This proxy holds the reports of the others, and passed on its own alone: the others repeat theirs, and waiting
+ * reports go directly. */
 TEST_F(UpwardTest, queued_data_of_a_failed_relay_is_sent_directly)
 {
     HYD_upward_path(PARENT, 3);

@@ -153,8 +153,8 @@ static HYD_status flush(struct channel *c)
     goto fn_exit;
 }
 
-/* What has been queued goes at once if nothing was before it; else the event loop tells when there is room, as it
- * has to where little is taken at a time. */
+/* Queued data is sent at once if nothing was before it; else when the event loop reports that the socket is
+ * writable, as often as it takes little at a time. */
 static HYD_status queued(struct channel *c, int failed, int idle)
 {
     HYD_status status = HYD_SUCCESS;

@@ -124,7 +124,7 @@ static void free_closed_records(void)
     }
 }
 
-/* What an entry of the poll set stands for: a registered descriptor, or (record is NULL) the output of a channel. */
+/* The object of an entry of the poll set: a registered descriptor, or (record is NULL) the output of a channel. */
 struct source {
     struct HYDT_dmxu_callback *record;
     int index;
@@ -286,7 +286,7 @@ static int timeout_ms(int wtime)
     return ms > 3600 * 1000 ? 3600 * 1000 : (int) ms;
 }
 
-/* What is due by the clock.  Whether there was something for the caller to look at. */
+/* Timers that are due.  Whether there was something for the caller to look at. */
 static int serve_clock(void)
 {
     if (next_resume >= 0 && next_resume <= now_ms())

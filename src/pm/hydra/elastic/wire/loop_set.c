@@ -247,7 +247,7 @@ static void add_copy(struct loop_set *set, uint32_t at, const struct loop *from)
     }
 }
 
-/* Those of `from` are behind all of the loop's own, and do not touch them. */
+/* The bytes of `from` are after all of the loop's own, and do not touch them. */
 static bool append_ranges(struct loop *loop, const struct loop *from)
 {
     struct loop_ranks *range = realloc(loop->range, (loop->ranges + from->ranges) * sizeof(*range));
@@ -584,7 +584,7 @@ static uint32_t ratio_of(const struct pmi_adapt_graph_loop *measured)
     return (uint32_t) ((double) measured->mpi_ns / (double) measured->loop_ns * LOOP_PPM + 0.5);
 }
 
-/* What the process of this rank has measured of a loop. */
+/* The measurements of a loop by the process of this rank. */
 static void add_measured(struct loop *loop, const struct pmi_adapt_graph_loop *measured, uint32_t rank)
 {
     struct loop numbers = {.iterations = measured->iterations,.loop_ns = measured->loop_ns,
@@ -821,7 +821,7 @@ static bool are_ranges(const struct loop *loop)
     return true;
 }
 
-/* What it allocates belongs to `loop` also if it fails. */
+/* Its allocations belong to `loop` also if it fails. */
 static bool read_loop(struct reader *reader, struct loop *loop)
 {
     struct loop_head head;

@@ -23,7 +23,7 @@ namespace {
 using Graph = std::unique_ptr<pmi_adapt_graph>;
 constexpr int PROBE = 999;
 
-/* What a process has on its board after these steps; each takes 10 ns, 3 of them in MPI. */
+/* The board of a process after these steps; each takes 10 ns, 3 of them in MPI. */
 Graph graph_of(const std::vector<int> &steps, const std::map<int, perf_kind> &kinds = {})
 {
     auto measure = std::make_unique<perf_measure>();

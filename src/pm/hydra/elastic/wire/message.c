@@ -15,7 +15,7 @@ void HYD_adapt_fill_heads(struct HYD_adapt_heads *heads, struct HYD_adapt_messag
     heads->message.bytes = bytes;
 }
 
-/* What follows each header that a side may send. */
+/* The body after each header that a side may send. */
 enum body { NOTHING, PROCESS_INTS, BUFFER, BUFFER_OR_NOTHING };
 struct frame {
     enum HYD_pmcd_cmd cmd;

@@ -21,7 +21,7 @@ struct HYD_adapt_message {
 };
 
 #define HYD_ADAPT_MESSAGE_MAX STEP_PAYLOAD_MAX  /* of a payload */
-/* What may follow a Hydra header: that, and the heads and lists around it (tree.h). */
+/* The largest body after a Hydra header: that, and the heads and lists around it (tree.h). */
 #define HYD_ADAPT_BODY_MAX (2 * HYD_ADAPT_MESSAGE_MAX)
 
 /* ---- several reports in one --------------------------------------------------------------------- */

@@ -3,10 +3,9 @@
  * *relay* to a few daemons: the command, and the list of those that it is for, the receiver first.  Each
  * receiver cuts the rest of the list into parts, sends every part to its first member, and answers when
  * all of its parts have answered, naming those who could not be reached; mpiexec tells these itself.
- * What daemons answer to STEP_FREEZE at once goes with that, so that the agreement takes the tree both ways; what all
- * of them report later goes up the way by which the last command came (proxy/upward.h).
- * Doing so twice is no harm, nor that ways differ in length: commands to one daemon are numbered, and
- * carried out once and in order.
+ * The immediate reply of proxies to STEP_FREEZE goes with that, so that the agreement takes the tree both ways; their
+ * later reports go up the way by which the last command came (proxy/upward.h). Doing so twice is no harm, nor that
+ * ways differ in length: commands to one daemon are numbered, and carried out once and in order.
  *
  * A relay goes over the control connection (mpiexec to daemon: kind HYD_ADAPT_RELAY, the answer is
  * HYD_ADAPT_RELAYED) or over a connection between daemons: the key, then relays one way, answers and reports the

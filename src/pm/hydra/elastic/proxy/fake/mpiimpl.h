@@ -1,6 +1,6 @@
 /*
- * What the library's side of the adapt board (src/mpi/adapt) and of connections between clients and servers
- * (src/mpi/dynproc/link.c) use of MPICH, so that board_litmus_test.cpp and link_fuzz.cpp need none of it.
+ * The part of MPICH that the library's side of the adapt board (src/mpi/adapt) and of connections between clients
+ * and servers (src/mpi/dynproc/link.c) use, so that board_litmus_test.cpp and link_fuzz.cpp need none of it.
  */
 
 #ifndef MPIIMPL_H_INCLUDED
