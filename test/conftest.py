@@ -49,6 +49,8 @@ def pytest_addoption(parser: Any) -> None:
     group = parser.getgroup("elastic", "Elastic MPICH")
     group.addoption("--mpi", type=Path, default=PREFIX, metavar="PREFIX", help="the installation under test (build/install)")
     group.addoption("--full", action="store_true", help="the long tests as well")
+    group.addoption("--compare", action="store_true", help="MPICH's whole suite and Debian's programs as well, beside another MPI")
+    group.addoption("--stock", type=Path, default=BUILD / "stock-install", metavar="PREFIX", help="the stock MPICH of --compare")
     group.addoption("--seed", type=int, help="for schedules, pauses and moments of kills that are drawn, and for --random-order")
     group.addoption("--random-order", action="store_true", help="files, and the tests of a file, in an order drawn from --seed")
     group.addoption("--patience", type=float, default=1.0, help="factor on the deadlines of tests (1)")
@@ -135,10 +137,11 @@ def pytest_report_header(config: Config) -> str:
 
 
 def pytest_collection_modifyitems(config: Config, items: list[pytest.Item]) -> None:
-    slow = [] if config.option.full else [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    off = [name for name, wanted in (("slow", config.option.full), ("compare", config.option.compare)) if not wanted]
+    unwanted = [item for item in items if any(item.get_closest_marker(name) for name in off)]
+    if unwanted:
+        config.hook.pytest_deselected(items=unwanted)
+        items[:] = [item for item in items if not any(item.get_closest_marker(name) for name in off)]
     if config.option.random_order:
         items[:] = drawn_order(items, config.option.seed)
 

@@ -1,17 +1,11 @@
-#!/usr/bin/python3
-"""Programs of Debian that are linked to libmpich12 and test something, with our library instead.
+"""Programs of Debian that are linked to libmpich12 and test something, with our library instead (test_debian.py).
 
-    test/debian/debian_programs.py --mpi PREFIX --compare [-k PATTERN]
-
-pytest runs a small sample (test_debian.py).  --compare runs all of them, on Debian's own MPI as well, and fails where ours
-does worse.  Debian's packages come through a private apt and are unpacked beside (nothing is installed), in
-$ELASTIC_BUILD/debian; what Debian's own MPI does is kept there.  Prints TAP-like lines and closes with
-`N passed, N failed[, N skipped]`.
+Debian's packages come through a private apt and are unpacked beside (nothing is installed), in $ELASTIC_BUILD/debian;
+what Debian's own MPI does is kept there.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -19,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,6 +83,7 @@ SCALAPACK = "scalapack/mpich-tests"
 # BLACS' tester ends with a test of BLACS_ABORT.
 BLACS_END = "If processes survive the call, your BLACS_ABORT is incorrect."
 SAMPLE_PACKAGES = ["scalapack-mpi-test"]
+PACKAGES = [*SAMPLE_PACKAGES, "libcoarrays-mpich-dev", "libhdf5-mpich-dev", "libmpich-dev"]
 SAMPLE = [
     Program("BLACS: combine operations", SCALAPACK, "./xCbtest", "blacs-combine"),
 ]
@@ -120,6 +114,10 @@ def coarray_programs(libraries: Path) -> list[Program]:
 
 # Its package has no tests of its own.
 HDF5 = Program("HDF5: columns", "", "./columns", files="hdf5", libraries="hdf5_mpich mpich")
+
+
+def all_programs(libraries: Path) -> list[Program]:
+    return [*SAMPLE, *scalapack_programs(libraries), *coarray_programs(libraries), HDF5]
 
 
 # ---------------------------------------------------------------- Debian's packages
@@ -279,44 +277,3 @@ class Runner:
             self.kept_path.write_text(json.dumps(self.kept, indent=1))
         known = self.kept[program.name]
         return Result(str(known["end"]), dict(known["said"]))  # type: ignore[call-overload]
-
-    def check(self, program: Program) -> str:
-        """Run one on both, print its line; passed, failed or skipped."""
-        theirs = self.theirs(program)
-        if theirs.end != "done":
-            print(f"ok - debian: {program.name} # SKIP with Debian's own MPI: {theirs.end}")
-            return "skipped"
-        start = time.monotonic()
-        ours = self.ours(program)
-        seconds = time.monotonic() - start
-        good, story = not is_worse(ours, theirs), f"{show(ours)}; Debian's: {show(theirs)}"
-        print(f"{'ok' if good else 'not ok'} - debian: {program.name}: {story}, {seconds:.0f} s")
-        if not good:
-            print("\n".join(f"#   {line}" for line in ours.output.splitlines()[-SHOWN_LINES:]))
-        return "passed" if good else "failed"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Debian's programs for libmpich12 on an installed Elastic MPICH.")
-    parser.add_argument("--mpi", required=True, metavar="PREFIX")
-    parser.add_argument("--compare", action="store_true", required=True, help="all of them, compared with Debian's own MPI")
-    parser.add_argument("-k", dest="pattern", default="", help="only programs whose name contains this")
-    options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    try:
-        debian = Debian([*SAMPLE_PACKAGES, "libcoarrays-mpich-dev", "libhdf5-mpich-dev", "libmpich-dev"])
-    except Unavailable as problem:
-        print(f"not ok - debian: Debian's packages cannot be got: {problem}")
-        print("0 passed, 1 failed")
-        return 1
-    runner = Runner(Path(options.mpi).resolve(), debian)
-    programs = list(SAMPLE)
-    programs += scalapack_programs(debian.libraries) + coarray_programs(debian.libraries) + [HDF5]
-    results = [runner.check(program) for program in programs if options.pattern in program.name]
-    skipped = f", {results.count('skipped')} skipped" if "skipped" in results else ""
-    print(f"{results.count('passed')} passed, {results.count('failed')} failed{skipped}")
-    return 1 if "failed" in results else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,5 +1,5 @@
 /*
- * Preloaded into programs on Debian's own MPI (test/debian/debian_programs.py --compare): a process that waits
+ * Preloaded into programs on Debian's own MPI (pytest test/debian --compare): a process that waits
  * for a message yields the processor each time that there is none.  Without that four processes on two
  * processors take turns of a time slice each, and programs of seconds run for many minutes.  Their
  * results are not touched.

@@ -1,18 +1,12 @@
 #!/usr/bin/python3
 """MPICH's own test suite (test/mpi of the release) on an installed MPI.
 
-    test/mpich/suite.py --mpi PREFIX --prepare
-    test/mpich/suite.py --mpi PREFIX --compare [--stock PREFIX] [-k PATTERN]
+    test/mpich/suite.py --mpi PREFIX        unpack and configure the suite for this MPI
 
-pytest runs what quick.list names (test_mpich.py); --prepare configures the suite for that.  --compare runs the whole suite
-on PREFIX, and what does not pass there on a stock MPICH as well (built with maint/build --stock if none is given; its
-waiting processes never yield, which makes the suite three times as long on few cores).  Each test whose result differs is
-listed and repeated twice on both sides, so that chance is distinguished from change.  Results of --compare are kept by the sum of
-the library, so an interrupted comparison continues.
+pytest runs what quick.list names, and with --compare the whole suite (test_mpich.py).
 
 The suite always comes from the pristine release, configured and compiled against the MPI under test in
-$ELASTIC_BUILD/mpich-tests/; MPICH's runtests runs it and decides what passes.  --compare prints TAP-like lines and closes
-with `N passed, N failed[, N skipped]`; skipped are the tests that runtests skips.
+$ELASTIC_BUILD/mpich-tests/; MPICH's runtests runs it and decides what passes.
 """
 
 from __future__ import annotations
@@ -25,7 +19,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -88,7 +81,6 @@ class Suite:
         self.folder = BUILD / "mpich-tests" / name
         self.log = BUILD / "logs" / f"mpich-tests-{name}.log"
         self.tests = self.folder / "test" / "mpi"
-        self.seconds: dict[str, float] = {}  # how long each test took, by name
         self.output: dict[str, list[str]] = {}  # what failed tests printed, by name
         tools = "/usr/lib/ccache:" if Path("/usr/lib/ccache").is_dir() else ""
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "elastic-mpich" / "ccache"
@@ -199,9 +191,6 @@ class Suite:
         results = [
             "skipped" if "# SKIP" in line else "failed" if line.startswith("not ok") else "passed" for line in lines
         ]
-        for entry, line in zip(entries, lines, strict=False):
-            if match := re.search(r"# time=([\d.]+)", line):
-                self.seconds[entry.name] = float(match[1])
         outputs = re.split(r"^(?=(?:not )?ok )", text, flags=re.M)[1:]
         for entry, output in zip(entries, outputs, strict=False):
             self.output[entry.name] = [line for line in output.splitlines() if line.startswith("## ")]
@@ -266,82 +255,47 @@ class Kept:
         temporary.replace(self.path)
 
 
-def build_stock() -> Path:
-    """A stock MPICH, built and installed the same way."""
-    prefix = BUILD / "stock-install"
-    command = [str(ROOT / "maint" / "build"), "--stock", "--build-dir", str(BUILD), "--prefix", str(prefix)]
-    if subprocess.run(command, check=False).returncode != 0:
-        raise SuiteError("the stock MPICH to compare with cannot be built")
-    return prefix
+class Comparison:
+    """Our results beside those of a stock MPICH, which runs what does not pass with ours."""
 
+    def __init__(self, ours: Suite, stock: Suite, chosen: list[Entry]):
+        self.suites = {"ours": ours, "stock": stock}
+        self.kept = {name: Kept(suite) for name, suite in self.suites.items()}
+        self.chosen = chosen
 
-def run_missing(suite: Suite, kept: Kept, entries: list[Entry], title: str) -> None:
-    """Run the tests of one folder whose results are not known yet."""
-    left = [entry for entry in entries if entry.name not in kept.results]
-    if left:
-        start = time.monotonic()
-        kept.add(suite.run(left))
-        say(f"{title} on {suite.prefix}: {len(left)} tests in {time.monotonic() - start:.0f} s")
+    def result(self, side: str, entry: Entry, needed: list[Entry]) -> str:
+        """The result of one test; those that are needed of its folder run together."""
+        kept = self.kept[side]
+        if missing := [each for each in needed if each.name not in kept.results]:
+            kept.add(self.suites[side].run(missing))
+        return kept.results[entry.name]
 
-
-def run_compare(prefix: Path, stock: Path | None, pattern: str) -> Counter[str]:
-    """The whole suite; what does not pass is run on stock, too.  Passed are the tests with no worse result than stock's."""
-    suites = [Suite(stock or build_stock()), Suite(prefix)]
-    kept = []
-    for suite in suites:
-        suite.prepare()
-        kept.append(Kept(suite))
-    totals: Counter[str] = Counter()
-    folders = [folder for folder in suites[1].folders() if suites[1].entries(folder)]
-    for number, folder in enumerate(folders, 1):
-        entries = [entry for entry in suites[1].entries(folder) if pattern in entry.name]
-        title = f"[{number}/{len(folders)}] {folder}"
-        run_missing(suites[1], kept[1], entries, title)
-        run_missing(suites[0], kept[0], [e for e in entries if kept[1].results[e.name] != "passed"], title)
-        for entry in entries:
-            totals[compare(entry, suites, kept)] += 1
-    return totals
-
-
-def compare(entry: Entry, suites: list[Suite], kept: list[Kept]) -> str:
-    """Print how one test's results compare; passed (same), failed (worse than stock) or skipped."""
-    ours = kept[1].results[entry.name]
-    if ours == "passed":
-        print(f"ok - mpich: {entry.name}")
-        return "passed"
-    stock = kept[0].results[entry.name]
-    if stock == ours:
-        print(f"ok - mpich: {entry.name}: {ours} on both" + (" # SKIP" if ours == "skipped" else ""))
-        return "skipped" if ours == "skipped" else "passed"
-    again = [[suite.run([entry])[entry.name] for _ in range(2)] for suite in suites]
-    story = f"stock: {', '.join([stock, *again[0]])}; ours: {', '.join([ours, *again[1]])}"
-    worse = "passed" in [stock, *again[0]] and "passed" not in [ours, *again[1]]
-    print(f"{'not ok' if worse else 'ok'} - mpich: {entry.name}: DIFFERENCE: {story}")
-    return "failed" if worse else "passed"
+    def compare(self, entry: Entry) -> tuple[str, str]:
+        """passed (no worse than stock), failed or skipped (on both), and what the results were."""
+        folder = [each for each in self.chosen if each.folder == entry.folder]
+        ours = self.result("ours", entry, folder)
+        if ours == "passed":
+            return "passed", ours
+        bad = [each for each in folder if self.kept["ours"].results[each.name] != "passed"]
+        stock = self.result("stock", entry, bad)
+        if stock == ours:
+            return "skipped" if ours == "skipped" else "passed", f"{ours} on both"
+        # Chance or change?
+        again = {side: [suite.run([entry])[entry.name] for _ in range(2)] for side, suite in self.suites.items()}
+        story = f"stock: {', '.join([stock, *again['stock']])}; ours: {', '.join([ours, *again['ours']])}"
+        worse = "passed" in [stock, *again["stock"]] and "passed" not in [ours, *again["ours"]]
+        return "failed" if worse else "passed", story
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="MPICH's own tests on an installed MPI.")
-    parser.add_argument("--mpi", required=True, metavar="PREFIX")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--prepare", action="store_true", help="unpack and configure the suite")
-    what.add_argument("--compare", action="store_true", help="the whole suite, compared with a stock MPICH")
-    parser.add_argument("--stock", metavar="PREFIX", help="an installed stock MPICH (default: built)")
-    parser.add_argument("-k", dest="pattern", default="", help="only tests whose name contains this")
-    options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    prefix = Path(options.mpi).resolve()
+    parser = argparse.ArgumentParser(description="Unpack and configure MPICH's own tests for an installed MPI.")
+    parser.add_argument("--mpi", required=True, type=Path, metavar="PREFIX")
     try:
-        if options.prepare:
-            Suite(prefix).prepare()
-            return 0
-        totals = run_compare(prefix, Path(options.stock).resolve() if options.stock else None, options.pattern)
+        Suite(parser.parse_args().mpi.resolve()).prepare()
     except SuiteError as error:
-        print(f"not ok - mpich: {error}")
-        totals = Counter(failed=1)
-    skipped = f", {totals['skipped']} skipped" if totals["skipped"] else ""
-    print(f"{totals['passed']} passed, {totals['failed']} failed{skipped}")
-    return 1 if totals["failed"] else 0
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -32,16 +32,48 @@ HIDES = {
 }
 
 
-@pytest.mark.parametrize("name", HIDES)
-def test_is_a_failure(name: str, tmp_path: Path) -> None:
-    (tmp_path / "test_probe.py").write_text(HIDES[name], encoding="utf-8")
-    words = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pytest.ini"), "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
-    words += ["-p", "conftest", *(["-n", "1"] if name.startswith("worker") else []), str(tmp_path)]
+def write_session(folder: Path, tests: str) -> tuple[list[str], dict[str, str]]:
+    """Arguments and environment of a pytest that runs these tests with our rules."""
+    (folder / "test_probe.py").write_text(tests, encoding="utf-8")
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     environment |= {"PYTHONPATH": str(ROOT / "test"), "ELASTIC_TEST_GRACE_S": "1"}
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    words = ["-c", str(ROOT / "pytest.ini"), "--rootdir", str(folder), "-p", "no:cacheprovider", "-p", "conftest", str(folder)]
+    return words, environment
+
+
+@pytest.mark.parametrize("name", HIDES)
+def test_is_a_failure(name: str, tmp_path: Path) -> None:
+    words, environment = write_session(tmp_path, HIDES[name])
+    command = [sys.executable, "-m", "pytest", *(["-n", "1"] if name.startswith("worker") else []), *words]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     last = done.stdout.splitlines()[-1]
     assert done.returncode != 0 and re.fullmatch(r"\d+ passed, [1-9]\d* failed", last), done.stdout + done.stderr
+
+
+RUN_PYTEST = """eval "$(sed -n '/^run_pytest()/,/^}/p' "$0")"
+total_passed=2 total_failed=0 total_skipped=0
+run_pytest probe "$@" >/dev/null
+echo $total_passed $total_failed $total_skipped"""
+
+
+@pytest.mark.parametrize(
+    ("tests", "totals"),
+    [
+        ("def test_a(): pass\ndef test_b(): pass\n", "4 0 0"),
+        ("def test_a(): assert False\ndef test_b(): pass\n", "3 1 0"),
+        ("import ctypes\ndef test_a(): print('9 passed, 0 failed')\ndef test_b(): ctypes.CDLL(None)._exit(0)\n", "2 1 0"),
+    ],
+    ids=["passes", "fails", "ends-pytest"],
+)
+def test_run_counts_what_pytest_has_finished(tests: str, totals: str, tmp_path: Path) -> None:
+    """./run test: a pytest that ends with exit code 0 before its closing line has failed, also after an earlier run."""
+    words, environment = write_session(tmp_path, tests)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "probe.xml").write_text("of an earlier run", encoding="utf-8")
+    command = ["bash", "-c", RUN_PYTEST, str(ROOT / "run"), *words]
+    environment |= {"BUILD": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == totals.split(), done.stdout + done.stderr
 
 
 def named_twice(path: Path) -> list[str]:
