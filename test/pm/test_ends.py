@@ -340,8 +340,10 @@ def test_barrier_of_an_ended_process(bench: Bench) -> None:
     """The end of the barrier is sent to those that are there."""
     script = bench.folder / "barrier.py"
     script.write_text(BARRIER_OF_AN_ENDED_PROCESS)
-    program = [sys.executable, script, bench.folder / "entered"]
-    result = bench.run("-disable-auto-cleanup", "-n", 2, program=program)
-    expect("cmd=barrier_out" in result.out, f"{result.code}: {result.out}{result.err}")
-    expect("[mpiexec@" not in result.err and "[proxy" not in result.err, f"it prints: {result.err}")
-    bench.expect_nothing_left()
+    for hosts in ("aa:2", "aa,bb"):
+        entered = bench.folder / f"entered-{hosts}"
+        launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", hosts, "-disable-auto-cleanup"]
+        result = bench.run(*launcher, "-n", 2, program=[sys.executable, script, entered])
+        expect("cmd=barrier_out" in result.out, f"{hosts}: {result.code}: {result.out}{result.err}")
+        expect("[mpiexec@" not in result.err and "[proxy" not in result.err, f"{hosts}: it prints: {result.err}")
+        bench.expect_nothing_left()
