@@ -1,6 +1,6 @@
 """Compiles the measuring programs and runs them under an installed MPI.
 
-Each run has a deadline; what it prints is JSON lines, everything else is kept for the message of a
+Each run has a deadline; what it prints is JSON lines, everything else is retained for the message of a
 failure.  A run that is late is ended by SIGTERM to its mpiexec, which cleans up, and then by force.
 """
 

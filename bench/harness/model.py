@@ -46,7 +46,7 @@ def environment(plan: Plan) -> dict[str, str]:
 
 
 def node_options(plan: Plan) -> list[str]:
-    """Processes are dealt to the nodes in blocks; joining ones go where there is room."""
+    """Processes are dealt to the nodes in blocks; joining ones go where there is space."""
     if plan.nodes == 1:
         return []
     each = -(-plan.large // plan.nodes)

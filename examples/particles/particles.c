@@ -201,7 +201,7 @@ static int migrate(struct simulation *simulation, int low, int high)
     return failed;
 }
 
-/* The particles of the columns beside, behind the own ones: simulation->count stays theirs alone. */
+/* The particles of the columns beside, after the own ones: simulation->count stays theirs alone. */
 static int look_beside(struct simulation *simulation, int low, int high, int64_t *all)
 {
     struct neighbour sides[2];

@@ -57,7 +57,7 @@ def speed(processes: int) -> float:
 
 def scaled_day(workload: Workload, count: int) -> list[LiveJob]:
     """So many jobs of the most loaded day, evenly chosen; their sizes are scaled to the machine, their run times to a
-    common mean, and the times of submission so that they are as many as the load asks for."""
+    common mean, and the times of submission so that they are as many as the load requests."""
     day = [job.line.split() for job in workloads.most_loaded(workloads.read_jobs(workload.trace), 1)]
     chosen = day[:: max(len(day) // count, 1)][:count]
     nodes, cores = workload.machine

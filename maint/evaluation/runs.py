@@ -1,4 +1,4 @@
-"""Simulations: each draw is kept in a file as it comes, and not made again."""
+"""Simulations: each draw is retained in a file as it comes, and not made again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Failed(Exception):
 
 
 class Runs:
-    """Of one elasticsim, whose version is not looked at: another one gets another file."""
+    """Of one elasticsim, whose version is not checked: another one gets another file."""
 
     def __init__(self, elasticsim: str, path: Path):
         self.elasticsim, self.path = elasticsim, path

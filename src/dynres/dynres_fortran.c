@@ -1,6 +1,6 @@
 /*
  * Functions that the Fortran modules of libmpidynres and of v2a call (dynres.F90, session_dyn.F90): the inline code of
- * the headers, with handles as Fortran has them and names that end with a 0.  Names that are given back have room for
+ * the headers, with handles as Fortran has them and names that end with a 0.  Names that are given back have space for
  * NAME_LEN characters.  SC3.
  */
 
@@ -168,7 +168,7 @@ static char **addresses_of(name names[], int n)
     return addresses;
 }
 
-/* As many as there is room for; their memory is given back. */
+/* As many as there is space for; their memory is given back. */
 static void take(char **made, int n, name outputs[], int *noutput)
 {
     for (int i = 0; i < n; i++) {

@@ -21,7 +21,7 @@ typedef enum {
     EPOP_GOES_ON,
     EPOP_ENDED,                 /* the last element is done */
     EPOP_LEFT,                  /* this process has left the world */
-    EPOP_FAILED                 /* `fault` says why */
+    EPOP_FAILED                 /* `fault` states why */
 } epop_outcome_t;
 
 /* The fault that ends the job. */

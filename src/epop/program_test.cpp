@@ -100,7 +100,7 @@ TEST(EpopProgram, AllocPhases)
     EXPECT_EQ(made->size, 3);
     EXPECT_EQ(made->elements[2].phase_exec, nullptr);
     free(made->elements);
-    /* listing 7.6: room of one's own, which holds anything */
+    /* listing 7.6: space of one's own, which holds anything */
     *made = {made, 77, nullptr, "x", epop_test::nothing, nullptr};
     program_t *before = made;
     ASSERT_EQ(epop_alloc_phases(&made, 4), 0);

@@ -46,7 +46,7 @@ struct found {
     int count;
 };
 
-/* In their order, as far as there is room. */
+/* In their order, as far as there is space. */
 static void add_those(const program_t * program, bool(*fits) (const program_element_t * element),
                       struct found *found)
 {
@@ -62,7 +62,7 @@ static void add_those(const program_t * program, bool(*fits) (const program_elem
     }
 }
 
-/* The first loops of the program, and where there is room left the rigid phases without condition, which
+/* The first loops of the program, and where there is space left the rigid phases without condition, which
  * are not measured; those behind are not told of. */
 static void find_loops(const program_t * program, struct found *found)
 {

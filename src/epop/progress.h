@@ -11,7 +11,7 @@
 #include "loop.h"
 
 /* Before INIT: hands out one loop for each elastic phase and each rigid one, which without a condition
- * is gone round once.  The program stays as it is as long as it is marked. */
+ * has ended round once.  The program stays as it is as long as it is marked. */
 void epop_progress_begin(const program_t * program);
 
 /* An iteration begins. */

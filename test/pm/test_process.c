@@ -9,7 +9,7 @@
  *     seconds=S      end S seconds after start at the latest, default 20
  *     probe_us=U     computing time between two probes, default 200
  *     slow=F         ranks with an odd uid compute F times longer
- *     mode=rigid     says that it is rigid and never probes
+ *     mode=rigid     states that it is rigid and never probes
  *     fail=WHERE     the joining process with the lowest uid ends in a bad way: start (before PMI
  *                    init), ready (instead of waiting), window (between plan and commit); it ends
  *                    by SIGKILL, or by exit code with code=N

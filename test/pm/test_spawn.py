@@ -53,7 +53,7 @@ def test_spawns_that_cannot_be_passed_on(bench: Bench) -> None:
 
 
 def test_spawns_of_odd_texts(bench: Bench) -> None:
-    """An argument that looks like the end of the command; a path that is that of another program."""
+    """An argument that resembles the end of the command; a path that is that of another program."""
     one, two = bench.folder / "one", bench.folder / "two"
     result = spawn(bench, {"execname": "sh"} | arguments("-c", f"echo $0 >>{one}", "sendcmd"))
     expect(one.exists() and one.read_text() == "sendcmd\n", f"{result.code}: {result.out}{result.err}")

@@ -45,7 +45,7 @@ def test_same_pid_in_two_namespaces(bench: Bench) -> None:
     ids, jobs = ("1", "1-2", "1-3"), []
     with contextlib.ExitStack() as unix:
         for count, step in enumerate(ids):
-            if count == 1:  # one that is dead is nobody's
+            if count == 1:  # one that has failed is nobody's
                 dead = unix.enter_context(socket.socket(socket.AF_UNIX))
                 dead.bind(str(folder / "step-1-2.sock"))
                 dead.close()

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """A process of a job that keeps neither to PMI nor to the step protocol, as fast as it can: hostile_process.py KIND.
 
-    waits    calls that wait for what never comes, of which it says that it awaits no answer
-    wishes   asks for places, and gives them back
-    names    asks for names without waiting for answers
+    waits    calls that wait for what never comes, of which it states that it awaits no answer
+    wishes   requests places, and gives them back
+    names    requests names without waiting for answers
     deaf     asks without end, and reads no answer
     endless  says one line of 64 MB
     step     rubbish, depth, length and silence on the socket of its own step

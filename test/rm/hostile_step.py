@@ -15,7 +15,7 @@
     unasked     answers all the time, whoever asks
     silent      does not answer
     nonsense    answers with a field of a wrong type
-    boasts      does what it is requested, and says that it is the faster the more it has, however much
+    boasts      does what it is requested, and states that it is the faster the more it has, however much
 """
 
 import json

@@ -207,7 +207,7 @@ def kill_in_a_loop_loses_and_doubles_nothing(bench: Bench) -> None:
             spec = daemon.spec("sh", "-c", f"echo {key} >> {daemon.folder}/ran", key=key, output="/dev/null")
             try:
                 reply = daemon.request("POST", "/v1/jobs", spec)
-            except (OSError, ValueError, Exception):  # noqa: BLE001  whatever a killed daemon looks like: ask again
+            except (OSError, ValueError, Exception):  # noqa: BLE001  the killed daemon may fail in any way: repeat
                 time.sleep(0.02)
                 continue
             if reply.status in (200, 201):

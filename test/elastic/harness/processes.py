@@ -1,4 +1,4 @@
-"""Finds what a test left behind: processes by a variable of the test's own, files by name.
+"""Finds what a test left over: processes by a variable of the test's own, files by name.
 
 The harness makes itself the reaper of orphans, so that whatever outlives its launcher is still
 seen, and collected at the end.  Processes are ended by their number only.  What the harness itself

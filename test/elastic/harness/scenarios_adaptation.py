@@ -190,8 +190,8 @@ def _interposed(run: TestRun, name: str, *libraries: str) -> str:
 
 @scenario
 def launcher_ends_late(run: TestRun) -> None:
-    """The launcher of a growth that failed fails itself, at the job's end: after mpiexec has looked for events, and before it
-    looks for children that have ended.  It is not taken for a launcher of the job."""
+    """The launcher of a growth that failed fails itself, at the job's end: after mpiexec has searched for events, and before it
+    searches for children that have ended.  It is not taken for a launcher of the job."""
     late, launcher, program = run.folder / "late", run.folder / "launcher", run.folder / "program"
     launcher.write_text(f"#!/bin/sh\nshift 2\neval \"$@\"\necho $$ >{late}\nwhile test -e {late}; do echo lingers; sleep 0.1; done\nexit 1\n")
     launcher.chmod(0o755)

@@ -106,7 +106,7 @@ def under_valgrind(run: TestRun) -> None:
 
 @scenario
 def finds(run: TestRun) -> None:
-    """The test makes the very mistake that it looks for, and must find it."""
+    """The test makes the very mistake that it searches for, and must find it."""
     job = run.mpiexec()
     run.check(job.wait() != 0, "the mistake was not found")
     checks.patterns(run, job.err, run.test.errors, "standard error")

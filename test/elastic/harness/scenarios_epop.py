@@ -178,7 +178,7 @@ def _archive(run: TestRun, name: str, text: str) -> None:
 
 @scenario
 def epop_archives(run: TestRun) -> None:
-    """E1: what is an archive, where it is looked for, and which message comes for what is none; before MPI, with code 2."""
+    """E1: what is an archive, where it is searched for, and which message comes for what is none; before MPI, with code 2."""
     _archive(run, "empty.so", "int something;\n")
     _archive(run, "headless", "int *get_program(void) { return 0; }\n")
     entry = "#include <epop.h>\nprogram_t *get_program(void) { return 0; }\n"
@@ -190,7 +190,7 @@ def epop_archives(run: TestRun) -> None:
     for name, why in (
         ("nothing", "there is no such file, nor one with the ending .epop or .so"),
         ("folder", "there is no such file"),
-        ("libc.so.6", "there is no such file"),  # not looked for in the folders of libraries
+        ("libc.so.6", "there is no such file"),  # not searched for in the folders of libraries
         ("text", "cannot be loaded as an archive"),
         ("undefined", "undefined symbol: nowhere"),
         ("empty", "it has no function get_program"),

@@ -1,6 +1,6 @@
 /*
- * Preloaded into mpiexec, makes the child whose pid is in the file LATE_EXIT end between mpiexec's look for events and
- * its look for children that have ended: that takes the file away and waits for it.
+ * Preloaded into mpiexec, makes the child whose pid is in the file LATE_EXIT end between mpiexec's search for events
+ * and its search for children that have ended: that takes the file away and waits for it.
  */
 
 #define _GNU_SOURCE

@@ -26,7 +26,7 @@ static int64_t first_of(int rank, int size)
     return (int64_t) ELEMENTS * rank / size;
 }
 
-/* Old rank r has rank r, joining process j the rank behind all of them. */
+/* Old rank r has rank r, joining process j the rank after all of them. */
 static void check_all(const epop_window_t *window, MPI_Comm all)
 {
     int rank, size, expected;

@@ -1,7 +1,7 @@
 /*
  * Stops in a phase of an adaptation and stays there, so that the harness can send signals to
- * mpiexec and see that nothing is left: --hold start (nothing pending), joiner (initialised, not
- * in begin), slow (one rank never reaches the agreed probe), told (TRUE seen, no begin), window,
+ * mpiexec and see that nothing is left: --hold start (nothing pending), joining (initialised, not
+ * in begin), slow (one rank never reaches the agreed probe), notified (TRUE seen, no begin), window,
  * committed.
  */
 
@@ -27,7 +27,7 @@ static void compute(void)
 
 static void before(void)
 {
-    hold("told");
+    hold("notified");
 }
 
 static void window(void)
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     if (et.status == MPI_ADAPT_STATUS_NEW)
         hold("start");
     else
-        hold("joiner");
+        hold("joining");
     et.compute = compute;
     et.before = before;
     et.window = window;

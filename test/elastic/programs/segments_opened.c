@@ -1,7 +1,7 @@
 /*
- * E4 and C9, shared segments without names: each process looks for each of them once.  If one process cannot, because
- * it has no descriptor left, all take memory of their own, the window works, and the next one is shared again; no
- * descriptor is left over.  libmpi opens files through functions of this program.
+ * E4 and C9, shared segments without names: each process searches for each of them once.  If one process cannot,
+ * because it has no descriptor left, all take memory of their own, the window works, and the next one is shared again;
+ * no descriptor is left over.  libmpi opens files through functions of this program.
  */
 
 #include "resources.h"
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int made, looked;        /* segments, here; those of others that were looked for */
+static int made, looked;        /* segments, here; those of others that were searched for */
 
 int memfd_create(const char *name, unsigned flags)
 {

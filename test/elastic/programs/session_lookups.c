@@ -1,6 +1,7 @@
 /*
- * SR2: as long as there is no change, looking for one is local: no question is queried, however often a process looks,
- * and whoever only looks takes in what others send.  A name that is no set's is an error (SE1).  Run by 2 processes.
+ * SR2: as long as there is no change, searching for one is local: no question is queried, however often a process
+ * looks, and whoever only looks takes in what others send.  A name that is no set's is an error (SE1).  Run by 2
+ * processes.
  */
 
 #ifndef _GNU_SOURCE

@@ -5,7 +5,7 @@
  * a copy of that.  Their tags and contents tell the epoch.  In each new world the same communicators are
  * made anew and nothing may lie there, whoever looks and however long it took to arrive; then one
  * message of the present epoch is sent and received with wildcards.
- * Partitioned operations of which only one side exists are left behind, too, with --partitioned 1.
+ * Partitioned operations of which only one side exists are left over, too, with --partitioned 1.
  */
 
 #include "elastic_test.h"

@@ -595,7 +595,7 @@ def test_loops(here: Setup) -> None:
 
 
 def test_version(here: Setup) -> None:
-    """version: of both; without elasticd it says what to do and is no failure"""
+    """version: of both; without elasticd it states what to do and is no failure"""
     expect("elasticd fake" in here.call("version")[0], "version")
     here.fake.go_away()
     here.environment.pop("ELASTICD_SOCKET")

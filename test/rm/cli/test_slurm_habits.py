@@ -1,4 +1,4 @@
-"""What users of Slurm type at `elastic`: it works, or the answer says what to do instead.  No MPI is needed."""
+"""What users of Slurm type at `elastic`: it works, or the answer states what to do instead.  No MPI is needed."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Slurm(Managed):
         self.run.await_value(lambda: self.state_of(slurm_job) == state, f"Slurm job {slurm_job} that is {state}")
 
     def belongs_to_slurm(self, host: str = "head") -> None:
-        """What has been started again is not left behind by the test.  All of slurmctld is there when it answers."""
+        """What has been started again is not left over by the test.  All of slurmctld is there when it answers."""
         self.run.await_value(lambda: slurm.node_states(self.run.cluster), "answer of slurmctld")
         for name in ("slurmctld", "slurmscriptd", ": slurmscriptd", "munged", "slurmd"):
             self.run.processes_before[host] |= set(self.run.pids(host, name))

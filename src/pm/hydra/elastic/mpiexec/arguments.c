@@ -207,7 +207,7 @@ void HYD_arguments_check(char *const argv[])
         const struct option *option = find_option(name, length);
         int is_joined = name[length] == '=';
         if (!strcmp(name, "pmi_args"))
-            exit(1);            /* of a program without mpiexec: its library says that it needs one */
+            exit(1);            /* of a program without mpiexec: its library states that it needs one */
         if (ends_mpiexec(name) || (*argv && !is_joined && requests_help(*argv)))
             return;
         if (!option)

@@ -232,7 +232,7 @@ size_t HYD_core_summary(char *text, size_t bytes)
     return stepmgr_summary(HYD_step.core, text, bytes);
 }
 
-/* ---- what it asks for --------------------------------------------------------------------------- */
+/* ---- what it requests --------------------------------------------------------------------------- */
 
 static void effect_print_message(void *context, const char *text)
 {

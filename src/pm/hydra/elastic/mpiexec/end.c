@@ -41,7 +41,7 @@ static void signal_launchers(int signum)
 }
 
 /* Daemons whose connection closes kill their processes.  Stock waits here for all output to end, and
- * looks for some launchers in places where they are not. */
+ * searches for some launchers in places where they are not. */
 void HYD_step_end_at_once(void)
 {
     int64_t until = HYD_step_now_ms() + AT_ONCE_MS;

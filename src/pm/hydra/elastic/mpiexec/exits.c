@@ -55,7 +55,7 @@ int HYD_step_end_job(void)
     return 1;
 }
 
-/* As long as nobody has asked for anything of ours there is no core, which could end the job in order. */
+/* As long as nobody has requested anything of ours there is no core, which could end the job in order. */
 static void end_job_now(const char *text)
 {
     HYD_step_print_message(text);
@@ -218,7 +218,7 @@ void HYD_step_proxy_disconnected(struct HYD_proxy *proxy)
 
     if (!g && HYD_spawned_failed(proxy))
         return;
-    /* The core says what that means for an adaptation under way. */
+    /* The core states what that means for an adaptation under way. */
     if (g)
         HYD_core_defer_departed(g, proxy->proxy_id);
     if (g ? HYD_step_rules_apply(g) : !HYD_step.ending) {

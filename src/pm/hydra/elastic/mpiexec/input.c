@@ -175,7 +175,7 @@ static void begin_first(const struct HYD_step_group *g)
 }
 
 /* Looks after each event whether rank 0 is somebody else now.  Input that the previous one has got
- * already is its own; a new one that comes after the end of the input is told of that. */
+ * already is its own; a new one that comes after the end of the input is notified of that. */
 void HYD_step_follow_first(void)
 {
     if (readers == READ_BY_ALL || !HYD_step.core || HYD_core_world_rank(first_group, first_rank) == 0)

@@ -1,7 +1,7 @@
 /*
  * See launch.h.  An expansion is started like MPI_Comm_spawn does it, but by mpiexec itself: the launch's executable,
  * arguments, environment and directory (I5), a key-value space of its own, no parent.  Where several programs were
- * launched together, joining processes run the one that is asked for, by its MPI_APPNUM.  So are processes that a
+ * launched together, joining processes run the one that is requested, by its MPI_APPNUM.  So are processes that a
  * program starts on its places, but for the program.
  */
 
@@ -141,7 +141,7 @@ static HYD_status add_argument(struct HYD_proxy *proxy, const char *name, char *
     goto fn_exit;
 }
 
-/* Numbers with commas, of the processes of proxy i, behind what is there already; NULL: no memory. */
+/* Numbers with commas, of the processes of proxy i, after what is there already; NULL: no memory. */
 static char *numbers_of(const struct HYD_step_group *g, int i, const char *before,
                         int (*number)(const struct HYD_step_group *, int rank, const void *), const void *what)
 {

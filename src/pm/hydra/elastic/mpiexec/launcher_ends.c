@@ -81,7 +81,7 @@ static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
 
 /* Hydra may find a launcher's end before its watch does, and that of a node daemon of which has been told that it is
  * lost or could not be started.  When it ends a job whose spawned process has died, it closes
- * the connections of the node daemons, and they end with errors; it may look at that or not. */
+ * the connections of the node daemons, and they end with errors; it may read that or not. */
 static int is_not_of_the_job(pid_t pid)
 {
     if (HYD_step_spawned_died() || HYD_step.failed)

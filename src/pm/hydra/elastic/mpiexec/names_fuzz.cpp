@@ -1,6 +1,6 @@
 /*
  * libFuzzer: processes that publish, look up and withdraw names (names.c), and an elasticd that answers whatever it
- * likes, in pieces, late or not at all.  Each line of the input is a step; its first character says what happens, the
+ * likes, in pieces, late or not at all.  Each line of the input is a step; its first character states what happens, the
  * rest of it is text.
  *   p, l, u   process 0 publishes, looks up, withdraws that name       P, L, U   process 1
  *   s         elasticd says the text and an end of line                S         and this without an end

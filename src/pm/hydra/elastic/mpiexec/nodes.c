@@ -29,7 +29,7 @@ static struct HYD_node *known_node(const char *slot)
     if (node || HYDU_alloc_node(&node) != HYD_SUCCESS)
         return node;
     node->hostname = MPL_strdup(hostname);
-    /* As many slots as the first of the known hosts: usually all are alike. */
+    /* As many slots as the first of the known hosts: usually all are equal. */
     node->core_count = HYD_server_info.node_list->core_count;
     node->next = guests;
     guests = node;
@@ -121,7 +121,7 @@ HYD_status HYD_step_count_on_nodes(struct HYD_step_group *g)
         g->proxies[i].node = known_node(g->proxies[i].proxy->node->hostname);
         HYDU_ERR_CHKANDJUMP(status, !g->proxies[i].node, HYD_NO_MEM, "no memory for a node\n");
         if (g->is_relay_proxy)
-            g->proxies[i].freed = g->proxies[i].processes;      /* it takes nobody's room */
+            g->proxies[i].freed = g->proxies[i].processes;      /* it takes nobody's space */
         g->proxies[i].node->active_processes += g->proxies[i].processes - g->proxies[i].freed;
     }
 

@@ -2,12 +2,12 @@
  * mpiexec's connections to node daemons and its own output, as channels (wire/channel.h): whoever does not read
  * makes others wait, and never mpiexec.
  *
- * Output.  A daemon that counts its output (proxy/output.h) may send so much and no more; it is told of more
- * room as its output goes out here.  So its connection stays open for all else when the reader of mpiexec's output
+ * Output.  A daemon that counts its output (proxy/output.h) may send so much and no more; it is notified of more
+ * space as its output goes out here.  So its connection stays open for all else when the reader of mpiexec's output
  * pauses, and its processes wait in write, as under stock MPICH.  Daemons that do not count (of rigid processes, of
  * MPI_Comm_spawn) are not read from meanwhile, as stock does.
  *
- * Bounds: WAITING_HIGH bytes and the room of all daemons wait at most; beyond WAITING_MAX (processes that have left
+ * Bounds: WAITING_HIGH bytes and the space of all daemons wait at most; beyond WAITING_MAX (processes that have left
  * their output to children of theirs) no daemon is read from.  Input that the job's first process does not take
  * stays unread.
  */
@@ -35,7 +35,7 @@
 #define LAST_WORDS_MS 5000      /* for somebody to take output when mpiexec has to end */
 
 static FILE *plain_stdout, *plain_stderr;       /* mpiexec's own messages went there */
-static int unpaid = 0;          /* some daemon could be told of more room */
+static int unpaid = 0;          /* some daemon could be notified of more space */
 
 /* Descriptors that are not read because output waits. */
 static enum { READ_ALL, READ_COUNTED, READ_NOTHING } reading = READ_ALL;
@@ -64,7 +64,7 @@ void HYD_step_take_connection(struct HYD_proxy *proxy)
         HYD_loop_pause(proxy->control_fd, 1);
 }
 
-/* ---- room for output --------------------------------------------------------------------------- */
+/* ---- space for output --------------------------------------------------------------------------- */
 
 static struct HYD_step_proxy *record_of(const struct HYD_proxy *proxy)
 {
@@ -84,7 +84,7 @@ static uint64_t capacity_of_one(void)
     return n < ROOM_MIN ? ROOM_MIN : n > ROOM_MAX ? ROOM_MAX : n;
 }
 
-/* Tells it of the room that there is, when half of what it was told of is used. */
+/* Tells it of the space that there is, when half of what it was notified of is used. */
 static void pay(struct HYD_step_proxy *p)
 {
     uint64_t capacity = capacity_of_one();
@@ -182,7 +182,7 @@ static ssize_t write_to_channel(void *cookie, const char *text, size_t n)
     return (ssize_t) n;
 }
 
-/* They take the same way as the processes' output: behind what waits, and without waiting. */
+/* They take the same way as the processes' output: after what waits, and without waiting. */
 static FILE *stream_to(int fd, FILE * plain)
 {
     const cookie_io_functions_t functions = {.write = write_to_channel };
@@ -194,7 +194,7 @@ static FILE *stream_to(int fd, FILE * plain)
     return stream ? stream : plain;
 }
 
-/* Until all output is taken, or mpiexec has been told to end, or has failed, and nothing is taken for a while. */
+/* Until all output is taken, or mpiexec has been requested to end, or has failed, and nothing is taken for a while. */
 static void await_output(int failed)
 {
     size_t waiting = output_waiting(), left = waiting;

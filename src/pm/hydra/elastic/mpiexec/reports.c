@@ -93,7 +93,7 @@ static void on_frozen(const struct report *r)
     uint64_t ceiling;
 
     if (r->message->bytes != sizeof(ceiling)) {
-        to_core(r);             /* which says that it is malformed */
+        to_core(r);             /* which states that it is malformed */
         return;
     }
     memcpy(&ceiling, r->payload, sizeof(ceiling));

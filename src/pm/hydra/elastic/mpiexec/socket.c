@@ -29,8 +29,8 @@
 #define CLIENTS_MAX 64
 #define OUTPUT_MAX (4 * 1024 * 1024)
 #define REGISTER_VARIABLE "ELASTIC_STEP_REGISTER"
-#define NEW_SOCKET_PREFIX "new-"         /* it has no name yet that others look for */
-#define NEW_SOCKET_S 60         /* whose mpiexec has not come to listen within this time is dead */
+#define NEW_SOCKET_PREFIX "new-"         /* it has no name yet that others search for */
+#define NEW_SOCKET_S 60         /* whose mpiexec has not come to listen within this time has failed */
 #define READ_MAX 16384          /* of one client at a time, so that nobody else starves */
 #define IN_ROOM 65536           /* for its input at first; a longer line gets more */
 
@@ -289,7 +289,7 @@ static void remove_socket(void)
 }
 
 /* A socket that listens, with a name of its own for now: whoever sees one of the names of steps can
- * connect to it, or its mpiexec is dead. */
+ * connect to it, or its mpiexec has failed. */
 static int listen_aside(const char *folder, struct sockaddr_un *aside)
 {
     uint64_t number = 0;

@@ -250,7 +250,7 @@ static void give_up(const struct spawn *s, struct HYD_proxy *proxy, int i)
     HYD_step_cleanup_proxy(proxy);
 }
 
-/* For daemons that have not come; then once more for launchers that have been told to end, and do not. */
+/* For daemons that have not come; then once more for launchers that have been requested to end, and do not. */
 static HYD_status late_cb(int fd, HYD_event_t events, void *userp)
 {
     struct HYD_proxy *missing = NULL;

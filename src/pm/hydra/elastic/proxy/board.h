@@ -41,7 +41,7 @@ void HYD_board_thaw(struct HYD_board *board);
 void HYD_board_release(struct HYD_board *board, uint32_t epoch);
 /* Whether all processes of the board that take part have committed the plan on it. */
 int HYD_board_committed(const struct HYD_board *board);
-/* Counts one that has asked for it. */
+/* Counts one that has requested it. */
 void HYD_board_count_committed(struct HYD_board *board, uint32_t epoch);
 /* Whether an adaptation has been agreed on that is neither released nor thawed. */
 int HYD_board_in_window(const struct HYD_board *board);
@@ -63,7 +63,8 @@ int HYD_board_makes(const struct HYD_board *board, int slot, uint64_t creation);
 int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void *answer, size_t bytes);
 /* An answer lies ready for the process of this slot (pmi_adapt_set.h). */
 void HYD_board_answered(struct HYD_board *board, int slot);
-/* The change through process sets that somebody can be told of, 0: none; what was told of sets is to be forgotten. */
+/* The change through process sets that somebody can be notified of, 0: none; what was notified of sets is to be
+ * forgotten. */
 void HYD_board_set_offer(struct HYD_board *board, uint32_t offer);
 void HYD_board_set_by_sets(struct HYD_board *board);
 void HYD_board_invalidate(struct HYD_board *board);

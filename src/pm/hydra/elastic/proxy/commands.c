@@ -236,7 +236,7 @@ static HYD_status on_break(const struct command *c)
     return HYD_exits_break(c->payload, c->message->bytes);
 }
 
-/* Of process sets, for processes that look at their board (pmi_adapt.h). */
+/* Of process sets, for processes that read their board (pmi_adapt.h). */
 static HYD_status on_offer(const struct command *c)
 {
     uint32_t offer;

@@ -13,7 +13,7 @@
 static int signal_sent = 0;            /* the signal */
 static int signal_s = 0;          /* seconds since */
 static int64_t end_after_ms = 0;
-static uint64_t *ticks = NULL;  /* of each process, when they were looked at last */
+static uint64_t *ticks = NULL;  /* of each process, when they were checked last */
 
 HYD_status HYD_pmcd_pmip_end_after_param(char *arg, char ***argv)
 {

@@ -229,7 +229,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[])
 }
 
 /* A connection that is closed while something is unread is reset, and what the kernel has not sent yet is lost.
- * mpiexec tells of room as long as the reader of its output takes some, until it has read the exit status. */
+ * mpiexec tells of space as long as the reader of its output takes some, until it has read the exit status. */
 static void wait_until_mpiexec_closes(void)
 {
     struct pollfd connection = {.fd = control(),.events = POLLIN };

@@ -39,7 +39,7 @@ static void take(const struct word *word)
 
 /* ---- the reaper ------------------------------------------------------------------------------------------------ */
 
-/* Nothing of the daemon's is kept open, and no signal meant for it reaches us.  The rest is its line. */
+/* Nothing of the daemon's is held open, and no signal meant for it reaches us.  The rest is its line. */
 static int stand_apart(int fd)
 {
     sigset_t all;

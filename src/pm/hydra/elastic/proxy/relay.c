@@ -13,7 +13,7 @@ struct relay {
     int to_mpiexec;
     int waiting;                /* parts */
     struct HYD_relay_answer answer;
-    struct HYD_relay_frozen *frozen;    /* with room for all targets */
+    struct HYD_relay_frozen *frozen;    /* with space for all targets */
     uint32_t *failed;           /* likewise */
     struct relay *next;
 };

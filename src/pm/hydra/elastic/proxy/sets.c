@@ -28,7 +28,7 @@ struct call {
     int whole, answered;
     struct call *followers;        /* not passed on: it waits for the answer to this one, which asks the same */
     uint32_t invalidations;           /* of the board when it was passed on */
-    int by_board;               /* the process looks for the answer on the board first */
+    int by_board;               /* the process searches for the answer on the board first */
     unsigned char *bytes;       /* a head and the call; its answer */
     size_t used;
     struct call *next;
@@ -278,7 +278,7 @@ static HYD_status give(struct call **slot, const char *answer, size_t bytes)
 
 /* The content of STEP_SET_SHARED, after its head. */
 struct shared {
-    const char *others, *bcs; /* runs of uids, behind their number; who may have it, and whose cards are told */
+    const char *others, *bcs; /* runs of uids, behind their number; who may have it, and whose addresses are told */
     uint32_t n_others, n_bcs;
     const char *answer;
     size_t bytes;
@@ -367,7 +367,7 @@ static int is_for(const struct shared *shared, int process)
     return 0;
 }
 
-/* mpiexec does not tell them these cards again. */
+/* mpiexec does not tell them these addresses again. */
 static HYD_status report_given(const struct shared *shared, const uint32_t * ranks, size_t n)
 {
     size_t bcs = sizeof(uint32_t) + (size_t) shared->n_bcs * 2 * sizeof(uint32_t);

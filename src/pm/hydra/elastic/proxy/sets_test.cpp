@@ -1,5 +1,6 @@
 /*
- * Calls on process sets in a node daemon with four processes: one look for all of them (sets.c).  mpiexec is the test.
+ * Calls on process sets in a node daemon with four processes: one search for all of them (sets.c).  mpiexec is the
+ * test.
  */
 
 #include <gtest/gtest.h>

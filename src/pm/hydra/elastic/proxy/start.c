@@ -73,7 +73,7 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
         goto fn_exit;
     HYD_follow_session();
 
-    /* Nobody is left behind if we are killed: a process that waits in begin would wait for ever. */
+    /* Nobody is left over if we are killed: a process that waits in begin would wait for ever. */
     HYDU_child_death_signal = SIGKILL;
 
     if (HYD_agent.join.given || HYD_tasks_are_world()) {

@@ -25,7 +25,7 @@ struct task {
     uint32_t uid, number;
     pid_t pid;
     int pidfd;
-    int64_t kill_at_ms;         /* it has been told to end; <0: it has not */
+    int64_t kill_at_ms;         /* it has been requested to end; <0: it has not */
     struct task *next;
 };
 

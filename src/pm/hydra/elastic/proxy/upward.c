@@ -130,7 +130,7 @@ static HYD_status gather_sample(const struct HYD_relay_entry *entry, const char 
 
     loop_set_init(&none);
     if (!at || !HYD_gathered_loops_add(entry->origin.group, entry->message.epoch, payload + at, bytes - at))
-        return append(*entry, payload, bytes, NULL, 0);         /* mpiexec says what is wrong with it */
+        return append(*entry, payload, bytes, NULL, 0);         /* mpiexec states what is wrong with it */
     loop_set_write(&none, no_loops);
     return append(*entry, payload, at, no_loops, loop_set_bytes(&none));
 }

@@ -135,7 +135,7 @@ struct poll_set {
     struct pollfd *fds;
     struct source *sources;
     int n, capacity;
-    unsigned state;             /* `states` when it was looked at */
+    unsigned state;             /* `states` when it was checked */
 };
 
 /* Counts what makes older looks unreliable: each look (callbacks may wait themselves), each HYD_loop_outdate. */
@@ -286,7 +286,7 @@ static int timeout_ms(int wtime)
     return ms > 3600 * 1000 ? 3600 * 1000 : (int) ms;
 }
 
-/* Timers that are due.  Whether there was something for the caller to look at. */
+/* Timers that are due.  Whether there was something for the caller to read. */
 static int serve_clock(void)
 {
     if (next_resume >= 0 && next_resume <= now_ms())

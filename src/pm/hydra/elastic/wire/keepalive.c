@@ -13,7 +13,7 @@
 
 struct watched {
     int fd;
-    uint32_t came;              /* segments, when it was last looked at */
+    uint32_t came;              /* segments, when it was last checked */
     uint32_t sent;              /* segments, when the last one had come */
     int64_t came_ms;            /* and when that was seen, <0: not yet */
 };

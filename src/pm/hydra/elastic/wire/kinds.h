@@ -47,7 +47,7 @@ enum step_command {
     STEP_SET_SHARED             /* [u32 uid, u32 id, u32 n, n * (u32 first uid, u32 count), u32 m, m * (u32 first uid,
                                  * u32 count), bytes] as STEP_SET_ANSWER; the n runs: who may have it, too, asking the
                                  * same as long as `forgets` of the board is what it was when the question was passed
-                                 * on; the m runs: whose cards it tells; no epoch */
+                                 * on; the m runs: whose addresses it tells; no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */

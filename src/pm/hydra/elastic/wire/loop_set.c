@@ -349,7 +349,7 @@ uint32_t loop_processes(const struct loop *loop)
 
 struct loop_reduction {
     struct loop_set set;        /* of the processes before those of `like` */
-    struct loop_set like;       /* of the last ones, whose graphs are alike */
+    struct loop_set like;       /* of the last ones, whose graphs are equal */
     struct pmi_adapt_graph graph;       /* of one of those */
     uint32_t loop_of[PMI_ADAPT_GRAPH_NODES];    /* of a head */
     struct {

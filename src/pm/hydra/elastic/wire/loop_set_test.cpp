@@ -261,7 +261,7 @@ TEST(LoopSet, B6_NonsenseIsNotBelieved)
         ASSERT_TRUE(loop_graph_is_sound(graph.get()));
         change(*graph);
         EXPECT_FALSE(loop_graph_is_sound(graph.get())) << what;
-        /* after a good one that it claims to be like, its links are not followed, and its times are looked at */
+        /* after a good one that it claims to be like, its links are not followed, and its times are checked */
         Graph good = graph_of(GOLDEN, MESSAGES);
         loop_reduction *reduction = loop_reduction_create();
         EXPECT_TRUE(loop_reduction_add(reduction, good.get(), 0));
@@ -377,21 +377,21 @@ TEST(LoopSet, B2_B5_WhatAProcessPutsOnTheBoard)
     /* the rest is 0 */
     EXPECT_EQ(graph->node[7].id, 0u);
     EXPECT_EQ(graph->loop[2].iterations, 0u);
-    /* who looks sees by `structure` that something has changed, and by `hash` what is alike */
+    /* who looks sees by `structure` that something has changed, and by `hash` what is equal */
     Graph shorter = graph_of({GOLDEN.begin(), GOLDEN.end() - 13}, MESSAGES), again = graph_of(GOLDEN, MESSAGES);
     EXPECT_LT(shorter->summary.structure, summary.structure);
     EXPECT_NE(shorter->summary.hash, summary.hash);
     EXPECT_EQ(again->summary.hash, summary.hash);
 }
 
-/* C5: a daemon reads the nodes of the first of those that are alike, and the numbers of each. */
+/* C5: a daemon reads the nodes of the first of those that are equal, and the numbers of each. */
 TEST(LoopSet, B2_NodesThatAreKnownAreNotReadAgain)
 {
     Graph shared = graph_of(GOLDEN, MESSAGES), read(new pmi_adapt_graph());
     shared->seq = 2;
     ASSERT_TRUE(pmi_adapt_read_graph(shared.get(), read.get()));
     uint64_t id = read->node[1].id;
-    shared->node[1].id = 77;    /* to see whether it is looked at */
+    shared->node[1].id = 77;    /* to see whether it is checked */
     shared->reentries[1] = 5;
     shared->loop[0].iterations = 99;
     shared->summary.steps = 7;
