@@ -2,6 +2,7 @@
 
 Rules
 - A test that cannot run here has failed, unless test/expected-skips names the test, the condition and the reason.
+  Lines whose condition holds, and whose tests were not skipped, are printed.
 - A test marked load_sensitive that fails, and passes at once when repeated, is a flake: it is printed, counted and
   written into the JUnit report.  Three flakes fail the run.
 - After each test no process that it has started may be left.
@@ -230,10 +231,12 @@ class Closing:
         self.config = config
         self.broken = False
         self.missing = 0
-        self.reported: set[str] = set()
+        self.reported: dict[str, str | None] = {}  # test -> reason of its skip
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        self.reported.add(report.nodeid)
+        self.reported.setdefault(report.nodeid, None)
+        if report.skipped:
+            self.reported[report.nodeid] = str(report.longrepr)
         if report.when == "call" and any(name == FLAKE for name, _ in report.user_properties):
             self.config.stash[FLAKES].append(report.nodeid)
 
@@ -250,6 +253,8 @@ class Closing:
         flakes = self.config.stash[FLAKES]
         for name in flakes:
             terminalreporter.write_line(f"FLAKE {name}: failed once, passed when repeated")
+        for line in self.config.stash[SKIPS].without_effect(self.reported):
+            terminalreporter.write_line(f"test/expected-skips: no test of this line was skipped: {line.tests} | {line.condition}")
         if len(flakes) > MAX_FLAKES:
             terminalreporter.write_line(f"{len(flakes)} flakes; at most {MAX_FLAKES} are accepted", red=True)
 

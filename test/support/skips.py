@@ -43,6 +43,10 @@ class Line:
     condition: str
     reason: str
 
+    def allows(self, nodeid: str, reason: str) -> bool:
+        matches = fnmatch.fnmatchcase(nodeid, self.tests) and re.search(self.reason, reason) is not None
+        return matches and CONDITIONS[self.condition]()
+
 
 @dataclass(frozen=True)
 class ExpectedSkips:
@@ -65,7 +69,14 @@ class ExpectedSkips:
 
     def allow(self, nodeid: str, reason: str) -> bool:
         """Whether a test may be skipped for `reason` here."""
-        return any(
-            fnmatch.fnmatchcase(nodeid, line.tests) and CONDITIONS[line.condition]() and re.search(line.reason, reason)
+        return any(line.allows(nodeid, reason) for line in self.lines)
+
+    def without_effect(self, reasons: dict[str, str | None]) -> list[Line]:
+        """Lines that hold here and whose tests ran, none of which was skipped: test -> reason of its skip."""
+        return [
+            line
             for line in self.lines
-        )
+            if CONDITIONS[line.condition]()
+            and any(fnmatch.fnmatchcase(nodeid, line.tests) for nodeid in reasons)
+            and not any(reason is not None and fnmatch.fnmatchcase(nodeid, line.tests) for nodeid, reason in reasons.items())
+        ]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.folders import ROOT
 from support.skips import ExpectedSkips, SkipListError
 
 
@@ -24,3 +25,16 @@ def test_a_line_that_cannot_be_understood_is_an_error(tmp_path: Path, line: str)
     path.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(SkipListError):
         ExpectedSkips.read(path)
+
+
+def test_a_line_without_effect_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_text("a::* | always | x\nb::* | always | x\nc::* | always | x\n", encoding="utf-8")
+    skips = ExpectedSkips.read(path)
+    found = skips.without_effect({"a::1": None, "a::2": None, "b::1": "x", "b::2": None})
+    assert [line.tests for line in found] == ["a::*"]
+
+
+def test_each_line_names_files_that_exist() -> None:
+    for line in ExpectedSkips.read(ROOT / "test" / "expected-skips").lines:
+        assert list(ROOT.glob(line.tests.partition("::")[0])), line
