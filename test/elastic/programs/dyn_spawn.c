@@ -191,7 +191,8 @@ static char *long_text(char *text, size_t bytes)
     return text;
 }
 
-/* Texts of any length, until all have 60,000 bytes; longer ones are refused, and the job continues. */
+/* Texts of any length, until all have 60,000 bytes; longer ones are refused, and the job continues.  The info key soft
+ * does not change how many processes are started. */
 static void texts(void)
 {
     static char text[100001], value[MPI_MAX_INFO_VAL + 1];
@@ -202,6 +203,7 @@ static void texts(void)
 
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Info_create(&info));
+    ET_MPI(MPI_Info_set(info, "soft", "0:1"));
     for (int i = 0; i < 9; i++) {
         char key[16];
         snprintf(key, sizeof(key), "unknown%d", i);
