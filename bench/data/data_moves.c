@@ -86,7 +86,7 @@ static void check(const char *way, const char *have, struct block mine)
     }
 }
 
-/* ---- the ways: each returns the new part, the old one stays ------------------------------------- */
+/* ---- the ways: each returns the new part; the old one is freed by the helper, or after the way ---- */
 
 struct where {
     const epop_window_t *window;
@@ -95,18 +95,6 @@ struct where {
     struct block old, fresh;
 };
 
-static void *grow(int64_t count, void *state)
-{
-    (void) state;
-    return malloc((size_t) count * UNIT);
-}
-
-static void release(void *memory, void *state)
-{
-    if (memory != state)        /* the old part is used again */
-        free(memory);
-}
-
 /* Programs register once, outside of windows. */
 static MPIX_Adapt_data registered;
 static void *base;
@@ -114,11 +102,10 @@ static void *base;
 static void register_part(const struct where *where)
 {
     const MPIX_Adapt_layout layout = MPIX_Layout_block(units);
-    const MPIX_Adapt_memory memory = { grow, release, part };
 
-    base = where->old.end > where->old.first ? part : NULL;
+    base = part;
     MPIX_Adapt_data_create(&registered);
-    MPIX_Adapt_data_add(registered, "array", &base, unit, &layout, &memory, NULL);
+    MPIX_Adapt_data_add(registered, "array", &base, unit, &layout, NULL, NULL);
 }
 
 static char *by_helper(const struct where *where)
@@ -265,6 +252,16 @@ static double peak_share(const struct where *where, double before, double shared
 
 /* ---- a window ----------------------------------------------------------------------------------- */
 
+static char *copy_of(const char *original, struct block block)
+{
+    const size_t bytes = (size_t) (block.end - block.first) * UNIT;
+    char *copy = bytes > 0 ? malloc(bytes) : NULL;
+
+    if (copy)
+        memcpy(copy, original, bytes);
+    return copy;
+}
+
 static void measure_window(const struct where *where)
 {
     static const char *names[WAYS] = { "helper", "hand", "messages", "root",
@@ -278,6 +275,7 @@ static void measure_window(const struct where *where)
     static double us[WAYS][ROUNDS_MOST];
     int64_t bytes[2] = { 0, 0 }, sums[2];
     double before = 0, shared = 0, peaks[2] = { 0, 0 }, highest[2];
+    char *const original = part;
     int me;
 
     MPI_Comm_rank(where->all, &me);
@@ -287,6 +285,7 @@ static void measure_window(const struct where *where)
             const int order = round % ORDERS, at = order < WAYS ? turn : WAYS - 1 - turn;
             const int way = (first_order[at] + order) % WAYS;
             bytes_sent = 0;
+            part = copy_of(original, where->old);
             if (way == 0)
                 register_part(where);
             if (way == 0 && round == 0) {
@@ -297,6 +296,8 @@ static void measure_window(const struct where *where)
             MPI_Barrier(where->all);
             double start = now_us();
             char *fresh = ways[way] (where);
+            if (way != 0)
+                free(part);
             MPI_Barrier(where->all);
             us[way][round] = now_us() - start;
             if (way == 0 && round == 0)
@@ -305,10 +306,10 @@ static void measure_window(const struct where *where)
                 MPIX_Adapt_data_free(&registered);
             if (way != 2 && round == 0)
                 check(names[way], fresh, where->fresh);
-            if (fresh != part)
-                free(fresh);
+            free(fresh);
             bytes[0] = way == 0 ? bytes_sent : bytes[0];
         }
+    part = original;
     struct block kept = common(where->old, where->fresh);
     bytes[1] = (where->fresh.end - where->fresh.first - (kept.end - kept.first)) * UNIT;
     MPI_Reduce(bytes, sums, 2, MPI_INT64_T, MPI_SUM, 0, where->all);

@@ -158,18 +158,23 @@ static const char *make_coming(const struct adapt_agree_call *call, int k)
     return error;
 }
 
-/* A part that stays as it is needs no other memory. */
-static bool stays_as_it_is(const struct adapt_schedule *schedule)
+/* A part that is the beginning of the old one needs no other memory: it is unchanged, or becomes shorter, which
+ * malloc's memory can. */
+static bool stays_where_it_is(const struct adapt_array *array)
 {
-    return schedule->stay == schedule->old_part && schedule->stay == schedule->new_part &&
-        schedule->retained_from_runs == 1 && schedule->retained_to_runs == 1;
+    const struct adapt_schedule *schedule = &array->schedule;
+
+    return schedule->stay == schedule->new_part && schedule->stay > 0 &&
+        (schedule->stay == schedule->old_part || !array->memory.grow) &&
+        schedule->retained_from_runs == 1 && schedule->retained_to_runs == 1 &&
+        schedule->retained_from[0].first == schedule->retained_to[0].first;
 }
 
 static const char *make_part(struct adapt_array *array)
 {
     const struct adapt_schedule *schedule = &array->schedule;
 
-    if (stays_as_it_is(schedule)) {
+    if (stays_where_it_is(array)) {
         array->new_part = *array->base;
     } else if (schedule->new_part > 0) {
         array->new_part = adapt_array_grow(array, schedule->new_part);

@@ -101,6 +101,8 @@ static int finish(MPIX_Adapt_data data, struct adapt_array *array)
 {
     if (*array->base != array->new_part)
         adapt_array_release(array, *array->base);
+    else if (array->schedule.new_part < array->schedule.old_part)
+        array->new_part = adapt_array_shorten(array, array->new_part, array->schedule.new_part);
     *array->base = array->new_part;
     array->new_part = NULL;
     array->layout.mine = array->schedule.new_part;

@@ -69,6 +69,8 @@ static inline bool adapt_array_is_meant(const struct MPIX_Adapt_data_s *data, in
 /* The memory of an array's parts. */
 void *adapt_array_grow(const struct adapt_array *array, int64_t count);
 void adapt_array_release(const struct adapt_array *array, void *part);
+/* The first `count` elements of a part that has had more; it may be elsewhere. */
+void *adapt_array_shorten(const struct adapt_array *array, void *part, int64_t count);
 
 /* ---- registration.c ----------------------------------------------------------------------------- */
 

@@ -13,18 +13,32 @@
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
-void *adapt_array_grow(const struct adapt_array *array, int64_t count)
+/* Of malloc's memory; 0: too many. */
+static size_t bytes_of(const struct adapt_array *array, int64_t count)
 {
     const MPI_Aint extent = array->element.extent;
 
-    if (array->memory.grow)
-        return array->memory.grow(count, array->memory.state);
     if (extent > 0 && count > (INT64_MAX - array->element.true_extent) / extent)
-        return NULL;
+        return 0;
     /* the last element may reach beyond its extent */
     int64_t bytes = (count - 1) * extent + array->element.true_lb + array->element.true_extent;
     bytes = bytes < count * extent ? count * extent : bytes;
-    return malloc(bytes > 0 ? (size_t) bytes : 1);
+    return bytes > 0 ? (size_t) bytes : 1;
+}
+
+void *adapt_array_grow(const struct adapt_array *array, int64_t count)
+{
+    if (array->memory.grow)
+        return array->memory.grow(count, array->memory.state);
+    const size_t bytes = bytes_of(array, count);
+    return bytes > 0 ? malloc(bytes) : NULL;
+}
+
+void *adapt_array_shorten(const struct adapt_array *array, void *part, int64_t count)
+{
+    void *shorter = array->memory.grow ? NULL : realloc(part, bytes_of(array, count));
+
+    return shorter ? shorter : part;
 }
 
 void adapt_array_release(const struct adapt_array *array, void *part)

@@ -1,7 +1,8 @@
 /*
  * V10: while data move a process has its old part, its new part, and what is under way; never the whole
  * of an array.  In the window the address space is limited to what it has then, its new part, and 8
- * messages in each direction with what MPI needs for them; the whole array finds no space there.
+ * messages in each direction with what MPI needs for them; the whole array finds no space there.  A part that only
+ * becomes shorter at its end has no other memory: rank 0's when the world grows.
  * --boxes 1: by adapt_boxes.h.
  */
 
@@ -74,8 +75,9 @@ static void window(void)
     ET_MPI(MPIX_Adapt_window_fill(MPI_COMM_WORLD, et.inter, et.next, et.status, &window));
     ET_CHECK(getrlimit(RLIMIT_AS, &before) == 0, "getrlimit");
     limit = before;
-    limit.rlim_cur = address_space() + bytes_of(window.new_rank, window.new_size) +
-        (size_t) MARGIN * 1024 * 1024;
+    const int is_shortened = window.old_rank == 0 && window.new_size > window.old_size && !by_boxes;
+    limit.rlim_cur = address_space() + (size_t) MARGIN * 1024 * 1024 +
+        (is_shortened ? 0 : bytes_of(window.new_rank, window.new_size));
     ET_CHECK(setrlimit(RLIMIT_AS, &limit) == 0, "setrlimit");
     /* not malloc: it sets up an arena when it fails */
     ET_CHECK(mmap(NULL, (size_t) ROWS * COLUMNS * sizeof(double), PROT_READ | PROT_WRITE,
