@@ -14,8 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from daemon_tests import free_port
-from daemon_under_test import Bench, Daemon, Skip, UnixConnection, expect, read_reply
+from daemon_under_test import Bench, Daemon, Skip, UnixConnection, expect, free_port, read_reply
 from history_tests import longest_turn
 from hostile_tests import BAD, GOOD, hold_as, metric, resident_kb, run_as, two_users
 

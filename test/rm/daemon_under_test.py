@@ -283,3 +283,9 @@ def wait_for_none(list_them: Callable[[], list[int]], limit_s: float = 60) -> li
     except Failure:
         return list_them()
     return []
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from daemon_tests import free_port
-from daemon_under_test import Bench, Daemon, HangingFolder, Skip, UnixConnection, expect, read_reply, wait_for
+from daemon_under_test import Bench, Daemon, HangingFolder, Skip, UnixConnection, expect, free_port, read_reply, wait_for
 from malleable_tests import CONFIG, finish_work, resize, submit_work, wait_size, work_program
 from support import procfs
 

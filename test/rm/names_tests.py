@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from daemon_under_test import Bench, Daemon, expect, wait_for
-from places_tests import EXAMPLES, HERE, compiled, ends_well
+from slots_tests import EXAMPLES, HERE, compiled, ends_well
 
 
 def names(daemon: Daemon) -> dict[str, int]:

@@ -6,28 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from cli_setup import LIMIT_S, Setup  # noqa: E402
+from fake_elasticd import USER  # noqa: E402
 from support.checks import expect  # noqa: E402
-from test_command import LIMIT_S, USER, Setup  # noqa: E402
-
-
-@pytest.fixture
-def here(mpi: Path) -> Iterator[Setup]:
-    with tempfile.TemporaryDirectory(prefix="elastic-cli-") as folder:
-        here = Setup(str(mpi / "bin" / "elastic"), Path(folder))
-        try:
-            yield here
-        finally:
-            here.fake.close()
 
 
 def script(here: Setup, head: str, body: str = "true") -> str:

@@ -1,4 +1,4 @@
-"""Places that programs request (MPIX_Iallocate), and sizes that they give themselves (MPIX_Comm_modify), with elasticd as their
+"""Slots that programs request (MPIX_Iallocate), and sizes that they give themselves (MPIX_Comm_modify), with elasticd as their
 allocator; clauses DA1, DA2, DA12, DM4, DM5 and DX1 to DX3."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def compiled(bench: Bench, source: Path) -> Path:
 
 
 def request(daemon: Daemon, program: Path, name: str, n: int, places: int, *words: str) -> tuple[int, Path]:
-    """A job of one process that requests n places and may have so many; and the folder by which it is led."""
+    """A job of one process that requests n slots and may have so many; and its folder."""
     folder = daemon.folder / name
     folder.mkdir()
     return daemon.submit(str(program), str(folder), str(n), *words, name=name, places=places, output="%x.txt"), folder
@@ -63,10 +63,10 @@ def ends_well(daemon: Daemon, number: int, *says: str) -> None:
 
 
 def slots_are_granted_and_released(bench: Bench) -> None:
-    program = compiled(bench, HERE / "places.c")
+    program = compiled(bench, HERE / "slots.c")
     daemon = bench.start(nodes=1, cores=4)
     number, folder = request(daemon, program, "holder", 2, 2)
-    wait_for("its places", (folder / "held").exists)
+    wait_for("its slots", (folder / "held").exists)
     expect(held(daemon, number) == 2 and used(daemon) == 3, f"what it has: {daemon.job(number)}")
     here = daemon.get("/v1/nodes").body["nodes"][0]["jobs"]
     expect(here == [{"job": number, "processes": 1, "places": 2, "cores": 3}], f"who is on the node: {here}")
@@ -80,7 +80,7 @@ def slots_are_granted_and_released(bench: Bench) -> None:
 
 
 def what_is_impossible_is_refused(bench: Bench) -> None:
-    program = compiled(bench, HERE / "places.c")
+    program = compiled(bench, HERE / "slots.c")
     daemon = bench.start(nodes=1, cores=4)
     number, _ = request(daemon, program, "greedy", 3, 2)
     job = daemon.wait_end(number)
@@ -90,7 +90,7 @@ def what_is_impossible_is_refused(bench: Bench) -> None:
 
 
 def a_killed_elasticd_restores_requests_and_slots(bench: Bench) -> None:
-    program = compiled(bench, HERE / "places.c")
+    program = compiled(bench, HERE / "slots.c")
     daemon = bench.start(nodes=1, cores=4)
     filler = daemon.submit("sleep", "1000", min=3)
     daemon.wait_state(filler, "RUNNING")
@@ -100,7 +100,7 @@ def a_killed_elasticd_restores_requests_and_slots(bench: Bench) -> None:
     daemon.start()
     expect(wanted(daemon, number) == 2 and held(daemon, number) == 0, f"between wish and grant: {daemon.job(number)}")
     daemon.post(f"/v1/jobs/{filler}/cancel")
-    wait_for("its places", (folder / "held").exists)
+    wait_for("its slots", (folder / "held").exists)
     daemon.kill()
     daemon.start()
     expect(held(daemon, number) == 2 and used(daemon) == 3, f"what is held stays: {daemon.job(number)}")
@@ -120,7 +120,7 @@ def slots_are_on_other_nodes_too(bench: Bench) -> None:
     daemon = bench.start(nodes=2, cores=2)
     command = (str(program), "12", "sh", "-c", f"until [ -e {daemon.folder}/go ]; do sleep 0.05; done")
     farm = daemon.submit(*command, places=3, output="%j.txt")
-    wait_for("three places on two nodes", lambda: where(daemon, farm) == {"n0": 1, "n1": 2})
+    wait_for("three slots on two nodes", lambda: where(daemon, farm) == {"n0": 1, "n1": 2})
     no_core_is_used_twice(daemon)
     wait_for("what runs there", lambda: "Tasks=n0: sh 1; n1: sh 2" in show(daemon, farm))
     (daemon.folder / "go").touch()
@@ -129,17 +129,17 @@ def slots_are_on_other_nodes_too(bench: Bench) -> None:
 
 
 def exclusive_slots_have_a_node_for_themselves(bench: Bench) -> None:
-    program = compiled(bench, HERE / "places.c")
+    program = compiled(bench, HERE / "slots.c")
     daemon = bench.start(nodes=2, cores=4)
     number, folder = request(daemon, program, "alone", 2, 4, "exclusive")
-    wait_for("its places", (folder / "held").exists)
+    wait_for("its slots", (folder / "held").exists)
     expect(where(daemon, number) == {"n0": 1, "n1": 1}, f"one on each node: {daemon.job(number)}")
     expect("n0: 1 exclusive, n1: 1 exclusive" in show(daemon, number), show(daemon, number))
     daemon.kill()
     daemon.start()
     expect(where(daemon, number) == {"n0": 1, "n1": 1}, f"after a restart: {daemon.job(number)}")
     beside, second = request(daemon, program, "beside", 3, 4)
-    wait_for("another job's places", (second / "held").exists)
+    wait_for("another job's slots", (second / "held").exists)
     for each in (folder, second):
         (each / "end").touch()
     ends_well(daemon, number)
@@ -149,22 +149,22 @@ def exclusive_slots_have_a_node_for_themselves(bench: Bench) -> None:
 
 
 def what_a_job_holds_goes_with_it(bench: Bench) -> None:
-    program = compiled(bench, HERE / "places.c")
+    program = compiled(bench, HERE / "slots.c")
     daemon = bench.start(nodes=1, cores=4, config='[job]\nkill_grace = "1s"\n')
     first, folder = request(daemon, program, "ends", 2, 2)
-    wait_for("its places", (folder / "held").exists)
+    wait_for("its slots", (folder / "held").exists)
     (folder / "end").touch()
     ends_well(daemon, first)
-    expect(used(daemon) == 0, "it ended with its places")
+    expect(used(daemon) == 0, "it ended with its slots")
     second, folder = request(daemon, program, "killed", 2, 2)
-    wait_for("its places", (folder / "held").exists)
+    wait_for("its slots", (folder / "held").exists)
     daemon.post(f"/v1/jobs/{second}/cancel")
     expect(daemon.wait_end(second)["state"] == "CANCELLED" and used(daemon) == 0, "it was killed with its places")
 
 
 def slots_of_failed_processes_are_released(bench: Bench) -> None:
     """Of a process that is killed, and of an mpiexec that is, while the script of the job goes on."""
-    program = compiled(bench, HERE / "places.c")
+    program = compiled(bench, HERE / "slots.c")
     daemon = bench.start(nodes=1, cores=4)
     for victim in ("process", "mpiexec"):
         folder = daemon.folder / victim
@@ -172,7 +172,7 @@ def slots_of_failed_processes_are_released(bench: Bench) -> None:
         run = f"{bench.needs_mpi()}/bin/mpiexec -n 1 {program} {folder} 2"
         script = f"#!/bin/sh\n{run} & echo $! >{folder}/mpiexec\nwait\nuntil [ -e {folder}/over ]; do sleep 0.05; done\n"
         number = daemon.submit(victim, script=script, places=2, output="%x.txt")
-        wait_for("its places", lambda: held(daemon, number) == 2 and (folder / "held").exists())  # noqa: B023
+        wait_for("its slots", lambda: held(daemon, number) == 2 and (folder / "held").exists())  # noqa: B023
         expect(used(daemon) == 3, f"what it has: {daemon.job(number)}")
         os.kill(int((folder / ("mpiexec" if victim == "mpiexec" else "requested")).read_text()), signal.SIGKILL)
         wait_for(f"the places of a {victim} that is killed", lambda: used(daemon) == 1)

@@ -1,5 +1,5 @@
 /*
- * A job that requests slots of its resource manager: ./places FOLDER N [WORDS].  Writes its pid into FOLDER/requested
+ * A job that requests slots of its resource manager: ./slots FOLDER N [WORDS].  Writes its pid into FOLDER/requested
  * when it has requested N that are hard, and into FOLDER/held when it has them, returns them when there is FOLDER/go,
  * and ends when there is FOLDER/end.  Exit code 7: they were refused.
  */
