@@ -32,7 +32,7 @@ void JobMode::on_first_init(Process &process, const InitReport &report)
     } else if (state_.mode == InitMode::SETS) {
         refuse_windows(process);
     } else if (state_.is_joining(process) && !report.adaptive && before_agreement(state_.adaptation->state)) {
-        control_.raise(AdaptEvent::JOINER_LOST, state_.describe(process) + " called MPI_Init, not MPI_Init_adapt");
+        control_.raise(AdaptEvent::JOINING_FAILED, state_.describe(process) + " called MPI_Init, not MPI_Init_adapt");
     }
 }
 
@@ -60,7 +60,7 @@ void JobMode::refuse_windows(const Process &process)
         return;
     std::string what = state_.describe(process) + " called MPI_Init_adapt in a job that changes through process sets";
     if (state_.is_joining(process))
-        control_.raise(AdaptEvent::JOINER_LOST, what);
+        control_.raise(AdaptEvent::JOINING_FAILED, what);
     else
         state_.notify_user(what + ": it will be offered no adaptation");
 }

@@ -11,7 +11,7 @@ namespace elastic {
 void WorldResize::joining_started(int group, std::span<const step_process> processes)
 {
     if (processes.size() != static_cast<size_t>(state_.adaptation->change.joining)) {
-        raise(AdaptEvent::JOINER_LOST, std::to_string(processes.size()) +
+        raise(AdaptEvent::JOINING_FAILED, std::to_string(processes.size()) +
                                            " processes were started instead of " +
                                            std::to_string(state_.adaptation->change.joining));
         return;
@@ -22,7 +22,7 @@ void WorldResize::joining_started(int group, std::span<const step_process> proce
     for (const Process &process : state_.world.processes(group))
         hosts.push_back(process.host);
     state_.log("placed", {{"group", group}, {"hosts", hosts}});
-    raise(AdaptEvent::PLACED);
+    raise(AdaptEvent::STARTED);
 }
 
 void WorldResize::on_ready(Process &process, uint32_t epoch, const ReadyReport &report)
@@ -164,9 +164,9 @@ void WorldResize::joining_over(const Process &process, bool by_itself, const std
     else if (!before_agreement(state_.adaptation->state) && by_itself)
         raise(AdaptEvent::PARTICIPANT_ENDED, cause);
     else if (by_itself && process.init == InitMode::ADAPTIVE && !process.ready)
-        raise(AdaptEvent::JOINER_LOST, cause + " without having called MPI_Comm_adapt_begin");
+        raise(AdaptEvent::JOINING_FAILED, cause + " without having called MPI_Comm_adapt_begin");
     else
-        raise(AdaptEvent::JOINER_LOST, cause);
+        raise(AdaptEvent::JOINING_FAILED, cause);
 }
 
 void WorldResize::member_over(const Process &process, bool by_itself, const std::string &cause)
@@ -177,10 +177,10 @@ void WorldResize::member_over(const Process &process, bool by_itself, const std:
     state_.ending = state_.ending || !(leaving && has_committed);
     state_.broken = state_.broken || !by_itself;
     if (state_.adaptation && !agreed)
-        raise(by_itself ? AdaptEvent::JOB_ENDED : AdaptEvent::MEMBER_LOST,
+        raise(by_itself ? AdaptEvent::JOB_ENDED : AdaptEvent::MEMBER_FAILED,
               by_itself ? "the job ended (" + cause + ")" : cause);
     else if (agreed && !by_itself)
-        raise(AdaptEvent::MEMBER_LOST, cause);
+        raise(AdaptEvent::MEMBER_FAILED, cause);
     else if (agreed && !has_committed)
         raise(AdaptEvent::PARTICIPANT_ENDED, "the job ended (" + cause + ")");
     if (state_.world.living() == 0)

@@ -22,7 +22,7 @@ const char *to_string(Source source)
         case Source::SCHEDULE: return "schedule";
         case Source::POLICY: return "policy";
         case Source::CLIENT: return "client";
-        case Source::WISH: return "wish";
+        case Source::SIZE_REQUEST: return "wish";
         case Source::PROGRAM: return "program";
     }
     return "?";
@@ -127,15 +127,15 @@ void WorldResize::perform(AdaptAction action)
             return send_target();
         case AdaptAction::RELEASE:
             return release();
-        case AdaptAction::START_JOINERS:
+        case AdaptAction::START_JOINING:
         case AdaptAction::OFFER_REMOVAL:
         case AdaptAction::COMPLETE:
             return hooks_.act_on_psets(action);
-        case AdaptAction::REMOVE_JOINERS:
+        case AdaptAction::REMOVE_JOINING:
             return remove_joining();
         case AdaptAction::THAW:
             return thaw();
-        case AdaptAction::ASK_COUNTS:
+        case AdaptAction::QUERY_COUNTS:
             return hooks_.query_counts();
         case AdaptAction::ABORT_STEP:
             return abort_step();
@@ -299,8 +299,7 @@ void WorldResize::finish()
                            a.end_reason + "; the job goes on as it was");
     if (a.waiter) {
         fields.update({{"request", a.request}, {"epoch", a.epoch}, {"result", result}});
-        state_.effects.reply(state_.effects.context, a.waiter->client,
-                             write_answer(a.waiter->id, {{"end", fields}}).c_str());
+        state_.reply(a.waiter->client, write_answer(a.waiter->id, {{"end", fields}}));
     }
     hooks_.notify_unreceived();
     state_.last_end = {a.request, a.state, committed ? "" : a.end_reason};

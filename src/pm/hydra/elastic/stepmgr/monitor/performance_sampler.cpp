@@ -127,7 +127,7 @@ void PerformanceSampler::sample_complete()
     else
         answer = describe_sample(sample);
     for (const Waiter &waiter : sample.waiting)
-        state_.effects.reply(state_.effects.context, waiter.client, write_answer(waiter.id, answer).c_str());
+        state_.reply(waiter.client, write_answer(waiter.id, answer));
 }
 
 Json PerformanceSampler::describe_sample(Sample &sample)

@@ -57,7 +57,8 @@ void StateOutput::write_states(int64_t time_us, const char *event, const Json &f
 {
     std::vector<std::pair<uint32_t, SlotState>> states;
     bool accepted =
-        std::string_view(event) == "accepted" || (state_.adaptation && state_.adaptation->state == AdaptState::TAKEN);
+        std::string_view(event) == "accepted" ||
+        (state_.adaptation && state_.adaptation->state == AdaptState::APPLYING);
     for (const Process *member : state_.world.members()) {
         if (!member->ended)
             states.emplace_back(member->uid, state_of(*member, accepted));

@@ -70,19 +70,19 @@ void StragglerReporter::report_pset_change_stragglers()
     };
     for (const Process *member : state_.world.members())
         add(*member);
-    if (a.state == AdaptState::TAKEN && a.change.joining > 0) {
+    if (a.state == AdaptState::APPLYING && a.change.joining > 0) {
         for (const Process &process : state_.world.processes(a.group))
             add(process);
         return notify_stragglers("these joining processes have not returned from MPI_Session_init yet", late);
     }
-    if (a.state == AdaptState::TAKEN)
+    if (a.state == AdaptState::APPLYING)
         return notify_stragglers("these processes are to leave, which has been accepted, and have not ended", late);
     log_stragglers({});
     /* Before that no process gets a reply about process sets. */
     const PsetChangeWait wait = hooks_.pset_change_wait();
     if (!wait.agents.empty())
         notify_waiting(NO_REPLY + hosts_of(wait.agents));
-    else if (a.state == AdaptState::TOLD)
+    else if (a.state == AdaptState::NOTIFIED)
         notify_waiting("process " + std::to_string(wait.notified_uid) +
                        " has been notified of it, and has neither accepted nor declined it");
     else if (a.state == AdaptState::OFFERED || a.state == AdaptState::ORPHANED)

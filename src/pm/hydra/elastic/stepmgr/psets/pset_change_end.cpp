@@ -9,7 +9,7 @@ namespace elastic {
 
 void PsetChanges::perform(AdaptAction action)
 {
-    if (action == AdaptAction::START_JOINERS)
+    if (action == AdaptAction::START_JOINING)
         start_joining();
     else if (action == AdaptAction::OFFER_REMOVAL)
         offer_removal();
@@ -75,8 +75,8 @@ void PsetChanges::send_may_exit()
 
 std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &, const HasEntered &)
 {
-    bool awaited = state_.adaptation && state_.adaptation->state == AdaptState::TAKEN && state_.is_joining(process) &&
-                   state_.adaptation->awaited.contains(process.uid);
+    bool awaited = state_.adaptation && state_.adaptation->state == AdaptState::APPLYING &&
+                   state_.is_joining(process) && state_.adaptation->awaited.contains(process.uid);
     if (!awaited)
         return SetAnswer::wrong("nobody waits for the calling process");
     sets_.run(process.uid);
@@ -231,13 +231,13 @@ void PsetChanges::on_aborted(const Process &process)
 /* A process of a job that changes through sets has ended: it may do so at any time, by itself. */
 void PsetChanges::process_over(const Process &process, bool by_itself, const std::string &cause)
 {
-    bool has_entered = process.ready && state_.adaptation && state_.adaptation->state == AdaptState::TAKEN &&
+    bool has_entered = process.ready && state_.adaptation && state_.adaptation->state == AdaptState::APPLYING &&
                        !state_.adaptation->awaited.contains(process.uid);
     if (state_.is_joining(process) && !(has_entered && by_itself))
-        control_.raise(AdaptEvent::JOINER_LOST, cause);
+        control_.raise(AdaptEvent::JOINING_FAILED, cause);
     else
         member_over(process, by_itself, cause);
-    bool others_come = state_.adaptation && state_.adaptation->state == AdaptState::TAKEN;
+    bool others_come = state_.adaptation && state_.adaptation->state == AdaptState::APPLYING;
     if (state_.world.living() > 0 || others_come)
         return;
     state_.ending = true;
@@ -253,7 +253,7 @@ void PsetChanges::member_over(const Process &process, bool by_itself, const std:
     } else if (!by_itself) {
         state_.ending = state_.broken = true;
         if (state_.adaptation)
-            control_.raise(AdaptEvent::MEMBER_LOST, cause);
+            control_.raise(AdaptEvent::MEMBER_FAILED, cause);
     }
     if (left_at_ms_ < 0)
         left_at_ms_ = state_.now_ms + LEFT_MS;
@@ -264,8 +264,8 @@ void PsetChanges::member_over(const Process &process, bool by_itself, const std:
         return;
     take_notified();
     sets_.notify(UINT32_MAX);
-    if (state_.adaptation && state_.adaptation->state == AdaptState::TOLD)
-        control_.raise(AdaptEvent::TELLER_ENDED);
+    if (state_.adaptation && state_.adaptation->state == AdaptState::NOTIFIED)
+        control_.raise(AdaptEvent::NOTIFIED_ENDED);
 }
 
 /* SF1: the next caller is notified.  But processes that wait in a rendezvous with the joining ones know of these by the

@@ -41,7 +41,7 @@ TEST(SetChangeTableTest, every_state_that_is_reached_has_a_way_to_an_end)
 
 TEST(SetChangeTableTest, SR3_a_notified_change_is_not_withdrawn_by_request)
 {
-    for (AdaptState state : {AdaptState::TOLD, AdaptState::ORPHANED, AdaptState::TAKEN}) {
+    for (AdaptState state : {AdaptState::NOTIFIED, AdaptState::ORPHANED, AdaptState::APPLYING}) {
         EXPECT_FALSE(find_set_transition(state, AdaptEvent::WITHDRAW)) << to_string(state);
         EXPECT_FALSE(before_agreement(state));
     }
@@ -52,7 +52,7 @@ TEST(SetChangeTableTest, joining_processes_are_removed_whenever_a_change_fails)
     for_each_row([](const AdaptTransition &row) {
         bool undone = row.next == AdaptState::WITHDRAWN || row.next == AdaptState::FAILED;
         if (undone && row.state != AdaptState::ACCEPTED) {
-            EXPECT_EQ(row.action, AdaptAction::REMOVE_JOINERS)
+            EXPECT_EQ(row.action, AdaptAction::REMOVE_JOINING)
                 << to_string(row.state) << ", " << to_string(row.event);
         }
     });

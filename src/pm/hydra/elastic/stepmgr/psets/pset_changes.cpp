@@ -242,7 +242,7 @@ std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller
 bool PsetChanges::is_on_offer() const
 {
     return state_.mode == InitMode::SETS && state_.adaptation &&
-           find_set_transition(state_.adaptation->state, AdaptEvent::ASKED);
+           find_set_transition(state_.adaptation->state, AdaptEvent::QUERIED);
 }
 
 std::string PsetChanges::accept_for(const Process &process, const std::string &bound)
@@ -291,7 +291,7 @@ bool PsetChanges::notify_change(const Process &process, const SetMembers &delta)
     sets_.notify(process.uid);
     psets_.log_changes();
     state_.log("told", {{"uid", process.uid}, {"tag", state_.notified->tag}, {"name", a.delta_name}});
-    control_.raise(AdaptEvent::ASKED);
+    control_.raise(AdaptEvent::QUERIED);
     return true;
 }
 
@@ -385,7 +385,7 @@ void PsetChanges::change_accepted()
     hooks_.schedule_straggler_report();
     if (a.straggler_report_ms >= 0 && a.change.joining == 0 && a.deadline_unix_ms > state_.unix_now_ms())
         a.straggler_report_ms = static_cast<int64_t>(a.deadline_unix_ms) - state_.unix_ms_at_zero;
-    control_.raise(AdaptEvent::TAKE);
+    control_.raise(AdaptEvent::ACCEPT);
 }
 
 std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &, const DeclineChange &call)

@@ -231,7 +231,8 @@ void PsetOperations::start()
     auto change = requests_.resolve({sizes.front(), {}, {}});
     if (!change || !why.empty())
         return give_up(why.empty() ? "there would be as many processes as before" : why);
-    Adaptation &a = control_.accept(Source::WISH, "the program's request", {sizes.front(), {}, {}}, change.value());
+    Adaptation &a = control_.accept(Source::SIZE_REQUEST, "the program's request", {sizes.front(), {}, {}},
+                                    change.value());
     open_->request = a.request;
     control_.begin();
 }

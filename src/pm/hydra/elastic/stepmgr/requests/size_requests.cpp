@@ -280,7 +280,7 @@ void SizeRequests::grant(int size)
     Adaptation &a =
         is_modify()
             ? control_.accept(Source::PROGRAM, "MPIX_Comm_modify", requested, change.value())
-            : control_.accept(Source::WISH, "the program's wish", requested, change.value());
+            : control_.accept(Source::SIZE_REQUEST, "the program's wish", requested, change.value());
     if (!open_->reason.empty())
         a.reason = open_->reason.substr(0, REASON_MAX_BYTES);
     open_->request = a.request;

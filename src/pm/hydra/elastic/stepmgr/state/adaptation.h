@@ -23,7 +23,7 @@
 
 namespace elastic {
 
-enum class Source { SCHEDULE, POLICY, CLIENT, WISH, PROGRAM };
+enum class Source { SCHEDULE, POLICY, CLIENT, SIZE_REQUEST, PROGRAM };
 
 struct Waiter {
     int client = -1;

@@ -18,39 +18,39 @@ constexpr AdaptTransition TABLE[] = {
     {S::ACCEPTED, E::LAUNCH_REFUSED, S::FAILED, A::NONE},
     {S::ACCEPTED, E::WITHDRAW, S::WITHDRAWN, A::NONE},
     {S::ACCEPTED, E::JOB_ENDED, S::WITHDRAWN, A::NONE},
-    {S::ACCEPTED, E::MEMBER_LOST, S::FAILED, A::NONE},
+    {S::ACCEPTED, E::MEMBER_FAILED, S::FAILED, A::NONE},
 
-    {S::LAUNCHING, E::PLACED, S::JOINING, A::NONE},
-    {S::LAUNCHING, E::WITHDRAW, S::WITHDRAWN, A::REMOVE_JOINERS},
-    {S::LAUNCHING, E::JOB_ENDED, S::WITHDRAWN, A::REMOVE_JOINERS},
-    {S::LAUNCHING, E::JOINER_LOST, S::FAILED, A::REMOVE_JOINERS},
-    {S::LAUNCHING, E::MEMBER_LOST, S::FAILED, A::REMOVE_JOINERS},
+    {S::LAUNCHING, E::STARTED, S::JOINING, A::NONE},
+    {S::LAUNCHING, E::WITHDRAW, S::WITHDRAWN, A::REMOVE_JOINING},
+    {S::LAUNCHING, E::JOB_ENDED, S::WITHDRAWN, A::REMOVE_JOINING},
+    {S::LAUNCHING, E::JOINING_FAILED, S::FAILED, A::REMOVE_JOINING},
+    {S::LAUNCHING, E::MEMBER_FAILED, S::FAILED, A::REMOVE_JOINING},
 
     {S::JOINING, E::ALL_READY, S::FREEZING, A::SEND_PLAN},
-    {S::JOINING, E::WITHDRAW, S::WITHDRAWN, A::REMOVE_JOINERS},
-    {S::JOINING, E::JOB_ENDED, S::WITHDRAWN, A::REMOVE_JOINERS},
-    {S::JOINING, E::JOINER_LOST, S::FAILED, A::REMOVE_JOINERS},
-    {S::JOINING, E::MEMBER_LOST, S::FAILED, A::REMOVE_JOINERS},
+    {S::JOINING, E::WITHDRAW, S::WITHDRAWN, A::REMOVE_JOINING},
+    {S::JOINING, E::JOB_ENDED, S::WITHDRAWN, A::REMOVE_JOINING},
+    {S::JOINING, E::JOINING_FAILED, S::FAILED, A::REMOVE_JOINING},
+    {S::JOINING, E::MEMBER_FAILED, S::FAILED, A::REMOVE_JOINING},
 
     {S::FREEZING, E::ALL_FROZEN, S::AGREED, A::SEND_TARGET},
     {S::FREEZING, E::PLAN_TOO_LARGE, S::FAILED, A::THAW},
     {S::FREEZING, E::WITHDRAW, S::WITHDRAWN, A::THAW},
     {S::FREEZING, E::JOB_ENDED, S::WITHDRAWN, A::THAW},
-    {S::FREEZING, E::JOINER_LOST, S::FAILED, A::THAW},
-    {S::FREEZING, E::MEMBER_LOST, S::FAILED, A::THAW},
+    {S::FREEZING, E::JOINING_FAILED, S::FAILED, A::THAW},
+    {S::FREEZING, E::MEMBER_FAILED, S::FAILED, A::THAW},
 
     {S::AGREED, E::ALL_COMMITTED, S::COMMITTED, A::RELEASE},
-    {S::AGREED, E::JOINER_LOST, S::FAILED, A::ABORT_STEP},
-    {S::AGREED, E::MEMBER_LOST, S::FAILED, A::ABORT_STEP},
-    {S::AGREED, E::PARTICIPANT_ENDED, S::ENDING, A::ASK_COUNTS},
+    {S::AGREED, E::JOINING_FAILED, S::FAILED, A::ABORT_STEP},
+    {S::AGREED, E::MEMBER_FAILED, S::FAILED, A::ABORT_STEP},
+    {S::AGREED, E::PARTICIPANT_ENDED, S::ENDING, A::QUERY_COUNTS},
 
     /* The program may simply be over without having probed again, which is its right; or somebody
      * is in the window and now waits for a process that is no more. */
     {S::ENDING, E::ALL_COMMITTED, S::COMMITTED, A::RELEASE},
     {S::ENDING, E::PROGRAM_OVER, S::WITHDRAWN, A::THAW},
     {S::ENDING, E::WINDOW_BROKEN, S::FAILED, A::ABORT_STEP},
-    {S::ENDING, E::JOINER_LOST, S::FAILED, A::ABORT_STEP},
-    {S::ENDING, E::MEMBER_LOST, S::FAILED, A::ABORT_STEP},
+    {S::ENDING, E::JOINING_FAILED, S::FAILED, A::ABORT_STEP},
+    {S::ENDING, E::MEMBER_FAILED, S::FAILED, A::ABORT_STEP},
     {S::ENDING, E::PARTICIPANT_ENDED, S::ENDING, A::NONE},
 };
 
@@ -91,9 +91,9 @@ const char *to_string(AdaptState state)
         case S::AGREED: return "agreed";
         case S::ENDING: return "ending";
         case S::OFFERED: return "offered";
-        case S::TOLD: return "told";
+        case S::NOTIFIED: return "told";
         case S::ORPHANED: return "orphaned";
-        case S::TAKEN: return "taken";
+        case S::APPLYING: return "taken";
         case S::COMMITTED: return "committed";
         case S::WITHDRAWN: return "withdrawn";
         case S::FAILED: return "failed";
@@ -107,22 +107,22 @@ const char *to_string(AdaptEvent event)
         case E::NOBODY_JOINS: return "nobody joins";
         case E::LAUNCHED: return "launched";
         case E::LAUNCH_REFUSED: return "launch refused";
-        case E::PLACED: return "placed";
+        case E::STARTED: return "placed";
         case E::ALL_READY: return "all ready";
         case E::PLAN_TOO_LARGE: return "plan too large";
         case E::ALL_FROZEN: return "all frozen";
         case E::ALL_COMMITTED: return "all committed";
         case E::WITHDRAW: return "withdraw";
         case E::JOB_ENDED: return "job ended";
-        case E::JOINER_LOST: return "joiner lost";
-        case E::MEMBER_LOST: return "member lost";
+        case E::JOINING_FAILED: return "joiner lost";
+        case E::MEMBER_FAILED: return "member lost";
         case E::PARTICIPANT_ENDED: return "participant ended";
         case E::PROGRAM_OVER: return "program over";
         case E::WINDOW_BROKEN: return "window broken";
-        case E::ASKED: return "asked";
-        case E::TAKE: return "take";
+        case E::QUERIED: return "asked";
+        case E::ACCEPT: return "take";
         case E::DECLINE: return "decline";
-        case E::TELLER_ENDED: return "teller ended";
+        case E::NOTIFIED_ENDED: return "teller ended";
         case E::ABANDONED: return "abandoned";
         case E::ALL_THERE: return "all there";
         case E::ADDED: return "added";

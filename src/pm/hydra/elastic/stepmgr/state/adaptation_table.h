@@ -19,9 +19,9 @@ enum class AdaptState {
     AGREED,                     /* step 5: the target is sent; it can no longer be withdrawn */
     ENDING,                     /* AGREED, but a process has ended by itself: is anybody in the window? */
     OFFERED,                    /* through sets: to be announced to the first that queries */
-    TOLD,                       /* that one may accept or decline */
+    NOTIFIED,                   /* that one may accept or decline */
     ORPHANED,                   /* it has ended without doing so: the same is announced to the next that queries */
-    TAKEN,                      /* accepted: joining processes return, leaving ones may end */
+    APPLYING,                   /* accepted: joining processes return, leaving ones may end */
     COMMITTED,                  /* step 6 */
     WITHDRAWN,
     FAILED
@@ -31,22 +31,22 @@ enum class AdaptEvent {
     NOBODY_JOINS,               /* accepted, and there is nothing to launch */
     LAUNCHED,                   /* accepted, and the launch was taken on */
     LAUNCH_REFUSED,
-    PLACED,                     /* the joining group's placement is known */
+    STARTED,                    /* the joining group's placement is known */
     ALL_READY,
     PLAN_TOO_LARGE,             /* for the proxies; nothing has been sent */
     ALL_FROZEN,
     ALL_COMMITTED,
     WITHDRAW,                   /* by the client, or the deadline passed */
     JOB_ENDED,                  /* before agreement: a member has ended by itself */
-    JOINER_LOST,                /* a joining process or its proxy has died */
-    MEMBER_LOST,                /* a pre-existing process or its proxy has died */
+    JOINING_FAILED,             /* a joining process or its proxy has died */
+    MEMBER_FAILED,              /* a pre-existing process or its proxy has died */
     PARTICIPANT_ENDED,          /* after agreement: a process has ended by itself */
     PROGRAM_OVER,               /* ... because the program is over, and nobody is in the window */
     WINDOW_BROKEN,              /* ... and others wait for it */
-    ASKED,                      /* through sets: by a process that can be sent */
-    TAKE,
+    QUERIED,                    /* through sets: by a process that can be sent */
+    ACCEPT,
     DECLINE,
-    TELLER_ENDED,               /* the process that was notified */
+    NOTIFIED_ENDED,             /* the process that was notified */
     ABANDONED,                  /* ... and others wait for those who would join */
     ALL_THERE,                  /* the joining processes have initialised, or the leaving ones have ended */
     ADDED                       /* all there, and others are to leave for it */
@@ -57,12 +57,12 @@ enum class AdaptAction {
     SEND_PLAN,                  /* and freeze */
     SEND_TARGET,
     RELEASE,                    /* the world is the new one */
-    START_JOINERS,              /* let them return from their first MPI_Session_init */
+    START_JOINING,              /* let them return from their first MPI_Session_init */
     COMPLETE,                   /* the processes are those after the change */
     OFFER_REMOVAL,              /* after the addition of a request that does both */
-    REMOVE_JOINERS,             /* boards are untouched so far */
+    REMOVE_JOINING,             /* boards are untouched so far */
     THAW,                       /* and remove the joining processes */
-    ASK_COUNTS,
+    QUERY_COUNTS,
     ABORT_STEP
 };
 

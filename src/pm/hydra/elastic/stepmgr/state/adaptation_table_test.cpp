@@ -28,7 +28,7 @@ TEST(AdaptationTableTest, nothing_follows_an_end)
 TEST(AdaptationTableTest, before_agreement_all_can_be_undone)
 {
     for (AdaptEvent event :
-         {AdaptEvent::WITHDRAW, AdaptEvent::JOB_ENDED, AdaptEvent::MEMBER_LOST}) {
+         {AdaptEvent::WITHDRAW, AdaptEvent::JOB_ENDED, AdaptEvent::MEMBER_FAILED}) {
         for (int s = 0; s < STATES; s++) {
             const auto *row = find_transition(AdaptState(s), event);
             if (!before_agreement(AdaptState(s)) || AdaptState(s) == AdaptState::OFFERED)

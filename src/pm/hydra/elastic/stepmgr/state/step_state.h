@@ -75,6 +75,7 @@ struct StepState {
     /* Something that does not fit the state of the step: it changes nothing, and is counted and logged. */
     void unexpected(const std::string &what);
     void notify_user(const std::string &text) { effects.notify_user(effects.context, text.c_str()); }
+    void reply(int client, const std::string &line) { effects.reply(effects.context, client, line.c_str()); }
 
     uint64_t unexpected_count = 0;
     unsigned unauthenticated = 0;        /* connections without the secret of the job */

@@ -225,7 +225,7 @@ void Step::proxy_disconnected(int64_t now_ms, const Agent &agent)
     state_.now_ms = now_ms;
     bool unplaced = state_.adaptation && state_.adaptation->group == agent.group && !state_.world.known(agent);
     if (unplaced)
-        resize_.raise(AdaptEvent::JOINER_LOST, "the node daemon for the joining processes has ended");
+        resize_.raise(AdaptEvent::JOINING_FAILED, "the node daemon for the joining processes has ended");
     else if (!state_.world.known(agent) && !state_.is_apart(agent.group))
         state_.unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
                    std::to_string(agent.group));
@@ -335,7 +335,7 @@ void Step::client_line(int64_t now_ms, int client, std::string_view line)
                             ? write_error(std::get<ProtocolError>(parsed))
                             : answer(client, std::get<ClientRequest>(parsed));
     if (!reply.empty())
-        state_.effects.reply(state_.effects.context, client, reply.c_str());
+        state_.reply(client, reply);
     after_event();
 }
 
@@ -360,9 +360,8 @@ std::string Step::answer(int client, const ClientRequest &request)
     if (const auto *resize = std::get_if<ResizeRequest>(&request.what))
         return resizes_.answer_resize(client, id, *resize);
     if (const auto *events = std::get_if<EventsRequest>(&request.what)) {       /* the answer goes before the events */
-        state_.effects.reply(state_.effects.context, client,
-                             write_answer(id, {{"oldest", state_.journal.oldest()}, {"next", state_.journal.next()}})
-                                 .c_str());
+        state_.reply(client,
+                     write_answer(id, {{"oldest", state_.journal.oldest()}, {"next", state_.journal.next()}}));
         state_.journal.send(client, events->since, events->follow);
         return "";
     }
