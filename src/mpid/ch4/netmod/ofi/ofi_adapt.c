@@ -165,7 +165,7 @@ static uint64_t unique_source(void)
 
 /* The indices of addresses and the numbers in the job, by which active messages name their sender, occur in other
  * launches, too.  Before this process sends to one of these it takes another name, and counts its messages anew.  All
- * parts of a message have one name. */
+ * parts of a message have one name.  From then on memory of other processes is not mapped directly (ipc_adapt.h). */
 static int use_unique_source(void)
 {
     static uint64_t source;
@@ -178,8 +178,10 @@ static int use_unique_source(void)
             mpi_errno = MPID_Progress_test(NULL);
             MPIR_ERR_CHECK(mpi_errno);
         }
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vni).lock);
         MPIDIU_map_destroy(MPIDI_OFI_global.per_vni[vni].am_send_seq_tracker);
         MPIDIU_map_create(&MPIDI_OFI_global.per_vni[vni].am_send_seq_tracker, MPL_MEM_BUFFER);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vni).lock);
     }
     source = unique_source();
     MPIDI_Adapt_am_source = source;
