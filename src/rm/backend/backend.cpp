@@ -20,8 +20,8 @@ struct Kind {
 };
 
 constexpr Kind KINDS[] = {
-    {"local", [](const Settings &settings, Loop &) { return make_local_backend(settings); }},
-    {"nested", [](const Settings &settings, Loop &) { return make_nested_backend(settings); }},
+    {"local", make_local_backend},
+    {"nested", make_nested_backend},
     {"hosts",
      [](const Settings &settings, Loop &loop) -> Made {
          return std::make_unique<HostsBackend>(settings, loop);

@@ -1,9 +1,29 @@
 /* See core_impl.h: nodes going up and down, acquired and released. */
 
 #include "core/core_impl.h"
+#include "core/node_cores.h"
 #include "core/record.h"
 
 namespace elastic::rm {
+
+bool can_have_cores(const State &state, const Node &node, int cores)
+{
+    if (node.used == 0 || cores == node.cores)
+        return true;
+    return node.used <= cores &&
+           std::ranges::none_of(state.indices().allocated, [&](JobId id) {
+               return state.jobs.at(id).spec.whole_nodes &&
+                      std::ranges::any_of(state.booking(id).shares, [&](const Share &share) {
+                          return share.node == &node;
+                      });
+           });
+}
+
+std::string why_cores_wait(const Node &node, int cores)
+{
+    return "it is to have " + std::to_string(cores) + " cores instead of " +
+           std::to_string(node.cores) + ": no job starts on it until those that use it fit";
+}
 
 void Core::Impl::on(const NodeUp &event)
 {
@@ -18,10 +38,8 @@ void Core::Impl::on(const NodeUp &event)
         state.index(node);
     } else if (node.up && !node.removed && node.cores == event.cores && node.trouble.empty()) {
         return;
-    } else if (node.used > 0 && node.cores != event.cores) {
-        return unexpected("node " + node.name + " says it has " + std::to_string(event.cores) +
-                          " cores instead of " + std::to_string(node.cores) +
-                          " while jobs are on it; that counts once it is empty and says so again");
+    } else if (!can_have_cores(state, node, event.cores)) {
+        return unexpected("node " + node.name + ": " + why_cores_wait(node, event.cores));
     } else {
         update(node, [&] {
             node.cores = event.cores;

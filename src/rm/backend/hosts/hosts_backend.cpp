@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/words.h"
+#include "core/node_cores.h"
 
 namespace elastic::rm {
 
@@ -267,8 +268,11 @@ void HostsBackend::well(Host &host, const HostReport &poll)
     check_clock(host, poll.clock_offset_s);
     const Node *known = node(host);
     int cores = host.cores > 0 ? host.cores : poll.cores;
-    if (known && known->used > 0)
-        cores = known->cores;           /* another number counts when it is empty */
+    if (known && !can_have_cores(*state_, *known, cores)) {
+        if (known->up && !known->removed)
+            return suspect(host, why_cores_wait(*known, cores));
+        cores = known->cores;
+    }
     bool is_new = !known || !known->up || known->removed || !known->trouble.empty() ||
         known->cores != cores;
     if (is_new)

@@ -270,6 +270,22 @@ TEST_F(HostsBackendTest, AnotherListAfterARestart)
     EXPECT_TRUE(backend_->capacity_known());
 }
 
+TEST_F(HostsBackendTest, FewerCoresCountWhenTheJobsFit)
+{
+    set("a", "well");
+    start({"a:4"});
+    ASSERT_TRUE(turn_until_state("a", NodeState::UP));
+    occupy(3);
+    backend_.reset();
+    start({"a:2"});
+    ASSERT_TRUE(turn_until_state("a", NodeState::DRAINING));
+    EXPECT_NE(node("a")->why().find("2 cores instead of 4"), std::string::npos);
+    notify(StepEnded{1, 1, 0, ""});
+    ASSERT_TRUE(turn_until([&] { return node("a")->cores == 2; }));
+    EXPECT_EQ(node("a")->state(), NodeState::UP);
+    EXPECT_EQ(core_.state().unexpected, 0U);
+}
+
 TEST(HostsOfTest, ListsAndFiles)
 {
     Settings settings = default_settings();

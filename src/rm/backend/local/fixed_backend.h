@@ -18,8 +18,9 @@ namespace elastic::rm {
 class FixedBackend : public Backend {
   public:
     /* Cores by name; mpiexec's launcher; variables for it. */
-    FixedBackend(std::map<std::string, int> nodes, std::string launcher,
+    FixedBackend(Loop &loop, std::map<std::string, int> nodes, std::string launcher,
                  std::vector<std::string> variables);
+    ~FixedBackend() override;
 
     std::string start(const State &known, Notify notify) override;
     void check_node(const std::string &node) override;
@@ -27,14 +28,21 @@ class FixedBackend : public Backend {
     std::vector<std::string> launcher_environment() const override { return variables_; }
 
   private:
+    void report_nodes();
+    bool report(const std::string &name, int cores);
+
+    Loop &loop_;
     std::map<std::string, int> nodes_;
     std::string launcher_;
     std::vector<std::string> variables_;
     Notify notify_;
+    const State *known_ = nullptr;
+    /* While a node has not got its number of cores, because jobs use too many. */
+    Loop::TimerId timer_ = 0;
 };
 
-std::unique_ptr<Backend> make_local_backend(const Settings &settings);
-std::unique_ptr<Backend> make_nested_backend(const Settings &settings);
+std::unique_ptr<Backend> make_local_backend(const Settings &settings, Loop &loop);
+std::unique_ptr<Backend> make_nested_backend(const Settings &settings, Loop &loop);
 
 }  // namespace elastic::rm
 

@@ -1,0 +1,18 @@
+/* Another number of cores for a node, while jobs use it. */
+
+#ifndef ELASTIC_RM_CORE_NODE_CORES_H_INCLUDED
+#define ELASTIC_RM_CORE_NODE_CORES_H_INCLUDED
+
+#include "core/state.h"
+
+namespace elastic::rm {
+
+/* Whether it can have so many now: what its jobs have booked fits, and none has booked the whole
+ * node.  If not, NodeUp with that number is refused until it can. */
+bool can_have_cores(const State &state, const Node &node, int cores);
+/* Why no other job is to start on it until then; for people. */
+std::string why_cores_wait(const Node &node, int cores);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_NODE_CORES_H_INCLUDED */
