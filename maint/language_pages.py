@@ -12,7 +12,7 @@ from header_pages import HEADERS, comment_before, prose
 C_TYPE = re.compile(r"^typedef [^;{(]*?(?:\{.*?\n\} ?\*?(\w+);|\*(\w+);|\b(\w+) ?\([^;]*?\);)", re.MULTILINE | re.DOTALL)
 C_MACRO = re.compile(r"^#define (MPIX_ADAPT_SHARE|MPIX_COLUMN|MPIX_COLUMNS|MPIX_ROW_COLUMNS|MPIX_ROW_LISTS)\(.*?\)", re.MULTILINE)
 FORTRAN = ("adapt_data.F90", "adapt_fields.inc", "adapt_mesh.inc", "adapt_data_part.inc")
-CXX = ("elastic.hpp", "elastic_mesh.hpp")
+CXX = ("elastic.hpp", "elastic_window.hpp", "elastic_data.hpp", "elastic_fields.hpp", "elastic_mesh.hpp")
 PYTHON = ("__init__.py", "mesh.py")
 
 Text = Callable[[str], str]
@@ -126,7 +126,8 @@ def cxx_pages(folder: Path, troff: Text, literal: Text) -> dict[str, str]:
     for header in CXX:
         text = (folder / header).read_text(encoding="utf-8")
         public = re.sub(r"^namespace detail \{.*?^\}  // namespace detail$", "", text, flags=re.MULTILINE | re.DOTALL)
-        body += [f".SH {header.upper()}", *code([f"#include <{header}>"], literal)]
+        if "which includes this file" not in text.partition("*/")[0]:
+            body += [f".SH {header.upper()}", *code([f"#include <{header}>"], literal)]
         for match in begin.finditer(public):
             end = public.find("\n}", match.start())
             whole = public[match.start() : end + 2]
