@@ -36,8 +36,8 @@ void PsetChanges::start_joining()
     psets_.send_replies(replies);
 }
 
-/* Processes that the joining ones, and these among themselves, need no rendezvous with.  Those that wait in one get a
- * reply.  None, if the processes that were introduced know others by now. */
+/* Processes that the joining ones, and these among themselves, need no rendezvous with.  Processes that wait in one
+ * get a reply.  None, if the processes that were introduced know others by now. */
 SetMembers PsetChanges::introduce_joining(std::vector<Sets::Reply> &replies)
 {
     const Adaptation &a = *state_.adaptation;

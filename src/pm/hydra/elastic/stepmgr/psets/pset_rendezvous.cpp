@@ -74,8 +74,8 @@ bool PsetRendezvous::introduce(const SetMembers &members, const PsetBcTable &bcs
     return joined;
 }
 
-/* To those whose members are one full mesh now: others of them may be notified that they need not come.  Who was
- * introduced may lack business cards, and comes once more. */
+/* Ends each rendezvous whose members are one full mesh now: others of them may be notified that they need not come.  A
+ * process that was introduced may lack business cards, and comes once more. */
 void PsetRendezvous::end_needless(const PsetBcTable &bcs)
 {
     for (auto next = rendezvous_.begin(); next != rendezvous_.end();) {

@@ -154,8 +154,8 @@ class Sets {
     /* The caller may cache something that is not about a set; nobody may any more what was sent until now. */
     void may_cache(const Caller &caller) { caching_.insert(caller.agent); }
     void outdate_all() { outdated_ = outdated_ || !caching_.empty(); }
-    /* What was reported of a set, and may be cached, since the last time does not hold any more: the proxies of those
-     * who may cache it.  Answers that contradict it are made by the same call or a later one. */
+    /* Proxies of processes that may cache replies about sets which do not hold any more, since the last time.  Replies
+     * that contradict these are made by the same call or a later one. */
     std::set<uint64_t> take_outdated();
 
     /* A set, for lists. */
@@ -208,12 +208,12 @@ class Sets {
         std::vector<Caller> waiting;
         std::optional<std::string> answer;
     };
-    /* What is reported of a set: how long it holds, and whose business cards are sent along with it. */
+    /* A reply about a set: how long it holds, and the processes whose business cards it contains. */
     struct Written {
         pmi_set_lasts lasts;
         std::vector<uint32_t> bcs;
     };
-    /* What can be reported to all processes of a proxy. */
+    /* The part of a reply that is the same for all processes of a proxy. */
     struct Shared {
         SetMembers members;
         std::vector<uint32_t> bcs;

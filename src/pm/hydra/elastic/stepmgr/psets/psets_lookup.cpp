@@ -17,8 +17,8 @@ constexpr size_t LOOKUPS_MAX = 4;       /* in the answer to a call that makes se
 
 }  // namespace
 
-/* Of a state that only an end can change, all; that a set starts, and runs then, is reported to nobody else.  Who runs
- * changes without that. */
+/* All of a state that only an end can change.  The start of a set, and its run after that, are reported to no other
+ * process.  The set of running processes changes without an end. */
 pmi_set_lasts Sets::how_lasting(const Set &set) const
 {
     pmi_set_state state = state_of(set.members);

@@ -73,7 +73,7 @@ void SimulatedJob::wished(Daemon &daemon, const std::string &payload)
 {
     request_ended head;
     if (payload.size() < sizeof head)
-        return broken("end of a wish is too short");
+        return broken("end of a size request is too short");
     std::memcpy(&head, payload.data(), sizeof head);
     for (uint32_t k = 0; k < head.holders; k++) {
         request_holder holder;
@@ -170,7 +170,7 @@ void SimulatedJob::check_size_request(const std::string &name, const Json &event
     bool allowed = event.at("size") >= open->second.at("size_min") &&
                    event.at("size") <= open->second.at("size_max");
     if (result == "granted" && !allowed)
-        broken("a wish is granted with a size that it does not allow: " + event.dump());
+        broken("a size request is granted with a size that it does not allow: " + event.dump());
     if (result != "granted" && event.at("reason").get<std::string>().empty())
         broken("a size request is not granted, without a reason");
     open_slot_requests_.erase(open);

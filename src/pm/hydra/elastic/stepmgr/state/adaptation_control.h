@@ -1,6 +1,6 @@
 /*
- * The adaptation under way, as components act on it: they start it, and send it events.  Which component carries it
- * out is not their business; Step gives them the object.
+ * The adaptation under way, as components act on it: they start it, and send it events.  They do not know the
+ * component that carries it out; Step gives them the object.
  */
 
 #ifndef ELASTIC_ADAPTATION_CONTROL_H_INCLUDED
