@@ -13,7 +13,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from cli_setup import LIMIT_S, Setup  # noqa: E402
-from fake_elasticd import USER, measured_loops, now_ms  # noqa: E402
+from fake_elasticd import USER  # noqa: E402
+from fake_loops import measured_loops, now_ms  # noqa: E402
 from support.checks import expect  # noqa: E402
 
 

@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "test" / "rm" / "cli"), str(ROOT / "test")]
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from browser import Browser  # noqa: E402
-from fake_elasticd import CODES, FakeElasticd, Json, measured_loops, now_ms  # noqa: E402
+from fake_elasticd import CODES, FakeElasticd, Json  # noqa: E402
+from fake_loops import measured_loops, now_ms  # noqa: E402
 from support.checks import expect  # noqa: E402
 
 WEB = ROOT / "src" / "rm" / "web"
