@@ -34,6 +34,8 @@ def resize(run: TestRun) -> None:
     name = str(step["step"])
     table = run.elastic("ps")
     run.check(name in table.stdout and "serve" in table.stdout, "ps does not list the step")
+    row = run.elastic("ps", "-P", "--noheader").stdout.strip().split("|")
+    run.check((row[0], row[2:5]) == (name, ["2", "running", "0"]), f"ps -P: {row}")
     for arguments, size in ((["4"], 4), (["3", "--leave", "0,2"], 3), (["1"], 1), (["2"], 2)):
         done = run.elastic("resize", name, *arguments, "--wait")
         run.check(done.returncode == 0, f"resize {arguments}: {done.stdout}{done.stderr}")
