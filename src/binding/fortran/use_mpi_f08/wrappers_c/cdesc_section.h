@@ -7,6 +7,7 @@
 #define CDESC_SECTION_H_INCLUDED
 
 #include "cdesc.h"
+#include <limits.h>
 
 /* One for each dimension, and one for a part of an element. */
 #define CDESC_MAX_PIECES (CFI_MAX_RANK + 1)
@@ -18,9 +19,17 @@ typedef struct {
     MPI_Datatype types[CDESC_MAX_PIECES];
 } cdesc_pieces_t;
 
+/* Constructors without _c where they do: ROMIO reads types by MPI_Type_get_envelope. */
+static int cdesc_vector(MPI_Count count, MPI_Aint stride, MPI_Datatype type, MPI_Datatype * newtype)
+{
+    if (count <= INT_MAX)
+        return PMPI_Type_create_hvector((int) count, 1, stride, type, newtype);
+    return PMPI_Type_create_hvector_c(count, 1, stride, type, newtype);
+}
+
 static int cdesc_add_piece(cdesc_pieces_t * pieces, MPI_Count count, MPI_Aint stride, MPI_Aint at, MPI_Datatype type)
 {
-    int mpi_errno = PMPI_Type_create_hvector_c(count, 1, stride, type, &pieces->types[pieces->n]);
+    int mpi_errno = cdesc_vector(count, stride, type, &pieces->types[pieces->n]);
 
     if (mpi_errno == MPI_SUCCESS) {
         pieces->ones[pieces->n] = 1;
@@ -68,11 +77,11 @@ static int cdesc_section(const CFI_cdesc_t * cdesc, MPI_Count count, MPI_Datatyp
 
     if (per_element == 0)
         return MPI_ERR_TYPE;
-    mpi_errno = PMPI_Type_contiguous_c(per_element, type, &slabs[0]);
+    mpi_errno = cdesc_vector(per_element, cdesc->elem_len / per_element, type, &slabs[0]);
     for (int d = 0; d < cdesc->rank && mpi_errno == MPI_SUCCESS; d++) {
         made = d + 1;
         elements[d + 1] = elements[d] * cdesc->dim[d].extent;
-        mpi_errno = PMPI_Type_create_hvector_c(cdesc->dim[d].extent, 1, cdesc->dim[d].sm, slabs[d], &slabs[d + 1]);
+        mpi_errno = cdesc_vector(cdesc->dim[d].extent, cdesc->dim[d].sm, slabs[d], &slabs[d + 1]);
     }
     if (mpi_errno == MPI_SUCCESS) {
         made++;
