@@ -147,7 +147,7 @@ std::string PsetOperations::why_out_of_range(const std::vector<int> &sizes)
 /* A change that was made for it, and is not accepted, is withdrawn. */
 void PsetOperations::end(const Sets::OpenOp &op, const std::string &why_not)
 {
-    Request ended = *std::exchange(open_, std::nullopt);
+    PsetRequest ended = *std::exchange(open_, std::nullopt);
     psets_.log_changes();
     psets_.send_replies({{ended.caller, reply_of(op, why_not)}});
     drop(ended, "the program has got another answer");
@@ -156,7 +156,7 @@ void PsetOperations::end(const Sets::OpenOp &op, const std::string &why_not)
 /* The request fails.  Of a REPLACE the addition remains, if it is complete. */
 void PsetOperations::give_up(const std::string &why)
 {
-    const Request &request = *open_;
+    const PsetRequest &request = *open_;
     bool was_added = request.added && (request.removing || (state_.last_end.request == request.request &&
                                                             state_.last_end.state == AdaptState::COMMITTED));
     Sets::OpenOp done;
@@ -175,7 +175,7 @@ void PsetOperations::size_request_ended(SizeRequestEnd end, const std::string &r
         give_up("the resource manager has not granted it" + (reason.empty() ? "" : ": " + reason));
 }
 
-void PsetOperations::drop(const Request &request, const char *why)
+void PsetOperations::drop(const PsetRequest &request, const char *why)
 {
     bool granted = state_.adaptation && !before_agreement(state_.adaptation->state);
     requests_.release(request.size_request);
@@ -241,7 +241,7 @@ void PsetOperations::start()
  * requests. */
 void PsetOperations::request_size()
 {
-    const Request &request = *open_;
+    const PsetRequest &request = *open_;
     bool replaces = request.call.op == PMI_SET_OP_REPLACE;
     int size = state_.world.size(), add = static_cast<int>(request.call.add),
         remove = static_cast<int>(request.call.remove);
@@ -263,7 +263,7 @@ void PsetOperations::request_size()
  * offer first. */
 void PsetOperations::accept_offer()
 {
-    Request &request = *open_;
+    PsetRequest &request = *open_;
     bool offer_adds = state_.adaptation->change.joining > 0;
     pmi_set_op op = request.call.op;
     if (op == PMI_SET_OP_MALLEABLE)
@@ -294,7 +294,7 @@ void PsetOperations::accept_offer()
 }
 
 /* Removed, added, new: "" for none. */
-std::vector<std::string> PsetOperations::replaced(uint32_t uid, const Request &request, const std::string &removed)
+std::vector<std::string> PsetOperations::replaced(uint32_t uid, const PsetRequest &request, const std::string &removed)
 {
     std::string added = request.added.value_or(""), whole = request.call.bound;
     if (!added.empty())
@@ -306,7 +306,7 @@ void PsetOperations::process_ended(const Process &process)
 {
     if (!open_ || open_->caller.uid != process.uid)
         return;
-    Request dropped = *std::exchange(open_, std::nullopt);
+    PsetRequest dropped = *std::exchange(open_, std::nullopt);
     drop(dropped, "the process that requested it has ended");
 }
 

@@ -21,6 +21,16 @@
 
 namespace elastic {
 
+/* A change that a process has requested, and waits for. */
+struct PsetRequest {
+    SetCaller caller;
+    RequestOp call;
+    bool requested = false; /* a change or a size request has been made for it */
+    bool removing = false;  /* and its removal */
+    uint64_t request = 0, size_request = 0; /* the numbers of these */
+    std::optional<std::string> added;       /* of REPLACE: the delta that has been accepted */
+};
+
 class PsetOperations {
   public:
     PsetOperations(StepState &state, ProcessSets &psets, PsetChanges &changes, AdaptationControl &control,
@@ -40,16 +50,6 @@ class PsetOperations {
     void consider();
 
   private:
-    /* A change that a process has requested, and waits for. */
-    struct Request {
-        SetCaller caller;
-        RequestOp call;
-        bool requested = false; /* a change or a size request has been made for it */
-        bool removing = false;  /* and its removal */
-        uint64_t request = 0, size_request = 0; /* the numbers of these */
-        std::optional<std::string> added;       /* of REPLACE: the delta that has been accepted */
-    };
-
     std::optional<std::string> answer(Process &process, const SetCaller &caller, const RequestOp &call);
     std::optional<std::string> answer(Process &process, const SetCaller &caller, const QueryOp &call);
     std::optional<std::string> answer(Process &process, const SetCaller &caller, const CloseOp &call);
@@ -62,10 +62,10 @@ class PsetOperations {
     void start();
     void request_size();
     void accept_offer();
-    std::vector<std::string> replaced(uint32_t uid, const Request &request, const std::string &removed);
+    std::vector<std::string> replaced(uint32_t uid, const PsetRequest &request, const std::string &removed);
     void end(const Sets::OpenOp &op, const std::string &why_not = "");
     void give_up(const std::string &why);
-    void drop(const Request &request, const char *why);
+    void drop(const PsetRequest &request, const char *why);
 
     StepState &state_;
     ProcessSets &psets_;
@@ -73,7 +73,7 @@ class PsetOperations {
     PsetChanges &changes_;
     AdaptationControl &control_;
     SizeRequestControl &requests_;
-    std::optional<Request> open_;
+    std::optional<PsetRequest> open_;
     bool range_missed_ = false; /* the user has been notified that --adapt-range is missing */
 };
 
