@@ -218,7 +218,7 @@ static void move_state(const struct window *w, MPI_Comm intercomm, MPI_Comm new_
 
 /* The results go to those who join, so that any process may leave later: in the window if nobody stays,
  * else after it, because who stays would wait in commit for a joining process that is at this. */
-static void tell_in_window(MPI_Comm intercomm, int joined)
+static void send_in_window(MPI_Comm intercomm, int joined)
 {
     int rank, root = 0;
 
@@ -229,7 +229,7 @@ static void tell_in_window(MPI_Comm intercomm, int joined)
     MPI_Bcast(&results, sizeof(results), MPI_BYTE, root, intercomm);
 }
 
-static void tell_after_window(void)
+static void send_after_window(void)
 {
     MPI_Bcast(&results, sizeof(results), MPI_BYTE, 0, MPI_COMM_WORLD);
 }
@@ -272,7 +272,7 @@ static void take_part(struct window *w, int joined)
     MPI_Comm_adapt_begin(&intercomm, &new_world, &w->staying, &w->leaving, &w->joining);
     add_part(parts, BEGIN, start);
     if (w->staying == 0)
-        tell_in_window(intercomm, joined);
+        send_in_window(intercomm, joined);
     moved = now_us();
     if (options.bytes > 0)
         move_state(w, intercomm, new_world, joined);
@@ -286,7 +286,7 @@ static void take_part(struct window *w, int joined)
     if (joined)
         parts[STANDSTILL] = parts[BEGIN] = parts[COMMIT] = parts[CPU] = parts[FAULTS] = 0;
     if (w->joining > 0 && w->staying > 0)
-        tell_after_window();
+        send_after_window();
 }
 
 static int ascending(const void *a, const void *b)

@@ -31,7 +31,7 @@ static uint64_t changed(uint64_t value)
     return value * 6364136223846793005u + 1442695040888963407u;
 }
 
-static void look_at_world(void)
+static void check_world(void)
 {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -65,7 +65,7 @@ static void adapt(int joining_here)
         MPI_Bcast(cell, cells, MPI_UINT64_T, root, intercomm);
     }
     MPI_Comm_adapt_commit();
-    look_at_world();
+    check_world();
     if (rank == 0) {
         printf("elastic_work: from %d to %d processes after step %d\n", joining_here ? 0 : old_size, size, step);
         fflush(stdout);
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < cells; i++)
         cell[i] = (uint64_t) i;
-    look_at_world();
+    check_world();
 #ifdef MPI_ADAPT_TRUE
     if (status == MPI_ADAPT_STATUS_JOINING)
         adapt(1);

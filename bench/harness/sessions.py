@@ -145,7 +145,7 @@ def change(bench: Bench) -> list[Case]:
     ]
 
 
-def _told(bench: Bench) -> list[float]:
+def _notified(bench: Bench) -> list[float]:
     """Of each growth of a run, from its request until the program is notified, in µs."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         log = Path(folder) / "log"
@@ -166,7 +166,7 @@ def reported(bench: Bench) -> list[Case]:
     ours, theirs = [], []
     for number in budget(bench.amount.pick(20, 60, 120), 3, 60):
         bench.progress.report(f"request to reported, round {number + 1}")
-        ours.append(_told(bench))
+        ours.append(_notified(bench))
         starts = [plain_start(bench, 1) for _ in range(5)]
         theirs.append([1e6 * (ended - began) for began, ended in starts])
     return [ratio_case("session_told", "1 → 2", ours, theirs)]

@@ -195,7 +195,7 @@ static int goes_on(void *data)
     return state.iteration < options.iterations;
 }
 
-static int tell_all(void *data)
+static int report_all(void *data)
 {
     (void) data;
     report();
@@ -207,7 +207,7 @@ static program_t *program(void)
     static program_element_t elements[] = {
         {.type = INIT,.init = init},
         {.type = EP,.name = "work",.phase_redistribute = move,.phase_exec = work,.loop_condition = goes_on},
-        {.type = RP,.name = "report",.phase_exec = tell_all}
+        {.type = RP,.name = "report",.phase_exec = report_all}
     };
     static program_t phases = { .size = 3, .elements = elements, .name = "phases" };
 

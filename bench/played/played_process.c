@@ -43,7 +43,7 @@ static uint32_t load32(const uint32_t * word)
 
 /* ---- PMI ---- */
 
-static void say(const char *line)
+static void send_line(const char *line)
 {
     size_t bytes = strlen(line);
 
@@ -51,11 +51,11 @@ static void say(const char *line)
         die("unable to write to the daemon");
 }
 
-static void ask(const char *command)
+static void query(const char *command)
 {
     char c;
 
-    say(command);
+    send_line(command);
     while (read(pmi, &c, 1) == 1) {
         if (c == '\n')
             return;
@@ -63,12 +63,12 @@ static void ask(const char *command)
     die("no answer of the daemon");
 }
 
-static void say_of_epoch(const char *what, unsigned epoch)
+static void send_line_of_epoch(const char *what, unsigned epoch)
 {
     char line[64];
 
     snprintf(line, sizeof(line), "cmd=%s epoch=%u\n", what, epoch);
-    say(line);
+    send_line(line);
 }
 
 static int environment(const char *name)
@@ -87,7 +87,7 @@ static void introduce(void)
     strcat(line, "\n");
     me->pid = (uint32_t) getpid();
     __atomic_store_n(&me->phase, PMI_ADAPT_PHASE_RUNNING, __ATOMIC_SEQ_CST);
-    say(line);
+    send_line(line);
 }
 
 /* ---- the board ---- */
@@ -121,7 +121,7 @@ static void count(uint32_t one, const char *what, unsigned epoch)
     uint32_t all = __atomic_add_fetch(&board->prepared, one, __ATOMIC_ACQ_REL);
 
     if ((one == GREETED ? all / GREETED : all % GREETED) == load32(&board->participants))
-        say_of_epoch(what, epoch);
+        send_line_of_epoch(what, epoch);
 }
 
 static int is_leaving(void)
@@ -150,7 +150,7 @@ static void open_window(unsigned epoch)
     for (uint32_t seen = load32(&board->wake); leaves && load32(&board->released) < epoch; seen = load32(&board->wake))
         await_change(seen);
     if (leaves) {
-        ask("cmd=finalize\n");
+        query("cmd=finalize\n");
         exit(0);
     }
 }
@@ -161,7 +161,7 @@ static void join_world(void)
 
     __atomic_store_n(&me->phase, PMI_ADAPT_PHASE_JOINING, __ATOMIC_SEQ_CST);
     snprintf(line, sizeof(line), "cmd=adapt_ready epoch=%u segment=%d:9:4096:1:2:3\n", join_epoch, (int) getpid());
-    say(line);
+    send_line(line);
     for (int prepared = 0;;) {
         uint32_t seen = load32(&board->wake);
         if (load32(&board->plan_epoch) == join_epoch && !prepared) {
@@ -212,8 +212,8 @@ int main(void)
     pmi = environment("PMI_FD");
     open_board();
     last_epoch = join_epoch;
-    ask("cmd=init pmi_version=1 pmi_subversion=1\n");
-    ask("cmd=barrier_in\n");
+    query("cmd=init pmi_version=1 pmi_subversion=1\n");
+    query("cmd=barrier_in\n");
     introduce();
     if (join_epoch)
         join_world();

@@ -85,7 +85,7 @@ static epop_outcome_t run_phase(epop_loop_t * loop)
         if (element->loop_condition && !agree(loop, "loop_condition", again))
             return EPOP_FAILED;
     }
-    loop->where = (epop_place_t) {loop->where.pc + 1, 0};
+    loop->where = (epop_position_t) {loop->where.pc + 1, 0};
     return EPOP_GOES_ON;
 }
 
@@ -105,7 +105,7 @@ static epop_outcome_t run_branch(epop_loop_t * loop)
                  " the program", pc, loop->program->size, loop->program->size);
         return EPOP_FAILED;
     }
-    loop->where = (epop_place_t) {pc, 0};
+    loop->where = (epop_position_t) {pc, 0};
     return EPOP_GOES_ON;
 }
 

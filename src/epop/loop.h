@@ -15,7 +15,7 @@
 typedef struct {
     int pc;
     int64_t iteration;          /* of this phase, from 0 each time it is entered */
-} epop_place_t;
+} epop_position_t;
 
 typedef enum {
     EPOP_GOES_ON,
@@ -33,13 +33,13 @@ typedef struct {
 
 typedef struct {
     /* NULL, or called before each iteration of a phase: it goes on there. */
-    void (*mark) (void *state, epop_place_t where);
+    void (*mark) (void *state, epop_position_t where);
     /* Whether an adaptation is agreed upon: all processes of the world say the same. */
     bool (*probe) (void *state);
     /* The adaptation, on a pre-existing process: from begin to commit. */
-     epop_outcome_t(*window) (void *state, epop_place_t where, epop_fault_t * fault);
+     epop_outcome_t(*window) (void *state, epop_position_t where, epop_fault_t * fault);
     /* NULL, or (--check): whether all processes have the same value here. */
-     bool(*agree) (void *state, epop_place_t where, const char *function, int64_t value,
+     bool(*agree) (void *state, epop_position_t where, const char *function, int64_t value,
                    epop_fault_t * fault);
 } epop_surroundings_t;
 
@@ -48,7 +48,7 @@ typedef struct {
     const epop_surroundings_t *around;
     void *state;                /* handed to the surroundings */
     bool check;                 /* the array of elements must remain as it is */
-    epop_place_t where;         /* {1, 0}, or what the window of a joining process says */
+    epop_position_t where;         /* {1, 0}, or what the window of a joining process says */
     bool fresh;                 /* the window was just open: the next iteration comes without a probe */
     epop_fault_t fault;
     uint64_t elements_sum;      /* internal */

@@ -70,13 +70,13 @@ struct Simulated {
             Simulated &self = *static_cast<Simulated *>(state);
             return self.windows.count(self.probes++) == 1;
         };
-        around.window = [](void *state, epop_place_t where, epop_fault_t *) {
+        around.window = [](void *state, epop_position_t where, epop_fault_t *) {
             Simulated &self = *static_cast<Simulated *>(state);
             self.diary.text += '|';
             self.opened.emplace_back(where.pc, where.iteration);
             return self.windows[self.probes - 1];
         };
-        around.mark = [](void *state, epop_place_t where) {
+        around.mark = [](void *state, epop_position_t where) {
             static_cast<Simulated *>(state)->marked.emplace_back(where.pc, where.iteration);
         };
         loop.program = &program;
@@ -87,7 +87,7 @@ struct Simulated {
 
     void compare_values()
     {
-        around.agree = [](void *state, epop_place_t, const char *function, int64_t value, epop_fault_t *) {
+        around.agree = [](void *state, epop_position_t, const char *function, int64_t value, epop_fault_t *) {
             Simulated &self = *static_cast<Simulated *>(state);
             self.agreed.emplace_back(function, value);
             return self.agreed.size() - 1 != self.disagrees_at;

@@ -97,7 +97,7 @@ static int64_t total_of(const program_element_t * element)
     return element->loop_total ? element->loop_total(progress.program->data) : -1;
 }
 
-void epop_progress_mark(epop_place_t where)
+void epop_progress_mark(epop_position_t where)
 {
     const program_element_t *element = &progress.program->elements[where.pc];
 
@@ -112,7 +112,7 @@ void epop_progress_begin(const program_t * program)
     (void) program;
 }
 
-void epop_progress_mark(epop_place_t where)
+void epop_progress_mark(epop_position_t where)
 {
     (void) where;
 }

@@ -15,6 +15,6 @@
 void epop_progress_begin(const program_t * program);
 
 /* An iteration begins. */
-void epop_progress_mark(epop_place_t where);
+void epop_progress_mark(epop_position_t where);
 
 #endif /* EPOP_PROGRESS_H_INCLUDED */

@@ -84,7 +84,7 @@ static void list_others(const int64_t * told, int size, char *text, size_t room)
 }
 
 /* Everybody learns everybody's value, and what it is the value of. */
-static bool agree(void *state, epop_place_t where, const char *function, int64_t value,
+static bool agree(void *state, epop_position_t where, const char *function, int64_t value,
                   epop_fault_t * fault)
 {
     int64_t mine[TOLD] = { value, where.pc, where.iteration, 0 };
@@ -114,7 +114,7 @@ static bool agree(void *state, epop_place_t where, const char *function, int64_t
 
 /* ---- probes --------------------------------------------------------------------------------- */
 
-static void mark(void *state, epop_place_t where)
+static void mark(void *state, epop_position_t where)
 {
     ((epop_world_t *) state)->where = where;
     epop_progress_mark(where);
@@ -247,7 +247,7 @@ static epop_outcome_t move_and_commit(epop_world_t * world, epop_window_t * wind
         window->status == MPI_ADAPT_STATUS_LEAVING ? EPOP_LEFT : call_after(world, window, fault);
 }
 
-static epop_outcome_t window_at(epop_world_t * world, epop_place_t * where, epop_fault_t * fault)
+static epop_outcome_t window_at(epop_world_t * world, epop_position_t * where, epop_fault_t * fault)
 {
     MPI_Comm intercomm, new_world;
     int staying, leaving, joining;
@@ -261,11 +261,11 @@ static epop_outcome_t window_at(epop_world_t * world, epop_place_t * where, epop
     window.iteration = where->iteration;
     if (!exchange_header(world, &window, fault))
         return EPOP_FAILED;
-    *where = world->where = (epop_place_t) {window.pc, window.iteration};
+    *where = world->where = (epop_position_t) {window.pc, window.iteration};
     return move_and_commit(world, &window, fault);
 }
 
-static epop_outcome_t window(void *state, epop_place_t where, epop_fault_t * fault)
+static epop_outcome_t window(void *state, epop_position_t where, epop_fault_t * fault)
 {
     return window_at(state, &where, fault);
 }
@@ -289,7 +289,7 @@ static bool probe(void *state)
     return false;
 }
 
-static epop_outcome_t window(void *state, epop_place_t where, epop_fault_t * fault)
+static epop_outcome_t window(void *state, epop_position_t where, epop_fault_t * fault)
 {
     (void) state, (void) where, (void) fault;
     return EPOP_GOES_ON;

@@ -16,7 +16,7 @@ typedef struct {
     bool is_elastic;            /* probes may be made */
     int status;                 /* of this process, as the last probe said */
     int epoch;                  /* of the last adaptation that this process has seen; 0: none */
-    epop_place_t where;         /* what is executed */
+    epop_position_t where;         /* what is executed */
 } epop_world_t;
 
 /* Before INIT. */

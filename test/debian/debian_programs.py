@@ -251,10 +251,10 @@ class Runner:
 
     def __init__(self, prefix: Path, debian: Debian):
         self.prefix, self.debian = prefix, debian
-        self.kept_path = BUILD / "verdicts.json"
+        self.stored_path = BUILD / "verdicts.json"
         self.kept: dict[str, dict[str, object]] = {}
-        if self.kept_path.is_file():
-            self.kept = json.loads(self.kept_path.read_text())
+        if self.stored_path.is_file():
+            self.kept = json.loads(self.stored_path.read_text())
 
     def ours(self, program: Program) -> Result:
         path = [f"{self.prefix}/lib"]
@@ -274,6 +274,6 @@ class Runner:
             command = [self.debian.mpiexec(), *self.debian.giving_way()]
             result = run_until_it_ends(program, self.debian, command, [], BUILD / "work-debian")
             self.kept[program.name] = {"end": result.end, "said": result.printed}
-            self.kept_path.write_text(json.dumps(self.kept, indent=1))
+            self.stored_path.write_text(json.dumps(self.kept, indent=1))
         known = self.kept[program.name]
         return Result(str(known["end"]), dict(known["said"]))  # type: ignore[call-overload]

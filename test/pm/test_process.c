@@ -259,20 +259,20 @@ static struct pmi_adapt_plan *map_plan(size_t * bytes)
 
 #define CARD_MAX 400
 
-static void write_card(char card[CARD_MAX + 1], unsigned whose)
+static void write_address(char card[CARD_MAX + 1], unsigned whose)
 {
-    int n = snprintf(card, CARD_MAX + 1, "card-of-%u", whose);
+    int n = snprintf(card, CARD_MAX + 1, "address-of-%u", whose);
 
     while (n < options.card && n < CARD_MAX)
         card[n++] = '.';
     card[n] = 0;
 }
 
-static void check_card(const struct pmi_adapt_plan *plan, const struct pmi_adapt_member *m)
+static void check_address(const struct pmi_adapt_plan *plan, const struct pmi_adapt_member *m)
 {
     char expected[CARD_MAX + 1];
 
-    write_card(expected, m->uid);
+    write_address(expected, m->uid);
     if (m->bc_bytes != strlen(expected) ||
         memcmp((const char *) plan + m->bc_offset, expected, m->bc_bytes))
         die("wrong card of uid %u in the plan", m->uid);
@@ -282,10 +282,10 @@ static void check_card(const struct pmi_adapt_plan *plan, const struct pmi_adapt
 
 #define EPOCHS_MAX 65536
 
-static char meeting_name[256];
+static char rendezvous_name[256];
 static uint32_t *meeting;       /* processes that have arrived, by epoch */
 
-static void open_meeting(void)
+static void open_rendezvous(void)
 {
     int mpiexec;
     size_t bytes = EPOCHS_MAX * sizeof(*meeting);
@@ -294,14 +294,14 @@ static void open_meeting(void)
         die("group %s does not tell the pid of mpiexec", board->group);
     /* the harness removes its folder, also after a job that was killed */
     const char *folder = getenv("ELASTIC_PM_TEST");
-    snprintf(meeting_name, sizeof(meeting_name), "%s/test_process-%d", folder ? folder : "/dev/shm",
+    snprintf(rendezvous_name, sizeof(rendezvous_name), "%s/test_process-%d", folder ? folder : "/dev/shm",
              mpiexec);
-    int fd = open(meeting_name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(rendezvous_name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, (off_t) bytes) < 0)
-        die("unable to open %s: %s", meeting_name, strerror(errno));
+        die("unable to open %s: %s", rendezvous_name, strerror(errno));
     meeting = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (meeting == MAP_FAILED)
-        die("unable to map %s: %s", meeting_name, strerror(errno));
+        die("unable to map %s: %s", rendezvous_name, strerror(errno));
     close(fd);
 }
 
@@ -351,7 +351,7 @@ static int window(void)
 
     set_phase(PMI_ADAPT_PHASE_WINDOW);
     for (unsigned k = 0; k < members; k++) {
-        check_card(plan, &m[k]);
+        check_address(plan, &m[k]);
         if (((m[k].flags & PMI_ADAPT_MEMBER_JOINING) != 0) != (k >= plan->pre))
             die("member %u of %u is misplaced in the plan", k, members);
         if (m[k].uid == uid) {
@@ -455,7 +455,7 @@ static void run(void)
             break;
         wait_wake(seen);
     }
-    unlink(meeting_name);
+    unlink(rendezvous_name);
 }
 
 /* ---- start ------------------------------------------------------------------------------------- */
@@ -498,7 +498,7 @@ static void introduce(void)
         say("cmd=adapt_init mode=rigid\n");
         return;
     }
-    write_card(card, uid);
+    write_address(card, uid);
     for (size_t i = 0; card[i]; i++)
         sprintf(hex + 2 * i, "%02x", (unsigned) card[i]);
     me->pid = (uint32_t) getpid();
@@ -598,7 +598,7 @@ int main(int argc, char **argv)
     fail_here("start", join_epoch);
     if (join_epoch)
         sleep((unsigned) options.delay);
-    open_meeting();
+    open_rendezvous();
     pmi_init();
     if (options.term)
         heed_signals();

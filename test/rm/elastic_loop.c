@@ -33,7 +33,7 @@ static void adapt(int joining_here)
 
 static int wish = 0;            /* that is open; 0: none */
 
-static void make_wish(const char *stop_file)
+static void make_size_request(const char *stop_file)
 {
     char name[4096], size[16] = "";
     MPI_Info info;
@@ -54,7 +54,7 @@ static void make_wish(const char *stop_file)
     fclose(file);
 }
 
-static void look_at_wish(const char *stop_file)
+static void check_size_request(const char *stop_file)
 {
     static const char *const names[] = { "open", "granted", "refused", "withdrawn" };
     char name[4096], size[16], reason[256];
@@ -95,9 +95,9 @@ static int step(const char *stop_file)
     MPI_Allreduce(&seen, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     steps++;
     if (rank == 0)
-        make_wish(stop_file);
+        make_size_request(stop_file);
     if (rank == 0 && wish)
-        look_at_wish(stop_file);
+        check_size_request(stop_file);
     nanosleep(&pause, NULL);
     return all;
 }

@@ -19,7 +19,7 @@ bool PMIU_Adapt_has_manager(void);
 int PMIU_Adapt_keep(void);
 int PMIU_Adapt_publish(const char *name, const char *value);
 int PMIU_Adapt_lookup(const char *name, char *value);
-/* What a process calls again and again while it waits for the reply to a spawn; the PMI lock is held. */
+/* A process calls this again and again while it waits for the reply to a spawn; the PMI lock is held. */
 void PMIU_Adapt_set_progress(void (*progress)(void));
 
 #endif /* PMI_ADAPT_CALLS_H_INCLUDED */

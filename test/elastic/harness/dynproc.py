@@ -26,7 +26,7 @@ FLOOD = 1000  # connections; more than are listened to at a time
 PAUSE_S = 6.0  # longer than a side that has ended is missed
 
 
-def _forget_secret(run: TestRun) -> None:
+def _discard_secret(run: TestRun) -> None:
     """The user's secret is meant to stay; it is the test's own directory that goes."""
     for path in run.runtime.glob("*/secret"):
         run.check(path.stat().st_mode & 0o777 == 0o600, f"mode {path.stat().st_mode:o} of the user's secret")
@@ -41,7 +41,7 @@ def _ends_well(run: TestRun, *jobs: Job) -> None:
     for job in jobs:
         run.check(job.wait() == 0, f"exit code {job.process.returncode}")
         run.check(any(line.startswith("PASS dyn_") for line in job.lines), "no PASS line")
-    _forget_secret(run)
+    _discard_secret(run)
 
 
 @scenario
@@ -268,14 +268,14 @@ def dyn_client_dies(run: TestRun) -> None:
 def dyn_one_job(run: TestRun) -> None:
     """A test of one job in which names have ports: the user's secret stays, and has its mode."""
     checks.ordinary(run)
-    _forget_secret(run)
+    _discard_secret(run)
 
 
 @scenario
 def dyn_outside(run: TestRun, how: str) -> None:
     """Not started by our mpiexec: what is named by its host and port works; its secret stays."""
     {"singleton": scenarios_environment.singleton, "under_stock": scenarios_environment.under_stock}[how](run)
-    _forget_secret(run)
+    _discard_secret(run)
 
 
 @scenario

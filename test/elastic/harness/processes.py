@@ -46,14 +46,14 @@ def become_reaper() -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _look_up(pid: int) -> Process | None:
+def _lookup_process(pid: int) -> Process | None:
     fields = procfs.stat(pid)
     return Process(pid, int(fields[1]), int(fields[3]), fields[0], " ".join(procfs.words(pid))) if fields else None
 
 
 def marked(marker: str) -> list[Process]:
     """Living processes of a test.  (Ended ones that nobody collected have no environment.)"""
-    found = map(_look_up, procfs.marked(MARKER, marker))
+    found = map(_lookup_process, procfs.marked(MARKER, marker))
     return [process for process in found if process and process.state != "Z"]
 
 
@@ -74,7 +74,7 @@ def collect_orphans() -> None:
     me, session = os.getpid(), os.getsid(0)
     with _starting:
         for pid in procfs.pids():
-            process = _look_up(pid)
+            process = _lookup_process(pid)
             if not process or process.parent != me or process.state != "Z":
                 continue
             if process.session == session or pid in _started:

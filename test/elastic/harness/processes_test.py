@@ -21,7 +21,7 @@ if os.fork() == 0:
 
 
 def state(pid: int) -> str:
-    process = processes._look_up(pid)
+    process = processes._lookup_process(pid)
     return process.state if process else ""
 
 
@@ -33,7 +33,7 @@ def await_state(pid: int, wanted: str) -> bool:
 
 
 def children() -> set[int]:
-    mine = (processes._look_up(pid) for pid in procfs.pids())
+    mine = (processes._lookup_process(pid) for pid in procfs.pids())
     return {process.pid for process in mine if process and process.parent == processes.os.getpid()}
 
 
