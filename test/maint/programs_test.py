@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -38,3 +39,15 @@ def test_program_prints_its_options(name: str, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert result.stdout.lower().startswith("usage:"), result.stdout
     assert not list(tmp_path.iterdir()), "it has written files"
+
+
+@pytest.mark.parametrize("command", ["build", "demo", "test", "bench", "evaluate", "cluster"])
+def test_help_of_a_command_builds_nothing(command: str, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "run", tmp_path / "run")
+    for name in ("maint", "bench"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    result = subprocess.run([tmp_path / "run", command, "--help"], cwd=tmp_path, stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True, check=False)  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.lower().startswith("usage:"), result.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "maint", "bench"}
