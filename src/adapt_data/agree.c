@@ -1,12 +1,12 @@
 /*
- * Before anything moves all processes of the window compute their schedules and take the memory for the
- * new parts.  Then they exchange the result, and whether they have registered the same: it
- * works for all of them or for none.  SPEC-epop D2, D3, F1.
+ * Before anything moves all processes of the window compute their schedules and take the memory for the new parts.
+ * Then they exchange the result, and whether they have registered the same: it works for all of them or for none.
+ * SPEC-epop D2, D3, F1.
  *
- * That is one reduction (agreement.h).  Of arrays whose schedule needs what only some processes know (the
- * facts: positions and lengths) these are sent after it, and there is a second one.  What differs is searched
- * for when it is known that something does: registrations, and what the functions of `user` and `irregular`
- * layouts have returned.
+ * That is one reduction (agreement.h).  Of arrays whose schedule needs what only some processes know (the facts:
+ * positions and lengths) these are sent after it, and there is a second one.  The differing part is searched for when
+ * it is known that something does: registrations, and what the functions of `user` and `irregular` layouts have
+ * returned.
  */
 
 #include "agree_terms.h"
@@ -257,7 +257,7 @@ const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *role
     return NULL;
 }
 
-/* Those with or without facts, as long as nothing is wrong. */
+/* Calls with or without facts, as long as nothing is wrong. */
 static void prepare_all(const struct adapt_agree_call *call, bool with_facts, bool capacity, struct verdict *verdict)
 {
     for (int k = call->first; call->data && !verdict->text && k < call->end; k++)

@@ -1,5 +1,5 @@
 /*
- * Which parts of boxes one process sends, receives and keeps.  Pure: no MPI, no state but its own.
+ * The parts of boxes that one process sends, receives and retains.  Pure: no MPI, no state but its own.
  * SPEC-epop V1.
  *
  * Processes of the window have one number each, as in schedule.h.

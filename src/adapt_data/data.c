@@ -26,7 +26,8 @@ static struct adapt_array *find(MPIX_Adapt_data data, int array)
 
 /* ---- moving ----------------------------------------------------------------------------------- */
 
-/* Which arrays are meant: [*first, *end); with an error none.  The error is for all processes. */
+/* Sets the range of arrays that a call names: [*first, *end); none if there is an error.  The error is for all
+ * processes. */
 static const char *find_range(MPIX_Adapt_data data, const epop_window_t *window, int array,
                               int *first, int *end)
 {

@@ -80,7 +80,7 @@ int adapt_data_take(MPIX_Adapt_data data, struct adapt_part *part, const char *n
                     const char *function);
 /* The arrays' datatypes, of a process that leaves: MPI ends before the program can free them. */
 void adapt_data_free_types(MPIX_Adapt_data data);
-/* Those of MPIX_Adapt_bytes, likewise. */
+/* The same for MPIX_Adapt_bytes. */
 void adapt_free_bytes_types(void);
 
 /* ---- agree.c: the collective first part of start ---------------------------------------------- */

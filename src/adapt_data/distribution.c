@@ -132,7 +132,8 @@ static const char *query_pieces(struct adapt_distribution *made, const MPIX_Adap
 #define MISFITS_MAX 5          /* that are reported */
 #define MISFIT_LENGTH 100
 
-/* Which elements nobody owns, and which two ranks do, in pieces by number.  NULL: none, and *end elements. */
+/* Finds elements that nobody owns, and elements that two ranks own, in pieces by number.  NULL: none, and *end
+ * elements. */
 static const char *find_misfits(const struct adapt_piece *pieces, int64_t count, int64_t *end)
 {
     static _Thread_local char text[(MISFITS_MAX + 1) * MISFIT_LENGTH];

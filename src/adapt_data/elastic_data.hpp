@@ -208,7 +208,7 @@ class data {
     struct volumes {
         std::int64_t stay, sent, received;      /* elements */
     };
-    /* What a move in this window would be; collective. */
+    /* The volume of a move in this window; collective. */
     volumes volume(const epop_window_t &window, int array)
     {
         detail::returned_errors guard("elastic::data::volume");

@@ -153,7 +153,7 @@ class boxes {
             }
             return described;
         }
-        /* What is not among the new parts has stayed as it was. */
+        /* Fields that are not among the new parts are unchanged. */
         std::vector<T> taken(std::size_t k)
         {
             for (std::vector<T> &made : fresh)

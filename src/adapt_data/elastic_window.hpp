@@ -263,7 +263,7 @@ class window {
         text.assign(letters.begin(), letters.end());
     }
 
-    /* What leaving processes have is added to new rank 0's: sums over all ranks stay what they are. */
+    /* The values of leaving processes are added to those of new rank 0, so that sums over all ranks are unchanged. */
     void sums(std::vector<double> &values) const
     {
         detail::returned_errors guard("elastic::window::sums");

@@ -7,7 +7,7 @@
 
 #define CHUNK_BYTES ((int64_t) 64 * 1024 * 1024)
 
-/* Those that have begun and are not through. */
+/* Exchanges that have begun and are not complete. */
 static struct adapt_exchange *under_way;
 
 int adapt_exchange_distance(int sender, int receiver, int processes)

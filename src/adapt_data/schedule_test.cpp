@@ -218,7 +218,7 @@ int64_t moved(const MPIX_Adapt_layout &layout, int p, int q)
 }  // namespace
 
 
-/* What is shared goes from old rank 0 to those that join, and nowhere else. */
+/* Shared data goes from old rank 0 to the processes that join, and nowhere else. */
 TEST(AdaptVolume, shared_comes_from_old_rank_0)
 {
     MPIX_Adapt_layout layout = MPIX_Layout_same(7);

@@ -89,7 +89,7 @@ Json array_of(const Job &job, const State &state)
     return json;
 }
 
-/* What it has used up to now, in all its steps. */
+/* The resources that the job has used up to now, in all its steps. */
 Json accounting_of(const Job &job, int64_t now_ms)
 {
     std::vector<TimeAtSize> times = job.times;
@@ -771,7 +771,7 @@ std::string Api::state_of(const Node &node)
         : to_string(node.state());
 }
 
-/* Those of `first` to `last`, by name; both may be missing. */
+/* The nodes from `first` to `last`, by name; both may be missing. */
 Api::NodeRange Api::read_range(QueryReader &query) const
 {
     const auto &nodes = daemon_.state().nodes;

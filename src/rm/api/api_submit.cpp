@@ -220,7 +220,7 @@ int largest_node(const State &state)
 
 }  // namespace
 
-/* What is requested, or the default, within what the system allows; 0: none. */
+/* The requested number, or the default, within the system's limit; 0: none. */
 int64_t Api::read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_none) const
 {
     int64_t most_ms = daemon_.settings().max_time_limit_ms;
@@ -269,7 +269,7 @@ void Api::add_dependencies(const Call &call, BodyReader &body, JobSpec &spec)
     }
 }
 
-/* What a submission says. */
+/* The contents of a submission. */
 struct Api::Submission {
     JobSpec spec;
     Launch launch;

@@ -40,7 +40,7 @@ JobList sorted(const State &state, JobOrder order, const std::vector<Job> &jobs)
     return list;
 }
 
-/* Those that have ended are numbered between the others. */
+/* Jobs that have ended have numbers between those of the others. */
 template <class Iterator>
 void merge(const State &state, JobOrder order, Iterator job, Iterator end, const JobList &ended,
            const Take &take)

@@ -28,8 +28,8 @@ struct JobFacts {
 };
 JobFacts facts_of(const Job &job, int64_t core_ms);
 
-/* The stored jobs that have ended, in no order.  Those of an earlier daemon are read in parts;
- * those of this one may arrive meanwhile. */
+/* The stored jobs that have ended, in no order.  Records of an earlier daemon are read in parts;
+ * records of this one may arrive meanwhile. */
 class EndedJobs {
   public:
     /* The constant part, for another thread. */

@@ -23,7 +23,7 @@ std::vector<std::string> history_row(const Json &job);
 /* "Name=value" lines about one job, as scontrol shows it. */
 std::vector<std::string> job_description(const Json &job, int64_t now_ms);
 
-/* What made its size, and what holds it there; or what it waits for; "-" if nobody knows. */
+/* The cause of its size, and what limits it; or the cause of its wait; "-" if unknown. */
 std::string why_text(const Json &job);
 /* Of its estimated speed-up: a heading, and a line for each size, with what was measured there; no
  * line if nothing is known. */

@@ -13,7 +13,7 @@
 
 namespace elastic {
 
-/* What a field is for one row: the text, and of a number or a time what it is sorted by. */
+/* A field of one row: the text, and the sort key of a number or a time. */
 struct FieldValue {
     std::string text;
     std::optional<int64_t> number = std::nullopt;
@@ -32,7 +32,7 @@ class FieldTable {
   public:
     constexpr FieldTable(std::span<const Field> fields) : fields_(fields) {}
 
-    /* Whatever the case of the letters; nullptr: there is none. */
+    /* The case of letters does not matter; nullptr: there is none. */
     const Field *find(const std::string &name) const;
     const Field *find(char letter) const;
     /* "jobid, name, ..." and "%i, %j, ...": for messages. */

@@ -1,4 +1,4 @@
-/* What all commands that print lists have: --noheader, --parsable, -P.  No state. */
+/* Options of all commands that print lists: --noheader, --parsable, -P.  No state. */
 
 #ifndef ELASTIC_CLI_LIST_OPTIONS_H_INCLUDED
 #define ELASTIC_CLI_LIST_OPTIONS_H_INCLUDED

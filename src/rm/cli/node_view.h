@@ -20,7 +20,7 @@ std::vector<std::string> node_row(const Json &node);
 /* "idle", "mixed", "allocated", "draining", "drained", "down": as Slurm names it. */
 std::string slurm_state(const Json &node);
 
-/* Which nodes are listed. */
+/* The condition on listed nodes. */
 struct NodeFilter {
     std::set<std::string> names, states;        /* empty: all; states as slurm_state has them */
     bool with_reason = false;   /* only those that have a reason */

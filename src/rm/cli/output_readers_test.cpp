@@ -63,7 +63,7 @@ class OutputReadersTest : public testing::Test {
             readers_->pump(waits);
         }
     }
-    /* What the reader has got when all is served; `closed` when we have closed it. */
+    /* The text that the reader has received when all is served; `closed` when we have closed it. */
     std::string read_all(const Descriptor &socket, bool *closed = nullptr)
     {
         std::string text, block(65536, '\0');
@@ -220,7 +220,7 @@ TEST_F(OutputReadersTest, the_first_request_provides_the_input)
     EXPECT_EQ(answer_in(third)["input"], true);
 }
 
-/* What the job does not take stays with whoever sends it. */
+/* Input that the job does not read stays with its sender. */
 TEST_F(OutputReadersTest, input_that_nobody_takes_is_bounded)
 {
     Descriptor one = query(R"({"version":1,"input":true})");
@@ -243,7 +243,7 @@ TEST_F(OutputReadersTest, input_is_refused_where_there_is_none)
     std::string text = read_all(one);
     EXPECT_EQ(answer_in(text)["why_not"], "it has ended");
     EXPECT_FALSE(readers_->have_input());
-    /* Who was not given the input and sends some is cut off. */
+    /* A client that sends input without the right to it is disconnected. */
     send_line(one, AttachFrame{AttachFrame::INPUT, "all the same"}.bytes());
     bool closed = false;
     read_all(one, &closed);

@@ -18,7 +18,8 @@ TEST(CoreTest, a_job_is_not_resized_to_nothing)
     EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::FIELD);
 }
 
-/* Who did it and why is in the record, in the action for the program, and in what is shown. */
+/* The author and the reason are in the record, in the action for the program, and in what is
+ * shown. */
 TEST(CoreTest, who_resized_or_cancelled_a_job_and_why_is_recorded)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);
@@ -98,7 +99,7 @@ TEST(CoreTest, without_a_history_all_but_the_records_is_the_same)
     EXPECT_EQ(quiet.snapshot(), driver.core.snapshot());
 }
 
-/* What was under way may have happened: its cores are the job's until its end, and nothing changes
+/* A change under way may have happened: its cores are the job's until its end, and nothing changes
  * its size. */
 TEST(CoreTest, a_step_that_breaks_the_protocol_keeps_all_that_it_may_have)
 {
@@ -454,7 +455,7 @@ TEST(CoreTest, a_start_that_nobody_answers_is_sent_again_with_the_same_key)
     EXPECT_EQ(driver.job(id).state, JobState::FAILED);
 }
 
-/* Whatever is to be run there would not start. */
+/* No program would start there. */
 TEST(CoreTest, a_node_that_starts_nothing_is_drained_and_its_jobs_wait)
 {
     CoreDriver driver(PolicyKind::FCFS, 2, 4);

@@ -87,7 +87,8 @@ class FreeCores {
         PositionSet nodes;
     };
 
-    /* Of these nodes, in this order; sets their positions.  Nodes that are not up are ignored. */
+    /* Counts these nodes, in this order; sets their positions.  Nodes that are not up are
+     * ignored. */
     template <class Nodes> void rebuild(const Nodes &nodes)
     {
         begin();

@@ -330,7 +330,7 @@ constexpr size_t JOB_NAMES_MAX = 256;
 /* Empty, or what is wrong with it. */
 std::string check(const PublishedName &published);
 
-/* What policy `measured` has computed for a job and reads very often (policy_measured.h). */
+/* Values that policy `measured` has computed for a job and reads very often (policy_measured.h). */
 struct SizeWorth {
     bool is_measured = false;       /* measured at its present size */
     bool doubtful = false;      /* nothing shows that it needs its last processes */
@@ -393,7 +393,8 @@ struct Job {
     int first_size = 0;         /* of the step */
     int64_t process_ms = 0;     /* processes times time, of the step up to sized_ms */
     int64_t sized_ms = NEVER;   /* since when it has its present size */
-    /* What it has used, in all its steps; the present size counts from sized_ms on. */
+    /* The resources that it has used, in all its steps; the present size counts from sized_ms
+     * on. */
     std::vector<TimeAtSize> times;
     int64_t cpu_ms = NEVER;     /* NEVER: nobody has measured it */
     int64_t rss_bytes = NEVER;  /* the largest of its processes */
@@ -492,7 +493,7 @@ bool can_take(const Job &job, const Sample &sample);
 /* Result of a dependency, by the state of the other job: fulfilled, open, or impossible. */
 enum class DependencyState { MET, OPEN, NEVER_MET };
 DependencyState dependency_state(DependencyKind kind, JobState state);
-/* What a dependency on all tasks of an array looks at. */
+/* The counts that a dependency on all tasks of an array checks. */
 JobState state_of(const JobArray &array);
 /* "after_ok:3": for people. */
 std::string describe(const Dependency &dependency);

@@ -42,7 +42,7 @@ struct ArrayTask {
     ELASTIC_FIELDS(array, index, waits, counted)
 };
 
-/* What has become of the tasks of an array, those that are no longer in memory included. */
+/* Ends of the tasks of an array, including tasks that are no longer in memory. */
 struct JobArray {
     uint64_t job = 0;           /* the number of the first task */
     int tasks = 0;

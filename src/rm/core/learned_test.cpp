@@ -1,4 +1,4 @@
-/* What is remembered of programs over their runs: of whom, how much, and that it survives. */
+/* Curves of programs are stored over their runs: of which ones, how much, and through a restart. */
 
 #include "core/learned.h"
 

@@ -1,4 +1,4 @@
-/* What samples come to: sums, phases, trends, history; and that what cannot be is not believed. */
+/* Results of samples: sums, phases, trends, history; impossible samples are refused. */
 
 #include "core/performance.h"
 
@@ -245,7 +245,7 @@ TEST(PerformanceTest, what_cannot_be_is_named)
     EXPECT_NE(wrong([](Sample &s) { s.loops.assign(SAMPLE_LOOPS_MAX + 1, s.loops[0]); }), "");
 }
 
-/* Whatever comes: bounded, and as its own JSON says. */
+/* For any samples the result is bounded, and equal after its own JSON. */
 TEST(PerformanceTest, any_samples_leave_what_holds)
 {
     std::mt19937_64 random(1);

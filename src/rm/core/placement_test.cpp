@@ -8,7 +8,7 @@
 namespace elastic::rm {
 namespace {
 
-/* What a Space promises, computed from the nodes one by one. */
+/* The interface of Space, computed from the nodes one by one. */
 class SlowSpace {
   public:
     explicit SlowSpace(const State &state)

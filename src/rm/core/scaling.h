@@ -42,7 +42,7 @@ Scaling scaling_of(const Performance &known, int size);
 /* The loop that the job's time goes into, or went before its last change of size; empty: none. */
 const std::string &phase_key(const Performance &known);
 
-/* What was measured of the program at one size, in its present phase. */
+/* Measurements of the program at one size, in its present phase. */
 struct MeasuredSpeed {
     int size = 0;
     int intervals = 0;

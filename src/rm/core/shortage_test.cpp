@@ -1,4 +1,4 @@
-/* What a waiting job is said to lack, and who gives it. */
+/* The reported shortage of a waiting job, and the jobs that release cores for it. */
 
 #include "core/shortage.h"
 

@@ -41,7 +41,7 @@ class SlotsTest : public testing::TestWithParam<PolicyKind> {
         driver.send(update);
         return id;
     }
-    /* What the step says of itself from then on. */
+    /* The step's reports from then on. */
     void report_slots(JobId id, uint64_t granted, std::vector<StepSlots::Held> held,
               std::vector<SlotRequest> slot_requests)
     {
@@ -309,7 +309,7 @@ class SlotsOnOwnNodesTest : public SlotsTest {
         EXPECT_EQ(driver.job(id).size(), size);
         return id;
     }
-    /* Whose leaving processes are gone. */
+    /* The step whose leaving processes have ended. */
     void shrink(JobId id, int size)
     {
         driver.send(Resize{"r" + std::to_string(size), id, size});

@@ -74,7 +74,7 @@ struct Turn {
     ELASTIC_FIELDS(job, state, array, examined_until)
 };
 
-/* Who is waited for: a job, or all tasks of an array. */
+/* The target of a dependency: a job, or all tasks of an array. */
 struct Awaited {
     JobId job = 0;
     bool array = false;
@@ -198,7 +198,7 @@ class State {
     const JobArray *array(JobId id) const;
     /* Of the job or array that is waited for; nullopt: it is not known. */
     std::optional<JobState> state_of(const Dependency &dependency) const;
-    /* Those with a limit of which a task has come, gone or changed since this was asked last. */
+    /* Arrays with a limit of which a task was added, removed or changed since the last query. */
     std::set<JobId> take_changed_arrays() { return std::exchange(changed_arrays_, {}); }
     const Node *node(const NodeName &name) const
     {

@@ -1,4 +1,4 @@
-/* What one user may have, and fair share. */
+/* Limits of one user, and fair share. */
 
 #include "core/core_driver.h"
 

@@ -161,7 +161,7 @@ TEST(WaitingTest, however_many_wait_for_one_no_event_becomes_a_long_one)
     EXPECT_TRUE(violations(core.state()).empty());
 }
 
-/* Those that wait for it are cancelled in turn, at whatever depth; who only waits for an end
+/* Jobs that wait for it are cancelled in turn, at any depth; a job that only waits for an end
  * starts. */
 TEST(WaitingTest, a_job_that_can_never_start_is_cancelled)
 {

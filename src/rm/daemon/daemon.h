@@ -83,7 +83,7 @@ class Daemon {
     Loop &loop() { return loop_; }
     /* Without its environment; null: unknown. */
     std::shared_ptr<const Launch> launch(JobId job);
-    /* What it will be asked for, without reading it again. */
+    /* The fields that queries need, without another read. */
     void remember(JobId job, std::shared_ptr<const Launch> launch);
     const LaunchQuota &quota() const { return quota_; }
     int64_t started_ms() const { return started_ms_; }

@@ -177,7 +177,7 @@ TEST(TimelineTest, SegmentsArePaged)
     EXPECT_EQ(seen, all);
 }
 
-/* What is added up by steps is what each segment covers of each column. */
+/* The sum by steps is each segment's part of each column. */
 TEST(TimelineTest, UseOfGroupsAddsUp)
 {
     Timeline timeline;

@@ -154,7 +154,7 @@ TEST_F(ControlGroupTest, the_folder_of_the_setting_must_be_cgroup2)
     EXPECT_EQ(steps_control_group("off").value(), "");
 }
 
-/* What systemd has marked as delegated, and nothing else. */
+/* The group that systemd has marked as delegated, and no other. */
 TEST_F(ControlGroupTest, by_itself_where_systemd_has_delegated)
 {
     auto own = [this] {

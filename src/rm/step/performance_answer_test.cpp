@@ -1,5 +1,5 @@
-/* What a step may answer to `performance`, what breaks the protocol, and what is only not
- * believed. */
+/* Answers that a step may send to `performance`, answers that break the protocol, and answers
+ * that are only discarded. */
 
 #include "step/performance_answer.h"
 

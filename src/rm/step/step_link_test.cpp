@@ -58,7 +58,7 @@ class StepLinkTest : public testing::Test {
         loop_.cancel(tick);
         return !late;
     }
-    /* What the step says goes out as fast as it is read. */
+    /* The step's lines are sent as fast as they are read. */
     void step_writes()
     {
         ssize_t bytes = ::send(step_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);

@@ -1,4 +1,4 @@
-/* What a step may say, and what ends the connection instead of elasticd. */
+/* Messages that a step may send, and messages that end the connection instead of elasticd. */
 
 #include "step/step_message.h"
 

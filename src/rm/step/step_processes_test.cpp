@@ -1,4 +1,4 @@
-/* What is killed of a step whose supervisor is gone, and what is not. */
+/* The processes that are killed of a step whose supervisor has ended, and those that are not. */
 
 #include "step/step_processes.h"
 

@@ -8,7 +8,7 @@
  * step is left, so that its cores are really free.  If elastic-stepd itself is killed, the program
  * gets SIGTERM (parent-death signal).
  *
- * What must hold without elasticd is its own duty: the time limit, and SIGKILL some time after what
+ * It enforces without elasticd: the time limit, and SIGKILL some time after the signal that
  * elasticd has ordered.  It waits for nothing: the program's start, which opens files of the user,
  * and whatever else touches a user's path is done by children.
  *

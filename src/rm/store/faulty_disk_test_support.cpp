@@ -84,7 +84,7 @@ int sync(sqlite3_file *file, int flags)
     return code;
 }
 
-/* What only passes on. */
+/* Functions that only pass on. */
 int truncate(sqlite3_file *f, sqlite3_int64 n)
 {
     return below(f)->pMethods->xTruncate(below(f), n);

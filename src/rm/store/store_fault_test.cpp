@@ -64,7 +64,7 @@ class StoreFaultTest : public testing::Test {
             }
         }
     }
-    /* What a restart would know; the error if it would refuse.  Every event that is given must be
+    /* The state after a restart; the error if it would refuse.  Every event that is given must be
      * what was written. */
     Result<uint64_t> recover()
     {

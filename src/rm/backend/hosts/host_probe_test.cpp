@@ -1,4 +1,4 @@
-/* What the script says on this machine, and what is made of the answers of good and bad hosts. */
+/* The output of the script on this machine, and how answers of good and bad hosts are read. */
 
 #include "backend/hosts/host_probe.h"
 

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr int64_t PATIENCE_MS = 60000;
 
-/* What a host does is in a file of its name: `well` answers, `hang` says nothing, other text is
- * ssh's last word. */
+/* A file with the name of a host holds its behaviour: `well` answers, `hang` sends nothing,
+ * other text is ssh's last line. */
 constexpr const char *SSH = R"(#!/bin/sh
 folder=$(dirname "$0")
 shift $(($# - 3))

@@ -1,4 +1,4 @@
-/* What a nested elasticd makes of the environments of batch systems. */
+/* How a nested elasticd reads the environments of batch systems. */
 
 #include "backend/nested/nested.h"
 

@@ -44,7 +44,7 @@ bool contains_any(const std::string &text, const char *const *begin, const char 
                        [&](const char *part) { return text.find(part) != std::string::npos; });
 }
 
-/* What is wrong with what was asked for; limits on what a user has at once are not among them. */
+/* Errors of the request itself; limits on a user's jobs at one time are not among them. */
 constexpr const char *NEVER_GIVEN[] = {
     "nvalid partition name",
     "nvalid account",

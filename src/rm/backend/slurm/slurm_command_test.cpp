@@ -1,4 +1,4 @@
-/* What Slurm is told and what its answers mean; how processes get to their nodes. */
+/* The commands to Slurm and the meaning of its answers; how processes get to their nodes. */
 
 #include "backend/slurm/slurm_command.h"
 

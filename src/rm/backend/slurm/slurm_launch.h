@@ -32,7 +32,7 @@ std::optional<std::string> node_of_srun(const std::vector<std::string> &words);
 /* Variables that would change what Slurm's commands do, of those in an environment. */
 std::vector<std::string> misleading_variables(char **environment);
 
-/* What is put before them. */
+/* The prefix of the names. */
 std::vector<std::string> srun_options(uint64_t slurm_job);
 
 }  // namespace elastic::rm

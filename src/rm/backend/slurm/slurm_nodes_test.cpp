@@ -1,4 +1,4 @@
-/* What the core is told of Slurm's nodes and of those who wait. */
+/* The reports to the core of Slurm's nodes and of waiting jobs. */
 
 #include "backend/slurm/slurm_nodes.h"
 
@@ -89,7 +89,7 @@ TEST_F(SlurmNodesTest, a_node_belongs_to_a_job_from_the_newer_listing_on)
     EXPECT_EQ(poll(nodes, {waiting(19, 1, 5)}), "node_up");
 }
 
-/* What Slurm says may be older than what the core has booked. */
+/* Slurm's report may be older than the core's bookings. */
 TEST_F(SlurmNodesTest, a_node_that_is_booked_is_never_others)
 {
     std::vector<SlurmNode> nodes = {slurm_node("h1", SlurmNodeState::IDLE)};

@@ -1,4 +1,4 @@
-/* What is done about Slurm's jobs, from what is wanted and what is there. */
+/* The plan for Slurm's jobs, from the wanted and the present ones. */
 
 #include "backend/slurm/slurm_plan.h"
 
@@ -85,7 +85,7 @@ TEST(SlurmPlanTest, a_shrink)
     EXPECT_EQ(plan(target({}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true), "");
 }
 
-/* What is given back goes first: the core counts with it. */
+/* Releases come first: the core counts on them. */
 TEST(SlurmPlanTest, a_shrink_before_a_growth)
 {
     std::vector<SlurmJob> jobs = {slurm_job(7, {"h1", "h2"})};

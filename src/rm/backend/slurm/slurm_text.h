@@ -82,7 +82,7 @@ Result<std::vector<SlurmJob>> parse_jobs(std::string_view text, const std::strin
 /* For users; of a job that is COMPLETING or has ended. */
 std::string how_it_ended(const SlurmJob &job);
 
-/* What Slurm's reason for a job that waits means (squeue's %r). */
+/* The meaning of Slurm's reason for a waiting job (squeue's %r). */
 enum class PendingKind {
     WAITS,              /* for nodes, its turn or others' ends: it can start */
     NEVER,              /* as it is, whatever its size */

@@ -1,4 +1,4 @@
-/* What Slurm prints, well and badly. */
+/* Slurm's output, well formed and malformed. */
 
 #include "backend/slurm/slurm_text.h"
 

@@ -1,4 +1,4 @@
-/* Who gives: that what is freed is what the processes that leave have booked. */
+/* Donors: the freed cores are those that the leaving processes have booked. */
 
 #include "core/policy/fill_donors.h"
 
@@ -64,7 +64,7 @@ void fill(State &state, Chance &chance)
     }
 }
 
-/* What would be free, by the worlds that remain. */
+/* Cores that would be free, by the worlds that remain. */
 Space with_shrinks(const State &state, const std::map<JobId, int> &shrinks)
 {
     Space space(state);

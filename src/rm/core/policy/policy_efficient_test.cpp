@@ -169,7 +169,7 @@ TEST(EfficientTest, J3_a_job_without_a_loop_of_all_processes_does_not_change)
     EXPECT_EQ(machine.held(job), HeldBecause::NOT_SPMD);
 }
 
-/* What another one is about to give suffices: nobody else is asked. */
+/* Another job's pending release suffices: no other job is shrunk. */
 TEST(EfficientTest, Q6a_what_arrives_is_the_waiting_job_s)
 {
     Efficient machine(1, 16);
@@ -190,8 +190,8 @@ TEST(EfficientTest, Q6a_what_arrives_is_the_waiting_job_s)
     EXPECT_EQ(driver.job(could_give).size(), 8);
 }
 
-/* Who has most above its share gives first, and alone if that suffices; below their shares all give
- * only if it must be. */
+/* The job that is most above its share releases first, and alone if that suffices; jobs release
+ * cores of their shares only if needed. */
 TEST(EfficientTest, Q6b_who_has_most_gives_first_and_as_few_as_can_be)
 {
     for (int wanted : {3, 12}) {
@@ -212,7 +212,7 @@ TEST(EfficientTest, Q6b_who_has_most_gives_first_and_as_few_as_can_be)
     }
 }
 
-/* What idles is for who waits; only what is left goes to who runs. */
+/* Idle cores are for waiting jobs; running jobs get only the rest. */
 TEST(EfficientTest, Q9_who_waits_starts_before_anybody_grows)
 {
     Efficient machine(1, 16);
@@ -234,7 +234,7 @@ TEST(EfficientTest, Q9_who_waits_starts_before_anybody_grows)
     EXPECT_EQ(driver.job(grows).size(), 8);
 }
 
-/* Of what idles the job that runs longest gets all that it may have. */
+/* The job that runs longest gets all idle cores that it may have. */
 TEST(EfficientTest, F1_who_runs_longest_gets_first)
 {
     Config config = CoreDriver::config_of(PolicyKind::EFFICIENT);
@@ -393,7 +393,8 @@ TEST(EfficientTest, Q6c_nobody_is_shrunk_beyond_its_limit)
     EXPECT_EQ(exact.sizes[exact.second], (std::vector<int>{16}));
 }
 
-/* Who may run for longer than the first job is promised to wait does not take what idles. */
+/* A job that may run beyond the reserved start of the first waiting job does not take idle
+ * cores. */
 TEST(EfficientTest, Q7_a_balance_moves_no_reservation)
 {
     for (int limit : {100, 15}) {

@@ -164,7 +164,7 @@ TEST(MeasuredTest, K_noise_from_the_beginning_hides_nothing)
     }
 }
 
-/* What was found out is not asked for again by the next run of the same programs (learned.h). */
+/* The next run of the same programs does not search again for known sizes (learned.h). */
 TEST(MeasuredTest, what_was_learned_holds_for_the_next_run)
 {
     Machine machine(16);
@@ -271,7 +271,7 @@ TEST(MeasuredTest, a_trial_that_does_not_pay_is_taken_back_and_not_made_again)
     }
 }
 
-/* What brings nothing is given back, although nobody wants it, if there is a floor. */
+/* Cores that bring no speed are released, although no job wants them, if there is a floor. */
 TEST(MeasuredTest, cores_without_benefit_are_not_loaned)
 {
     Machine machine(64);
@@ -344,7 +344,7 @@ TEST(MeasuredTest, without_a_floor_a_trial_is_not_over_before_it_is_measured)
     EXPECT_EQ(machine.changes, before);
 }
 
-/* What is lent goes to a running job that can use it, too, at once. */
+/* Borrowed cores go to a running job that can use them, too, at once. */
 TEST(MeasuredTest, loans_go_to_jobs_that_use_them)
 {
     Machine machine(64);

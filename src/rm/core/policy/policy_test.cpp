@@ -1,4 +1,4 @@
-/* Who starts, grows and shrinks, and where. */
+/* The jobs that start, grow and shrink, and their nodes. */
 
 #include "core/policy/policy_fill.h"
 
@@ -306,7 +306,7 @@ TEST(FillTest, jobs_that_start_count_in_the_reservation)
     EXPECT_EQ(state_of(driver, short_one), JobState::STARTING);
 }
 
-/* What the first job is promised of a malleable one can be had by others until then. */
+/* Others can use a malleable job's cores that are reserved for the first job until then. */
 TEST(FillTest, malleable_jobs_give_cores_to_a_backfilled_job_that_ends_in_time)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);
@@ -334,7 +334,7 @@ TEST(FillTest, malleable_jobs_give_cores_to_a_backfilled_job_that_ends_in_time)
     EXPECT_EQ(state_of(driver, first), JobState::STARTING);
 }
 
-/* Whose step has not said yet whether it adapts was taken to do so. */
+/* A job whose step has not reported yet whether it adapts was assumed to adapt. */
 TEST(FillTest, who_turns_out_to_be_rigid_is_promised_to_nobody)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);
@@ -477,7 +477,7 @@ class WholeNodesTest : public testing::Test {
         for (const char *node : {"n0", "n1", "n2", "n3"})
             driver.send(NodeUp{node, 4});
     }
-    /* What the last action resizes to; 0: nothing. */
+    /* The size that the last action sets; 0: none. */
     int resized() const { return driver.last<ResizeStep>() ? driver.last<ResizeStep>()->size : 0; }
     CoreDriver driver;
 };
@@ -696,7 +696,8 @@ TEST(MixTest, nobody_starves)
                 const Job *whole = cluster.core().state().job(11);
                 ASSERT_TRUE(whole);
                 ASSERT_EQ(whole->spec.minimum, 8);
-                /* Those before it, those that run, and those that went ahead: each at most once. */
+                /* The jobs before it, the running ones, and those that passed it: each at most
+                 * once. */
                 EXPECT_LT(whole->started_ms - whole->submitted_ms, 5 * SMALL_MS)
                     << to_string(policy) << " " << limit_ms << " " << elastic;
             }

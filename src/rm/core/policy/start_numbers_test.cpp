@@ -1,4 +1,4 @@
-/* What a record `placed` says of why a job starts; SPEC-performance X1.  (That each record's rule
+/* The reason of a start in a record `placed`; SPEC-performance X1.  (That each record's rule
  * and size follow from its `why` alone, whatever happens, is looked at in all tests and
  * simulations: Monitor, invariants.h.) */
 

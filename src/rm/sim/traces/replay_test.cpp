@@ -57,7 +57,7 @@ TEST(ReplayTest, rigid_jobs_one_after_the_other)
     EXPECT_DOUBLE_EQ(sums.wasted_core_hours, 0);
 }
 
-/* What fits on the larger node goes there; what does not gets whole nodes of both kinds. */
+/* A job that fits on the larger node goes there; a larger one gets whole nodes of both kinds. */
 TEST(ReplayTest, nodes_of_several_kinds)
 {
     auto options = machine(1, 16, PolicyKind::FCFS);

@@ -38,7 +38,7 @@ Trace busy_trace(uint64_t seed, int nodes, int cores)
     return trace;
 }
 
-/* What has been promised to whom, at the earliest. */
+/* The earliest reserved start of each job. */
 struct Reservations {
     std::map<JobId, int64_t> times;
 
@@ -137,7 +137,7 @@ TEST(ReservationTest, Q7_efficient_keeps_it)
         EXPECT_GT(check(PolicyKind::EFFICIENT, malleable), 100) << "too little was lent";
 }
 
-/* What is lent comes back before the promised time, as long as that takes. */
+/* Borrowed cores return before the reserved time, as long as that takes. */
 TEST(ReservationTest, Q8_efficient_keeps_it_if_changes_take_their_time)
 {
     AdaptationCost cost;

@@ -1,4 +1,4 @@
-/* What the plots show, of outcomes whose numbers are known. */
+/* The plots of outcomes whose numbers are known. */
 
 #include "sim/traces/series.h"
 
