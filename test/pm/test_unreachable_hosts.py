@@ -87,8 +87,8 @@ def test_unreachable_host_at_launch(bench: Bench) -> None:
         bench.expect_nothing_left()
 
 
-# Plays mpiexec's proxy, or ssh.  The daemon of DYING, the last one, is killed: at once, or when so much of what it says
-# has gone on, bytes or up to a word.
+# Plays mpiexec's proxy, or ssh.  The daemon of DYING, the last one, is killed: at once, or when so much of its
+# output was passed on, bytes or up to a word.
 DYING = r"""#!PYTHON
 import os, re, select, signal, socket, subprocess, sys
 
@@ -121,17 +121,17 @@ else:
     words[-1] = re.sub(r"(--control-port) \S+", rf"\1 127.0.0.1:{listener.getsockname()[1]}", words[-1])
     daemon = subprocess.Popen(words)
     below, above = listener.accept()[0], socket.create_connection((address, int(port)))
-printed = b""
+sent = b""
 
 
-def end_of(printed):
+def end_of(sent):
     # of what goes on; a word may come in parts
-    at = printed.find(after.encode())
-    return int(after) if after.isdigit() else at + len(after) if at >= 0 else len(printed) + 1
+    at = sent.find(after.encode())
+    return int(after) if after.isdigit() else at + len(after) if at >= 0 else len(sent) + 1
 
 
 try:
-    while len(printed) < end_of(printed):
+    while len(sent) < end_of(sent):
         for ready in select.select([below, above], [], [])[0]:
             data = ready.recv(1 << 20)
             if not data:
@@ -139,8 +139,8 @@ try:
             elif ready is above:
                 below.sendall(data)
             else:
-                above.sendall(data[: end_of(said + data) - len(printed)])
-                said += data
+                above.sendall(data[: end_of(sent + data) - len(sent)])
+                sent += data
 finally:
     daemon.kill()
     os.kill(os.getpid(), signal.SIGKILL)
