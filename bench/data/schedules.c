@@ -45,7 +45,7 @@ static int measure(const char *name, const MPIX_Adapt_layout *layout, const stru
             must(adapt_schedule_make(&schedule, &old, &coming, &roles)))
             return 1;
         ms[k] = cpu_ms() - start;
-        runs = schedule.kept_from_runs + schedule.kept_to_runs;
+        runs = schedule.retained_from_runs + schedule.retained_to_runs;
         for (int peer = 0; peer < schedule.send.peer_count; peer++)
             runs += schedule.send.peers[peer].runs;
         for (int peer = 0; peer < schedule.receive.peer_count; peer++)

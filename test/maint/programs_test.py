@@ -51,3 +51,17 @@ def test_help_of_a_command_builds_nothing(command: str, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert result.stdout.lower().startswith("usage:"), result.stdout
     assert {path.name for path in tmp_path.iterdir()} == {"run", "maint", "bench"}
+
+
+BENCHMARKS = sorted(path for path in (ROOT / "bench").glob("**/*.c*") if path.suffix in (".c", ".cpp"))
+
+
+@pytest.mark.parametrize("source", BENCHMARKS, ids=lambda path: path.name)
+def test_benchmark_compiles(source: Path, mpi: Path) -> None:
+    """`./run test` runs no benchmark: each follows the names of what it measures."""
+    compiler = ["mpicxx", "-std=c++20"] if source.suffix == ".cpp" else ["mpicc", "-std=gnu11"]
+    folders = ["bench", "src", "src/adapt_data", "src/include", "src/pmi/include", "src/mpi/adapt", "src/pm/hydra/elastic"]
+    command = [mpi / "bin" / compiler[0], compiler[1], "-fsyntax-only", "-D_GNU_SOURCE"]
+    result = subprocess.run([*command, *(f"-I{ROOT / folder}" for folder in folders), source],
+                            capture_output=True, text=True, check=False)  # fmt: skip
+    assert result.returncode == 0, result.stderr
