@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "stepmgr/proto/payload_fixture.h"
 #include "stepmgr/common/size_request.h"
 #include "stepmgr/proto/pset_call.h"
 #include "stepmgr/proto/task_call.h"
@@ -64,13 +65,6 @@ class SetChangeTest : public testing::Test {
     {
         return uid < 3 ? std::tuple(0, uid == 2 ? 1 : 0, uid)
                        : std::tuple(int(uid - 3) / 2 + 1, 0, (uid - 3) % 2);
-    }
-    static uint32_t number_at(const std::string &payload, size_t at)
-    {
-        uint32_t number = 0;
-        EXPECT_LE(at + sizeof number, payload.size());
-        std::memcpy(&number, payload.data() + at, sizeof number);
-        return number;
     }
     /* To this process' last call, from its code on; "": it waits. */
     std::string answer_to(uint32_t uid)

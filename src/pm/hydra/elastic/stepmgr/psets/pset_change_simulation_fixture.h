@@ -10,10 +10,10 @@
 
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 #include <random>
 
+#include "stepmgr/proto/payload_fixture.h"
 #include "stepmgr/common/change.h"
 #include "stepmgr/sim/fake_mpiexec.h"
 #include "stepmgr/proto/pset_call.h"
@@ -96,13 +96,6 @@ class SimulatedPsetJob {
         const Process &process = processes_.at(std::exchange(on_its_way_of_, UINT32_MAX));
         for (const std::string &call : std::exchange(on_its_way_, {}))
             mpiexec_.report(process.group, 0, REPORT_SET_CALL, 0, write_set_report(process.rank, 0, call));
-    }
-    static uint32_t number_at(const std::string &payload, size_t at)
-    {
-        uint32_t number = 0;
-        EXPECT_LE(at + sizeof number, payload.size());
-        std::memcpy(&number, payload.data() + at, sizeof number);
-        return number;
     }
 
     uint64_t seed_;

@@ -4,22 +4,14 @@
 
 #include <set>
 
-#include "stepmgr/state/adaptation_table.h"
+#include "stepmgr/state/adaptation_table_fixture.h"
 
 namespace elastic {
 namespace {
 
-constexpr int STATES = static_cast<int>(AdaptState::FAILED) + 1;
-constexpr int EVENTS = static_cast<int>(AdaptEvent::ADDED) + 1;
-
 template <class Function> void for_each_row(Function function)
 {
-    for (int s = 0; s < STATES; s++) {
-        for (int e = 0; e < EVENTS; e++) {
-            if (const auto *row = find_set_transition(AdaptState(s), AdaptEvent(e)))
-                function(*row);
-        }
-    }
+    for_each_row_of(find_set_transition, function);
 }
 
 TEST(SetChangeTableTest, every_state_that_is_reached_has_a_way_to_an_end)

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <list>
 #include <map>
@@ -20,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "stepmgr/proto/payload_fixture.h"
 #include "stepmgr/sim/fake_mpiexec.h"
 #include "stepmgr/proto/pset_call.h"
 
@@ -306,13 +306,6 @@ class ForgetfulJob {
         process.memory.erase(process.name);
         if (code == PMI_SET_OK && number_at(payload, payload.size() - 4) == 1)
             process.memory[process.name] = {notified, process.invalidations};
-    }
-    static uint32_t number_at(const std::string &payload, size_t at)
-    {
-        uint32_t number = 0;
-        EXPECT_LE(at + sizeof number, payload.size());
-        std::memcpy(&number, payload.data() + at, sizeof number);
-        return number;
     }
 
     uint64_t seed_;

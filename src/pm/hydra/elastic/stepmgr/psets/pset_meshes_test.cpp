@@ -1,11 +1,11 @@
 /* Full meshes: processes that have met, alone and in rendezvous: simulated at random. */
 
+#include "stepmgr/proto/payload_fixture.h"
 #include "stepmgr/psets/pset_meshes.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <random>
@@ -230,13 +230,6 @@ class Simulation {
     {
         for (const SetReply &reply : rendezvous_.take_replies())
             answer(reply.caller.uid, reply.caller.id, reply.answer);
-    }
-    static uint32_t number_at(const std::string &text, size_t at)
-    {
-        uint32_t number = 0;
-        EXPECT_LE(at + sizeof number, text.size());
-        std::memcpy(&number, text.data() + at, sizeof number);
-        return number;
     }
     void deliver()
     {

@@ -12,6 +12,7 @@
 #include <random>
 #include <set>
 
+#include "stepmgr/proto/payload_fixture.h"
 #include "stepmgr/sim/fake_mpiexec.h"
 #include "stepmgr/proto/pset_call.h"
 
@@ -150,13 +151,6 @@ class StartsRun {
                 started.ranks.push_back(uid);
         }
         daemon.up.push_back(write_started(started));
-    }
-    static uint32_t number_at(const std::string &payload, size_t at)
-    {
-        uint32_t number = 0;
-        EXPECT_LE(at + sizeof number, payload.size());
-        std::memcpy(&number, payload.data() + at, sizeof number);
-        return number;
     }
     void take_answer(const std::string &payload)
     {

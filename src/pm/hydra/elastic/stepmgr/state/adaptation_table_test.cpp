@@ -1,4 +1,4 @@
-#include "stepmgr/state/adaptation_table.h"
+#include "stepmgr/state/adaptation_table_fixture.h"
 
 #include <gtest/gtest.h>
 
@@ -7,17 +7,9 @@
 namespace elastic {
 namespace {
 
-constexpr int STATES = static_cast<int>(AdaptState::FAILED) + 1;
-constexpr int EVENTS = static_cast<int>(AdaptEvent::ADDED) + 1;
-
 template <class Function> void for_each_row(Function function)
 {
-    for (int s = 0; s < STATES; s++) {
-        for (int e = 0; e < EVENTS; e++) {
-            if (const auto *row = find_transition(AdaptState(s), AdaptEvent(e)))
-                function(*row);
-        }
-    }
+    for_each_row_of(find_transition, function);
 }
 
 TEST(AdaptationTableTest, nothing_follows_an_end)
