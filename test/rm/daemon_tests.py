@@ -251,7 +251,7 @@ def metrics_follow_conventions(bench: Bench) -> None:
         expect(not other, f"{name}: {other} is no base unit")
         expect(not any(word in units for word in words[:-1]), f"{name}: the unit comes last")
     series = {f"{name}_{part}" for name, kind in kinds.items() if kind == "histogram" for part in ("bucket", "sum", "count")} | set(kinds)
-    board = json.loads((Path(__file__).resolve().parents[2] / "src/rm/daemon/grafana-elasticd.json").read_text())
+    board = json.loads((Path(__file__).resolve().parents[2] / "src/rm/service/grafana-elasticd.json").read_text())
     variables = {entry["name"] for entry in board["templating"]["list"]}
     panels = board["panels"]
     expect(len({panel["id"] for panel in panels}) == len(panels) > 10 and board["uid"] and board["schemaVersion"] >= 36, "the dashboard's head")

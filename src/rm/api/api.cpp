@@ -9,10 +9,10 @@
 #include <sstream>
 
 #include "api/name_holder.h"
-#include "api/web_files.h"
+#include "base/change.h"
 #include "base/log.h"
 #include "base/signal_names.h"
-#include "stepmgr/common/change.h"
+#include "http/web_files.h"
 
 namespace elastic::rm {
 

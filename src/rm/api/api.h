@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "api/access.h"
-#include "api/body_reader.h"
-#include "api/http.h"
 #include "daemon/daemon.h"
+#include "http/access.h"
+#include "http/body_reader.h"
+#include "http/http.h"
 
 namespace elastic::rm {
 
@@ -40,13 +40,13 @@ constexpr size_t ANSWER_BYTES_MAX = 4 << 20;
 /* How the core's refusals look from outside. */
 ApiError error_of(const Answer &answer);
 
-class Api {
+class Api : public RequestHandler {
   public:
     explicit Api(Daemon &daemon);
     /* Checks before the body is read: user, rate, and whether the resource exists. */
-    std::optional<HttpResponse> admit(HttpRequest &request);
+    std::optional<HttpResponse> admit(HttpRequest &request) override;
     /* After admit(). */
-    void handle(const HttpRequest &request, Responder responder);
+    void handle(const HttpRequest &request, Responder responder) override;
 
   private:
     /* A request on its way. */

@@ -1,4 +1,4 @@
-/* See api.h: the use of time of jobs. The core has the history (core/performance.h); loops are
+/* See api.h: the use of time of jobs. The core has the history (core/job_performance.h); loops are
  * those of the step's newest answer (step/sampler.h). */
 
 #include <algorithm>

@@ -7,12 +7,12 @@
 #include "api/api.h"
 #include "api/job_order.h"
 #include "api/name_holder.h"
-#include "api/report.h"
 #include "base/signal_names.h"
 #include "core/forecast.h"
 #include "core/policy/policy.h"
 #include "core/record.h"
 #include "core/shortage.h"
+#include "monitor/report.h"
 
 namespace elastic::rm {
 

@@ -22,7 +22,7 @@
 #include "core/action.h"
 #include "core/event.h"
 #include "core/state.h"
-#include "daemon/config.h"
+#include "settings/settings.h"
 
 namespace elastic::rm {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepmgr/common/result.h"
+#include "base/result.h"
 
 namespace elastic::rm {
 

@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 #include "cli/array_tasks.h"
 #include "cli/commands.h"
 #include "cli/job_list.h"

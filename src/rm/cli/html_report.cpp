@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "api/web_files.h"
+#include "http/web_files.h"
 
 namespace elastic {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 #include "cli/units.h"
 
 namespace elastic {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/output.h"
-#include "stepmgr/common/result.h"
 
 namespace CLI {
 class App;

@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/output.h"
 #include "cli/output_readers.h"
 #include "cli/step_connection.h"
-#include "stepmgr/common/result.h"
 
 namespace elastic {
 

@@ -6,8 +6,8 @@
 #ifndef ELASTIC_CLI_LIST_FORMAT_H_INCLUDED
 #define ELASTIC_CLI_LIST_FORMAT_H_INCLUDED
 
+#include "base/result.h"
 #include "cli/list_fields.h"
-#include "stepmgr/common/result.h"
 
 namespace elastic {
 

@@ -8,8 +8,8 @@
 
 #include <set>
 
+#include "base/result.h"
 #include "cli/list_format.h"
-#include "stepmgr/common/result.h"
 
 namespace elastic {
 

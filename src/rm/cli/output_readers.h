@@ -30,8 +30,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/step_connection.h"
-#include "stepmgr/common/result.h"
 
 namespace elastic {
 

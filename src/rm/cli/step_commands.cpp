@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 #include "cli/step_connection.h"
 
 namespace elastic {

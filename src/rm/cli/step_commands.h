@@ -11,9 +11,9 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "cli/elasticd_client.h"
 #include "cli/list_options.h"
-#include "stepmgr/common/result.h"
 
 namespace elastic {
 

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <memory>
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 #include "cli/peer.h"
 #include "step_socket.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/output.h"
-#include "stepmgr/common/result.h"
 
 namespace elastic {
 

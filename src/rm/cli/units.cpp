@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/change.h"
 #include "cli/array_tasks.h"
-#include "stepmgr/common/change.h"
 
 namespace elastic {
 

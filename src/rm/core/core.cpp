@@ -8,7 +8,7 @@
 #include "core/placement.h"
 #include "core/record.h"
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 
 namespace elastic::rm {
 

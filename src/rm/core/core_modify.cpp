@@ -1,13 +1,13 @@
 /* See core_impl.h: programs that give themselves another size, and whose processes all wait for
  * it (MPIX_Comm_modify; clauses DM5, DM6 of the specification of dynamic processes). No other
  * change of such a job happens meanwhile, and no policy is called: the whole growth is granted
- * when it fits, like slots (policy/slots.h), and released cores are taken at once. A job can
+ * when it fits, like slots (slot_requests.h), and released cores are taken at once. A job can
  * have the sizes of its range, and beyond it as many processes as it may have slots. The step
  * reports the end of the request also after a failed change. */
 
 #include "core/core_impl.h"
-#include "core/policy/slots.h"
-#include "core/policy/size_requests.h"
+#include "core/policy/requested_sizes.h"
+#include "core/policy/slot_requests.h"
 
 namespace elastic::rm {
 

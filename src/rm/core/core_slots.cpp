@@ -6,7 +6,7 @@
 
 #include "core/core_impl.h"
 #include "core/placement.h"
-#include "core/policy/slots.h"
+#include "core/policy/slot_requests.h"
 #include "core/record.h"
 
 namespace elastic::rm {

@@ -23,7 +23,7 @@
 #include <variant>
 #include <vector>
 
-#include "stepmgr/common/result.h"
+#include "base/result.h"
 
 namespace elastic::rm {
 

@@ -7,8 +7,8 @@
 
 #include "core/learned.h"
 
-#include "stepmgr/common/change.h"
-#include "stepmgr/common/program_sizes.h"
+#include "base/change.h"
+#include "base/program_sizes.h"
 
 namespace elastic::rm {
 

@@ -13,8 +13,8 @@
 #include <optional>
 
 #include "core/job_array.h"
+#include "core/job_performance.h"
 #include "core/node_name.h"
-#include "core/performance.h"
 
 namespace elastic::rm {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 
 namespace elastic::rm {
 

@@ -1,10 +1,10 @@
-/* MPI's part of all time, from its relation to the time of computing (core/performance.h).
+/* MPI's part of all time, from its relation to the time of computing (core/job_performance.h).
  * Pure. */
 
 #ifndef ELASTIC_RM_CORE_MPI_SHARE_H_INCLUDED
 #define ELASTIC_RM_CORE_MPI_SHARE_H_INCLUDED
 
-#include "core/performance.h"
+#include "core/job_performance.h"
 
 namespace elastic::rm {
 

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <thread>
 
-#include "api/api.h"
 #include "base/crash_note.h"
 #include "base/log.h"
 #include "core/record.h"
@@ -79,7 +78,8 @@ Daemon::~Daemon()
         tokens_thread_.join();
 }
 
-Result<std::unique_ptr<Daemon>> Daemon::start(const Settings &settings)
+Result<std::unique_ptr<Daemon>> Daemon::start(const Settings &settings,
+                                              const MakeInterface &make_interface)
 {
     auto store = Store::open(settings.state_dir);
     if (!store)
@@ -89,6 +89,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Settings &settings)
         return Error{recovered.error()};
     std::unique_ptr<Daemon> daemon(
         new Daemon(settings, std::move(store.value()), std::move(recovered.value())));
+    daemon->interface_ = make_interface(*daemon);
     std::string error = daemon->start_parts();
     if (!error.empty())
         return Error{error};
@@ -202,11 +203,6 @@ void Daemon::configure()
 
 std::string Daemon::listen()
 {
-    api_ = std::make_unique<Api>(*this);
-    auto handler = [this](const HttpRequest &request, Responder responder) {
-        api_->handle(request, std::move(responder));
-    };
-    auto admit = [this](HttpRequest &request) { return api_->admit(request); };
     auto peers = make_http_peers();
     HttpLimits limits{static_cast<size_t>(settings_.connections_max),
                       static_cast<size_t>(settings_.connections_per_user_max),
@@ -214,8 +210,8 @@ std::string Daemon::listen()
     auto add = [&](Result<Descriptor> listening, bool is_unix) -> std::string {
         if (!listening)
             return listening.error();
-        auto server = HttpServer::start(
-            loop_, std::move(listening.value()), is_unix, limits, peers, admit, handler);
+        auto server = HttpServer::start(loop_, std::move(listening.value()), is_unix, limits,
+                                        peers, *interface_);
         if (!server)
             return server.error();
         servers_.push_back(std::move(server.value()));

@@ -23,16 +23,10 @@
 #include <string>
 #include <thread>
 
-#include "api/access.h"
-#include "api/http.h"
-#include "api/metrics.h"
-#include "api/report.h"
-#include "api/timeline.h"
 #include "backend/backend.h"
 #include "base/loop.h"
 #include "base/user_directory.h"
 #include "core/core.h"
-#include "daemon/config.h"
 #include "daemon/history_reader.h"
 #include "daemon/journal.h"
 #include "daemon/lifetime.h"
@@ -40,6 +34,12 @@
 #include "daemon/sliced_work.h"
 #include "daemon/user_slots.h"
 #include "daemon/waiting_requests.h"
+#include "http/access.h"
+#include "http/http.h"
+#include "monitor/prometheus_metrics.h"
+#include "monitor/report.h"
+#include "monitor/timeline.h"
+#include "settings/settings.h"
 #include "step/confinement.h"
 #include "step/launch_quota.h"
 #include "step/sampler.h"
@@ -47,14 +47,14 @@
 
 namespace elastic::rm {
 
-class Api;
-
 class Daemon {
   public:
     using Done = Journal::Done;
     using Waiter = WaitingRequests::Waiter;
 
-    static Result<std::unique_ptr<Daemon>> start(const Settings &settings);
+    using MakeInterface = std::function<std::unique_ptr<RequestHandler>(Daemon &)>;
+    static Result<std::unique_ptr<Daemon>> start(const Settings &settings,
+                                                 const MakeInterface &make_interface);
     ~Daemon();
     /* Until SIGTERM or SIGINT.  Running steps go on. */
     void run();
@@ -184,7 +184,7 @@ class Daemon {
     Sampler sampler_;
     std::unique_ptr<Confinement> confinement_;  /* null: steps are not confined */
     std::string control_groups_;                /* above those of the steps; empty: none */
-    std::unique_ptr<Api> api_;
+    std::unique_ptr<RequestHandler> interface_;
     std::vector<std::unique_ptr<HttpServer>> servers_;
     UserSlots user_slots_;
     SlicedWork sliced_work_;

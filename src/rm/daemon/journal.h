@@ -22,11 +22,11 @@
 #include <optional>
 #include <string>
 
-#include "api/metrics.h"
 #include "base/loop.h"
 #include "core/core.h"
 #include "core/steady_clock.h"
 #include "daemon/snapshot_writer.h"
+#include "monitor/prometheus_metrics.h"
 #include "store/disk_reserve.h"
 #include "store/store.h"
 

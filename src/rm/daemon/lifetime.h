@@ -14,7 +14,7 @@
 
 #include "backend/nested/allocation_watch.h"
 #include "base/loop.h"
-#include "daemon/config.h"
+#include "settings/settings.h"
 
 namespace elastic::rm {
 

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "api/access.h"
-#include "api/body_reader.h"
-#include "api/report.h"
-#include "api/timeline.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "core/record.h"
+#include "http/access.h"
+#include "http/body_reader.h"
+#include "monitor/report.h"
+#include "monitor/timeline.h"
 #include "step/launch.h"
 
 namespace elastic::rm {

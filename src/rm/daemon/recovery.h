@@ -10,9 +10,9 @@
 #ifndef ELASTIC_RM_RECOVERY_H_INCLUDED
 #define ELASTIC_RM_RECOVERY_H_INCLUDED
 
-#include "api/timeline.h"
 #include "core/core.h"
 #include "core/steady_clock.h"
+#include "monitor/timeline.h"
 #include "step/launch_quota.h"
 #include "store/store.h"
 

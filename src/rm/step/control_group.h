@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "stepmgr/common/result.h"
+#include "base/result.h"
 
 namespace elastic::rm {
 

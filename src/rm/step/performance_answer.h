@@ -7,7 +7,7 @@
 #ifndef ELASTIC_RM_PERFORMANCE_ANSWER_H_INCLUDED
 #define ELASTIC_RM_PERFORMANCE_ANSWER_H_INCLUDED
 
-#include "core/performance.h"
+#include "core/job_performance.h"
 
 namespace elastic::rm {
 

@@ -6,7 +6,7 @@
  * a commit after half of it.  All queries together are at most SAMPLES_PER_S in a second: with
  * very many steps the interval grows.  Besides, a step is queried for a display; the core does not
  * receive these answers.  Only the newest answer is stored, while the step runs: the core stores
- * the history (core/performance.h).  With interval 0 steps are instructed to measure nothing.
+ * the history (core/job_performance.h).  With interval 0 steps are instructed to measure nothing.
  *
  * Owner of its timer.  Runs on the daemon's loop.
  */

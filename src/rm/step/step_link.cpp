@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/change.h"
 #include "base/log.h"
-#include "stepmgr/common/change.h"
+#include "base/program_sizes.h"
 #include "step/slots_answer.h"
-#include "stepmgr/common/program_sizes.h"
 
 namespace elastic::rm {
 

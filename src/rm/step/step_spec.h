@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/job.h"
 #include "core/process_limits.h"
-#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

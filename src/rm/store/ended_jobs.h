@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "core/job.h"
-#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

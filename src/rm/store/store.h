@@ -32,10 +32,10 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/result.h"
 #include "core/action.h"
 #include "core/event.h"
 #include "core/steady_clock.h"
-#include "stepmgr/common/result.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

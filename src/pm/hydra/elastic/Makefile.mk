@@ -16,16 +16,16 @@ AM_CXXFLAGS = -std=c++20 -O2
 elastic_ldflags = -static-libstdc++ -static-libgcc
 
 elastic_stepmgr_sources = \
+    elastic/base/change.cpp \
+    elastic/base/program_sizes.cpp \
     elastic/stepmgr/adapt/job_mode.cpp \
     elastic/stepmgr/adapt/plan.cpp \
     elastic/stepmgr/adapt/resize_reports.cpp \
     elastic/stepmgr/adapt/world_resize.cpp \
-    elastic/stepmgr/common/change.cpp \
-    elastic/stepmgr/common/journal.cpp \
-    elastic/stepmgr/common/program_sizes.cpp \
     elastic/stepmgr/common/pset_members.cpp \
     elastic/stepmgr/common/schedule.cpp \
     elastic/stepmgr/common/size_request.cpp \
+    elastic/stepmgr/common/step_events.cpp \
     elastic/stepmgr/common/world.cpp \
     elastic/stepmgr/monitor/performance_sample.cpp \
     elastic/stepmgr/monitor/performance_sampler.cpp \
@@ -54,8 +54,8 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/psets/psets.cpp \
     elastic/stepmgr/psets/psets_data.cpp \
     elastic/stepmgr/psets/psets_lookup.cpp \
+    elastic/stepmgr/requests/adapt_policy.cpp \
     elastic/stepmgr/requests/comm_modify.cpp \
-    elastic/stepmgr/requests/policy.cpp \
     elastic/stepmgr/requests/resize_requests.cpp \
     elastic/stepmgr/requests/size_hints.cpp \
     elastic/stepmgr/requests/size_offers.cpp \
@@ -73,17 +73,17 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/tasks/task_manager.cpp
 
 noinst_HEADERS += \
+    elastic/base/change.h \
+    elastic/base/program_sizes.h \
+    elastic/base/result.h \
     elastic/stepmgr/adapt/job_mode.h \
     elastic/stepmgr/adapt/plan.h \
     elastic/stepmgr/adapt/world_resize.h \
     elastic/stepmgr/common/bytes.h \
-    elastic/stepmgr/common/change.h \
-    elastic/stepmgr/common/journal.h \
-    elastic/stepmgr/common/program_sizes.h \
     elastic/stepmgr/common/pset_members.h \
-    elastic/stepmgr/common/result.h \
     elastic/stepmgr/common/schedule.h \
     elastic/stepmgr/common/size_request.h \
+    elastic/stepmgr/common/step_events.h \
     elastic/stepmgr/common/world.h \
     elastic/stepmgr/monitor/performance_sample.h \
     elastic/stepmgr/monitor/performance_sampler.h \
@@ -110,7 +110,7 @@ noinst_HEADERS += \
     elastic/stepmgr/psets/psets.h \
     elastic/stepmgr/psets/psets_errors.h \
     elastic/stepmgr/state/adaptation.h \
-    elastic/stepmgr/requests/policy.h \
+    elastic/stepmgr/requests/adapt_policy.h \
     elastic/stepmgr/requests/resize_requests.h \
     elastic/stepmgr/requests/size_requests.h \
     elastic/stepmgr/requests/size_source.h \

@@ -12,7 +12,7 @@
 
 #include "backend/nested/allocation.h"
 #include "backend/node_list.h"
-#include "daemon/config.h"
+#include "settings/settings.h"
 
 namespace elastic::rm {
 

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "core/job.h"
-#include "stepmgr/common/result.h"
 
 namespace elastic::rm {
 

@@ -3,7 +3,7 @@
 #include "core/policy/fill_recipients.h"
 
 #include "core/policy/fill_loans.h"
-#include "core/policy/size_requests.h"
+#include "core/policy/requested_sizes.h"
 
 #include <queue>
 

@@ -7,7 +7,7 @@
 #include "core/policy/policy_efficient.h"
 #include "core/policy/policy_fill.h"
 #include "core/policy/policy_measured.h"
-#include "core/policy/size_requests.h"
+#include "core/policy/requested_sizes.h"
 
 namespace elastic::rm {
 

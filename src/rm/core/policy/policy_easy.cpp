@@ -2,7 +2,7 @@
 
 #include "core/policy/policy_easy.h"
 
-#include "core/policy/size_requests.h"
+#include "core/policy/requested_sizes.h"
 
 namespace elastic::rm {
 

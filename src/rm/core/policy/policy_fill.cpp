@@ -5,7 +5,7 @@
 #include "core/policy/fill_loans.h"
 #include "core/policy/fill_recipients.h"
 #include "core/policy/fill_starting.h"
-#include "core/policy/size_requests.h"
+#include "core/policy/requested_sizes.h"
 
 namespace elastic::rm {
 

@@ -7,7 +7,7 @@
 #include "core/placement.h"
 #include "core/policy/policy_fill.h"
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 
 namespace elastic::rm {
 

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "sim/traces/plots.h"
-#include "sim/traces/replay.h"
 #include "sim/traces/study_policies.h"
+#include "sim/traces/trace_replay.h"
 #include "store/ended_jobs.h"
 
 namespace elastic::rm {

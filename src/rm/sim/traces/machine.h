@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepmgr/common/result.h"
+#include "base/result.h"
 
 namespace elastic::rm {
 

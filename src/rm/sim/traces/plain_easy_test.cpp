@@ -13,7 +13,7 @@
 #include <queue>
 #include <random>
 
-#include "sim/traces/replay.h"
+#include "sim/traces/trace_replay.h"
 
 namespace elastic::rm {
 namespace {

@@ -1,6 +1,6 @@
 /* Replays whose outcome is known. */
 
-#include "sim/traces/replay.h"
+#include "sim/traces/trace_replay.h"
 
 #include <gtest/gtest.h>
 

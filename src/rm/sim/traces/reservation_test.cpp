@@ -10,7 +10,7 @@
 
 #include "core/policy/fill_plan.h"
 #include "core/policy/policy_efficient.h"
-#include "sim/traces/replay.h"
+#include "sim/traces/trace_replay.h"
 
 namespace elastic::rm {
 namespace {

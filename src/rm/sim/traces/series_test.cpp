@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "sim/traces/replay.h"
+#include "sim/traces/trace_replay.h"
 
 namespace elastic::rm {
 namespace {

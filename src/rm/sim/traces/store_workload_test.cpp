@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "sim/traces/replay.h"
+#include "sim/traces/trace_replay.h"
 #include "store/ended_jobs.h"
 #include "store/store.h"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/traces/replay.h"
+#include "sim/traces/trace_replay.h"
 
 namespace elastic::rm {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "sim/traces/replay.h"
+#include "sim/traces/trace_replay.h"
 
 namespace elastic::rm {
 namespace {

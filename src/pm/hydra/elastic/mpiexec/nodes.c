@@ -3,7 +3,7 @@
 #include "state.h"
 #include "nodes.h"
 
-#define HOST_NAME_BYTES 256     /* HOST_NAME_MAX_BYTES of stepmgr/common/change.h, and the end */
+#define HOST_NAME_BYTES 256     /* HOST_NAME_MAX_BYTES of base/change.h, and the end */
 
 static struct HYD_node *guests = NULL;  /* hosts that only expansions have named */
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 #include "stepmgr/common/world.h"
 
 namespace elastic {

@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
-#include "stepmgr/common/change.h"
-#include "stepmgr/common/result.h"
+#include "base/change.h"
+#include "base/result.h"
 
 namespace elastic {
 

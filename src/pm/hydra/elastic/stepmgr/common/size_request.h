@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "base/program_sizes.h"
+#include "base/result.h"
 #include "pmi_adapt_request.h"
-#include "stepmgr/common/program_sizes.h"
-#include "stepmgr/common/result.h"
 #include "stepmgr/common/schedule.h"
-#include "wire/request_messages.h"
 #include "stepmgr/common/world.h"
+#include "wire/request_messages.h"
 
 namespace elastic {
 

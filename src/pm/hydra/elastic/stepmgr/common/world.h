@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 #include "stepmgr/stepmgr.h"
 
 namespace elastic {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 
 namespace elastic {
 

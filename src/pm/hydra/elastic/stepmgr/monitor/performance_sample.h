@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "stepmgr/common/journal.h"
+#include "stepmgr/common/step_events.h"
 #include "stepmgr/proto/loops.h"
 #include "stepmgr/proto/payload.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 
 namespace elastic {
 

@@ -12,8 +12,8 @@
 #include <span>
 #include <string>
 
-#include "stepmgr/common/journal.h"
 #include "stepmgr/common/bytes.h"
+#include "stepmgr/common/step_events.h"
 #include "wire/loop_set.h"
 
 namespace elastic {

@@ -2,7 +2,7 @@
 
 #include "stepmgr/proto/payload.h"
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 #include "wire/request_messages.h"
 
 #include <sys/wait.h>

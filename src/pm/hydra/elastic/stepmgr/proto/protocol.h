@@ -12,9 +12,9 @@
 #include <string_view>
 #include <variant>
 
-#include "stepmgr/common/change.h"
-#include "stepmgr/common/journal.h"
-#include "stepmgr/common/result.h"
+#include "base/change.h"
+#include "base/result.h"
+#include "stepmgr/common/step_events.h"
 
 namespace elastic {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stepmgr/common/journal.h"
+#include "stepmgr/common/step_events.h"
 
 namespace elastic {
 namespace {

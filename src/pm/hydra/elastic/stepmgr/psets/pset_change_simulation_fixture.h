@@ -13,10 +13,10 @@
 #include <numeric>
 #include <random>
 
+#include "base/change.h"
 #include "stepmgr/proto/payload_fixture.h"
-#include "stepmgr/common/change.h"
-#include "stepmgr/sim/fake_mpiexec.h"
 #include "stepmgr/proto/pset_call.h"
+#include "stepmgr/sim/fake_mpiexec.h"
 
 namespace elastic {
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "stepmgr/requests/policy.h"
 #include "stepmgr/common/schedule.h"
+#include "stepmgr/requests/adapt_policy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {

@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepmgr/common/program_sizes.h"
+#include "base/program_sizes.h"
 #include "stepmgr/common/size_request.h"
 #include "stepmgr/proto/payload.h"
 #include "stepmgr/proto/protocol.h"

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "stepmgr/requests/policy.h"
 #include "stepmgr/common/schedule.h"
+#include "stepmgr/requests/adapt_policy.h"
 #include "stepmgr/stepmgr.h"
 
 namespace elastic {

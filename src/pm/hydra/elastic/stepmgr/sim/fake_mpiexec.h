@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "stepmgr/common/journal.h"
+#include "stepmgr/common/step_events.h"
 #include "stepmgr/proto/payload.h"
 #include "stepmgr/stepmgr.h"
 

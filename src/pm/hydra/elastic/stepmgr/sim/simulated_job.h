@@ -31,10 +31,10 @@
 #include <string>
 #include <vector>
 
-#include "stepmgr/common/journal.h"
+#include "stepmgr/common/step_events.h"
+#include "stepmgr/common/world.h"
 #include "stepmgr/proto/payload.h"
 #include "stepmgr/stepmgr.h"
-#include "stepmgr/common/world.h"
 
 namespace elastic {
 

@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "stepmgr/state/adaptation_table.h"
-#include "stepmgr/common/change.h"
-#include "stepmgr/common/journal.h"
-#include "stepmgr/proto/payload.h"
-#include "stepmgr/proto/call_reply.h"
-#include "stepmgr/proto/pset_call.h"
+#include "base/change.h"
+#include "stepmgr/common/step_events.h"
 #include "stepmgr/common/world.h"
+#include "stepmgr/proto/call_reply.h"
+#include "stepmgr/proto/payload.h"
+#include "stepmgr/proto/pset_call.h"
+#include "stepmgr/state/adaptation_table.h"
 
 namespace elastic {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 #include "stepmgr/common/schedule.h"
 #include "stepmgr/common/size_request.h"
 #include "stepmgr/proto/pset_call.h"

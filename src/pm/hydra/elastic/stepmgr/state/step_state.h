@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "stepmgr/common/journal.h"
 #include "stepmgr/common/size_request.h"
+#include "stepmgr/common/step_events.h"
 #include "stepmgr/common/world.h"
 #include "stepmgr/state/adaptation.h"
 #include "stepmgr/state/adaptation_statistics.h"

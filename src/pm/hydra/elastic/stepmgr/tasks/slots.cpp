@@ -7,9 +7,9 @@
 #include <cstring>
 #include <set>
 
-#include "stepmgr/common/change.h"
-#include "stepmgr/proto/protocol.h"
+#include "base/change.h"
 #include "stepmgr/common/schedule.h"
+#include "stepmgr/proto/protocol.h"
 
 namespace elastic {
 

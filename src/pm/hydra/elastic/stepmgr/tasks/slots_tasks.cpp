@@ -6,7 +6,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "stepmgr/common/change.h"
+#include "base/change.h"
 
 namespace elastic {
 

@@ -1,0 +1,62 @@
+/*
+ * A change of the world: what is requested (a size, perhaps who leaves, where the new processes
+ * go and which program they run) and what it comes to when the present size is known.  Pure; used by
+ * schedules, policies and the step protocol, so that they agree on what is valid.  SPEC W6, W7.
+ */
+
+#ifndef ELASTIC_CHANGE_H_INCLUDED
+#define ELASTIC_CHANGE_H_INCLUDED
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace elastic {
+
+inline constexpr int SIZE_MAX_PROCESSES = 1 << 20;      /* of a world; bounds every list of ranks */
+inline constexpr int PROGRAMS_MAX = 1 << 16;    /* launched together */
+inline constexpr size_t HOSTS_MAX = 65536;      /* names in one change */
+inline constexpr size_t HOST_NAME_MAX_BYTES = 255;
+
+struct ChangeRequest {
+    int size = 0;               /* after the change */
+    std::optional<std::vector<int>> leave;      /* ranks before the change; none: the highest */
+    std::vector<std::string> hosts;     /* for joining processes; empty: wherever there is capacity */
+    std::string tag{};          /* the client's own mark, repeated in the event "requested" */
+    std::optional<int> program{};       /* of joining processes: its MPI_APPNUM; none: the first */
+};
+
+struct Change {
+    std::vector<int> leaving;   /* ascending */
+    int joining = 0;
+    int new_size = 0;
+};
+
+/* The change that `request` makes in a world of `present` processes, or the reason why it is impossible.  `programs`:
+ * how many were launched together; 0: not known. */
+Result<Change> resolve_change(int present, const ChangeRequest &request, int programs = 0);
+
+/* "0+2", "0,2" or "0-3,7" (separator given): ranks in the order given, duplicates refused. */
+Result<std::vector<int>> parse_ranks(std::string_view text, char separator);
+/* "a+b" or "a,b": letters, digits, '.', '-', '_'. */
+Result<std::vector<std::string>> parse_hosts(std::string_view text, char separator);
+bool valid_host_name(std::string_view name);
+/* A host name, or NAME:COUNT: exactly so many joining processes there. */
+bool valid_host_slot(std::string_view slot);
+
+/* Whole number within [low, high]; nothing else in the text. */
+std::optional<long long> parse_number(std::string_view text, long long low, long long high);
+
+/* "0-3,7" from ascending ranks. */
+std::string format_ranks(const std::vector<int> &ranks);
+/* What is no printable ASCII becomes '?'. */
+std::string printable(std::string text);
+/* A long list, cut behind a comma: "0,2,4 ...". */
+std::string shorten(std::string list, size_t bytes);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CHANGE_H_INCLUDED */
