@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "core/record.h"
 #include "core/redundant.h"
+#include "http/listen.h"
 #include "step/control_group.h"
 
 namespace elastic::rm {

@@ -2,23 +2,16 @@
 
 #include "http/http.h"
 
-#include <arpa/inet.h>
-#include <microhttpd.h>
-#include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
-#include <deque>
-#include <filesystem>
-#include <list>
-#include <set>
 
 #include "base/log.h"
 #include "core/fields.h"
+#include "http/http_server.h"
 
 namespace elastic::rm {
 
@@ -30,152 +23,19 @@ constexpr uint64_t REFUSED_BODY_MAX = 64 << 10;         /* read and thrown away 
 constexpr size_t REFUSED_KEPT = 64;                     /* so that they can read why */
 constexpr int64_t REFUSED_KEPT_MS = 5000;
 constexpr size_t CONNECTION_MEMORY = 2 * HTTP_HEADER_MAX;
-constexpr int BACKLOG = 512;
-constexpr int64_t STRANGER_MAX_MS = 10000;      /* for the first request */
-constexpr size_t STRANGERS_MIN = 16;
+constexpr int64_t UNAUTHENTICATED_MAX_MS = 10000;      /* for the first request */
 constexpr size_t ENDED_MAX = 512;               /* whose end libmicrohttpd has not noticed yet */
 constexpr size_t SEND_BLOCK = 32 << 10;
 
 }  // namespace
 
-struct Responder::Exchange {
-    /* null: the client has disconnected or the server has ended */
-    HttpServer::Impl *server = nullptr;
-    MHD_Connection *connection = nullptr;
-    HttpRequest request;
-    std::optional<HttpResponse> response;
-    size_t received = 0, reserved = 0;
-    size_t answer_bytes = 0;            /* that count as not sent yet */
-    bool dispatched = false, suspended = false;
-};
-
-struct HttpConnection {
-    HttpServer::Impl *server = nullptr;
-    std::string peer;
-    std::string address;                /* over TCP: its class */
-    int fd = -1;
-    int64_t late_at_ms = 0;             /* then it is ended; 0: it waits for us */
-    bool is_unauthenticated = false, is_ended = false;
-};
-
-struct HttpServer::Impl {
-    using Exchange = Responder::Exchange;
-
-    using Connection = HttpConnection;
-
-    Loop &loop;
-    RequestHandler &handler;
-    HttpLimits limits;
-    bool is_unix = false;
-    Descriptor listening;
-    MHD_Daemon *daemon = nullptr;
-    int epoll_fd = -1;
-    Loop::TimerId timer = 0;
-    std::set<std::shared_ptr<Exchange>> exchanges;
-    std::shared_ptr<HttpPeers> peers;
-    std::set<Connection *> connections;
-    std::deque<std::pair<Descriptor, int64_t>> refused;     /* until when it stays open */
-    Loop::TimerId sweep_timer = 0, accept_timer = 0, refused_timer = 0;
-
-    Impl(Loop &loop_, RequestHandler &handler_, const HttpLimits &limits_, bool is_unix_,
-         std::shared_ptr<HttpPeers> peers_)
-        : loop(loop_), handler(handler_), limits(limits_), is_unix(is_unix_),
-          peers(std::move(peers_))
-    {
-    }
-    ~Impl();
-    std::string start(Descriptor listening);
-    void accept_some();
-    void add(Descriptor socket, const sockaddr_storage &address, socklen_t length);
-    void refuse(Descriptor socket, int status, const char *message);
-    void drop_refused();
-    void opened(Connection *connection);
-    void add_unauthenticated(const std::string &peer);
-    size_t unauthenticated_max() const { return std::max(limits.connections / 4, STRANGERS_MIN); }
-    std::optional<HttpResponse> make_known(Connection &connection, uint32_t uid);
-    void closed(Connection *connection);
-    void sweep();
-    void release(Exchange &exchange);
-    MHD_Result let_in(const std::shared_ptr<Exchange> &exchange);
-    void run();
-    void run_soon();
-    void begin(Exchange &exchange, const char *url, const char *method);
-    MHD_Result finish(const std::shared_ptr<Exchange> &exchange);
-    MHD_Result send(Exchange &exchange);
-};
-
-struct HttpPeers {
-    using Exchange = HttpServer::Impl::Exchange;
-
-    /* A user, or a class of addresses. */
-    struct Peer {
-        size_t connections = 0, body_bytes = 0, answer_bytes = 0;
-    };
-    std::map<std::string, Peer> peers;
-    std::list<HttpConnection *> unauthenticated;      /* the oldest first */
-    size_t users = 0;                           /* connections of known ones */
-    std::list<Exchange *> answers;              /* that are not sent yet, the oldest first */
-    size_t answer_bytes = 0;
-
-    void join(HttpConnection &connection);
-    void leave(HttpConnection &connection);
-    void end(HttpConnection &connection);
-    bool end_unauthenticated(const std::string &peer);
-    bool hold_answer(Exchange &exchange, size_t bytes);
-    void drop_answer(Exchange &exchange);
-    bool end_answer_of(const std::string &peer);
-    std::string largest_reader() const;
-    void close_idle(std::string peer);
-};
-
 namespace {
 
 using Impl = HttpServer::Impl;
 
-std::optional<ucred> credentials_of(int socket)
-{
-    ucred peer = {};
-    socklen_t length = sizeof peer;
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-        return std::nullopt;
-    return peer;
-}
-
-std::optional<uint32_t> uid_of(int socket)
-{
-    auto peer = credentials_of(socket);
-    return peer ? std::optional<uint32_t>(peer->uid) : std::nullopt;
-}
-
-std::string user_peer(uint32_t uid)
-{
-    return "uid " + std::to_string(uid);
-}
-
-std::string peer_of(int socket, const sockaddr_storage &address)
-{
-    if (address.ss_family == AF_INET || address.ss_family == AF_INET6)
-        return address_class(reinterpret_cast<const sockaddr *>(&address));
-    auto uid = uid_of(socket);
-    return user_peer(uid ? *uid : UINT32_MAX);
-}
-
-Impl::Connection *connection_of(MHD_Connection *connection)
-{
-    const MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info ? static_cast<Impl::Connection *>(info->socket_context) : nullptr;
-}
-
-/* Null: its client has disconnected. */
-HttpConnection *exchange_connection(const Impl::Exchange &exchange)
-{
-    return exchange.connection ? connection_of(exchange.connection) : nullptr;
-}
-
 void give_time(MHD_Connection *connection, int64_t for_ms)
 {
-    if (Impl::Connection *entry = connection_of(connection))
+    if (HttpConnection *entry = connection_of(connection))
         entry->late_at_ms = for_ms ? monotonic_ms() + for_ms : 0;
 }
 
@@ -251,7 +111,7 @@ void on_connection(void *context, MHD_Connection *connection, void **socket_cont
                                                                 : sizeof(sa_family_t));
         int fd = info ? info->connect_fd : -1;
         int64_t max_ms = impl->limits.receive_max_ms;
-        auto *entry = new Impl::Connection;
+        auto *entry = new HttpConnection;
         entry->server = impl;
         entry->fd = fd;
         entry->peer = peer_of(fd, known);
@@ -259,11 +119,11 @@ void on_connection(void *context, MHD_Connection *connection, void **socket_cont
         entry->address = entry->is_unauthenticated ? entry->peer : "";
         entry->late_at_ms =
             monotonic_ms() +
-            (entry->is_unauthenticated ? std::min(max_ms, STRANGER_MAX_MS) : max_ms);
+            (entry->is_unauthenticated ? std::min(max_ms, UNAUTHENTICATED_MAX_MS) : max_ms);
         *socket_context = entry;
         impl->opened(entry);
     } else if (*socket_context) {
-        impl->closed(static_cast<Impl::Connection *>(*socket_context));
+        impl->closed(static_cast<HttpConnection *>(*socket_context));
         *socket_context = nullptr;
     }
 }
@@ -446,140 +306,6 @@ std::optional<HttpResponse> HttpServer::Impl::make_known(Connection &connection,
     return std::nullopt;
 }
 
-/* ---- peers ----------------------------------------------------------------------------------- */
-
-std::shared_ptr<HttpPeers> make_http_peers()
-{
-    return std::make_shared<HttpPeers>();
-}
-
-std::string address_class(const sockaddr *address)
-{
-    char text[INET6_ADDRSTRLEN] = "";
-    in_addr v4 = {};
-    if (address->sa_family == AF_INET6) {
-        const in6_addr &v6 = reinterpret_cast<const sockaddr_in6 *>(address)->sin6_addr;
-        if (IN6_IS_ADDR_LOOPBACK(&v6))
-            return "this machine";
-        if (!IN6_IS_ADDR_V4MAPPED(&v6)) {
-            in6_addr network = v6;
-            memset(&network.s6_addr[8], 0, 8);
-            inet_ntop(AF_INET6, &network, text, sizeof text);
-            return std::string(text) + "/64";
-        }
-        memcpy(&v4, &v6.s6_addr[12], sizeof v4);
-    } else {
-        v4 = reinterpret_cast<const sockaddr_in *>(address)->sin_addr;
-    }
-    if (ntohl(v4.s_addr) >> 24 == 127)
-        return "this machine";
-    return inet_ntop(AF_INET, &v4, text, sizeof text);
-}
-
-void HttpPeers::join(HttpConnection &connection)
-{
-    peers[connection.peer].connections++;
-    if (connection.is_unauthenticated)
-        unauthenticated.push_back(&connection);
-    else
-        users++;
-}
-
-void HttpPeers::leave(HttpConnection &connection)
-{
-    if (connection.is_ended)
-        return;
-    auto peer = peers.find(connection.peer);
-    peer->second.connections--;
-    close_idle(connection.peer);
-    if (connection.is_unauthenticated)
-        unauthenticated.remove(&connection);
-    else
-        users--;
-}
-
-/* It does not count any more; libmicrohttpd notices it and does the rest. */
-void HttpPeers::end(HttpConnection &connection)
-{
-    leave(connection);
-    connection.is_ended = true;
-    shutdown(connection.fd, SHUT_RDWR);
-}
-
-/* The oldest one of this class of addresses, of any if it is empty. */
-bool HttpPeers::end_unauthenticated(const std::string &peer)
-{
-    for (HttpConnection *each : unauthenticated)
-        if (peer.empty() || each->peer == peer) {
-            end(*each);
-            return true;
-        }
-    return false;
-}
-
-/* False: there is no capacity for it. */
-bool HttpPeers::hold_answer(Exchange &exchange, size_t bytes)
-{
-    const HttpConnection *connection = exchange_connection(exchange);
-    if (bytes > HTTP_ANSWER_MAX || !connection)
-        return false;
-    while (peers[connection->peer].answer_bytes + bytes > HTTP_PEER_ANSWERS_MAX)
-        if (!end_answer_of(connection->peer))
-            return false;
-    while (answer_bytes + bytes > HTTP_ANSWERS_MAX)
-        if (!end_answer_of(largest_reader()))
-            return false;
-    exchange.answer_bytes = bytes;
-    peers[connection->peer].answer_bytes += bytes;
-    answer_bytes += bytes;
-    answers.push_back(&exchange);
-    return true;
-}
-
-void HttpPeers::drop_answer(Exchange &exchange)
-{
-    size_t bytes = std::exchange(exchange.answer_bytes, 0);
-    const HttpConnection *connection = exchange_connection(exchange);
-    if (bytes == 0 || !connection)
-        return;
-    answers.remove(&exchange);
-    answer_bytes -= bytes;
-    auto peer = peers.find(connection->peer);
-    peer->second.answer_bytes -= bytes;
-    close_idle(connection->peer);
-}
-
-bool HttpPeers::end_answer_of(const std::string &peer)
-{
-    for (Exchange *each : answers) {
-        HttpConnection *connection = exchange_connection(*each);
-        if (!connection || connection->peer != peer)
-            continue;
-        log_line(LogLevel::WARNING, "a client does not read its answers and is disconnected",
-                 {{"client", peer}, {"bytes", each->answer_bytes}});
-        drop_answer(*each);
-        if (!connection->is_ended)
-            end(*connection);
-        return true;
-    }
-    return false;
-}
-
-void HttpPeers::close_idle(std::string name)
-{
-    auto peer = peers.find(name);
-    if (peer != peers.end() && peer->second.connections + peer->second.body_bytes +
-                peer->second.answer_bytes == 0)
-        peers.erase(peer);
-}
-
-std::string HttpPeers::largest_reader() const
-{
-    auto largest = std::ranges::max_element(
-        peers, {}, [](const auto &entry) { return entry.second.answer_bytes; });
-    return largest == peers.end() ? "" : largest->first;
-}
-
 /* ---- time ------------------------------------------------------------------------------------ */
 
 /* A slow client finds the connection closed; libmicrohttpd detects it and does the rest. */
@@ -760,76 +486,5 @@ size_t HttpServer::connections() const
     return impl_->connections.size();
 }
 
-/* ---- listening ------------------------------------------------------------------------------- */
-
-namespace {
-
-std::string prepare_folder(const std::string &folder)
-{
-    bool root = geteuid() == 0;
-    if (mkdir(folder.c_str(), root ? 0755 : 0700) != 0 && errno != EEXIST)
-        return "cannot make " + folder + ": " + strerror(errno);
-    struct stat status = {};
-    if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
-        status.st_uid != geteuid() || (status.st_mode & 022) != 0)
-        return folder + " is not a directory of this user that nobody else may write: "
-               "remove it, or set listen.socket to another place";
-    return "";
-}
-
-bool somebody_listens(const sockaddr_un &address)
-{
-    Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    return connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) ==
-        0 ||
-        errno == EAGAIN;
-}
-
-}  // namespace
-
-Result<Descriptor> listen_unix(const std::string &path, unsigned mode)
-{
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path)
-        return Error{path + " is too long for a socket: set listen.socket to a shorter one"};
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    std::string error = prepare_folder(std::filesystem::path(path).parent_path());
-    if (!error.empty())
-        return Error{error};
-    if (somebody_listens(address))
-        return Error{"another elasticd listens on " + path +
-                     ": stop that one, or set listen.socket to another path"};
-    unlink(path.c_str());
-    Descriptor listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!listening.is_open() ||
-        bind(listening.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0 ||
-        chmod(path.c_str(), mode) != 0 || listen(listening.get(), BACKLOG) != 0)
-        return Error{"cannot listen on " + path + ": " + strerror(errno)};
-    return listening;
-}
-
-Result<Descriptor> listen_tcp(const std::string &address_and_port)
-{
-    size_t colon = address_and_port.rfind(':');
-    std::string host = address_and_port.substr(0, colon), port = address_and_port.substr(colon + 1);
-    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
-        host = host.substr(1, host.size() - 2);
-    addrinfo hints = {}, *found = nullptr;
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_PASSIVE;
-    int code = getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found);
-    if (code != 0)
-        return Error{"listen.tcp " + address_and_port + ": " + gai_strerror(code)};
-    std::unique_ptr<addrinfo, void (*)(addrinfo *)> list(found, freeaddrinfo);
-    Descriptor listening(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    int on = 1;
-    setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (!listening.is_open() || bind(listening.get(), found->ai_addr, found->ai_addrlen) != 0 ||
-        listen(listening.get(), BACKLOG) != 0)
-        return Error{"cannot listen on " + address_and_port + ": " + strerror(errno)};
-    return listening;
-}
 
 }  // namespace elastic::rm

@@ -122,11 +122,6 @@ class HttpServer {
     std::unique_ptr<Impl> impl_;
 };
 
-/* Listening sockets.  The folder of the Unix socket is made; a socket without a listener is
- * replaced, one of a running daemon is an error. */
-Result<Descriptor> listen_unix(const std::string &path, unsigned mode);
-Result<Descriptor> listen_tcp(const std::string &address_and_port);
-
 }  // namespace elastic::rm
 
 #endif /* ELASTIC_RM_HTTP_H_INCLUDED */
