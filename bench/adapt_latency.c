@@ -15,7 +15,7 @@
  *   -u          with -j: what rank 0 uses (memory, descriptors, ...) after each adaptation
  *
  * Standstill: on a process that stays, from the call of the probe that returns TRUE to the return of
- * commit.  Like a program that has something to do, all processes compute between two probes and meet in a
+ * commit.  Like a program that has something to do, all processes compute between two probes and synchronise in a
  * barrier before each, so that joining processes find no idle processor unless there are more than the
  * staying processes need.  A row is a kind of adaptation; average, minimum and maximum are over adaptations, of
  * the process that stood still longest in each.  With -m the moving of the state is not part of the
@@ -159,7 +159,7 @@ static int send_block(const struct window *w, const int *ranks, MPI_Comm interco
     return made;
 }
 
-/* `comm`: where a member of the new world meets the old one's ranks. */
+/* `comm`: where a member of the new world finds the old one's ranks. */
 static int receive_block(const struct window *w, struct block mine, char *into, MPI_Comm comm,
                          MPI_Request *requests)
 {

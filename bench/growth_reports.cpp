@@ -42,9 +42,9 @@ double processor_seconds()
 }
 
 /* Half of the processes each: the launch and the growth. */
-class PlayedJob {
+class SimulatedJob {
   public:
-    PlayedJob(int processes, int daemons) : half_(processes / 2), daemons_(daemons / 2)
+    SimulatedJob(int processes, int daemons) : half_(processes / 2), daemons_(daemons / 2)
     {
         step_config config = {};
         config.step_id = "bench";
@@ -63,13 +63,13 @@ class PlayedJob {
         if (!core_)
             fail(error);
     }
-    ~PlayedJob() { stepmgr_destroy(core_); }
-    PlayedJob(const PlayedJob &) = delete;
-    PlayedJob &operator=(const PlayedJob &) = delete;
+    ~SimulatedJob() { stepmgr_destroy(core_); }
+    SimulatedJob(const SimulatedJob &) = delete;
+    SimulatedJob &operator=(const SimulatedJob &) = delete;
 
     void start()
     {
-        place(0);
+        start_group(0);
         init(0, 0);
     }
 
@@ -79,7 +79,7 @@ class PlayedJob {
         stepmgr_client_line(core_, ++now_ms_, 1, line.c_str());
         if (group_ < 0)
             fail("the growth was not launched: " + answer_);
-        place(group_);
+        start_group(group_);
         init(group_, 1);
         for (int rank = 0; rank < half_; rank++)
             report(group_, rank, REPORT_READY, write_ready({static_cast<uint32_t>(rank), {1, 2, 4096, 0, 0, 0}}));
@@ -109,7 +109,7 @@ class PlayedJob {
   private:
     int proxy_of(int rank) const { return static_cast<int>(static_cast<int64_t>(rank) * daemons_ / half_); }
 
-    void place(int group)
+    void start_group(int group)
     {
         std::vector<std::string> names;
         for (int proxy = 0; proxy < daemons_; proxy++)
@@ -145,7 +145,7 @@ class PlayedJob {
         stepmgr_report(core_, now_ms_, group, proxy, kind, epoch_, payload.data(), payload.size());
     }
 
-    static PlayedJob &self(void *context) { return *static_cast<PlayedJob *>(context); }
+    static SimulatedJob &self(void *context) { return *static_cast<SimulatedJob *>(context); }
     static int launch(void *context, uint32_t, int, int, int, uint32_t, int, const char *const *, int, int *group,
                       char *, size_t)
     {
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
         std::fprintf(stderr, "usage: growth_reports PROCESSES DAEMONS (even, at least one process on each)\n");
         return 2;
     }
-    PlayedJob job(processes, daemons);
+    SimulatedJob job(processes, daemons);
     double times[4] = {processor_seconds()};
     long growth = 0;
     job.start();

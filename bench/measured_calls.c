@@ -8,7 +8,7 @@
  *
  * Without --detect a probe follows every batch, and before the first sample so many that the loops are known: then one
  * iteration in many is measured.  With it there is one probe at the beginning and no other, so that every call is
- * measured, from PLACES places, as while loops are being detected.  MPIR_CVAR_ADAPT_MEASURE=0 measures nothing: that is
+ * measured, from SITES sites, as while loops are being detected.  MPIR_CVAR_ADAPT_MEASURE=0 measures nothing: that is
  * the reference.  Prints a line for each point, as world_speed.
  */
 
@@ -25,7 +25,7 @@ int main(void)
 
 #else
 
-#define PLACES 32               /* of each operation */
+#define SITES 32               /* of each operation */
 #define KNOWN 64                /* probes until loops are known, and the cost of measuring too */
 #define TAG 7
 
@@ -35,7 +35,7 @@ static struct {
 } bench;
 
 #define FOUR(call) call; call; call; call;
-#define ALL_PLACES(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call)
+#define ALL_SITES(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call) FOUR(call)
 
 static void send_there(void)
 {
@@ -73,7 +73,7 @@ static void latency(const void *unused, int count)
 {
     (void) unused;
     for (int i = 0; i < count; i++) {
-        ALL_PLACES(exchange());
+        ALL_SITES(exchange());
     }
     if (!bench.detect)
         probe();
@@ -83,7 +83,7 @@ static void bcast(const void *unused, int count)
 {
     (void) unused;
     for (int i = 0; i < count; i++) {
-        ALL_PLACES(broadcast());
+        ALL_SITES(broadcast());
     }
     if (!bench.detect)
         probe();
@@ -147,7 +147,7 @@ static void run_point(const char *point, double budget_us)
     }
     for (int i = 0; i < KNOWN; i++)
         (is_latency ? latency : bcast) (NULL, 1);
-    measure(point, is_latency ? latency : bcast, NULL, (is_latency ? 2 : 1) * PLACES, MPI_COMM_WORLD, budget_us);
+    measure(point, is_latency ? latency : bcast, NULL, (is_latency ? 2 : 1) * SITES, MPI_COMM_WORLD, budget_us);
 }
 
 int main(int argc, char **argv)

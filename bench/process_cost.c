@@ -40,7 +40,7 @@ static MPI_Comm connect_named(void)
     return comm;
 }
 
-static MPI_Comm connect_looked_up(void)
+static MPI_Comm connect_by_lookup(void)
 {
     MPI_Comm comm;
 
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
             MPI_Open_port(MPI_INFO_NULL, port);
             MPI_Publish_name(NAME, MPI_INFO_NULL, port);
         }
-        compare("connect", connect_named, "lookup_connect", connect_looked_up, rounds, 0);
+        compare("connect", connect_named, "lookup_connect", connect_by_lookup, rounds, 0);
     } else if (rounds > 0 && strcmp(argv[1], "spawn") == 0) {
         compare("spawn", spawn_here, "spawn_multiple", spawn_multiple, rounds, PAUSE_US);
     } else if (rank == 0) {

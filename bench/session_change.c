@@ -2,7 +2,7 @@
  * How long a program stands still for a change through process sets: mpiexec -n P --adapt-schedule ... session_change N
  *
  * For each of N changes {"from":P,"to":Q,"us":[...],"parts":[...],"heap":B}: of each process that stays, from the step
- * in which rank 0 is told to the communicator of those who go on: told, operation, accept, the news to the others,
+ * of the notification of rank 0 to the communicator of those who go on: notified, operation, accept, news to others,
  * group and communicator.  Parts: what each of these took of rank 0; with the news the former communicator is freed.
  * Heap: the bytes that rank 0 has allocated.
  */
@@ -79,7 +79,7 @@ static void begin(void)
     connect_set();
 }
 
-static void tell(struct news *news)
+static void send_news(struct news *news)
 {
     MPI_Info info, keys;
     char made[1][MPI_MAX_PSET_NAME_LEN], value[32];
@@ -105,7 +105,7 @@ static void tell(struct news *news)
 }
 
 /* Whether there is a change, in all processes. */
-static int look(int rank)
+static int poll_change(int rank)
 {
     int flag = 0;
 
@@ -148,7 +148,7 @@ static int change(int rank, int size)
     double start = now_us();
     mark_us = start;
     if (rank == 0)
-        tell(&news);
+        send_news(&news);
     MPI_Bcast(&news, sizeof(news), MPI_BYTE, 0, comm);
     if (news.type == MPIX_RC_SUB)
         MPIX_Session_pset_included(session, news.delta, &leaves);
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
         MPI_Comm_rank(comm, &rank);
         MPI_Comm_size(comm, &size);
         bind_to_core(rank);
-        if (look(rank))
+        if (poll_change(rank))
             goes_on = change(rank, size);
     }
     if (goes_on)

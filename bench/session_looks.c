@@ -1,7 +1,7 @@
 /*
  * The cost of queries of process sets: mpiexec -n P session_looks
  *
- * Prints {"what":NAME,"ns":[...]} for each kind of look, of each process the median over BATCHES batches: for changes
+ * Prints {"what":NAME,"ns":[...]} for each kind of query, of each process the median over BATCHES batches: for changes
  * when there is none (rc_test, rc_get), for a text when there is none (bcast_pset_info), at one after the other of SETS
  * sets that were read before (get_pset_info, pset_exists, pset_included, get_primary_process, group).
  */
@@ -92,7 +92,7 @@ static void group(int i)
 
 static const struct {
     const char *name;
-    void (*look) (int i);
+    void (*query) (int i);
 } kinds[] = {
     {"rc_test", rc_test},
     {"rc_get", rc_get},
@@ -110,16 +110,16 @@ static int ascending(const void *a, const void *b)
     return (difference > 0) - (difference < 0);
 }
 
-static double median_ns(void (*look) (int i))
+static double median_ns(void (*query) (int i))
 {
     static double batches[BATCHES];
 
     for (int i = 0; i < SETS; i++)
-        look(i);                /* asks */
+        query(i);                /* queries */
     for (int batch = 0; batch < BATCHES; batch++) {
         double start = now_us();
         for (int i = 0; i < LOOKS; i++)
-            look(i);
+            query(i);
         batches[batch] = 1000 * (now_us() - start) / LOOKS;
     }
     qsort(batches, BATCHES, sizeof(batches[0]), ascending);
@@ -167,7 +167,7 @@ int main(void)
     make_sets(rank);
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
         MPI_Barrier(comm);
-        double mine = median_ns(kinds[k].look);
+        double mine = median_ns(kinds[k].query);
         MPI_Gather(&mine, 1, MPI_DOUBLE, medians, 1, MPI_DOUBLE, 0, comm);
         if (rank == 0) {
             printf("{\"what\":\"%s\"", kinds[k].name);

@@ -5,7 +5,7 @@
  * Prints samples as world_speed does: "start" until there is a communicator of all processes, of the slowest one (a
  * session for one thread, group, communicator; --world: MPI_Init), then on it "latency:8" and "rate:8" (a message of a
  * window of many) of the first two, "allreduce:8", "ring:8" and "random_ring:8" (everybody to the next one, by rank or
- * in a drawn order), and "dup" (MPI_Comm_dup and its end).  With --create "create" in their place:
+ * in a drawn order), and "dup" (MPI_Comm_dup and its end).  With --create "create" instead:
  * MPI_Comm_create_from_group over all processes, and its end.  --component: as --world, where a component has opened a
  * session and communicates on a communicator of its own from time to time.  --apart: two processes, one of which joins
  * through process sets (mpiexec -n 1 --adapt-schedule 2; of our MPI alone).  Any MPI 4.0.

@@ -41,7 +41,7 @@ static double seconds(void)
     return 1e-6 * clock_us(CLOCK_REALTIME);
 }
 
-static void say(const char *what, int joining)
+static void print_state(const char *what, int joining)
 {
     printf("{\"what\":\"%s\",\"at\":%.6f,\"joining\":%d}\n", what, seconds(), joining);
     fflush(stdout);
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     }
     MPI_Init_adapt(&argc, &argv, &local_status);
     if (starts) {
-        say("initialised", 0);
+        print_state("initialised", 0);
     } else if (local_status == MPI_ADAPT_STATUS_JOINING) {
         take_part(0);
         loop(works);

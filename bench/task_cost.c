@@ -3,7 +3,7 @@
  *
  *   mpiexec -n 1 task_cost ROUNDS [PROGRAM]      (true)
  *
- * The two take turns.  Prints for each {"what":NAME,"us":[...]}.  To request the place, and to give it back, is not
+ * The two take turns.  Prints for each {"what":NAME,"us":[...]}.  To request and release the slot is not
  * counted.
  */
 
@@ -13,7 +13,7 @@
 
 int main(void)
 {
-    fprintf(stderr, "task_cost: this MPI has no places for processes\n");
+    fprintf(stderr, "task_cost: this MPI has no slots for processes\n");
     return 1;
 }
 
@@ -26,16 +26,16 @@ extern char **environ;
 
 static double task(const char *program)
 {
-    MPI_Request place;
+    MPI_Request slot;
     double start;
 
-    MPIX_Iallocate(1, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, &place);
-    MPI_Wait(&place, MPI_STATUS_IGNORE);
-    MPIX_Set_exec(place, program);
+    MPIX_Iallocate(1, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, &slot);
+    MPI_Wait(&slot, MPI_STATUS_IGNORE);
+    MPIX_Set_exec(slot, program);
     start = now_us();
-    MPI_Start(&place);
-    while (place != MPI_REQUEST_NULL)   /* STARTED, EXITED */
-        MPI_Wait(&place, MPI_STATUS_IGNORE);
+    MPI_Start(&slot);
+    while (slot != MPI_REQUEST_NULL)   /* STARTED, EXITED */
+        MPI_Wait(&slot, MPI_STATUS_IGNORE);
     return now_us() - start;
 }
 

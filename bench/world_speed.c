@@ -112,7 +112,7 @@ static void alltoall(const void *what, int count)
         MPI_Alltoall(p->out, p->bytes, MPI_BYTE, p->in, p->bytes, MPI_BYTE, p->comm);
 }
 
-/* The root may be ahead of the others. */
+/* The root may be earlier than the others. */
 static void bcast(const void *what, int count)
 {
     const struct point *p = what;
@@ -301,7 +301,7 @@ static void report_initialisation(double took)
 
 #ifdef MPI_ADAPT_TRUE
 
-/* Adaptations so far, as every process knows them: joining ones hear the number of theirs. */
+/* Adaptations so far, as every process knows them: joining ones receive the number of theirs. */
 static int taken;
 
 static void take_part(MPI_Info info)

@@ -91,14 +91,14 @@ contains
     end function owner
 
     ! What derives from the world, each time that it is another one.
-    subroutine look_around()
+    subroutine set_up()
         call MPI_Comm_rank(MPI_COMM_WORLD, rank)
         call MPI_Comm_size(MPI_COMM_WORLD, size)
         first = columns_before(rank) + 1
         last = columns_before(rank + 1)
         if (allocated(q)) deallocate (q)
         allocate (q(n, first:last))
-    end subroutine look_around
+    end subroutine set_up
 
     ! ---- the system ------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ contains
         if (joined) then
             call adapt(status)
         else
-            call look_around()
+            call set_up()
         end if
     end subroutine start
 
@@ -252,14 +252,14 @@ contains
         call adapt_share(window, rho)
         call adapt_share(window, rho_first)
         call adapt_window_close(window)         ! leaving processes end here
-        call look_around()
+        call set_up()
         if (rank == 0) print '(3(a,i0))', 'cg: ', size, ' processes after iteration ', progress(iteration_), &
             ' of system ', progress(solved_) + 1
     end subroutine adapt
 #else
     subroutine start()
         call MPI_Init()
-        call look_around()
+        call set_up()
     end subroutine start
 
     subroutine adapt_if_pending()

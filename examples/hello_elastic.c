@@ -10,7 +10,7 @@ static void adapt(int joining)
     MPI_Comm intercomm, new_world;
     int stays, leaves, joins;
     MPI_Comm_adapt_begin(&intercomm, &new_world, &stays, &leaves, &joins);
-    if (joins > 0)              /* rank 0 of the old world tells the joining processes the step */
+    if (joins > 0)              /* rank 0 of the old world sends the joining processes the step */
         MPI_Bcast(&step, 1, MPI_INT, joining ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL, intercomm);
     MPI_Comm_adapt_commit();    /* MPI_COMM_WORLD is the new one; leaving processes end here */
 }

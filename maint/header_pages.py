@@ -96,7 +96,7 @@ def prose(comment: str) -> list[str]:
 
 
 def comment_before(text: str, at: int) -> str:
-    """That of the declaration at this place, or of those just before it."""
+    """That of the declaration at this line, or of those just before it."""
     found = ""
     for match in COMMENT.finditer(text, 0, at):
         if not match[1].lstrip().startswith("----") and text[: match.start()].endswith("\n"):

@@ -56,7 +56,7 @@ packages_apt() {
 install_packages() {
     local step wanted=() missing
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-        return 0 # another system: configure says what is missing
+        return 0 # another system: configure reports what is missing
     fi
     for step in $1; do
         mapfile -t missing < <(packages_for "$step" | tr ' ' '\n')

@@ -183,7 +183,7 @@ def no_process_left() -> Iterator[None]:
     processes.kill(left)
     processes.collect_orphans()
     if left:
-        pytest.fail("left behind: " + "; ".join(str(process) for process in left[:5]), pytrace=False)
+        pytest.fail("left over: " + "; ".join(str(process) for process in left[:5]), pytrace=False)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -136,10 +136,10 @@ static char *by_messages(const struct where *where, int with_copy)
             MPI_Isend(part + (both.first - where->old.first) * UNIT, (int) (both.end - both.first),
                       unit, to, TAG, where->all, &requests[count++]);
     }
-    struct block kept = common(where->old, where->fresh);
-    if (with_copy && kept.first < kept.end)
-        memcpy(fresh + (kept.first - where->fresh.first) * UNIT,
-               part + (kept.first - where->old.first) * UNIT, (size_t) (kept.end - kept.first) * UNIT);
+    struct block overlap = common(where->old, where->fresh);
+    if (with_copy && overlap.first < overlap.end)
+        memcpy(fresh + (overlap.first - where->fresh.first) * UNIT,
+               part + (overlap.first - where->old.first) * UNIT, (size_t) (overlap.end - overlap.first) * UNIT);
     for (int k = 0; k < count; k++)
         MPI_Wait(&requests[k], MPI_STATUS_IGNORE);
     free(requests);
@@ -225,7 +225,7 @@ static double resident(const char *which)
 }
 
 /* VmHWM begins anew. */
-static void forget_peak(void)
+static void reset_peak(void)
 {
     FILE *file = fopen("/proc/self/clear_refs", "w");
 
@@ -270,7 +270,7 @@ static void measure_window(const struct where *where)
     static char *(*const ways[WAYS]) (const struct where *) = { by_helper, by_hand, by_plain_messages,
         by_root, by_alltoallv
     };
-    /* each way comes after each other way equally often: it meets its memory and its caches */
+    /* each way comes after each other way equally often: it finds its memory and its caches */
     static const int first_order[WAYS] = { 0, 1, 4, 2, 3 };
     static double us[WAYS][ROUNDS_MOST];
     int64_t bytes[2] = { 0, 0 }, sums[2];
@@ -289,7 +289,7 @@ static void measure_window(const struct where *where)
             if (way == 0)
                 register_part(where);
             if (way == 0 && round == 0) {
-                forget_peak();
+                reset_peak();
                 before = resident("VmRSS");
                 shared = resident("RssShmem");
             }
@@ -310,8 +310,8 @@ static void measure_window(const struct where *where)
             bytes[0] = way == 0 ? bytes_sent : bytes[0];
         }
     part = original;
-    struct block kept = common(where->old, where->fresh);
-    bytes[1] = (where->fresh.end - where->fresh.first - (kept.end - kept.first)) * UNIT;
+    struct block overlap = common(where->old, where->fresh);
+    bytes[1] = (where->fresh.end - where->fresh.first - (overlap.end - overlap.first)) * UNIT;
     MPI_Reduce(bytes, sums, 2, MPI_INT64_T, MPI_SUM, 0, where->all);
     MPI_Reduce(peaks, highest, 2, MPI_DOUBLE, MPI_MAX, 0, where->all);
     if (where->window->old_rank != 0)

@@ -66,7 +66,7 @@ class Step:
 
         self.id = wait_for("the step", running, self.patience_s)
 
-    def said(self, what: str) -> list[Line]:
+    def reported(self, what: str) -> list[Line]:
         return [line for line in parse_lines(self.job.text()) if line["what"] == what]
 
     def resize(self, size: int) -> None:
@@ -76,10 +76,10 @@ class Step:
 
     def grow(self, size: int) -> tuple[float, float]:
         """From the start of the command to the offer, seconds since 1970."""
-        before = len(self.said("offered"))
+        before = len(self.reported("offered"))
         requested = time.time()
         self.resize(size)
-        offers = wait_for("the offer", lambda: self.said("offered")[before:])
+        offers = wait_for("the offer", lambda: self.reported("offered")[before:])
         return requested, offers[0]["at"]
 
 
@@ -99,7 +99,7 @@ def plain_start(bench: Bench, processes: int, before: tuple[str, ...] = ()) -> t
     with bench.ours.job(processes, PROGRAM, "--start", before=before) as job:
         lines = job.finish(PATIENCE_S).lines
         if len(lines) != processes:
-            job.fail(f"{len(lines)} of {processes} processes said that they are initialised")
+            job.fail(f"{len(lines)} of {processes} processes reported that they are initialised")
     return job.started, max(line["at"] for line in lines)
 
 

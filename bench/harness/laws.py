@@ -1,8 +1,8 @@
-"""What the measured share of MPI says of a program: bench/phases with a law as Cannon's, from 4 to 36 processes that sleep; and
-whether it is what a trace of the calls says: Gaussian elimination (examples/gauss) with 4 and 8 processes.
+"""What the measured share of MPI shows of a program: bench/phases with a law as Cannon's, from 4 to 36 processes that sleep; and
+whether it is what a trace of the calls shows: Gaussian elimination (examples/gauss) with 4 and 8 processes.
 
 Figures 10.6, 14.1, 14.2, 14.5 and 14.6 of Comprés 2017, by their relations: efficiency falls as MPI time by computing time
-rises, and is still high where that is below 0.1; elimination is never below it, and what is measured is what a trace tells.
+rises, and is still high where that is below 0.1; elimination is never below it, and what is measured is what a trace shlls.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _gauss_variant(bench: Bench, processes: int) -> Variant:
         )  # fmt: skip
         trace = done.lines[-1]
         probe, *others = json.loads(samples.read_text().splitlines()[-1])["loops"]
-        # as published: what is spent in the calls of a loop inside is not the outer one's
+        # as in the dissertation: what is spent in the calls of a loop inside is not the outer one's
         own_us = probe["mpi_us"] - sum(row["mpi_us"] for row in others if row["parent"] == "probe")
         return {
             "trace": _by_rest(trace["mpi_s"], trace["loop_s"]),

@@ -47,13 +47,13 @@ SECTIONS = (
         ("processes", "process_connect", "process_spawn", "task_system", "task_spawn", "modify_adaptation", "modify_spawn"),
         processes.processes,
     ),  # fmt: skip
-    Section("undisturbed", "throughput of survivors", ("undisturbed",), joining.undisturbed),
+    Section("undisturbed", "throughput of staying processes", ("undisturbed",), joining.undisturbed),
     Section("offered", "time to the offer", ("offered",), joining.offered),
     Section("endurance", "many adaptations", ("endurance", "flat"), windows.endurance),
     Section("hosts", "two hosts", ("hosts",), hosts.standstill),
-    Section("crowded", "crowded nodes", ("crowded",), worlds.crowded),
+    Section("crowded", "oversubscribed nodes", ("crowded",), worlds.crowded),
     Section(
-        "crowded_launch", "launch on a crowded node", ("crowded_launch",), worlds.crowded_launch
+        "crowded_launch", "launch on an oversubscribed node", ("crowded_launch",), worlds.crowded_launch
     ),
     Section("reports", "reports of a large job", ("reports",), reports.reports),
     Section(
@@ -78,7 +78,7 @@ SECTIONS = (
     Section("phases", "programs of phases", ("epop_time", "epop_share"), phases.phases),
     Section("laws", "MPI time and efficiency", ("law_efficiency", "law_order", "law_share"), laws.laws),
     Section(
-        "traces", "MPI time as a trace tells it", ("trace_mpi", "trace_ratio", "trace_inner"), laws.traces
+        "traces", "MPI time as a trace shows it", ("trace_mpi", "trace_ratio", "trace_inner"), laws.traces
     ),
     Section("model", "model of the cost", (), _model),
 )
@@ -90,7 +90,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="maint/bench",
         description="Measures an installed Elastic MPICH, side by side with stock MPICH where that is the"
-        " reference, and says which bars hold.  doc/developer/benchmarks.md explains how to read it.",
+        " reference, and reports which bars hold.  doc/developer/benchmarks.md explains how to read it.",
     )
     parser.add_argument("prefix", type=Path, help="where it is installed")
     amount = parser.add_mutually_exclusive_group()

@@ -16,7 +16,7 @@ from typing import Any
 from . import stats
 from .bench import Amount, Bench
 from .launch import Line, RunFailure
-from .windows import adaptations, standstill, survivors
+from .windows import adaptations, of_staying, standstill
 
 TERMS = ("constant", "growing", "staying", "joining", "leaving", "nodes")
 ROUNDS = 4
@@ -75,9 +75,9 @@ def _points(lines: Sequence[Line], plan: Plan) -> list[dict[str, Any]]:
                 {
                     "inputs": row(mine[0], plan.nodes),
                     "standstill_us": median(standstill(line) for line in mine),
-                    "cpu_us": median(max(survivors(line, "cpu_us")) for line in mine),
-                    "begin_us": median(median(survivors(line, "begin_us")) for line in mine),
-                    "commit_us": median(median(survivors(line, "commit_us")) for line in mine),
+                    "cpu_us": median(max(of_staying(line, "cpu_us")) for line in mine),
+                    "begin_us": median(median(of_staying(line, "begin_us")) for line in mine),
+                    "commit_us": median(median(of_staying(line, "commit_us")) for line in mine),
                     "dup_us": median(max(line["dup_us"]) for line in mine),
                 }
             )

@@ -21,14 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 C_SOURCES = tuple(f"src/mpi/adapt/perf_{part}.c" for part in ("graph", "measure", "pack"))
 SOURCES = (*C_SOURCES, "src/pm/hydra/elastic/wire/loop_set.c")
 INCLUDES = ("-Isrc", "-Isrc/pmi/include")
-LEAST, USUAL, MOST = 8, 128, 1024  # places
+LEAST, USUAL, MOST = 8, 128, 1024  # sites
 PROCESSES_LEAST, PROCESSES_MOST = 2, 128
 LATENCY = ("latency:0", "latency:8", "latency:4096")
 DETECTING_SMALL = ("latency:16", "bcast:16")
 DETECTING_LARGE = ("latency:8192", "bcast:8192")
 DETECTING_LARGEST = (*DETECTING_LARGE, "latency:1048576", "bcast:1048576")
 
-Costs = dict[tuple[str, int], list[float]]  # nanoseconds by operation and number of places or processes
+Costs = dict[tuple[str, int], list[float]]  # nanoseconds by operation and number of sites or processes
 
 
 def build(folder: Path) -> Path:
@@ -76,7 +76,7 @@ def of_graph(bench: Bench) -> list[Case]:
         return ratio_case(key, f"{what}, {large} against {small}", ours, reference, unit="ns")
 
     # what processes with the same graph may cost: twice one in full, and reading the others
-    alike = [
+    homogeneous = [
         [2 * median(costs["reduce alike", 1]) + median(costs["read all", PROCESSES_MOST])] for costs in rounds
     ]
     return [
@@ -87,7 +87,7 @@ def of_graph(bench: Bench) -> list[Case]:
         *(ratio("graph_linear", what, MOST, LEAST) for what in ("pack", "write", "read", "collapse")),
         value("graph_reduce", "reduce", PROCESSES_MOST, 1000),
         ratio("graph_processes", "reduce", PROCESSES_MOST, PROCESSES_LEAST, per_process=True),
-        ratio_case("graph_alike", f"reduce alike, {PROCESSES_MOST}", samples("reduce alike", PROCESSES_MOST), alike, "ns"),
+        ratio_case("graph_alike", f"reduce alike, {PROCESSES_MOST}", samples("reduce alike", PROCESSES_MOST), homogeneous, "ns"),
     ]
 
 
@@ -100,7 +100,7 @@ def _variant(bench: Bench, measured: bool, points: Sequence[str], *options: str)
     return run
 
 
-def of_crowd(bench: Bench) -> list[Case]:
+def of_processes(bench: Bench) -> list[Case]:
     """Processes that measure themselves at the same time; sides by turns."""
     program = bench.folder / "graph_costs"
     sides: dict[int, list[dict[str, list[float]]]] = {PROCESSES_LEAST: [], PROCESSES_MOST: []}
@@ -117,7 +117,7 @@ def of_crowd(bench: Bench) -> list[Case]:
 
 
 def of_writes(bench: Bench) -> Case:
-    """With the interval that a step has unless elasticd or --adapt-performance says otherwise: 1 s."""
+    """With the interval that a step has unless elasticd or --adapt-performance states otherwise: 1 s."""
     point = f"writes:{bench.amount.pick(4, 10, 30)}"
     rates = [bench.ours.run(2, "measured_calls", point).samples()["writes"][0] for _ in range(bench.amount.pick(1, 3, 5))]
     return value_case("measured_writes", "two processes", rates, "a second")
@@ -142,4 +142,4 @@ def of_calls(bench: Bench) -> list[Case]:
 
 
 def monitoring(bench: Bench) -> list[Case]:
-    return [*of_graph(bench), *of_crowd(bench), of_writes(bench), *of_calls(bench)]
+    return [*of_graph(bench), *of_processes(bench), of_writes(bench), *of_calls(bench)]

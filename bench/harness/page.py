@@ -250,7 +250,7 @@ def model_section(model: dict[str, Any]) -> str:
 
     curves = [
         ("standstill", "var(--ours)", over_size("standstill_us")),
-        ("CPU time of a survivor", "var(--good)", over_size("cpu_us")),
+        ("CPU time of a staying process", "var(--good)", over_size("cpu_us")),
         ("MPI_Comm_dup", "var(--other)", over_size("dup_us")),
     ]
     missing = "".join(f"<li>{escape(m)}</li>" for m in model["not_measured"])

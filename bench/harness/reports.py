@@ -69,7 +69,7 @@ KIB_PER_PROCESS = 400  # of memory, with its share of a daemon
 PROCESSES_APART = 2000  # of the machine's numbers, for everything else
 
 
-def build_played(bench: Bench) -> None:
+def build_process(bench: Bench) -> None:
     """Without libraries, whose start would take most of the time and memory."""
     source, include = SOURCES / "played" / "played_process.c", ROOT / "src" / "pmi" / "include"
     command = ["gcc", *FLAGS, "-static", f"-I{include}", str(source), "-o", str(bench.ours.folder / source.stem)]
@@ -78,7 +78,7 @@ def build_played(bench: Bench) -> None:
         raise RunFailure(f"played_process cannot be compiled: {done.stderr[-500:]}")
 
 
-def room() -> int:
+def capacity() -> int:
     """How many processes this machine takes."""
     kib = int(Path("/proc/meminfo").read_text().split("MemAvailable:")[1].split()[0])
     numbers = int(Path("/proc/sys/kernel/pid_max").read_text())
@@ -104,7 +104,7 @@ def calm(pid: int) -> float:
     return now
 
 
-def grow_played(bench: Bench, processes: int, daemons: int) -> float:
+def grow_job(bench: Bench, processes: int, daemons: int) -> float:
     """Seconds of mpiexec's processor time while half of the processes on half of the daemons become all of them."""
     hosts = ",".join(f"n{i}:{processes // daemons}" for i in range(daemons))
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
@@ -124,16 +124,16 @@ def daemons(bench: Bench) -> list[Case]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
-        build_played(bench)
+        build_process(bench)
         sizes = bench.amount.pick((1000, 2000), (LEAST, MORE), (LEAST, MORE, MOST))
-        sizes = tuple(size for size in sizes if size <= room())
+        sizes = tuple(size for size in sizes if size <= capacity())
         if len(sizes) < 2:
-            raise Skipped(f"there is room for {room()} processes")
+            raise Skipped(f"there is space for {capacity()} processes")
         rounds: dict[int, list[float]] = {size: [] for size in sizes}
         for number in range(bench.amount.pick(1, 2, 3)):
             for size, times in rounds.items():
                 bench.progress.report(f"round {number + 1}, {size} processes of {DAEMONS} daemons")
-                times.append(grow_played(bench, size, DAEMONS) * 1e6 / size)
+                times.append(grow_job(bench, size, DAEMONS) * 1e6 / size)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     bench.extra["reports"] = {size: [round(t * size / 1e6, 3) for t in times] for size, times in rounds.items()}

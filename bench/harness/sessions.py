@@ -1,4 +1,4 @@
-"""Sessions, by bench/session_looks.c, session_world.c and session_change.c: what looking costs, a session's world
+"""Sessions, by bench/session_looks.c, session_world.c and session_change.c: what queries cost, a session's world
 beside that of MPI_Init, communicators from groups beside stock's, a change beside the same adaptation and beside a launch,
 and what a process keeps of those that have ended."""
 
@@ -16,16 +16,16 @@ from .result import Case, Rounds, Variant, budget, ratio_case, value_case
 from .windows import WARM, adaptations, by_kind, kind_of, standstill
 from .worlds import joined
 
-LOOKS = {"rc_test": "ns", "rc_get": "ns", "bcast_pset_info": "ns"}  # the others are look-ups
+LOOKS = {"rc_test": "ns", "rc_get": "ns", "bcast_pset_info": "ns"}  # the others are lookups
 SIZES = (1, 2)  # of the changes: a core for each process
 MANY = 16  # processes, the first two of which send messages
 SETTLED = 16  # processes added; libfabric takes space for 16 addresses at a time
 
 
-def looks(bench: Bench) -> list[Case]:
+def queries(bench: Bench) -> list[Case]:
     samples: dict[str, list[float]] = defaultdict(list)
     for number in range(bench.amount.pick(2, 5, 9)):
-        bench.progress.report(f"looks, run {number + 1}")
+        bench.progress.report(f"queries, run {number + 1}")
         for line in bench.ours.run(2, "session_looks", deadline_s=300).lines:
             samples[line["what"]] += line["ns"]
     return [
@@ -183,6 +183,6 @@ def memory(bench: Bench) -> list[Case]:
 
 def sessions(bench: Bench) -> list[Case]:
     return [
-        *looks(bench), *world(bench), *component(bench), *beside_stock(bench), *create(bench), *joined(bench),
+        *queries(bench), *world(bench), *component(bench), *beside_stock(bench), *create(bench), *joined(bench),
         *change(bench), *reported(bench), *memory(bench),
     ]  # fmt: skip

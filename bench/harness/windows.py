@@ -53,17 +53,17 @@ def kind_of(line: Line) -> str:
 
 def standstill(line: Line) -> float:
     """Of the staying process that stood still longest."""
-    return max(survivors(line, "standstill_us"))
+    return max(of_staying(line, "standstill_us"))
 
 
-def survivors(line: Line, part: str) -> list[float]:
+def of_staying(line: Line, part: str) -> list[float]:
     """A part of the times, of each staying process."""
     return [us for us, stayed in zip(line[part], line["stayed"], strict=True) if stayed]
 
 
 def dup(line: Line) -> float:
     """Of the larger world, mean over the staying processes."""
-    return fmean(survivors(line, "dup_us"))
+    return fmean(of_staying(line, "dup_us"))
 
 
 def by_kind(lines: Iterable[Line]) -> dict[str, list[Line]]:

@@ -141,7 +141,7 @@ static int begin(int *argc, char ***argv)
 }
 
 /* Joining processes go on where the others are. */
-static void tell(MPI_Comm old_world, MPI_Comm intercomm, int joins)
+static void send_position(MPI_Comm old_world, MPI_Comm intercomm, int joins)
 {
     int rank, root = 0;
 
@@ -178,7 +178,7 @@ static int init(int *argc, char ***argv, void **data)
 static int move(void *data, const epop_window_t *window)
 {
     (void) data;
-    tell(window->old_world, window->intercomm, window->status == MPI_ADAPT_STATUS_JOINING);
+    send_position(window->old_world, window->intercomm, window->status == MPI_ADAPT_STATUS_JOINING);
     return 0;
 }
 
@@ -227,7 +227,7 @@ static void window(void)
     int staying, leaving, joining;
 
     MPI_Comm_adapt_begin(&intercomm, &new_world, &staying, &leaving, &joining);
-    tell(MPI_COMM_WORLD, intercomm, state.joins);
+    send_position(MPI_COMM_WORLD, intercomm, state.joins);
     MPI_Comm_adapt_commit();
 }
 

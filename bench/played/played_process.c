@@ -1,7 +1,7 @@
 /*
  * Plays an adaptive MPI process that computes nothing, so that many fit on one machine: what a growth costs mpiexec and
  * its proxies can be measured with a hundred thousand of them (bench/harness/reports.py).  It speaks PMI and uses
- * the adapt board as libmpi does (src/pmi/include/pmi_adapt.h), and says as much; it has no memory or network in common
+ * the adapt board as libmpi does (src/pmi/include/pmi_adapt.h), and sends it; it has no memory or network in common
  * with others, and sleeps on the board between two probes.
  *
  * No libmpi, no argument.  It ends when mpiexec ends it, or after PATIENCE_S without a change.

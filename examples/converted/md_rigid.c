@@ -55,7 +55,7 @@ struct domain {
     int grid[3], coordinates[3];      /* processes along each axis; this one among them */
     int low[3], high[3];        /* its cells, low <= i < high */
     int width[3];               /* with the layer around */
-    int before[3], behind[3];   /* neighbours */
+    int before[3], after[3];   /* neighbours */
 };
 
 static struct domain domain;
@@ -94,7 +94,7 @@ static void make_domain(int rank, int size)
         beside[axis]--;
         domain.before[axis] = rank_at(beside, domain.grid);
         beside[axis] += 2;
-        domain.behind[axis] = rank_at(beside, domain.grid);
+        domain.after[axis] = rank_at(beside, domain.grid);
     }
 }
 
@@ -216,14 +216,14 @@ struct record {
 
 struct buffer {
     struct record *records;
-    int count, room;
+    int count, capacity;
 };
 
 static void append(struct buffer *buffer, int64_t its_number, const vector at, const vector v)
 {
-    if (buffer->count == buffer->room) {
-        buffer->room = 2 * buffer->room + 64;
-        buffer->records = realloc(buffer->records, (size_t) buffer->room * sizeof(struct record));
+    if (buffer->count == buffer->capacity) {
+        buffer->capacity = 2 * buffer->capacity + 64;
+        buffer->records = realloc(buffer->records, (size_t) buffer->capacity * sizeof(struct record));
         if (!buffer->records)
             MPI_Abort(MPI_COMM_WORLD, 1);
     }
@@ -237,9 +237,9 @@ static void swap(const struct buffer *sent, int to, struct buffer *come, int fro
 {
     MPI_Sendrecv(&sent->count, 1, MPI_INT, to, TAG, &come->count, 1, MPI_INT, from, TAG, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
-    if (come->count > come->room) {
-        come->room = come->count;
-        come->records = realloc(come->records, (size_t) come->room * sizeof(struct record));
+    if (come->count > come->capacity) {
+        come->capacity = come->count;
+        come->records = realloc(come->records, (size_t) come->capacity * sizeof(struct record));
     }
     MPI_Sendrecv(sent->records, sent->count * (int) sizeof(struct record), MPI_BYTE, to, TAG, come->records,
                  come->count * (int) sizeof(struct record), MPI_BYTE, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -298,8 +298,8 @@ static void exchange_halo(void)
         const int last = domain.width[axis] - 1;
         pack_layer(axis, 1, &down);
         pack_layer(axis, last - 1, &up);
-        swap(&down, domain.before[axis], &above, domain.behind[axis]);
-        swap(&up, domain.behind[axis], &below, domain.before[axis]);
+        swap(&down, domain.before[axis], &above, domain.after[axis]);
+        swap(&up, domain.after[axis], &below, domain.before[axis]);
         unpack_layer(axis, domain.low[axis] == 0 ? -length_of_box() : 0, 0, &below);
         unpack_layer(axis, domain.high[axis] == settings.cells ? length_of_box() : 0, last, &above);
     }
@@ -329,10 +329,10 @@ static void migrate_along(int axis, struct buffer *here)
             here->records[stay++] = *record;
     }
     here->count = stay;
-    swap(&down, domain.before[axis], &come, domain.behind[axis]);
+    swap(&down, domain.before[axis], &come, domain.after[axis]);
     for (int r = 0; r < come.count; r++)
         append(here, come.records[r].number, come.records[r].position, come.records[r].speed);
-    swap(&up, domain.behind[axis], &come, domain.before[axis]);
+    swap(&up, domain.after[axis], &come, domain.before[axis]);
     for (int r = 0; r < come.count; r++)
         append(here, come.records[r].number, come.records[r].position, come.records[r].speed);
 }

@@ -88,9 +88,9 @@ int gauss_balance_set_aside(struct gauss *gauss, int64_t first, int64_t count)
     struct gauss_finished *finished = &gauss->finished;
     const int64_t column = gauss->progress->column, width = gauss->n + 1;
     const int64_t more = column <= first ? 0 : column - first < count ? column - first : count;
-    const size_t room = (size_t) (finished->count + more);
-    double *rows = realloc(finished->rows, room * (size_t) width * sizeof(double) + 1);
-    int64_t *numbers = realloc(finished->numbers, room * sizeof(int64_t) + 1);
+    const size_t capacity = (size_t) (finished->count + more);
+    double *rows = realloc(finished->rows, capacity * (size_t) width * sizeof(double) + 1);
+    int64_t *numbers = realloc(finished->numbers, capacity * sizeof(int64_t) + 1);
 
     finished->rows = rows ? rows : finished->rows;
     finished->numbers = numbers ? numbers : finished->numbers;

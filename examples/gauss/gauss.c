@@ -276,7 +276,7 @@ int gauss_goes_on(const struct gauss *gauss)
 
 /* ---- the window ----------------------------------------------------------------------------- */
 
-/* How many rows this process sends; by the library, which tells it before. */
+/* How many rows this process sends; by the library, which reports it before. */
 static int64_t rows_to_send(const struct gauss *gauss, const epop_window_t *window)
 {
     int64_t stay, sent, received, finished = 0;

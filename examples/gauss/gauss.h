@@ -39,7 +39,7 @@ struct gauss {
     int by_root;                /* --root: rank 0 collects all rows and deals them out, to compare */
     int balance;                /* --balance: what is left to eliminate is split evenly in each window */
     double sleep_ms;            /* a column takes so much longer, divided by the processes */
-    int64_t reported;               /* adaptations when the number of processes was said; -1: never */
+    int64_t reported;               /* adaptations when the number of processes was printed; -1: never */
     MPIX_Adapt_layout blocks, everywhere;
     MPI_Datatype row_type, progress_type;
     MPIX_Adapt_data data;       /* rows and progress move by themselves; with --root progress alone */

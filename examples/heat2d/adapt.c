@@ -28,12 +28,12 @@ void adapt_if_pending(struct plate *plate)
 
 #include <adapt_boxes.h>
 
-struct times {                  /* probe called, begin returned, rows in place */
+struct times {                  /* probe called, begin returned, rows moved */
     double called, began, moved;
 };
 
 /* The common state, from rank 0 of the old world. */
-static void tell(struct plate *plate, int *epoch, const epop_window_t *window, MPI_Comm all)
+static void send_state(struct plate *plate, int *epoch, const epop_window_t *window, MPI_Comm all)
 {
     int state[] = { plate->width, plate->height, plate->iteration, *epoch };
     double age = MPI_Wtime() - plate->start;    /* clocks may differ between hosts */
@@ -103,7 +103,7 @@ static void report(const struct plate *plate, int epoch, int old_size, const str
     if (longest[0] < 0)
         printf("nobody stayed, the whole world moved\n");
     else
-        printf("survivors stood still %.2f ms (begin %.2f, own redistribution %.2f, commit %.2f)\n",
+        printf("staying processes stood still %.2f ms (begin %.2f, own redistribution %.2f, commit %.2f)\n",
                1e3 * longest[0], 1e3 * longest[1], 1e3 * longest[2], 1e3 * longest[3]);
     fflush(stdout);
 }
@@ -118,7 +118,7 @@ static void adapt(struct plate *plate, int status, int epoch, double called)
     MPIX_Adapt_window_open(status, &window, &all);
     const int old_size = window.old_size;
     times.began = MPI_Wtime();
-    tell(plate, &epoch, &window, all);
+    send_state(plate, &epoch, &window, all);
     redistribute(plate, &window);
     times.moved = MPI_Wtime();
     MPIX_Adapt_window_close(&window, &all);     /* leaving processes end here */

@@ -65,18 +65,18 @@ static int owner_of(const int *first, int size, int column)
 
 /* ---- particles ------------------------------------------------------------------------------ */
 
-static int make_room(struct simulation *simulation, int64_t more)
+static int reserve(struct simulation *simulation, int64_t more)
 {
     const int64_t needed = simulation->count + more;
 
-    if (needed <= simulation->room)
+    if (needed <= simulation->capacity)
         return 0;
     struct particle *particles = realloc(simulation->particles,
                                          2 * (size_t) needed * sizeof(*particles));
     if (!particles)
         return fail("there is no memory");
     simulation->particles = particles;
-    simulation->room = 2 * needed;
+    simulation->capacity = 2 * needed;
     return 0;
 }
 
@@ -84,7 +84,7 @@ static int append(int64_t count, const MPIX_Column columns[], void *state)
 {
     struct simulation *simulation = state;
 
-    if (make_room(simulation, count))
+    if (reserve(simulation, count))
         return 1;
     memcpy(simulation->particles + simulation->count, columns[0].base,
            (size_t) count * sizeof(struct particle));
@@ -202,7 +202,7 @@ static int migrate(struct simulation *simulation, int low, int high)
 }
 
 /* The particles of the columns beside, after the own ones: simulation->count stays theirs alone. */
-static int look_beside(struct simulation *simulation, int low, int high, int64_t *all)
+static int exchange_with_neighbours(struct simulation *simulation, int low, int high, int64_t *all)
 {
     struct neighbour sides[2];
     const int64_t own = simulation->count;
@@ -288,7 +288,7 @@ static int find_forces(struct simulation *simulation, int low, int high)
 {
     struct cells cells = {.low = low,.high = high };
     int64_t all;
-    int failed = look_beside(simulation, low, high, &all) ||
+    int failed = exchange_with_neighbours(simulation, low, high, &all) ||
         sort_into_cells(&cells, simulation, all);
 
     simulation->potential = 0;

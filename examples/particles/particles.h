@@ -33,10 +33,10 @@ struct simulation {
     int64_t n;                  /* particles in all */
     int64_t steps, adaptations; /* at least */
     double sleep_ms;            /* a step takes so much longer, divided by the processes */
-    int64_t reported;               /* adaptations when the number of processes was said; -1: never */
+    int64_t reported;               /* adaptations when the number of processes was printed; -1: never */
     int *first;                 /* of each rank, and the end: its first column */
     int *coming;                /* the same in the new world, in the window */
-    int64_t count, room;        /* this process' particles */
+    int64_t count, capacity;        /* this process' particles */
     struct particle *particles;
     int64_t *visits;            /* of each own column: particles that it has had, summed up over all steps */
     double potential;           /* this process' share, after the last step */

@@ -85,22 +85,22 @@ static void work(void)
         printf("%4d: %d processes, %.12f\n", iteration, size, pi / slices);
 }
 
-/* The first process tells all: another set, or "". */
-static MPIDYNRES_RC_type ask(MPIDYNRES_RC_tag *tag, char next[])
+/* The first process sends to all: another set, or "". */
+static MPIDYNRES_RC_type query(MPIDYNRES_RC_tag *tag, char next[])
 {
     char delta[MPI_MAX_PSET_NAME_LEN];
     int type = MPIDYNRES_RC_NONE;
-    MPIDYNRES_RC_type told;
+    MPIDYNRES_RC_type queried;
     MPI_Info info;
 
     if (rank == 0) {
-        MPIDYNRES_RC_get(session, &told, delta, tag, &info);
-        type = told;
+        MPIDYNRES_RC_get(session, &queried, delta, tag, &info);
+        type = queried;
         if (info != MPI_INFO_NULL)
             MPI_Info_free(&info);
-        if (told == MPIDYNRES_RC_ADD)
+        if (queried == MPIDYNRES_RC_ADD)
             MPIDYNRES_pset_create_op(session, MPI_INFO_NULL, set, delta, MPIDYNRES_PSET_UNION, next);
-        else if (told == MPIDYNRES_RC_SUB)
+        else if (queried == MPIDYNRES_RC_SUB)
             MPIDYNRES_pset_create_op(session, MPI_INFO_NULL, set, delta, MPIDYNRES_PSET_DIFFERENCE, next);
     }
     MPI_Bcast(&type, 1, MPI_INT, 0, comm);
@@ -132,7 +132,7 @@ static int change(void)
     MPI_Info sets;
     int stays;
 
-    if (ask(&tag, next) == MPIDYNRES_RC_NONE)
+    if (query(&tag, next) == MPIDYNRES_RC_NONE)
         return 1;
     changes++;
     if (rank == 0)

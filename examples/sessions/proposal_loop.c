@@ -1,6 +1,6 @@
 /*
  * A loop whose processes come and go, in the style of the MPI Sessions working group's proposal: the set app://main is
- * always those who work, its primary process receives changes, and tells all others in a call that waits for nobody.
+ * always those who work, its primary process receives changes, and notifies all others in a call that waits for nobody.
  *
  *   mpicc proposal_loop.c -o proposal_loop
  *   mpiexec -n 1 --pset app://main --adapt-range 1:6 --adapt-policy increase-decrease --adapt-interval 200ms \
@@ -19,7 +19,7 @@
 static MPI_Session session;
 static MPI_Comm comm;           /* of those in the set */
 static int rank, size, primary;
-static int told;                /* of the primary process: all are being notified of a change */
+static int notified;                /* of the primary process: all are being notified of a change */
 static struct {
     int iteration, changes;
 } state;                        /* the same in all processes */
@@ -109,9 +109,9 @@ static int change(void)
 {
     char next[MPI_MAX_PSET_NAME_LEN] = "";
 
-    if (primary && !told) {
+    if (primary && !notified) {
         receive_change(next);
-        told = next[0] != '\0';
+        notified = next[0] != '\0';
     }
     MPI_Session_bcast_PSet_info(MAIN, next, primary);
     if (!next[0])
@@ -119,7 +119,7 @@ static int change(void)
     int stays = MPI_Session_Pset_IsProcessIncluded(next);
     /* names get other meanings then: all have asked */
     MPI_Barrier(comm);
-    told = 0;
+    notified = 0;
     state.changes++;
     MPI_Comm_free(&comm);
     if (!stays)

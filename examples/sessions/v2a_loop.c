@@ -104,7 +104,7 @@ static void work(void)
 }
 
 /* The primary process alone; it may not get what it wishes for. */
-static void wish(void)
+static void request_size(void)
 {
     int op = state.grows ? MPI_PSETOP_GROW : MPI_PSETOP_SHRINK, n = 0;
     char *inputs[] = { set }, **outputs;
@@ -128,7 +128,7 @@ static int change(void)
 
     state.grows = size == MOST ? 0 : size == 1 ? 1 : state.grows;
     if (rank == 0)
-        wish();
+        request_size();
     MPI_Session_dyn_v2a_query_psetop(session, set, set, &op, &outputs, &n);
     if (op == MPI_PSETOP_NULL)
         return 1;

@@ -1,4 +1,4 @@
-"""A scaled day of a workload under a real elasticd, beside what elasticsim says of it.
+"""A scaled day of a workload under a real elasticd, beside the result of elasticsim.
 
 The jobs are bench/phases, whose iterations sleep: of each it is known how fast it is at each size, and many of them need
 no cores.  They keep time (-k), so that they are as fast as that on a busy machine, too.  elasticd plays one node of CORES
@@ -46,7 +46,7 @@ class LiveJob(NamedTuple):
 
 
 def iteration_ms(work_ms: float, processes: int) -> float:
-    """Of bench/phases, which tells why."""
+    """Of bench/phases, which explains why."""
     each_ms, mu = work_ms / processes, MU_LINEAR * processes
     return each_ms if processes == 1 else each_ms * (1 + mu * processes / (processes - 1 - mu))
 

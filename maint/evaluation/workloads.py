@@ -35,7 +35,7 @@ def synthetic(path: Path, jobs: int, seed: int) -> Workload:
 
 
 def synthetic_lines(jobs: int, cores: int, load: float, chance: random.Random) -> list[str]:
-    """Poisson arrivals that follow the time of day, sizes mostly powers of two, run times log-normal; users ask for
+    """Poisson arrivals that follow the time of day, sizes mostly powers of two, run times log-normal; users request for
     one to three times as long.  `load`: offered core time by what the machine has."""
     drawn = []
     for _ in range(jobs):

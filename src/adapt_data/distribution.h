@@ -1,6 +1,6 @@
 /*
  * The owners of all elements in one world: the layout, the number of processes, and what the layout
- * does not say (order of positions, lengths of parts).  Pure: no MPI, no state but its own.
+ * does not state (order of positions, lengths of parts).  Pure: no MPI, no state but its own.
  * SPEC-epop D1, D6, V4, V6.
  */
 

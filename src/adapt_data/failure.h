@@ -18,7 +18,7 @@ int adapt_fail(int error_class, const char *format, ...) __attribute__ ((format(
 /* How many calls of it there were. */
 unsigned adapt_failures(void);
 
-/* Errors name the function `name` in place of the C function that the program has called, until it is NULL:
+/* Errors name the function `name` instead of the C function that the program has called, until it is NULL:
  * of other languages.  Returns the name until now. */
 const char *adapt_call_as(const char *name);
 /* Why the program's part of an array or field does not fit, as its language has found: until the next

@@ -123,7 +123,7 @@ static int post_mail(MPI_Comm comm, const struct known list[], int64_t count, st
                          mail->received_at, MPI_INT64_T, comm);
 }
 
-/* Sends the received records, as they are now, back to their senders, in place of those that were sent. */
+/* Sends the received records, as they are now, back to their senders, instead of those that were sent. */
 static int return_mail(MPI_Comm comm, struct mail *mail)
 {
     return MPI_Alltoallv(mail->in, mail->received, mail->received_at, MPI_INT64_T, mail->out, mail->sent,

@@ -43,7 +43,7 @@ static const char *name_of_status(int status)
         status == MPI_ADAPT_STATUS_NEW ? "MPI_ADAPT_STATUS_NEW" : "none of MPI_ADAPT_STATUS_...";
 }
 
-#define WRONG_STATUS INT_MIN    /* in place of a new rank */
+#define WRONG_STATUS INT_MIN    /* instead of a new rank */
 
 /* The new ranks of the old processes: each knows its own.  Joining processes see them in the group
  * of the new world. */

@@ -54,7 +54,7 @@ std::optional<long long> parse_number(std::string_view text, long long low, long
 std::string format_ranks(const std::vector<int> &ranks);
 /* What is no printable ASCII becomes '?'. */
 std::string printable(std::string text);
-/* A long list, cut behind a comma: "0,2,4 ...". */
+/* A long list, cut after a comma: "0,2,4 ...". */
 std::string shorten(std::string list, size_t bytes);
 
 }  // namespace elastic

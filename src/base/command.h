@@ -49,7 +49,7 @@ struct CommandEnd {
     /* 128 + number if a signal ended it; -1: not started */
     int exit_code = -1;
     std::string output, errors;                 /* standard output and error */
-    std::string problem; /* empty: exit code 0 in time; else one line that says what went wrong */
+    std::string problem; /* empty: exit code 0 in time; else one line with what went wrong */
 
     bool good() const { return problem.empty(); }
 };

@@ -1,5 +1,5 @@
 /*
- * The system's users.  A directory service (LDAP) may be slow or block: so a thread looks them up,
+ * The system's users.  A directory service (LDAP) may be slow or block: so a thread queries it,
  * and results are cached for some time.
  *
  * Owner of the thread.  All functions are for the loop's thread.
@@ -35,7 +35,7 @@ std::optional<uint32_t> lookup_user_number(const std::string &name);
 
 class UserDirectory {
   public:
-    /* An older entry is looked up again; meanwhile an entry of up to KNOWN_MS serves for a name. */
+    /* An older entry is queried again; meanwhile an entry of up to KNOWN_MS serves for a name. */
     static constexpr int64_t FRESH_MS = 30000, KNOWN_MS = 3600 * 1000;
     static constexpr size_t USERS_MAX = 10000;
 
@@ -48,7 +48,7 @@ class UserDirectory {
     UserDirectory &operator=(const UserDirectory &) = delete;
 
     void start();
-    /* Calls back at once if the user was looked up within `age_max_ms`, else later. */
+    /* Calls back at once if the user was queried within `age_max_ms`, else later. */
     void find(uint32_t uid, int64_t age_max_ms, Found found);
     /* The cached entry of the user; nullptr: none. */
     const User *known(uint32_t uid) const;

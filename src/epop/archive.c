@@ -16,7 +16,7 @@ bool epop_archive_find(const char *name, char *path, size_t size)
     struct stat file;
 
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        /* with a slash, so that dlopen does not look into the folders of libraries */
+        /* with a slash, so that dlopen does not search the folders of libraries */
         int length = snprintf(path, size, "%s%s%s", strchr(name, '/') ? "" : "./", name,
                               endings[i]);
         if (length >= 0 && (size_t) length < size && stat(path, &file) == 0 &&

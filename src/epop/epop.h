@@ -1,7 +1,7 @@
 /*
  * EPOP: elastic-phase oriented programs.  A program is an array of phases and branches; a driver runs
- * them, asks for adaptations before each iteration of an elastic phase, and leads joining processes
- * to the place where the others are.  Names as published in the dissertation that README.elastic
+ * them, probes for adaptations before each iteration of an elastic phase, and leads joining processes
+ * to the position where the others are.  Names as published in the dissertation that README.elastic
  * names (chapter 7).
  *
  *     mpicc -shared -fPIC program.c -o program.epop       the archive, with get_program in it
@@ -77,7 +77,7 @@ typedef struct {
 } program_t;
 
 /* Gives *program `count` elements; all fields of it and of them are 0 otherwise.  *program is NULL
- * or room for a program.  Returns 0, or 1 if there is no memory or count is not positive. */
+ * or space for a program.  Returns 0, or 1 if there is no memory or count is not positive. */
 int epop_alloc_phases(program_t ** program, int count);
 
 /* The one entry of an archive. */

@@ -13,7 +13,7 @@
 //     }
 //
 // Phases hold nothing: the state is the one object of type State, made before init and destroyed when
-// the process ends.  A callable returns nothing, or int as in epop.h, and may throw: what() is told on
+// the process ends.  A callable returns nothing, or int as in epop.h, and may throw: what() is printed on
 // standard error and the job ends with code 1; no exception crosses the driver.  One program in a
 // process; C++ thread rules are MPI's.
 

@@ -1,8 +1,8 @@
 /*
  * The driver's loop over the elements of a program: SPEC-epop E2, E3, P3 to P5.  It knows no MPI: what
- * it wants of the world it asks through epop_surroundings_t, which the unit tests play.
+ * it needs of the world it queries through epop_surroundings_t, which the unit tests play.
  *
- * State: one epop_loop_t, owned by the caller, for one run of a program.  `where` is the place that
+ * State: one epop_loop_t, owned by the caller, for one run of a program.  `where` is the position that
  * is, or would be, executed next; whoever opens a window sends it to the joining processes, and sets
  * it on these.
  */
@@ -34,7 +34,7 @@ typedef struct {
 typedef struct {
     /* NULL, or called before each iteration of a phase: it goes on there. */
     void (*mark) (void *state, epop_position_t where);
-    /* Whether an adaptation is agreed upon: all processes of the world say the same. */
+    /* Whether an adaptation is agreed upon: all processes of the world agree. */
     bool (*probe) (void *state);
     /* The adaptation, on a pre-existing process: from begin to commit. */
      epop_outcome_t(*window) (void *state, epop_position_t where, epop_fault_t * fault);
@@ -48,7 +48,7 @@ typedef struct {
     const epop_surroundings_t *around;
     void *state;                /* handed to the surroundings */
     bool check;                 /* the array of elements must remain as it is */
-    epop_position_t where;         /* {1, 0}, or what the window of a joining process says */
+    epop_position_t where;         /* {1, 0}, or that of the window of a joining process */
     bool fresh;                 /* the window was just open: the next iteration comes without a probe */
     epop_fault_t fault;
     uint64_t elements_sum;      /* internal */

@@ -1,4 +1,4 @@
-/* The command epop: SPEC-epop E1.  `epop --help` tells how. */
+/* The command epop: SPEC-epop E1.  `epop --help` explains how. */
 
 #include <getopt.h>
 #include <limits.h>

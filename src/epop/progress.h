@@ -1,6 +1,6 @@
 /*
- * Tells the library (mpi_epop.h) which loops the program has and in which iteration it is: SPEC-epop
- * M2, L1.  With an MPI that has no adaptations nothing is told.
+ * Reports to the library (mpi_epop.h) which loops the program has and in which iteration it is: SPEC-epop
+ * M2, L1.  With an MPI that has no adaptations nothing is reported.
  *
  * State: of the one program that the driver runs; one thread.
  */

@@ -14,7 +14,7 @@ typedef struct {
     const program_t *program;
     const char *name;           /* of the program, for messages */
     bool is_elastic;            /* probes may be made */
-    int status;                 /* of this process, as the last probe said */
+    int status;                 /* of this process, as the last probe returned */
     int epoch;                  /* of the last adaptation that this process has seen; 0: none */
     epop_position_t where;         /* what is executed */
 } epop_world_t;
@@ -23,7 +23,7 @@ typedef struct {
 void epop_world_prepare(epop_world_t * world, const program_t * program, const char *name);
 
 /* After INIT: whether the program is elastic.  On a joining process this is its window, after which
- * loop->where is the place to go on and loop->fresh is set. */
+ * loop->where is the position to go on and loop->fresh is set. */
 epop_outcome_t epop_world_enter(epop_world_t * world, epop_loop_t * loop);
 
 /* `state` is an epop_world_t.  With `check`, values are compared. */

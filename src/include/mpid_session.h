@@ -33,7 +33,7 @@ int MPID_Session_address(char *text, int bytes);
 /* From now on this process can send to, and receive from, the process with this rank of the world. */
 int MPID_Session_insert(int rank, const char *text);
 /* Shared memory with processes of this host (ch4_channels.h): a business card of this process, "" if there can be
- * none; another's business card, when its address has been taken in; and when it has this one's, too.  A business
+ * none; another's business card, when its address is known; and when it has this one's, too.  A business
  * card has no spaces or commas. */
 void MPID_Channels_bc(char *bc, int bytes);
 void MPID_Channels_offer(int lpid, const char *bc);

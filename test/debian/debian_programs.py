@@ -1,7 +1,7 @@
 """Programs of Debian that are linked to libmpich12 and test something, with our library instead (test_debian.py).
 
 Debian's packages come through a private apt and are unpacked beside (nothing is installed), in $ELASTIC_BUILD/debian;
-what Debian's own MPI does is kept there.
+what Debian's own MPI does is stored there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Program:
-    """A program: where it is run, how, and what its output says about how it went."""
+    """A program: where it is run, how, and what its output shows of how it went."""
 
     name: str
     folder: str  # below usr/lib/*-linux-gnu, copied for the run: programs write files beside them; "": none
@@ -69,7 +69,7 @@ VERDICT = re.compile(r"\b(passed|skipped|failed|suspect|error)\b", re.I)
 
 @dataclass(frozen=True)
 class Result:
-    """How a run went: "done" or why not, and how often the output said each word of VERDICT."""
+    """How a run went: "done" or why not, and how often the output contains each word of VERDICT."""
 
     end: str
     printed: dict[str, int]
@@ -214,7 +214,7 @@ def run(program: Program, debian: Debian, mpiexec: list[str], library_path: list
     if program.ends and job.returncode not in (0, None) and program.ends in output:
         end = "done"
     logs = "".join(path.read_text(errors="replace") for path in work.glob("valgrind.*"))
-    unset = any("libmpi" not in place and "libfabric" not in place for place in UNSET_VALUE.findall(logs))
+    unset = any("libmpi" not in path and "libfabric" not in path for path in UNSET_VALUE.findall(logs))
     shutil.rmtree(work)
     judged = EVR_VERDICT.sub(by_residuals, output) if "EVR - testing" in output else output
     return Result(end, dict(Counter(word.lower() for word in VERDICT.findall(judged))), output, unset)
@@ -231,7 +231,7 @@ def run_until_it_ends(program: Program, *how: Any) -> Result:
 
 
 def is_worse(ours: Result, theirs: Result) -> bool:
-    """Whether ours went worse: it ended otherwise, or its output says less that is good, or more that is bad.  BLACS'
+    """Whether ours went worse: it ended otherwise, or its output contains less that is good, or more that is bad.  BLACS'
     tester skips its test of repeatable sums where sums happened to be repeatable."""
 
     def count(result: Result, *words: str) -> int:
@@ -252,9 +252,9 @@ class Runner:
     def __init__(self, prefix: Path, debian: Debian):
         self.prefix, self.debian = prefix, debian
         self.stored_path = BUILD / "verdicts.json"
-        self.kept: dict[str, dict[str, object]] = {}
+        self.stored: dict[str, dict[str, object]] = {}
         if self.stored_path.is_file():
-            self.kept = json.loads(self.stored_path.read_text())
+            self.stored = json.loads(self.stored_path.read_text())
 
     def ours(self, program: Program) -> Result:
         path = [f"{self.prefix}/lib"]
@@ -270,10 +270,10 @@ class Runner:
 
     def theirs(self, program: Program) -> Result:
         """What Debian's own MPI does, from an earlier run if there was one."""
-        if program.name not in self.kept:
+        if program.name not in self.stored:
             command = [self.debian.mpiexec(), *self.debian.giving_way()]
             result = run_until_it_ends(program, self.debian, command, [], BUILD / "work-debian")
-            self.kept[program.name] = {"end": result.end, "said": result.printed}
-            self.stored_path.write_text(json.dumps(self.kept, indent=1))
-        known = self.kept[program.name]
+            self.stored[program.name] = {"end": result.end, "said": result.printed}
+            self.stored_path.write_text(json.dumps(self.stored, indent=1))
+        known = self.stored[program.name]
         return Result(str(known["end"]), dict(known["said"]))  # type: ignore[call-overload]

@@ -195,9 +195,9 @@ class Checks:
             expect(not alien, f"{name} -show names {alien}")
 
     def check_version(self) -> None:
-        """mpichversion and mpiexec tell the version and the device"""
-        expect("4.0.2" in self.call(f"{self.prefix}/bin/mpichversion"), "mpichversion does not say 4.0.2")
-        expect("4.0.2" in self.call(f"{self.prefix}/bin/mpiexec", "--version"), "mpiexec --version does not say 4.0.2")
+        """mpichversion and mpiexec print the version and the device"""
+        expect("4.0.2" in self.call(f"{self.prefix}/bin/mpichversion"), "mpichversion does not report 4.0.2")
+        expect("4.0.2" in self.call(f"{self.prefix}/bin/mpiexec", "--version"), "mpiexec --version does not report 4.0.2")
 
     def check_own_version(self) -> None:
         """library, commands and manual pages have the version of configure.ac"""
@@ -250,7 +250,7 @@ class Checks:
         """a rigid program's calls cost a load and a branch that is not taken beside stock MPICH's code"""
         library = (self.prefix / "lib" / "libmpi.so.12").resolve()
         if os.uname().machine != "x86_64" or "MPIR_Measure_on" not in self.call("nm", str(library)):
-            raise Skip("looks at the machine code of x86-64, and needs names of hidden symbols")
+            raise Skip("reads the machine code of x86-64, and needs names of hidden symbols")
         code: dict[str, list[str]] = {}
         name = ""
         for line in self.call("objdump", "-d", "--no-show-raw-insn", str(library)).splitlines():
@@ -258,19 +258,19 @@ class Checks:
                 name = match[1]
             elif name.startswith("PMPI") and line.startswith(" "):
                 code.setdefault(name, []).append(line.split(":", 1)[1].strip())
-        looks = {}
+        entries = {}
         for name, instructions in code.items():
             if at := [i for i, text in enumerate(instructions) if "<MPIR_Measure_on>" in text]:
                 branch = next(text for text in instructions[at[0] + 1 :] if re.match(r"j|call", text))
-                looks[name] = len(at), instructions[at[0]].split()[0], branch
-        expect(len(looks) > 200 and "PMPI_Send" in looks, f"{len(looks)} entry points are measured: {sorted(looks)[:20]}")
-        wrong = {name: look for name, look in looks.items()
-                 if look[:2] != (1, "testb") or not re.fullmatch(rf"jne\s+\w+ <{name}\.cold(\+0x\w+)?>", look[2])}  # fmt: skip
-        expect(not wrong, f"{len(wrong)} of {len(looks)} are otherwise: {dict(list(wrong.items())[:5])}")
+                entries[name] = len(at), instructions[at[0]].split()[0], branch
+        expect(len(entries) > 200 and "PMPI_Send" in entries, f"{len(entries)} entry points are measured: {sorted(entries)[:20]}")
+        wrong = {name: entry for name, entry in entries.items()
+                 if entry[:2] != (1, "testb") or not re.fullmatch(rf"jne\s+\w+ <{name}\.cold(\+0x\w+)?>", entry[2])}  # fmt: skip
+        expect(not wrong, f"{len(wrong)} of {len(entries)} are otherwise: {dict(list(wrong.items())[:5])}")
 
     def check_services_off(self) -> None:
         """services of packages that are installed for tests are neither started nor enabled, others are not concerned"""
-        system, printed = self.folder / "system", self.folder / "said"
+        system, printed = self.folder / "system", self.folder / "printed"
         system.mkdir()
         for name in ("invoke-rc.d", "deb-systemd-invoke", "deb-systemd-helper", "update-rc.d"):
             (system / name).write_text(f'#!/bin/sh\necho "${{0##*/}} $*" >>{printed}\n')
@@ -359,7 +359,7 @@ class Checks:
         expect(not wrong, f"mpi.h differs from Debian's in {' '.join(wrong)}")
 
     def debian_program(self, wrapper: str, name: str, text: str) -> Path:
-        """Compile with Debian's own wrapper, told where it has been unpacked."""
+        """Compile with Debian's own wrapper, with the folder where it has been unpacked."""
         top, libraries = self.debian(), self.debian_libraries()
         script = re.sub(r"^((?:exec_)?prefix|sysconfdir|includedir|libdir|modincdir|moddir)=/", rf"\1={top}/",
                         (top / "usr" / "bin" / f"{wrapper}.mpich").read_text(), flags=re.M)  # fmt: skip
@@ -377,7 +377,7 @@ class Checks:
         """It must request Debian's names, get our libraries, and work."""
         needed = self.call("readelf", "-d", str(program))
         for library in wanted:
-            expect(f"[{library}]" in needed, f"the program does not ask for {library}")
+            expect(f"[{library}]" in needed, f"the program does not need {library}")
         path = f"{self.prefix}/lib"
         found = self.call("ldd", str(program), LD_LIBRARY_PATH=path)
         for library in wanted:

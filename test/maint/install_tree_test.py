@@ -78,7 +78,7 @@ def test_a_running_program_keeps_its_file(tmp_path: Path, stage: Path) -> None:
 
 def test_an_interrupted_installation_can_be_removed(tmp_path: Path, stage: Path) -> None:
     root, record = tmp_path / "root", tmp_path / "record"
-    (root / "opt/x/lib/python/m.py").mkdir(parents=True)  # in the place of a file
+    (root / "opt/x/lib/python/m.py").mkdir(parents=True)  # with the name of a file
     done = subprocess.run([PROGRAM, stage, root, record], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "m.py" in done.stderr
     (root / "opt/x/lib/python/m.py").rmdir()

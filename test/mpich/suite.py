@@ -57,7 +57,7 @@ class Entry:
         return int(words[1]) if len(words) > 1 and words[1].isdigit() else 2
 
 
-def say(text: str) -> None:
+def report(text: str) -> None:
     print(f"# {text}", flush=True)
 
 
@@ -124,7 +124,7 @@ class Suite:
             raise SuiteError(f"no MPI in {self.prefix}: bin/mpicc is missing")
         if self.is_prepared():
             return
-        say(f"preparing MPICH's tests for {self.prefix}")
+        report(f"preparing MPICH's tests for {self.prefix}")
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -239,8 +239,8 @@ def expected_failures() -> dict[str, str]:
 # ---------------------------------------------------------------- the comparison
 
 
-class Kept:
-    """Results of a suite, kept by the sum of the library they belong to."""
+class StoredResults:
+    """Results of a suite, by the sum of the library they belong to."""
 
     def __init__(self, suite: Suite):
         libraries = [p for p in sorted((suite.prefix / "lib").glob("lib*.so.*")) if not p.is_symlink()]
@@ -260,15 +260,15 @@ class Comparison:
 
     def __init__(self, ours: Suite, stock: Suite, chosen: list[Entry]):
         self.suites = {"ours": ours, "stock": stock}
-        self.kept = {name: Kept(suite) for name, suite in self.suites.items()}
+        self.results = {name: StoredResults(suite) for name, suite in self.suites.items()}
         self.chosen = chosen
 
     def result(self, side: str, entry: Entry, needed: list[Entry]) -> str:
         """The result of one test; those that are needed of its folder run together."""
-        kept = self.kept[side]
-        if missing := [each for each in needed if each.name not in kept.results]:
-            kept.add(self.suites[side].run(missing))
-        return kept.results[entry.name]
+        known = self.results[side]
+        if missing := [each for each in needed if each.name not in known.results]:
+            known.add(self.suites[side].run(missing))
+        return known.results[entry.name]
 
     def compare(self, entry: Entry) -> tuple[str, str]:
         """passed (no worse than stock), failed or skipped (on both), and what the results were."""
@@ -276,7 +276,7 @@ class Comparison:
         ours = self.result("ours", entry, folder)
         if ours == "passed":
             return "passed", ours
-        bad = [each for each in folder if self.kept["ours"].results[each.name] != "passed"]
+        bad = [each for each in folder if self.results["ours"].results[each.name] != "passed"]
         stock = self.result("stock", entry, bad)
         if stock == ours:
             return "skipped" if ours == "skipped" else "passed", f"{ours} on both"

@@ -135,7 +135,7 @@ class Bench:
 
     def expect_nothing_left(self) -> None:
         wait_for("all processes of the job to end", lambda: not self.processes(), 10)
-        expect(not list(self.runtime.glob("*/*")), "a socket is left behind")
+        expect(not list(self.runtime.glob("*/*")), "a socket is left over")
 
     def close(self) -> None:
         for pid in self.processes():
@@ -161,7 +161,7 @@ def expect_ok(bench: Bench, result: Result, sizes: list[int]) -> None:
 HOSTS = ",".join(f"host{i}" for i in range(12))
 
 
-# ---- told to end ---------------------------------------------------------------------------------
+# ---- signals to end ---------------------------------------------------------------------------------
 
 END_S = 30  # to end in, on a loaded machine; what never ends takes longer
 

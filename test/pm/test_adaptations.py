@@ -55,11 +55,11 @@ def test_many_adaptations_leak_nothing(bench: Bench) -> None:
     def descriptors() -> tuple[int, int]:
         return len(procfs.descriptors(job.pid)), len(procfs.descriptors(int(proxy)))
 
-    def settled(epochs: int) -> tuple[int, int]:
+    def stable(epochs: int) -> tuple[int, int]:
         wait_for(f"{epochs} adaptations", lambda: len(bench.events("committed")) >= epochs)
         return min(descriptors() for _ in range(30) if not time.sleep(0.02))
 
-    before, after = settled(10), settled(rounds)
+    before, after = stable(10), stable(rounds)
     left = children(job.pid, "stat")
     job.send_signal(signal.SIGTERM)
     bench.finish(job)
@@ -73,8 +73,8 @@ def test_many_adaptations_leak_nothing(bench: Bench) -> None:
 def test_placement_fills_free_slots(bench: Bench) -> None:
     result = bench.adapt("-n", 2, "--adapt-schedule", "5,2,1s:3", words=["probes=3"], hosts="aa:2,bb:2,cc:2")
     expect_ok(bench, result, [5, 2, 3])
-    placed = [event["hosts"] for event in bench.events("placed")]
-    expect(placed == [["bb", "bb", "cc"], ["bb"]], f"placed on {placed}")
+    hosts = [event["hosts"] for event in bench.events("placed")]
+    expect(hosts == [["bb", "bb", "cc"], ["bb"]], f"slots on {hosts}")
 
 
 def test_placement_on_given_hosts(bench: Bench) -> None:
@@ -82,8 +82,8 @@ def test_placement_on_given_hosts(bench: Bench) -> None:
         "-n", 2, "--adapt-schedule", "4/hosts=cc+new,2,3/hosts=new", words=["probes=3"], hosts="aa,bb,cc"
     )
     expect_ok(bench, result, [4, 2, 3])
-    placed = [event["hosts"] for event in bench.events("placed")]
-    expect(placed == [["cc", "new"], ["new"]], f"placed on {placed}")
+    hosts = [event["hosts"] for event in bench.events("placed")]
+    expect(hosts == [["cc", "new"], ["new"]], f"slots on {hosts}")
 
 
 # ---- what comes with a process --------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_joining_processes_of_another_program(bench: Bench) -> None:
     ran = [result.out.splitlines().count(words) for words in ("first one", "second two")]
     expect(ran == [2, 7], f"the first program ran {ran[0]} times, the second {ran[1]} times")
     programs = [event.get("program") for event in bench.events("requested")]
-    expect(programs == [1, None, 1], f"events tell of the programs {programs}")
+    expect(programs == [1, None, 1], f"events name the programs {programs}")
 
 
 def test_binding_takes_free_slots(bench: Bench) -> None:
@@ -148,9 +148,9 @@ def test_binding_takes_free_slots(bench: Bench) -> None:
         "-bind-to", "core", "-n", 2, "--adapt-schedule", "1/leave=1,1s:2", "--adapt-log", bench.log, program=[script]
     )
     expect(result.code == 0, f"exit code {result.code}: {result.err}")
-    places = dict(re.findall(r"uid=(\d+) .*Cpus_allowed_list:\s*(\S+)", result.out))
-    expect(len(places) == 3 and places["0"] != places["1"], f"bound to {places}")
-    expect(places["2"] == places["1"], f"the free place was rank 1's: {places}")
+    cores = dict(re.findall(r"uid=(\d+) .*Cpus_allowed_list:\s*(\S+)", result.out))
+    expect(len(cores) == 3 and cores["0"] != cores["1"], f"bound to {cores}")
+    expect(cores["2"] == cores["1"], f"the free core was rank 1's: {cores}")
 
 
 def test_labels_are_world_ranks(bench: Bench) -> None:

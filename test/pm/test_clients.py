@@ -13,9 +13,9 @@ LAST_WORDS = 'kill -STOP $PPID; echo last words >&2; echo cmd=abort exitcode=7 >
 
 
 def test_last_words(bench: Bench) -> None:
-    """What a process says right before it aborts is printed, though its daemon finds both at the same time."""
+    """What a process prints right before it aborts is printed, though its daemon finds both at the same time."""
     result = bench.run("-n", 1, program=["bash", "-c", LAST_WORDS])
-    expect("last words" in result.err, f"lost: {result}")
+    expect("last words" in result.err, f"missing: {result}")
     expect(result.code == 7, f"exit code {result.code}")
 
 

@@ -1,5 +1,5 @@
 """The command line of mpiexec: each option with an argument that is right, with none, and with malformed ones; commands
-without a program; configuration files; and what options promise of output, variables, folders, bindings and exit codes.
+without a program; configuration files; and what options ensure of output, variables, folders, bindings and exit codes.
 
 CASES has a row for each option.  A malformed or missing argument ends mpiexec with exit code 1 and one line that begins
 with the option's name.
@@ -117,7 +117,7 @@ CASES = (
     Case("skip-launch-node", NOTHING, runs=False),
 )
 
-# Options that say something and end mpiexec.
+# Options that print something and end mpiexec.
 INFORMING = ("h", "help", "info", "version")
 
 PROGRAMS = (
@@ -197,7 +197,7 @@ def test_a_configuration_file_with_too_many_words(mpiexec: Mpiexec) -> None:
     mpiexec.refuses(["-configfile", "config"], "mpiexec: -configfile: config has too many words")
 
 
-# ---- what options promise ------------------------------------------------------------------------------------------
+# ---- what options ensure ------------------------------------------------------------------------------------------
 
 # Each of them writes lines in two pieces, and the first piece when all have started.
 PIECES = """
@@ -236,8 +236,8 @@ def test_files_of_output_are_written_anew(mpiexec: Mpiexec) -> None:
 
 
 def test_a_file_of_output_that_cannot_be_opened(mpiexec: Mpiexec) -> None:
-    done = mpiexec("-outfile-pattern", "missing/out.%r", "-n", "1", "/bin/echo", "kept")
-    assert done.returncode == 0 and done.stdout == "kept\n", done
+    done = mpiexec("-outfile-pattern", "missing/out.%r", "-n", "1", "/bin/echo", "stays")
+    assert done.returncode == 0 and done.stdout == "stays\n", done
     assert "cannot open missing/out.0 for the output of rank 0 (No such file or directory)" in done.stderr, done
     assert "ssert" not in done.stderr, done
 

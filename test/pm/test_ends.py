@@ -26,12 +26,12 @@ def test_signals_reach_joined_processes(bench: Bench) -> None:
 def test_exit_code_after_a_signal(bench: Bench) -> None:
     """A signal that is passed on is not the end of anything: not all that exits after it has done well."""
     here = bench.folder / "here"
-    program = f"trap 'echo told; exit 5' USR1; touch {here}; while :; do sleep 0.1; done"
+    program = f"trap 'echo notified; exit 5' USR1; touch {here}; while :; do sleep 0.1; done"
     job = bench.start("-n", 1, program=["sh", "-c", program])
     wait_for("the program to run", here.exists)
     job.send_signal(signal.SIGUSR1)
     result = bench.finish(job)
-    expect(result.code == 5 and "told" in result.out, f"exit code {result.code}: {result.out}{result.err}")
+    expect(result.code == 5 and "notified" in result.out, f"exit code {result.code}: {result.out}{result.err}")
 
 
 def test_interrupt_ends_all(bench: Bench) -> None:

@@ -17,13 +17,13 @@ from support.checks import expect, wait_for
 
 @contextlib.contextmanager
 def no_descriptors(job: subprocess.Popen[str], connect: Callable[[], socket.socket]) -> Iterator[None]:
-    """Strangers hold what descriptors mpiexec may still open, and more of them wait to be taken in."""
+    """Other programs hold what descriptors mpiexec may still open, and more of them wait to be taken in."""
     usual = resource.prlimit(job.pid, resource.RLIMIT_NOFILE)
     highest = max(procfs.descriptors(job.pid))
     resource.prlimit(job.pid, resource.RLIMIT_NOFILE, (highest + 2, usual[1]))
-    with contextlib.ExitStack() as strangers:
+    with contextlib.ExitStack() as connections:
         for _ in range(highest):
-            strangers.enter_context(connect())
+            connections.enter_context(connect())
         used_s = procfs.cpu_s(job.pid)
         time.sleep(1)
         expect(procfs.cpu_s(job.pid) - used_s < 0.1, "mpiexec spins")
@@ -80,7 +80,7 @@ def few_descriptors(bench: Bench, hosts: str, *launcher: object) -> None:
     with contextlib.ExitStack() as clients:
 
         def connect() -> Callable[[object], str]:
-            """A client that asks and hears."""
+            """A client that queries and receives."""
             client = clients.enter_context(socket.socket(socket.AF_UNIX))
             client.settimeout(LIMIT_S)
             client.connect(str(path))

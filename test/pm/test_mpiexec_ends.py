@@ -34,7 +34,7 @@ def test_mpiexec_killed(bench: Bench) -> None:
     wait_for("all processes to end", lambda: not bench.processes(), 10)
 
 
-# Requests a place, and starts a shell there that starts something else.
+# Requests a slot, and starts a shell there that starts something else.
 STARTS_A_SHELL = r"""
 import os, struct, sys, time
 pmi = int(os.environ["PMI_FD"])
@@ -51,7 +51,7 @@ time.sleep(1000)
 
 
 def number_of_call(name: str) -> int:
-    """As a process says it to mpiexec."""
+    """As a process sends it to mpiexec."""
     header = (HERE.parents[1] / "src/pmi/include/pmi_adapt_set.h").read_text(encoding="utf-8")
     calls = re.search(r"^enum pmi_set_call \{(.*?)^\};", header, re.M | re.S)
     assert calls
@@ -59,13 +59,13 @@ def number_of_call(name: str) -> int:
 
 
 def test_mpiexec_killed_with_started_processes(bench: Bench) -> None:
-    """What a program has started on a place, and what that has started, ends with mpiexec."""
+    """What a program has started on a slot, and what that has started, ends with mpiexec."""
     script = bench.folder / "starts.py"
     script.write_text(STARTS_A_SHELL)
     numbers = [number_of_call("PMI_TASK_ALLOCATE"), number_of_call("PMI_TASK_START")]
     job = bench.start("-n", 1, program=[sys.executable, script, *numbers])
     sleep = Path(os.path.realpath(shutil.which("sleep") or "/bin/sleep"))
-    wait_for("the process behind the shell", lambda: bench.running(sleep))
+    wait_for("the child of the shell", lambda: bench.running(sleep))
     job.kill()
     job.wait()
     wait_for("all processes to end", lambda: not bench.processes(), 10)

@@ -32,7 +32,7 @@ def start_spilling(bench: Bench, *words: object, schedule: str = "4,2", **option
 
 
 def test_reader_pauses(bench: Bench) -> None:
-    """Nobody reads mpiexec's output: it adapts, answers, stays small; nothing of the output is lost."""
+    """Nobody reads mpiexec's output: it adapts, answers, stays small; nothing of the output is missing."""
     job = start_spilling(bench)
     wait_for("both adaptations", lambda: len(bench.sizes()) == 2)
     expect(query_step(bench, '{"id":1,"op":"status"}'), "no answer of the step")

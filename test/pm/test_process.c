@@ -22,12 +22,12 @@
  *                    term_at=init before the process has introduced itself), ignore, or N: end well N seconds later
  *     delay=S        joining processes wait S seconds before they do anything
  *     card=N         gives an address of N bytes, at most 400
- *     spill=KB       a child of each process prints as much, in lines of 1 KB that tell uid and number: of
+ *     spill=KB       a child of each process prints as much, in lines of 1 KB with uid and number: of
  *                    launched ones when they are adaptive, of joining ones from the start
  *     spill_from=E   only processes of epoch E or later do so
  *     stop=1         uid 0 stops mpiexec, its daemon's parent, before it introduces itself
  *
- * Its world is what the plans say.  In the window all processes meet (through a shared file that
+ * Its world is as in the plans.  In the window all processes synchronise (through a shared file that
  * is named after mpiexec's pid, so all must be on one machine); real communication is libmpi's
  * business.  Exit code 0, or 2 with a message if the protocol is broken: a target passed,
  * a TRUE at another count than the limit's, a plan that does not hold us, an epoch out of order.
@@ -106,8 +106,8 @@ static void note(const char *format, ...)
 
 /* ---- PMI --------------------------------------------------------------------------------------- */
 
-static void say(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
-static void say(const char *format, ...)
+static void send_line(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
+static void send_line(const char *format, ...)
 {
     char line[4096];
     va_list list;
@@ -119,7 +119,7 @@ static void say(const char *format, ...)
 }
 
 /* One line, which must begin with `expected`. */
-static void hear(const char *expected, char *line, size_t bytes)
+static void receive_line(const char *expected, char *line, size_t bytes)
 {
     size_t n = 0;
 
@@ -134,8 +134,8 @@ static void query(const char *command, const char *expected)
 {
     char line[2048];
 
-    say("%s\n", command);
-    hear(expected, line, sizeof(line));
+    send_line("%s\n", command);
+    receive_line(expected, line, sizeof(line));
 }
 
 static int environment(const char *name)
@@ -155,8 +155,8 @@ static void pmi_init(void)
     pmi_rank = environment("PMI_RANK");
     pmi_size = environment("PMI_SIZE");
     query("cmd=init pmi_version=1 pmi_subversion=1", "cmd=response_to_init");
-    say("cmd=get_my_kvsname\n");
-    hear("cmd=my_kvsname", line, sizeof(line));
+    send_line("cmd=get_my_kvsname\n");
+    receive_line("cmd=my_kvsname", line, sizeof(line));
     if (sscanf(line, "cmd=my_kvsname kvsname=%255s", group) != 1)
         die("no key-value space in %s", line);
     if (board && strcmp(group, board->group))
@@ -278,20 +278,20 @@ static void check_address(const struct pmi_adapt_plan *plan, const struct pmi_ad
         die("wrong card of uid %u in the plan", m->uid);
 }
 
-/* ---- meeting in the window, for want of communication ------------------------------------------- */
+/* ---- barrier in the window, for want of communication ------------------------------------------- */
 
 #define EPOCHS_MAX 65536
 
 static char rendezvous_name[256];
-static uint32_t *meeting;       /* processes that have arrived, by epoch */
+static uint32_t *arrived;       /* processes that have arrived, by epoch */
 
 static void open_rendezvous(void)
 {
     int mpiexec;
-    size_t bytes = EPOCHS_MAX * sizeof(*meeting);
+    size_t bytes = EPOCHS_MAX * sizeof(*arrived);
 
     if (sscanf(board->group, "kvs_%d_", &mpiexec) != 1)
-        die("group %s does not tell the pid of mpiexec", board->group);
+        die("group %s does not contain the pid of mpiexec", board->group);
     /* the harness removes its folder, also after a job that was killed */
     const char *folder = getenv("ELASTIC_PM_TEST");
     snprintf(rendezvous_name, sizeof(rendezvous_name), "%s/test_process-%d", folder ? folder : "/dev/shm",
@@ -299,20 +299,20 @@ static void open_rendezvous(void)
     int fd = open(rendezvous_name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, (off_t) bytes) < 0)
         die("unable to open %s: %s", rendezvous_name, strerror(errno));
-    meeting = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (meeting == MAP_FAILED)
+    arrived = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (arrived == MAP_FAILED)
         die("unable to map %s: %s", rendezvous_name, strerror(errno));
     close(fd);
 }
 
-static void meet(unsigned epoch, unsigned members)
+static void wait_for_members(unsigned epoch, unsigned members)
 {
     double limit = now() + 60;
 
     if (epoch >= EPOCHS_MAX)
         die("too many epochs");
-    __atomic_add_fetch(&meeting[epoch], 1, __ATOMIC_SEQ_CST);
-    while (load32(&meeting[epoch]) < members) {
+    __atomic_add_fetch(&arrived[epoch], 1, __ATOMIC_SEQ_CST);
+    while (load32(&arrived[epoch]) < members) {
         if (now() > limit)
             die("alone in the window of epoch %u", epoch);
         usleep(200);
@@ -330,11 +330,11 @@ static void fail_here(const char *where, unsigned epoch)
     raise(SIGKILL);
 }
 
-/* As a process does that has nothing to tell first, or, every other one, as one that has. */
+/* As a process does that has nothing to report first, or, every other one, as one that has. */
 static void count_committed(unsigned epoch)
 {
     if (uid % 2)
-        say("cmd=adapt_committed epoch=%u\n", epoch);
+        send_line("cmd=adapt_committed epoch=%u\n", epoch);
     else
         __atomic_add_fetch(&board->committed, 1, __ATOMIC_SEQ_CST);
 }
@@ -367,7 +367,7 @@ static int window(void)
         die("counts of the plan do not add up");
     fail_here("window", epoch);
     set_phase(PMI_ADAPT_PHASE_COMMIT);
-    meet(epoch, members);
+    wait_for_members(epoch, members);
 
     /* before it is counted: the next plan may come then */
     __atomic_store_n(&me->count, 0, __ATOMIC_SEQ_CST);
@@ -402,19 +402,19 @@ static void join_world(void)
 {
     set_phase(PMI_ADAPT_PHASE_JOINING);
     fail_here("ready", join_epoch);
-    say("cmd=adapt_ready epoch=%u segment=%d:%d:%d:%d:%d:%d\n", join_epoch, (int) getpid(), 77, 4096, 1, 2, 3);
+    send_line("cmd=adapt_ready epoch=%u segment=%d:%d:%d:%d:%d:%d\n", join_epoch, (int) getpid(), 77, 4096, 1, 2, 3);
     last_epoch = join_epoch - 1;
     for (int prepared = 0;;) {
         uint32_t seen = load32(&board->wake);
-        int placed = load32(&board->plan_epoch) == join_epoch;
-        if (placed && !prepared) {
+        int has_plan = load32(&board->plan_epoch) == join_epoch;
+        if (has_plan && !prepared) {
             prepared = 1;
             if (__atomic_add_fetch(&board->prepared, 1, __ATOMIC_ACQ_REL) == board->participants) {
-                say("cmd=adapt_prepared epoch=%u\n", join_epoch);
-                say("cmd=adapt_greeted epoch=%u\n", join_epoch);       /* by nobody: no network */
+                send_line("cmd=adapt_prepared epoch=%u\n", join_epoch);
+                send_line("cmd=adapt_greeted epoch=%u\n", join_epoch);       /* by nobody: no network */
             }
         }
-        if (placed && load32(&board->agreed) == join_epoch)
+        if (has_plan && load32(&board->agreed) == join_epoch)
             break;
         wait_wake(seen);
     }
@@ -495,7 +495,7 @@ static void introduce(void)
     char card[CARD_MAX + 1], hex[2 * CARD_MAX + 1] = "";
 
     if (options.rigid) {
-        say("cmd=adapt_init mode=rigid\n");
+        send_line("cmd=adapt_init mode=rigid\n");
         return;
     }
     write_address(card, uid);
@@ -503,7 +503,7 @@ static void introduce(void)
         sprintf(hex + 2 * i, "%02x", (unsigned) card[i]);
     me->pid = (uint32_t) getpid();
     set_phase(PMI_ADAPT_PHASE_RUNNING);
-    say("cmd=adapt_init mode=adaptive card=%s\n", hex);
+    send_line("cmd=adapt_init mode=adaptive card=%s\n", hex);
 }
 
 static void on_usr1(int signum)

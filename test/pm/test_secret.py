@@ -28,26 +28,26 @@ eval exec "$@" '<"$file"'
 
 
 def control_port(bench: Bench, group: int = 0, limit_s: float = 20) -> int:
-    """Of a process group, as the command line of one of its proxies (or of its launcher) says."""
+    """Of a process group, as the command line of one of its proxies (or of its launcher) shows."""
 
-    def look() -> int | None:
+    def poll() -> int | None:
         for pid in bench.processes():
             words = procfs.words(pid)
             if "--control-port" in words and words[words.index("--pgid") + 1] == str(group):
                 return int(words[words.index("--control-port") + 1].rsplit(":", 1)[1])
         return None
 
-    return wait_for("a node daemon", look, limit_s)  # type: ignore[return-value]
+    return wait_for("a node daemon", poll, limit_s)  # type: ignore[return-value]
 
 
 def expect_cut_off(port: int, printed: bytes) -> None:
-    """A stranger gets nothing but the end of the connection."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as stranger:
-        stranger.sendall(printed)
+    """Another program gets nothing but the end of the connection."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as other:
+        other.sendall(printed)
         if len(printed) < 20:
-            stranger.shutdown(socket.SHUT_WR)
+            other.shutdown(socket.SHUT_WR)
         try:
-            got = stranger.recv(65536)
+            got = other.recv(65536)
         except ConnectionError:
             got = b""
         except TimeoutError as late:
@@ -71,7 +71,7 @@ def test_unauthenticated_connections_after_the_proxies(bench: Bench) -> None:
         job = bench.start(*launcher, "-n", 2, program=[bench.process, *words])
         port = control_port(bench)
         wait_for("the processes", lambda: len(bench.running(bench.process)) == 2)
-        with contextlib.ExitStack() as silent:  # more than are kept
+        with contextlib.ExitStack() as silent:  # more than are stored
             for _ in range(80):
                 silent.enter_context(socket.create_connection(("127.0.0.1", port)))
             for printed in STRANGERS:
@@ -81,7 +81,7 @@ def test_unauthenticated_connections_after_the_proxies(bench: Bench) -> None:
 
 
 def test_unauthenticated_connections_before_the_proxies(bench: Bench) -> None:
-    """Whoever comes before the daemon itself, or at the same time, does not take its place: at launch and at a growth."""
+    """Whoever comes before the daemon itself, or at the same time, does not replace it: at launch and at a growth."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "slow1,slow2"]
     options = ["--adapt-schedule", "4/hosts=slow3+slow4", "--adapt-log", bench.log]
     job = bench.start(*launcher, "-n", 2, *options, program=[bench.process, "probes=1", "seconds=40"])
@@ -99,7 +99,7 @@ def test_unauthenticated_connections_before_the_proxies(bench: Bench) -> None:
 
 
 def test_each_byte_of_the_secret_counts(bench: Bench) -> None:
-    """A process that knows all but one byte of the secret does not take a proxy's place."""
+    """A process that knows all but one byte of the secret does not replace a proxy."""
     secret = bench.folder / "secret"
     secret.write_text("0123456789abcdef" * 4 + "\n")
     secret.chmod(0o600)
@@ -124,14 +124,14 @@ def test_secret_is_nowhere_to_be_read(bench: Bench) -> None:
     wait_for("the adaptation", lambda: bench.events("committed"))
     given = {file.read_text().strip() for file in bench.folder.glob("given.*")}
     expect(len(given) == 1 and re.fullmatch("[0-9a-f]{64}", next(iter(given))), f"given: {given}")
-    looked_at = 0
+    examined = 0
     for entry in Path("/proc").glob("[0-9]*"):
         for name in ("cmdline", "environ"):
             with contextlib.suppress(OSError):
                 text = (entry / name).read_bytes()
-                looked_at += bool(text)
+                examined += bool(text)
                 expect(not any(secret.encode() in text for secret in given), f"it is in {entry / name}: {text!r}")
-    expect(looked_at > 8, f"{looked_at} files seen")
+    expect(examined > 8, f"{examined} files seen")
     result = bench.finish(job)
     expect(result.code == 0, f"exit code {result.code}: {result.err}")
     expect(not any(secret in result.out + result.err for secret in given), "mpiexec -v prints it")
@@ -169,7 +169,7 @@ def test_launcher_without_standard_input(bench: Bench) -> None:
 
 
 def test_daemon_does_nothing_for_an_impostor(bench: Bench) -> None:
-    """Who listens in mpiexec's place, and gets to know the daemon's half of the secret, does not know the other one."""
+    """Who listens instead of mpiexec, and gets to know the daemon's half of the secret, does not know the other one."""
     daemon = bench.mpiexec.parent / "hydra_pmi_proxy"
     with socket.create_server(("127.0.0.1", 0)) as impostor:
         words = ["--control-port", f"127.0.0.1:{impostor.getsockname()[1]}", "--launcher", "ssh", "--demux", "poll"]
@@ -184,7 +184,7 @@ def test_daemon_does_nothing_for_an_impostor(bench: Bench) -> None:
             printed = b""
             while len(printed) < 20:
                 printed += connection.recv(64)
-            expect(printed == bytes(4) + bytes.fromhex("0123456789abcdef" * 2), f"the daemon says {printed!r}")
+            expect(printed == bytes(4) + bytes.fromhex("0123456789abcdef" * 2), f"the daemon sends {printed!r}")
             connection.sendall(printed[4:])
             result = bench.finish(job)
     expect(result.code != 0 and "is not this job's mpiexec" in result.err, f"{result.code}: {result.err}")

@@ -25,16 +25,16 @@ def test_socket_is_private_and_removed(bench: Bench) -> None:
     foreign.touch()
     new, long_new = folder / "new-00000001", folder / "new-00000002"  # their mpiexecs do not listen yet
     for path in (stale, new, long_new):
-        with socket.socket(socket.AF_UNIX) as dead:
-            dead.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as stale_socket:
+            stale_socket.bind(str(path))
     os.utime(long_new, (time.time() - 3600,) * 2)
     job = bench.start("-n", 1, program=[bench.process, "seconds=1"])
     mine = folder / f"step-{job.pid}.sock"
     wait_for("the socket", mine.exists)
     expect(stat.S_IMODE(folder.stat().st_mode) == 0o700, "the folder is not private")
-    expect(not stale.exists(), "the socket of a dead mpiexec is still there")
+    expect(not stale.exists(), "the socket of an ended mpiexec is still there")
     expect(bench.finish(job).code == 0, "the job failed")
-    expect(sorted(folder.iterdir()) == [new, foreign], f"left behind: {list(folder.iterdir())}")
+    expect(sorted(folder.iterdir()) == [new, foreign], f"left over: {list(folder.iterdir())}")
 
 
 def test_same_pid_in_two_namespaces(bench: Bench) -> None:
@@ -46,9 +46,9 @@ def test_same_pid_in_two_namespaces(bench: Bench) -> None:
     with contextlib.ExitStack() as unix:
         for count, step in enumerate(ids):
             if count == 1:  # one that has failed is nobody's
-                dead = unix.enter_context(socket.socket(socket.AF_UNIX))
-                dead.bind(str(folder / "step-1-2.sock"))
-                dead.close()
+                stale_socket = unix.enter_context(socket.socket(socket.AF_UNIX))
+                stale_socket.bind(str(folder / "step-1-2.sock"))
+                stale_socket.close()
             job = bench.start(*options, mpiexec=Path("unshare"), program=[bench.process, "seconds=60"])
             jobs.append(job)
             wait_for(f"the socket of step {step}", (folder / f"step-{step}.sock").exists)
@@ -56,7 +56,7 @@ def test_same_pid_in_two_namespaces(bench: Bench) -> None:
     for step in ids:
         expect(query(folder / f"step-{step}.sock", "hello")["step"] == step, f"step {step} calls itself otherwise")
     for job, step in zip(jobs, ids):
-        expect(listens(folder / f"step-{step}.sock"), f"step {step} has lost its socket")
+        expect(listens(folder / f"step-{step}.sock"), f"step {step} has no socket")
         for pid in bench.running(bench.mpiexec):
             if f"{job.pid}" == Path(f"/proc/{pid}/stat").read_text().split()[3]:
                 os.kill(pid, signal.SIGTERM)

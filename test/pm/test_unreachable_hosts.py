@@ -147,7 +147,7 @@ finally:
 """
 
 
-def expect_lost(bench: Bench, launcher: str, after: str, options: list[object]) -> None:
+def expect_failure(bench: Bench, launcher: str, after: str, options: list[object]) -> None:
     """A launch on two hosts, or one, whose last proxy dies."""
     folder = Path(tempfile.mkdtemp(dir=bench.folder))
     real = bench.mpiexec.parent / "hydra_pmi_proxy"
@@ -170,8 +170,8 @@ def expect_lost(bench: Bench, launcher: str, after: str, options: list[object]) 
     what = f"{launcher}, {options}, after {after}"
     expect(result.code == 1, f"{what}: exit code {result.code}: {result.err}{result.out}")
     reported = [line for line in result.err.splitlines() if line.startswith(f"host {hosts[-1]}")]
-    never_came, lost = r"could not be started by \S+, or was killed", "is lost: its node daemon was killed"
-    how = never_came if after == "0" else f"{never_came}|{lost}" if launcher == "ssh" else lost  # ssh may be seen to end first
+    never_came, failed = r"could not be started by \S+, or was killed", "is lost: its node daemon was killed"
+    how = never_came if after == "0" else f"{never_came}|{failed}" if launcher == "ssh" else failed  # ssh may be seen to end first
     expect(len(reported) == 1 and re.search(how, reported[0]), f"{what}: it prints: {result.err}")
     in_the_middle = after != "0" and not options  # of what Hydra writes or reads by itself
     expect("[mpiexec@" not in result.err or in_the_middle, f"{what}: Hydra reports it, too: {result.err}")
@@ -183,7 +183,7 @@ def test_daemon_dies_while_the_job_starts(bench: Bench) -> None:
     for launcher, hello in (("one host", 4), ("fork", 4), ("ssh", 4 + 16)):
         for options in ([], ["--adapt-log", bench.log]):
             for after in ("0", str(hello), str(hello + 20), "cmd=barrier_in"):
-                expect_lost(bench, launcher, after, options)
+                expect_failure(bench, launcher, after, options)
 
 
 # PMI of two ranks on two hosts.  When mpiexec has received the first one's barrier, the second one stops mpiexec, kills the

@@ -138,14 +138,14 @@ def test_a_report_that_comes_twice_counts_once(bench: Bench) -> None:
     expect(not bench.events("unexpected"), f"counted twice: {bench.events('unexpected')}")
 
 
-# A process that sends anything on its PMI connection, and then asks properly for the set of all processes.
+# A process that sends anything on its PMI connection, and then queries properly for the set of all processes.
 QUERIES_SETS = r"""
 import os, struct, sys, time
 pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
-def say(line):
+def send(line):
     pmi.write(line.encode() + b"\n")
 def query(line):
-    say(line)
+    send(line)
     answer = b""
     while not answer.endswith(b"\n"):
         answer += pmi.read(1)
@@ -161,23 +161,23 @@ def fetch(id):
 query("cmd=init pmi_version=1 pmi_subversion=1")
 for line in ("", "id=0 more=0 call=00", "id=1 more=0 call=zz", "id=2 more=0", "id=x call=00", "more=0 call=00",
              "id=4294967296 more=0 call=00", "id=-1 call=00"):
-    say("cmd=adapt_set_call " + line)
+    send("cmd=adapt_set_call " + line)
 for n in range(1100):  # more than a call may have
-    say("cmd=adapt_set_call id=3 more=1 call=" + 4096 * "00")
-say("cmd=adapt_set_call id=3 more=0 call=00")
+    send("cmd=adapt_set_call id=3 more=1 call=" + 4096 * "00")
+send("cmd=adapt_set_call id=3 more=0 call=00")
 for id in range(10, 110):  # more than may wait
-    say(f"cmd=adapt_set_call id={id} more=0 call=ff")
+    send(f"cmd=adapt_set_call id={id} more=0 call=ff")
 for line in ("", "id=0 at=0", "id=77777 at=0", "id=3 at=0", "id=1 at=4294967295", "id=x at=y"):
     assert query("cmd=adapt_set_fetch " + line)["bytes"] == "0", line
 for id in range(10, 70):  # malformed calls are answered
     assert struct.unpack_from("=I", fetch(id))[0] == 2, id
 assert query("cmd=adapt_set_fetch id=10 at=0")["bytes"] == "0", "it was fetched"
 name = b"mpix://WORLD/0"
-say("cmd=adapt_set_call id=1000 more=1 call=" + struct.pack("=II", 3, len(name)).hex())
-say("cmd=adapt_set_call id=1000 more=0 call=" + name.hex())
+send("cmd=adapt_set_call id=1000 more=1 call=" + struct.pack("=II", 3, len(name)).hex())
+send("cmd=adapt_set_call id=1000 more=0 call=" + name.hex())
 answer = fetch(1000)
 assert answer[:4] == bytes(4) and name in answer and answer[-20:-8] == struct.pack("=III", 1, 0, 2), answer
-say("cmd=adapt_set_call id=1001 more=1 call=00")
+send("cmd=adapt_set_call id=1001 more=1 call=00")
 query("cmd=finalize")
 os.write(1, b"queried\n")
 """
@@ -208,7 +208,7 @@ def wait_for(point):
 """
 
 
-# Processes that speak PMI: rank 0 says half a line, and the other half when rank 1 has been answered.
+# Processes that speak PMI: rank 0 sends half a line, and the other half when rank 1 has been answered.
 HALF_A_LINE = PMI_CLIENT + r"""
 def answer():
     line = b""
@@ -257,10 +257,10 @@ def run_to_end(bench: Bench, client: str, what: str) -> None:
 
 def test_half_a_line(bench: Bench) -> None:
     """A process that stops in the middle of a PMI command holds up neither others nor the end of the job."""
-    run_to_end(bench, HALF_A_LINE, "all halves to be said")
+    run_to_end(bench, HALF_A_LINE, "all halves to be sent")
 
 
-# Processes that speak PMI: rank 0 says more than is answered while it reads nothing, rank 1 is answered meanwhile; then rank 0
+# Processes that speak PMI: rank 0 sends more than is answered while it reads nothing, rank 1 is answered meanwhile; then rank 0
 # reads all answers, in their order, and fills its connection again.
 READS_NO_ANSWERS = PMI_CLIENT + r"""
 def answers():
@@ -302,7 +302,7 @@ time.sleep(1000)
 
 
 def test_answers_that_nobody_reads(bench: Bench) -> None:
-    """A process that asks and does not read holds up neither others nor the end of the job, and gets all answers when it does."""
+    """A process that queries and does not read holds up neither others nor the end of the job, and gets all answers when it does."""
     run_to_end(bench, READS_NO_ANSWERS, "all answers to be read")
 
 LOOKS_UP = r"""
@@ -321,7 +321,7 @@ query(b"cmd=finalize\n")
 
 
 def test_answers_of_elasticd_that_are_cut_off(bench: Bench) -> None:
-    """elasticd ends in the middle of its answer about a name, at each place: the query is repeated."""
+    """elasticd ends in the middle of its answer about a name, at each position: the query is repeated."""
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nport1\n"
     script, queried = bench.folder / "lookup.py", []
     script.write_text(LOOKS_UP)
@@ -354,15 +354,15 @@ NO_COMMANDS = [
 
 
 def test_no_commands(bench: Bench) -> None:
-    """Whatever a process says, mpiexec and the proxy end the job with a message, and do not crash."""
-    says, file = bench.folder / "says.py", bench.folder / "line"
-    says.write_text("import os, time; os.write(int(os.environ['PMI_FD']), open('line', 'rb').read()); time.sleep(20)")
+    """Whatever a process sends, mpiexec and the proxy end the job with a message, and do not crash."""
+    sender, file = bench.folder / "sender.py", bench.folder / "line"
+    sender.write_text("import os, time; os.write(int(os.environ['PMI_FD']), open('line', 'rb').read()); time.sleep(20)")
     for line in NO_COMMANDS:
         file.write_bytes(line)
-        result = bench.run("-n", 1, program=[sys.executable, says])
+        result = bench.run("-n", 1, program=[sys.executable, sender])
         expect(0 < result.code < 128 or result.code == 255, f"{line[:60]!r}: exit code {result.code}: {result.err}")
         reported = "[proxy" in result.err or ("[mpiexec" in result.err and "(!closed)" not in result.err)
-        expect(reported, f"{line[:60]!r}: nobody tells what is wrong: {result.err}")
+        expect(reported, f"{line[:60]!r}: no report of what is wrong: {result.err}")
         bench.expect_nothing_left()
 
 

@@ -42,7 +42,7 @@ SAMPLE = [("elasticd", 4), ("mpiexec", 3), ("joining process", 2), ("leaving pro
 
 
 class StepEvents:
-    """What a step tells, read from its socket until it ends."""
+    """What a step reports, read from its socket until it ends."""
 
     def __init__(self, path: str) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
@@ -151,11 +151,11 @@ def one_death(daemon: Daemon, program: Path, victim: str, step: int, change: tup
 def fail_or_finish(daemon: Daemon, number: int) -> dict[str, Any]:
     """A job whose victim did or did not belong to the world any more."""
 
-    def settled() -> bool:
+    def has_ended() -> bool:
         job = daemon.job(number)
         return job["state"] == "FAILED" or (job["state"] == "RUNNING" and not job["adaptation"])
 
-    wait_for("the adaptation to end", settled)
+    wait_for("the adaptation to end", has_ended)
     (daemon.folder / f"stop-{daemon.job(number)['name']}").touch()
     job = daemon.wait_end(number)
     return job if job["state"] == "FAILED" else finish_work(daemon, number)

@@ -108,7 +108,7 @@ class Attack:
             except OSError:
                 time.sleep(0.05)
 
-    def stranger(self, number: int) -> None:
+    def outsider(self, number: int) -> None:
         """From many addresses of this machine: silent, with wrong tokens, with half a request."""
         chance = random.Random(self.seed + number)
         held: list[socket.socket] = []
@@ -131,7 +131,7 @@ class Attack:
             time.sleep(0.01)
 
     def run(self) -> dict[str, int]:
-        kinds = [*[self.values] * 24, *[self.never_reads] * 32, *[self.stranger] * 8]
+        kinds = [*[self.values] * 24, *[self.never_reads] * 32, *[self.outsider] * 8]
         threads = [threading.Thread(target=kind, args=(number,)) for number, kind in enumerate(kinds)]
         for thread in threads:
             thread.start()
@@ -257,9 +257,9 @@ def unauthenticated_connections_take_no_capacity_of_users(bench: Bench) -> None:
             connection.close()
 
     for _ in range(5):
-        expect(request(right) == 200, "a user gets in beside 100 strangers")
+        expect(request(right) == 200, "a user gets in beside 100 outsiders")
     held[0].settimeout(30)
-    expect(held[0].recv(1) == b"", "the oldest stranger is disconnected")
+    expect(held[0].recv(1) == b"", "the oldest outsider is disconnected")
     wrong = [request({"Authorization": f"Bearer wrong-{number}-wrong-wrong"}) for number in range(30)]
     expect(wrong[0] == 401 and wrong[-1] == 429, f"wrong tokens: {wrong}")
     expect(request(right) == 200, "a token that has been right from here is right meanwhile")

@@ -189,7 +189,7 @@ def nodes_drain_and_resume(bench: Bench) -> None:
     expect(reply.status == 200 and reply.body["node"]["state"] == "drained", f"drain: {reply.body}")
     first, second = daemon.submit("sleep", "1000"), daemon.submit("true")
     job = daemon.wait_state(first, "RUNNING")
-    expect(job["nodes"] == [{"name": "n1", "processes": 1}], f"placed on {job['nodes']}")
+    expect(job["nodes"] == [{"name": "n1", "processes": 1}], f"allocated on {job['nodes']}")
     expect(daemon.job(second)["state"] == "PENDING", "nothing may start on a drained node")
     expect(daemon.post("/v1/nodes/n0/resume").body["node"]["state"] == "up", "resume")
     expect(daemon.wait_end(second)["nodes"] is not None, "runs after the resume")
@@ -225,7 +225,7 @@ def metrics_summary_timeline_and_report(bench: Bench) -> None:
     reported = set(zip(re.findall(r"^# TYPE (\w+ \w+)$", text, re.M), re.findall(r"^# HELP \w+ (.*)$", text, re.M)))
     known = {(f"{name} {kind}", what) for name, kind, what in re.findall(r"^\| `((?:elasticd|process)_\w+)` \| (\w+) \| [^|]* \| (.*) \|$", doc, re.M)}
     expect(reported == known, f"/metrics and doc/admin/elasticd-api.md differ: {reported ^ known}")
-    expect('elasticd_jobs{state="DONE"} 3' in text and "elasticd_cores 16" in text, "metrics do not tell the state")
+    expect('elasticd_jobs{state="DONE"} 3' in text and "elasticd_cores 16" in text, "metrics do not show the state")
     report = daemon.get("/v1/report").body
     expect(report["jobs"] == 3 and report["done"] == 3 and report["makespan_ms"] >= 200, f"report: {report}")
     expect(report["core_ms"] >= 3 * 2 * 190 and 0 < report["utilisation"] <= 1, f"report: {report}")
@@ -299,7 +299,7 @@ def submissions_are_fast(bench: Bench) -> None:
             print(f"# {line}")
     daemon.kill()
     daemon.start()
-    expect(daemon.get("/v1/summary").body["jobs"]["PENDING"] == count, "accepted submissions were lost by kill -9")
+    expect(daemon.get("/v1/summary").body["jobs"]["PENDING"] == count, "accepted submissions are missing after kill -9")
     expect(count / took > 20 and p99 < 1000, f"{count / took:.0f} per second, p99 {p99:.1f} ms")
 
 

@@ -175,7 +175,7 @@ def read_reply(connection: http.client.HTTPConnection) -> Reply:
 
 
 class HangingFolder:
-    """A folder in which every file access hangs, as on a dead server: a FUSE file system that nobody answers for."""
+    """A folder in which every file access hangs, as on a failed server: a FUSE file system that nobody answers for."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.device = path, -1

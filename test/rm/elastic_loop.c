@@ -2,12 +2,12 @@
  * An elastic program whose end the test decides:   elastic_loop STOP-FILE
  *
  * Steps in common (one reduction and 5 ms each) until rank 0 sees the file.  Each step adds 1 to a counter that all
- * carry; at the end all must have the same, and rank 0 states so.  Nobody runs ahead of the others by more than a step,
+ * carry; at the end all must have the same, and rank 0 states so.  No process is more than a step before others,
  * however busy the machine is, so that an adaptation is agreed on at once.
  *
  * As long as the file STOP-FILE.silent is there, nobody probes.
  *
- * The file STOP-FILE.wish holds a size: rank 0 takes the file away and wishes for that size.  The outcome of the size
+ * The file STOP-FILE.wish holds a size: rank 0 takes the file away and requests that size.  The outcome of the size
  * request is a line of STOP-FILE.wished: "granted 4: ", "refused 4: REASON" (with the size of the world).
  */
 
@@ -31,7 +31,7 @@ static void adapt(int joining_here)
     MPI_Comm_adapt_commit();
 }
 
-static int wish = 0;            /* that is open; 0: none */
+static int request = 0;            /* that is open; 0: none */
 
 static void make_size_request(const char *stop_file)
 {
@@ -48,7 +48,7 @@ static void make_size_request(const char *stop_file)
         MPI_Info_create(&info);
         MPI_Info_set(info, "size", size);
         MPI_Info_set(info, "reason", "the test wants it");
-        MPIX_Adapt_request(info, &wish);
+        MPIX_Adapt_request(info, &request);
         MPI_Info_free(&info);
     }
     fclose(file);
@@ -61,14 +61,14 @@ static void check_size_request(const char *stop_file)
     int state, flag, n = sizeof(reason);
     MPI_Info info;
 
-    MPIX_Adapt_request_state(wish, &state, &info);
+    MPIX_Adapt_request_state(request, &state, &info);
     if (state == MPIX_ADAPT_REQUEST_OPEN)
         return;
     MPI_Info_get_string(info, "reason", &n, reason, &flag);
     n = sizeof(size);
     MPI_Info_get_string(info, "size", &n, size, &flag);
     MPI_Info_free(&info);
-    wish = 0;
+    request = 0;
     snprintf(name, sizeof(name), "%s.wished", stop_file);
     FILE *file = fopen(name, "a");
     if (file) {
@@ -96,7 +96,7 @@ static int step(const char *stop_file)
     steps++;
     if (rank == 0)
         make_size_request(stop_file);
-    if (rank == 0 && wish)
+    if (rank == 0 && request)
         check_size_request(stop_file);
     nanosleep(&pause, NULL);
     return all;

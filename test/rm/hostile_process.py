@@ -2,11 +2,11 @@
 """A process of a job that keeps neither to PMI nor to the step protocol, as fast as it can: hostile_process.py KIND.
 
     waits    calls that wait for what never comes, of which it states that it awaits no answer
-    wishes   requests places, and gives them back
+    wishes   requests slots, and releases them
     names    requests names without waiting for answers
-    deaf     asks without end, and reads no answer
-    endless  says one line of 64 MB
-    step     rubbish, depth, length and silence on the socket of its own step
+    deaf     queries without end, and reads no answer
+    endless  sends one line of 64 MB
+    step     rubbish, depth, length and no bytes on the socket of its own step
     ports    the same on each port on which its launcher listens
 
 It goes on until it is killed, or its daemon has closed the connection; then it waits.
@@ -33,18 +33,18 @@ RUBBISH = [
 ]  # fmt: skip
 
 
-def say(line: bytes) -> None:
+def send(line: bytes) -> None:
     os.write(PMI, line)
 
 
-def hear() -> None:
+def receive() -> None:
     """What is there: whoever reads nothing is waited for."""
     while select.select([PMI], [], [], 0)[0] and os.read(PMI, 65536):
         pass
 
 
 def query(line: bytes) -> None:
-    say(line)
+    send(line)
     answer = b""
     while not answer.endswith(b"\n"):
         answer += os.read(PMI, 1)
@@ -61,7 +61,7 @@ def text(value: bytes) -> bytes:
 def call(number_of_call: int, bytes_of_call: bytes, how: str = "") -> None:
     for at in range(0, len(bytes_of_call), LINE_MAX):
         part, more = bytes_of_call[at : at + LINE_MAX], int(at + LINE_MAX < len(bytes_of_call))
-        say(f"cmd=adapt_set_call id={number_of_call} more={more} {how} call={part.hex()}\n".encode())
+        send(f"cmd=adapt_set_call id={number_of_call} more={more} {how} call={part.hex()}\n".encode())
 
 
 def wait_for_what_never_comes() -> None:
@@ -83,22 +83,22 @@ def request_slots() -> None:
 
 def query_names() -> None:
     for n in itertools.count():
-        say(f"cmd=lookup_name service=nobody-{n}-{'x' * 200}\n".encode())
-        hear()
+        send(f"cmd=lookup_name service=nobody-{n}-{'x' * 200}\n".encode())
+        receive()
 
 
 def be_deaf() -> None:
     while True:
-        say(b"cmd=get_maxes\n" * 100)
+        send(b"cmd=get_maxes\n" * 100)
 
 
 def send_one_line() -> None:
     for _ in range(64):
-        say(b"x" * (1 << 20))
+        send(b"x" * (1 << 20))
 
 
 def attack(family: socket.AddressFamily, address: object) -> None:
-    """Everything of the list, then silence of many."""
+    """Everything of the list, then no bytes of many."""
     with contextlib.ExitStack() as silent:
         for printed in RUBBISH + 100 * [b""]:
             connection = silent.enter_context(socket.socket(family))

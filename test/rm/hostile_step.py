@@ -1,18 +1,18 @@
 #!/usr/bin/python3
-"""A job that says it is an adaptive step and does not keep to the protocol: hostile_step.py KIND [FOLDER].
+"""A job that claims to be an adaptive step and does not keep to the protocol: hostile_step.py KIND [FOLDER].
 
     good    for comparison: does what it is requested
     hasty   so does this one, once, when there is a file FOLDER/go, and ends at once; FOLDER/requested has the number of its parent
     hang    its socket is in FOLDER, where every access hangs
     types   answers the first resize with a field of a wrong type
-    flood   tells events as fast as they are read, most of them repeated
+    flood   sends events as fast as they are read, most of them repeated
     long    one line of 60 MB
     deep    one line that is nested 200000 deep
     talk    registers sockets without end
   requested what its processes do with their time:
     honest      answers
     lies        of other epochs and sizes, and of the past
-    unasked     answers all the time, whoever asks
+    unasked     answers all the time, without a query
     silent      does not answer
     nonsense    answers with a field of a wrong type
     boasts      does what it is requested, and states that it is the faster the more it has, however much

@@ -72,7 +72,7 @@ def a_step_that_breaks_the_protocol_is_cut_off_and_its_job_marked(bench: Bench) 
 
 
 def the_last_report_of_a_step_arrives(bench: Bench) -> None:
-    """A busy elasticd finds a whole change, and the end of the job behind it."""
+    """A busy elasticd finds a whole change, and the end of the job after it."""
     daemon = bench.start(nodes=4, cores=4)
     number = hostile(daemon, "hasty", str(bench.folder))
     wait_for("the job to be adaptive", lambda: daemon.job(number)["adaptive"] is not None)
@@ -114,8 +114,8 @@ def floods_of_a_step_cost_nobody_anything(bench: Bench) -> None:
 
 def a_step_socket_that_hangs_hangs_nobody_else(bench: Bench) -> None:
     daemon = bench.start(config='[job]\nkill_grace = "1s"\n')
-    with HangingFolder(daemon.folder / "dead") as dead:
-        number = daemon.submit(str(HOSTILE), "hang", str(dead), script=HOSTILE.read_text(), min=1, max=2)
+    with HangingFolder(daemon.folder / "hanging") as hanging:
+        number = daemon.submit(str(HOSTILE), "hang", str(hanging), script=HOSTILE.read_text(), min=1, max=2)
         daemon.wait_state(number, "RUNNING")
         time.sleep(0.5)  # elasticd has learnt of the socket
         for _ in range(3):
@@ -185,7 +185,7 @@ def run_as(uid: int, task: Callable[[], Any]) -> Any:
             os.setgid(uid)
             os.setuid(uid)
             result = {"value": task()}
-        except BaseException as error:  # noqa: BLE001  it is told below
+        except BaseException as error:  # noqa: BLE001  it is reported below
             result = {"error": repr(error)}
         os.write(writing, json.dumps(result).encode())
         os._exit(0)
@@ -249,9 +249,9 @@ def silent_connections_of_a_user_shut_nobody_out(bench: Bench) -> None:
     expect(read_reply_of(held[-1]) == 429, "the connections of one user")
     expect(run_as(GOOD, lambda: daemon.get("/v1/version").status) == 200, "another user")
     held += [hold_as(GOOD, daemon) for _ in range(2)]
-    expect(daemon.get("/v1/version").status == 200, "root gets in when all places are taken")
+    expect(daemon.get("/v1/version").status == 200, "root gets in when all connections are taken")
     full = run_as(2, lambda: daemon.get("/v1/version").status)
-    expect(full == 503, f"somebody else is told: {full}")
+    expect(full == 503, f"others get: {full}")
     for connection in held:
         connection.close()
     wait_for("somebody else to get in", lambda: run_as(2, lambda: daemon.get("/v1/version").status) == 200)
@@ -291,8 +291,8 @@ def who_has_no_token_sends_no_body(bench: Bench) -> None:
             expect(reported == status, f"{header!r}: {reported} before the body, expected {status}")
     held = [socket.create_connection(("127.0.0.1", port)) for _ in range(12)]
     held[0].settimeout(30)
-    expect(held[0].recv(1) == b"", "the oldest connections of one address make room for new ones")
-    expect(daemon.get("/v1/version").status == 200, "the Unix socket has places of its own")
+    expect(held[0].recv(1) == b"", "the oldest connections of one address give way to new ones")
+    expect(daemon.get("/v1/version").status == 200, "the Unix socket has connections of its own")
     for connection in held:
         connection.close()
 
@@ -347,7 +347,7 @@ def a_hostile_user_over_tcp_leaves_a_good_one_alone(bench: Bench) -> None:
         stop.set()
         for attacker in attackers:
             attacker.join()
-    expect(seen <= {0, 400, 404, 413, 429} and {400, 404} <= seen, f"the hostile user was told {seen}")
+    expect(seen <= {0, 400, 404, 413, 429} and {400, 404} <= seen, f"the hostile user got {seen}")
     expect(resident_kb(daemon) < begun + 100000, f"memory grew from {begun} to {resident_kb(daemon)} kB")
 
 
@@ -396,7 +396,7 @@ def a_user_has_so_many_bytes(bench: Bench) -> None:
     daemon.start()
     expect(submit(BAD, 400000)["error"]["code"] == "full", "it is counted after a restart, too")
     daemon.post(f"/v1/jobs/{jobs[0]}/cancel")
-    # Until what is kept of it has ended.
+    # Until its stored jobs have ended.
     jobs.append(wait_for("space for another one", lambda: submit(BAD, 400000).get("job"))["id"])
     for number in (*jobs[1:], good):
         daemon.post(f"/v1/jobs/{number}/cancel")

@@ -36,9 +36,9 @@ def jobs_wait_for_others_and_for_a_time(bench: Bench) -> None:
     expect(daemon.job(done)["waits_for"] == job["waits_for"], "it waits for the same after a restart")
     (daemon.folder / "go").touch()
     expect(daemon.wait_end(done)["state"] == "DONE", "it has waited for the ends")
-    for number, culprit in ((never, failing), (chained, never)):
+    for number, cause in ((never, failing), (chained, never)):
         job = daemon.wait_end(number)
-        expect(job["state"] == "CANCELLED" and f"job {culprit}" in job["reason"], f"it could never start: {job}")
+        expect(job["state"] == "CANCELLED" and f"job {cause}" in job["reason"], f"it could never start: {job}")
     job = daemon.wait_end(begins)
     expect(job["state"] == "DONE" and job["start_ms"] >= job["begin_ms"], f"it began at its time: {job}")
     expect(daemon.request("POST", "/v1/jobs", daemon.spec("true", after_ok=[failing])).error() == "state", "too late")
@@ -54,22 +54,22 @@ def what_a_job_wants_can_be_changed(bench: Bench) -> None:
     expect(job["reason"] == "resources" and job["expected_after"] == running, f"whom it waits for: {job}")
     expect(job["shortage"] == {"processes": 4, "room": 0, "giving": [], "overdue": []}, f"what it lacks: {job}")
     expect(0 <= job["expected_start_ms"] - daemon.job(running)["start_ms"] - 600000 < 60000, f"until when: {job}")
-    behind = daemon.job(daemon.submit(*FOREVER, min=4))
-    expect(behind["reason"] == f"priority: job {waiting} is first", f"who is first: {behind}")
-    changed = daemon.post(f"/v1/jobs/{behind['id']}/update", name="heat", priority=2, min=2, max=2, time_limit_ms=5000).body["job"]
+    second = daemon.job(daemon.submit(*FOREVER, min=4))
+    expect(second["reason"] == f"priority: job {waiting} is first", f"who is first: {second}")
+    changed = daemon.post(f"/v1/jobs/{second['id']}/update", name="heat", priority=2, min=2, max=2, time_limit_ms=5000).body["job"]
     expect([changed[name] for name in ("name", "priority", "min", "max", "time_limit_ms")] == ["heat", 2, 2, 2, 5000], f"{changed}")
-    expect([job["id"] for job in daemon.get("/v1/jobs", order="queue").body["jobs"]] == [running, waiting, behind["id"]]
-           or daemon.job(waiting)["reason"].startswith("priority"), "its place in the queue")  # fmt: skip
+    expect([job["id"] for job in daemon.get("/v1/jobs", order="queue").body["jobs"]] == [running, waiting, second["id"]]
+           or daemon.job(waiting)["reason"].startswith("priority"), "its position in the queue")  # fmt: skip
     renamed = daemon.post(f"/v1/jobs/{running}/update", name="other").body["job"]
     expect(renamed["name"] == "other" and renamed["output"].endswith("/sleep.txt"), f"its files keep their names: {renamed}")
     daemon.kill()
     daemon.start()
-    expect(daemon.job(behind["id"])["name"] == "heat", "it is durable")
+    expect(daemon.job(second["id"])["name"] == "heat", "it is durable")
     daemon.post(f"/v1/jobs/{running}/update", time_limit_ms=1000)
     job = daemon.wait_end(running)
     expect("time limit of 1 s" in job["reason"], f"the new limit: {job}")
     expect(daemon.post(f"/v1/jobs/{running}/update", name="x").error() == "state", "it has ended")
-    cancel(daemon, waiting, behind["id"])
+    cancel(daemon, waiting, second["id"])
 
 
 HOSTILE_UPDATES: list[dict[str, Any]] = [
@@ -128,7 +128,7 @@ def a_signal_comes_before_the_limit_without_elasticd(bench: Bench) -> None:
     command = ("sh", "-c", f"trap 'echo got >>{seen}; exit 0' USR1; while :; do sleep 0.1; done")
     number = daemon.submit(*command, time_limit_ms=600000, limit_signal={"signal": "USR1", "before_ms": 592000})
     job = daemon.wait_state(number, "RUNNING")
-    expect(job["limit_signal"] == {"signal": "USR1", "before_ms": 592000}, f"it is told: {job}")
+    expect(job["limit_signal"] == {"signal": "USR1", "before_ms": 592000}, f"it is shown: {job}")
     daemon.kill()
     wait_for("the signal", seen.exists)
     daemon.start()

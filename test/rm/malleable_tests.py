@@ -43,7 +43,7 @@ def finish_work(daemon: Daemon, number: int) -> dict:
 
 
 def resize(daemon: Daemon, number: int, size: int) -> None:
-    """Asks until it is accepted, or until an adaptation that was under way has led to that size."""
+    """Requests until it is accepted, or until an adaptation that was under way has led to that size."""
 
     def accepted() -> bool:
         reply = daemon.post(f"/v1/jobs/{number}/resize", size=size)
@@ -125,7 +125,7 @@ def a_program_requests_sizes(bench: Bench) -> None:
     wait_size(daemon, number, 3, 3)
     stop = daemon.folder / "stop-wishes"
 
-    def wish(size: int) -> None:
+    def request_size(size: int) -> None:
         partial = Path(f"{stop}.new")
         partial.write_text(str(size))
         partial.rename(f"{stop}.wish")
@@ -136,29 +136,29 @@ def a_program_requests_sizes(bench: Bench) -> None:
     def records(event: str) -> list[dict]:
         return [r["data"] for r in daemon.get(f"/v1/jobs/{number}/records").body["records"] if r["event"] == event]
 
-    wish(1)
-    wait_for("the first wish's end", lambda: len(ends()) == 1)
+    request_size(1)
+    wait_for("the first request's end", lambda: len(ends()) == 1)
     expect(ends()[0] == "granted 1: ", f"ends: {ends()}")
     wait_for("its record", lambda: len(records("wish_ended")) == 1)
     job = daemon.job(number)
     expect(job["size"] == 1 and job["wish"]["granted"] and job["wish"]["reason"] == "the test wants it", f"job: {job}")
     expect(records("requested")[-1]["why"]["rule"] == "wish", f"{records('requested')[-1]}")
-    wish(4)
-    wait_for("the second wish's end", lambda: len(ends()) == 2)
+    request_size(4)
+    wait_for("the second request's end", lambda: len(ends()) == 2)
     expect(ends()[1].startswith("refused 1: the job was submitted for 1 to 3"), f"ends: {ends()}")
     blocker = daemon.submit("sh", "-c", f"while [ ! -e {stop}-other ]; do sleep 0.1; done", min=3, output="/dev/null")
     daemon.wait_state(blocker, "RUNNING")
-    wish(2)
-    wait_for("the third wish", lambda: len(records("wished")) == 3)
+    request_size(2)
+    wait_for("the third request", lambda: len(records("wished")) == 3)
     expect(daemon.job(number)["wish"]["target"] == 2 and not daemon.job(number)["wish"]["granted"], "it waits for cores")
     daemon.kill()
     daemon.start()
     Path(f"{stop}-other").touch()
-    wait_for("the third wish's end", lambda: len(ends()) == 3)
+    wait_for("the third request's end", lambda: len(ends()) == 3)
     expect(ends()[2] == "granted 2: ", f"ends: {ends()}")
-    wish(3)
+    request_size(3)
     wait_size(daemon, number, 3, 3)
-    wait_for("as many ends as wishes", lambda: len(records("wish_ended")) == len(records("wished")) == 4)
+    wait_for("as many ends as requests", lambda: len(records("wish_ended")) == len(records("wished")) == 4)
     finish_work(daemon, number)
 
 

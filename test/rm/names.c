@@ -26,7 +26,7 @@ static void must(int is_right, const char *what)
 static void publish(const char *name, char port[MPI_MAX_PORT_NAME])
 {
     MPI_Open_port(MPI_INFO_NULL, port);
-    must(MPI_Publish_name(name, MPI_INFO_NULL, port) == MPI_SUCCESS, "it cannot be published");
+    must(MPI_Publish_name(name, MPI_INFO_NULL, port) == MPI_SUCCESS, "it cannot be registered");
 }
 
 static void serve(const char *name)
@@ -38,7 +38,7 @@ static void serve(const char *name)
     publish(name, port);
     MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &client);
     MPI_Recv(&number, 1, MPI_INT, 0, 0, client, MPI_STATUS_IGNORE);
-    printf("a client says %d\n", number);
+    printf("a client sent %d\n", number);
     MPI_Comm_disconnect(&client);
     must(MPI_Unpublish_name(name, MPI_INFO_NULL, port) == MPI_SUCCESS, "it cannot be unpublished");
     must(class_of(MPI_Unpublish_name(name, MPI_INFO_NULL, port)) == MPI_ERR_SERVICE, "it is still there");
@@ -65,7 +65,7 @@ static void hold(const char *name, const char *file)
     char port[MPI_MAX_PORT_NAME], known[MPI_MAX_PORT_NAME];
 
     publish(name, port);
-    must(MPI_Publish_name(name, MPI_INFO_NULL, port) != MPI_SUCCESS, "it is published twice");
+    must(MPI_Publish_name(name, MPI_INFO_NULL, port) != MPI_SUCCESS, "it is registered twice");
     must(MPI_Lookup_name(name, MPI_INFO_NULL, known) == MPI_SUCCESS && !strcmp(known, port), "it leads elsewhere");
     must(MPI_Publish_name("taken", MPI_INFO_NULL, port) != MPI_SUCCESS, "another job's name is taken");
     must(class_of(MPI_Unpublish_name("taken", MPI_INFO_NULL, port)) == MPI_ERR_SERVICE, "and is withdrawn");

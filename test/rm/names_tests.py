@@ -27,7 +27,7 @@ def a_name_leads_from_job_to_job(bench: Bench) -> None:
     daemon.wait_end(client)
     client = daemon.submit(program, "call", "sums", "42", output="%j.txt")
     ends_well(daemon, client)
-    ends_well(daemon, server, "a client says 42")
+    ends_well(daemon, server, "a client sent 42")
     expect(names(daemon) == {}, "it has been unpublished")
     printed = [each["event"] for each in daemon.get(f"/v1/jobs/{server}/records").body["records"]]
     expect("name_published" in printed and "name_withdrawn" in printed, f"its history: {printed}")
@@ -46,7 +46,7 @@ def holder_of_taken(daemon: Daemon) -> int:
 
 
 def wait_until_held(daemon: Daemon, job: int) -> None:
-    """Until names.c has published its name and has tried what it must not do."""
+    """Until names.c has registered its name and has tried what it must not do."""
     output = Path(daemon.job(job)["output"])
     wait_for("its name", lambda: "held" in (output.read_text() if output.exists() else ""))
 
@@ -67,7 +67,7 @@ def a_name_has_one_job_and_goes_with_it(bench: Bench) -> None:
     expect(names(daemon) == {"taken": sleeper, "sums": holder}, f"after a restart: {names(daemon)}")
     (daemon.folder / "go").touch()
     ends_well(daemon, holder)
-    expect(names(daemon) == {"taken": sleeper}, "it has gone with its job")
+    expect(names(daemon) == {"taken": sleeper}, "it ended with its job")
     expect(daemon.request("DELETE", "/v1/names/taken").status == 200 and names(daemon) == {}, "their user may withdraw them")
     expect(put(daemon, "more", holder) == 409, "it has ended")
     daemon.post(f"/v1/jobs/{sleeper}/cancel")
@@ -111,7 +111,7 @@ def a_name_goes_with_a_killed_mpiexec(bench: Bench) -> None:
     expect(put(daemon, "sums", sleeper) == 409, "another job's")
     os.kill(int(number.read_text()), signal.SIGKILL)
     wait_for("the end of its name", lambda: names(daemon) == {"taken": sleeper})
-    expect(daemon.request("GET", "/v1/names/sums").status == 404, "a dead server is found")
+    expect(daemon.request("GET", "/v1/names/sums").status == 404, "a failed server is found")
     expect(daemon.job(job)["state"] == "RUNNING" and daemon.job(job)["names"] == [], "the script goes on")
     expect(put(daemon, "sums", sleeper) == 200, "it is free")
     expect(names(daemon) == {"taken": sleeper, "sums": sleeper}, f"who has them: {names(daemon)}")
@@ -132,7 +132,7 @@ def a_lookup_of_a_name_survives_a_restart_of_elasticd(bench: Bench) -> None:
     daemon.kill()
     daemon.start()
     server = daemon.submit(program, "serve", "late", output="%j.txt")
-    ends_well(daemon, server, "a client says 7")
+    ends_well(daemon, server, "a client sent 7")
     ends_well(daemon, client)
 
 
@@ -143,7 +143,7 @@ def servers_of_the_examples_are_found(bench: Bench) -> None:
     daemon.wait_state(first, "RUNNING")
     serving = daemon.submit(server, "my sums", output="%j.txt")
     ends_well(daemon, first, "sum 6")
-    expect(names(daemon) == {"server:my%20sums": serving}, f"what it has published: {names(daemon)}")
+    expect(names(daemon) == {"server:my%20sums": serving}, f"what it has registered: {names(daemon)}")
     other = str(compiled(bench, HERE / "names.c"))
     ends_well(daemon, daemon.submit(other, "clash", "my sums", output="%j.txt"), "refused")
     ends_well(daemon, daemon.submit(client, "my sums", output="%j.txt"))

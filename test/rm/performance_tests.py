@@ -96,14 +96,14 @@ def a_job_is_measured_at_each_of_its_sizes(bench: Bench) -> None:
 
     daemon.kill()
     daemon.start()
-    kept = daemon.job(number)["performance"]
-    expect(kept and kept["epoch"] == 1 and kept["samples"] >= alone["samples"], f"after a restart: {kept}")
-    wait_for("samples after a restart", lambda: daemon.job(number)["performance"]["samples"] > kept["samples"])
+    before = daemon.job(number)["performance"]
+    expect(before and before["epoch"] == 1 and before["samples"] >= alone["samples"], f"after a restart: {before}")
+    wait_for("samples after a restart", lambda: daemon.job(number)["performance"]["samples"] > before["samples"])
     wait_for("a sample to be counted", lambda: metric(daemon, 'elasticd_samples_total{result="taken"}') > 0)
     expect(metric(daemon, "elasticd_cores_measured") == 1, "the metric of measured cores")
     stored = metric(daemon, 'elasticd_events_total{event="step_sampled"}')
     for _ in range(200):
-        loops(daemon, number)  # who looks causes no events
+        loops(daemon, number)  # a query causes no events
     text = elastic(bench, daemon, "loops", f"job:{number}")
     expect(text.startswith(f"job {number}: 1 processes, ") and "loop that probes, ranks 0: " in text, text)
     text = elastic(bench, daemon, "show", str(number))
@@ -160,7 +160,7 @@ def cores_go_to_who_computes(bench: Bench) -> None:
 
 def cores_go_from_gauss_to_cannon(bench: Bench) -> None:
     """SPEC-epop C8, the case studies themselves: elimination in a small system, whose time is spent in MPI, gives half again and
-    again, and multiplication, which rests between its shifts, takes what is given as soon as there is a square of it."""
+    again, and multiplication, which waits between its shifts, takes what is given as soon as there is a square of it."""
     mpi = bench.needs_mpi()
     archives = {name: bench.folder / f"{name}.epop" for name in ("gauss", "cannon")}
     command = ["make", "-s", "-C", EXAMPLES, f"MPICC={mpi / 'bin/mpicc'}", f"MPIFC={mpi / 'bin/mpifort'}", f"BUILD={bench.folder}"]
@@ -200,7 +200,7 @@ def come_to_rest(daemon: Daemon, program: Path, work: str, quiet_s: int) -> tupl
         last_ms = max((record["time_ms"] for record in requests()), default=0)
         return min(measured) >= quiet_s / 2 and time.time() * 1000 - last_ms >= quiet_s * 1000
 
-    wait_for(f"nothing to be asked for {quiet_s} s", at_rest, limit_s=900)
+    wait_for(f"no request for {quiet_s} s", at_rest, limit_s=900)
     return wanted, requests()
 
 
@@ -330,7 +330,7 @@ def steps_that_lie_about_their_time_are_not_believed(bench: Bench) -> None:
     job = cut_off(daemon, jobs["nonsense"])
     expect("'loops'" in str(job["reason"]) and job["state"] == "RUNNING", f"nonsense: {job}")
     dropped = metric(daemon, "elasticd_step_events_dropped_total")
-    wait_for("what nobody asked for to be dropped", lambda: metric(daemon, "elasticd_step_events_dropped_total") > dropped)
+    wait_for("what nobody requested to be dropped", lambda: metric(daemon, "elasticd_step_events_dropped_total") > dropped)
     wait_for("lies to be passed over", lambda: metric(daemon, "elasticd_step_reports_redundant_total") >= 3)
     for kind in ("lies", "unasked", "silent", "nonsense"):
         job = daemon.job(jobs[kind])
@@ -339,6 +339,6 @@ def steps_that_lie_about_their_time_are_not_believed(bench: Bench) -> None:
     expect(loops(daemon, jobs["silent"])["reason"] == "no sample has been taken yet", "one that does not answer")
     daemon.kill()
     daemon.start()
-    expect(daemon.job(jobs["honest"])["performance"], "samples are kept")
+    expect(daemon.job(jobs["honest"])["performance"], "samples are stored")
     for number in jobs.values():
         cancel(daemon, number)

@@ -110,9 +110,9 @@ def without_elasticd_a_cancelled_step_is_killed(bench: Bench) -> None:
 
 def a_job_whose_files_hang_can_be_cancelled(bench: Bench) -> None:
     daemon = bench.start(config='[job]\nkill_grace = "1s"\n')
-    with HangingFolder(daemon.folder / "dead") as dead:
-        hanging = daemon.submit("sleep", "1000", output=f"{dead}/out")
-        limited = daemon.submit("sleep", "1000", output=f"{dead}/out", time_limit_ms=1000)
+    with HangingFolder(daemon.folder / "hanging") as hanging:
+        hanging = daemon.submit("sleep", "1000", output=f"{hanging}/out")
+        limited = daemon.submit("sleep", "1000", output=f"{hanging}/out", time_limit_ms=1000)
         daemon.wait_state(hanging, "STARTING", "RUNNING")
         good = daemon.submit("true")
         expect(daemon.wait_end(good)["state"] == "DONE", "another job must not notice")
@@ -125,7 +125,7 @@ def a_job_whose_files_hang_can_be_cancelled(bench: Bench) -> None:
         expect(daemon.wait_end(limited)["state"] == "FAILED", "limited")
 
 
-# It leaves even the descriptors behind that Hydra's proxy waits for.
+# It leaves even the descriptors that Hydra's proxy waits for.
 HIDE = (
     'import subprocess as s; s.Popen(["/bin/sleep", "7654"], env={}, start_new_session=True, '
     "stdin=s.DEVNULL, stdout=s.DEVNULL, stderr=s.DEVNULL)"
@@ -153,7 +153,7 @@ def a_control_group_holds_what_hides(bench: Bench) -> None:
         group = groups / f"{number}.1"
         wait_for("all to be in the group", lambda: {"sleep 7654", "sleep 1000"} <= commands_in(group))
         os.kill(stepd_of(daemon, number), signal.SIGKILL)
-        expect(daemon.wait_end(number)["state"] == "FAILED", "lost")
+        expect(daemon.wait_end(number)["state"] == "FAILED", "it failed")
         wait_for("the groups to be removed", lambda: not list(groups.glob("*/")))
         daemon.stop()
 
@@ -176,7 +176,7 @@ def a_killed_stepd_loses_the_step_and_nothing_else(bench: Bench) -> None:
     daemon.kill()
     os.kill(stepd_of(daemon, other), signal.SIGKILL)
     daemon.start()
-    expect(daemon.wait_end(other)["state"] == "FAILED", "lost while nobody looked")
+    expect(daemon.wait_end(other)["state"] == "FAILED", "failed without a poll")
 
 
 def a_killed_mpiexec_ends_its_job(bench: Bench) -> None:
@@ -231,8 +231,8 @@ def kill_in_a_loop_loses_and_doubles_nothing(bench: Bench) -> None:
     wait_for("all jobs to end", lambda: not daemon.get("/v1/jobs").body["jobs"], 300)
     ran = Path(daemon.folder / "ran").read_text().split()
     expect(len(set(accepted.values())) == len(accepted), f"seed {seed}: two keys have one job")
-    lost, doubled = set(accepted) - set(ran), {key for key in ran if ran.count(key) > 1}
-    expect(not lost and not doubled, f"seed {seed}: lost {sorted(lost)[:5]}, doubled {sorted(doubled)[:5]} of {len(accepted)}")
+    missing, doubled = set(accepted) - set(ran), {key for key in ran if ran.count(key) > 1}
+    expect(not missing and not doubled, f"seed {seed}: missing {sorted(missing)[:5]}, doubled {sorted(doubled)[:5]} of {len(accepted)}")
     check_records(daemon, seed)
 
 
@@ -275,11 +275,11 @@ def the_log_replayed_gives_the_same_decisions(bench: Bench) -> None:
         expect(database.execute(other).rowcount == 1, "a start")
     done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
     printed = done.stdout + done.stderr
-    expect(done.returncode == 1 and "differs" in printed and '"room":99' in printed, f"other numbers must be told: {done}")
+    expect(done.returncode == 1 and "differs" in printed and '"room":99' in printed, f"other numbers must be reported: {done}")
     with sqlite3.connect(daemon.state / "store.sqlite") as database:
         database.execute("UPDATE record SET data = '{}' WHERE number = (SELECT max(number) - 3 FROM record)")
     done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
-    expect(done.returncode == 1 and "differs" in done.stdout + done.stderr, f"a replay that differs must be told: {done}")
+    expect(done.returncode == 1 and "differs" in done.stdout + done.stderr, f"a replay that differs must be reported: {done}")
 
 
 def requests_of_all_kinds_survive_a_kill(bench: Bench) -> None:

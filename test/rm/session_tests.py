@@ -60,7 +60,7 @@ def check(daemon: Daemon, number: int, changes: int) -> None:
     job = daemon.job(number)
     text = Path(job["output"]).read_text() if Path(job["output"]).exists() else "(no output)"
     expect(job["state"] == "DONE", f"job {number}: {json.dumps(job)}\n{text[-2000:]}")
-    expect("3.14159" in text and f"{changes} changes" in text, f"job {number} says {text[-500:]}")
+    expect("3.14159" in text and f"{changes} changes" in text, f"job {number} prints {text[-500:]}")
     expect(job["counts"]["committed"] >= changes, f"counts: {job}")
     known = job["set_changes"]
     expect(known["told"] >= known["accepted"] >= changes and known["declined"] == 0, f"reported and answered (SM3): {known}")
@@ -122,9 +122,9 @@ def refused_at_once(daemon: Daemon, number: int) -> list[dict]:
     made = {record["data"]["wish"]: record for record in records if record["event"] == "wished"}
     ends = [record for record in records if record["event"] == "wish_ended"]
     for end in ends:
-        wish = made[end["data"]["wish"]]
-        expect(wish["data"]["waits"] and end["data"]["result"] == "refused", f"{wish}, {end}")
-        expect(wish["time_ms"] == end["time_ms"], f"it has to wait: {wish}, {end}")
+        made_by = made[end["data"]["wish"]]
+        expect(made_by["data"]["waits"] and end["data"]["result"] == "refused", f"{made_by}, {end}")
+        expect(made_by["time_ms"] == end["time_ms"], f"it has to wait: {made_by}, {end}")
     return [end["data"] for end in ends]
 
 
@@ -200,7 +200,7 @@ def a_process_ends_by_itself_and_its_core_is_free(bench: Bench) -> None:
     wait_for("the end of a process to be known", left)
     expect([record["data"]["size"] for record in left()] == [2], f"records: {left()}")
     no_core_is_used_twice(daemon)
-    wait_for("its place to be taken", lambda: daemon.job(number)["epoch"] == before["epoch"] + 2)
+    wait_for("its slot to be taken", lambda: daemon.job(number)["epoch"] == before["epoch"] + 2)
     wait_size(daemon, number, 3, 3)
     stop.touch()
     job = daemon.wait_end(number)

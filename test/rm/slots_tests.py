@@ -54,12 +54,12 @@ def show(daemon: Daemon, number: int) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
 
 
-def ends_well(daemon: Daemon, number: int, *says: str) -> None:
+def ends_well(daemon: Daemon, number: int, *expected: str) -> None:
     job = daemon.wait_end(number)
     text = Path(job["output"]).read_text() if Path(job["output"]).exists() else "(no output)"
     expect(job["state"] == "DONE" and job["places"] is None, f"job {number}: {json.dumps(job)}\n{text[-2000:]}")
-    for words in says:
-        expect(words in text, f"job {number} does not say '{words}': {text[-2000:]}")
+    for words in expected:
+        expect(words in text, f"job {number} does not contain '{words}': {text[-2000:]}")
 
 
 def slots_are_granted_and_released(bench: Bench) -> None:
@@ -95,10 +95,10 @@ def a_killed_elasticd_restores_requests_and_slots(bench: Bench) -> None:
     filler = daemon.submit("sleep", "1000", min=3)
     daemon.wait_state(filler, "RUNNING")
     number, folder = request(daemon, program, "patient", 2, 2)
-    wait_for("its wish", lambda: wanted(daemon, number) == 2)
+    wait_for("its request", lambda: wanted(daemon, number) == 2)
     daemon.kill()
     daemon.start()
-    expect(wanted(daemon, number) == 2 and held(daemon, number) == 0, f"between wish and grant: {daemon.job(number)}")
+    expect(wanted(daemon, number) == 2 and held(daemon, number) == 0, f"between request and grant: {daemon.job(number)}")
     daemon.post(f"/v1/jobs/{filler}/cancel")
     wait_for("its slots", (folder / "held").exists)
     daemon.kill()
@@ -159,7 +159,7 @@ def what_a_job_holds_goes_with_it(bench: Bench) -> None:
     second, folder = request(daemon, program, "killed", 2, 2)
     wait_for("its slots", (folder / "held").exists)
     daemon.post(f"/v1/jobs/{second}/cancel")
-    expect(daemon.wait_end(second)["state"] == "CANCELLED" and used(daemon) == 0, "it was killed with its places")
+    expect(daemon.wait_end(second)["state"] == "CANCELLED" and used(daemon) == 0, "it was killed with its slots")
 
 
 def slots_of_failed_processes_are_released(bench: Bench) -> None:
@@ -175,7 +175,7 @@ def slots_of_failed_processes_are_released(bench: Bench) -> None:
         wait_for("its slots", lambda: held(daemon, number) == 2 and (folder / "held").exists())  # noqa: B023
         expect(used(daemon) == 3, f"what it has: {daemon.job(number)}")
         os.kill(int((folder / ("mpiexec" if victim == "mpiexec" else "requested")).read_text()), signal.SIGKILL)
-        wait_for(f"the places of a {victim} that is killed", lambda: used(daemon) == 1)
+        wait_for(f"the slots of a {victim} that is killed", lambda: used(daemon) == 1)
         expect(daemon.job(number)["state"] == "RUNNING" and held(daemon, number) == 0, f"what it has: {daemon.job(number)}")
         (folder / "over").touch()
         ends_well(daemon, number)
@@ -193,7 +193,7 @@ def a_program_gives_itself_another_size(bench: Bench) -> None:
     filler = daemon.submit("sleep", "1000", min=2)
     daemon.wait_state(filler, "RUNNING")
     waits = daemon.submit(program, "2", places=3, output="%j.txt")
-    wait_for("its wish", lambda: daemon.job(waits)["wish"])
+    wait_for("its request", lambda: daemon.job(waits)["wish"])
     daemon.kill()
     daemon.start()
     daemon.post(f"/v1/jobs/{filler}/cancel")
@@ -218,6 +218,6 @@ def the_examples_beside_a_job_that_is_resized(bench: Bench) -> None:
         no_core_is_used_twice(daemon)
     daemon.wait_end(max(jobs))
     ends_well(daemon, daemon.submit(client, name))
-    for number, says in jobs.items():
-        ends_well(daemon, number, *says)
+    for number, expected in jobs.items():
+        ends_well(daemon, number, *expected)
     finish_work(daemon, windows)

@@ -13,20 +13,20 @@ def a_full_disk_loses_nothing(bench: Bench) -> None:
     """A limit on the size of files stands for the disk: what cannot be stored is refused, and later works again."""
     daemon = bench.start()
     assert daemon.process
-    kept = daemon.submit("true", held=True)
+    held = daemon.submit("true", held=True)
     running = daemon.submit("sh", "-c", "sleep 0.5; exit 4")
     daemon.wait_state(running, "RUNNING")
     pid = daemon.process.pid
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (1024, resource.RLIM_INFINITY))
     reply = daemon.request("POST", "/v1/jobs", daemon.spec("true"))
     expect(reply.status == 503 and reply.error() == "storage", f"on a full disk: {reply.status} {reply.body}")
-    expect(daemon.get("/healthz").status == 503, "healthz must tell")
-    expect(daemon.job(kept)["state"] == "PENDING", "reading goes on")
+    expect(daemon.get("/healthz").status == 503, "healthz must report it")
+    expect(daemon.job(held)["state"] == "PENDING", "reading goes on")
     time.sleep(1.0)  # the running job ends meanwhile
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     job = daemon.wait_end(running)
-    expect(job["exit_code"] == 4, f"the end of a job was lost: {job}")
-    expect(daemon.submit("true", held=True) > kept, "works again")
+    expect(job["exit_code"] == 4, f"the end of a job is missing: {job}")
+    expect(daemon.submit("true", held=True) > held, "works again")
 
 
 def two_daemons_on_one_store(bench: Bench) -> None:
@@ -90,7 +90,7 @@ def a_damaged_event_is_put_into_quarantine(bench: Bench) -> None:
         daemon.start()
         expect(f'"seq":{seq}' in daemon.log.read_text() and "put into quarantine" in daemon.log.read_text(), f"event {seq} is reported")
         states = [daemon.job(number)["state"] for number in jobs]
-        ended = ("DONE", "FAILED") if seq == last else ("DONE",)  # the last one may have told of its end
+        ended = ("DONE", "FAILED") if seq == last else ("DONE",)  # the last one may have reported its end
         expect(states[0] == states[2] == "RUNNING" and states[1] in ended, f"without event {seq}: {states}")
         daemon.kill()
     daemon.start()

@@ -1,4 +1,4 @@
-"""What a reboot, a faulty node, a full disk or the user's own haste does: no job is lost, and elasticd goes on."""
+"""What a reboot, a faulty node, a full disk or the user's own haste does: no job is missing, and elasticd goes on."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def a_node_that_starts_nothing_is_drained(bench: Bench) -> None:
     wait_for("both nodes to be drained", drained)
     states = {daemon.job(number)["state"] for number in jobs}
     expect(states == {"PENDING"}, f"the queue waits: {states}")
-    expect(any("could not be started on node n" in record["data"].get("reason", "") for record in daemon.records()), "the record says so")
+    expect(any("could not be started on node n" in record["data"].get("reason", "") for record in daemon.records()), "the record states it")
     stepd.symlink_to(bench.programs.stepd)
     for node in ("n0", "n1"):
         expect(daemon.post(f"/v1/nodes/{node}/resume").status == 200, "resumed")
@@ -91,7 +91,7 @@ def a_program_gets_no_descriptors_and_no_secrets(bench: Bench) -> None:
         script = "#!/bin/sh\nls /proc/self/fd > fds\nid -G > groups\nulimit -n > limit\nsleep 1000\n"
         spec = daemon.spec("s", script=script) | {"directory": str(work)}
         number = run_as(GOOD, lambda: daemon.request("POST", "/v1/jobs", spec).body["job"]["id"])
-        wait_for("the program to look", (work / "limit").exists)
+        wait_for("the program to read it", (work / "limit").exists)
         time.sleep(0.2)
         fds = (work / "fds").read_text().split()
         expect(fds == ["0", "1", "2", "3"], f"descriptors of the program (3 is the folder that ls reads): {fds}")
@@ -156,7 +156,7 @@ def a_full_disk_stops_submissions_alone(bench: Bench) -> None:
             return reply if reply.status != 201 else None
 
         reply = wait_for("a submission to be refused", refused)
-        expect(reply.status == 503 and reply.error() == "storage" and "disk" in reply.body["error"]["message"], f"it says so: {reply}")
+        expect(reply.status == 503 and reply.error() == "storage" and "disk" in reply.body["error"]["message"], f"it reports it: {reply}")
         expect(daemon.get("/healthz").status == 503, "and so does the health")
         ends.touch()
         for number in running:
@@ -179,8 +179,8 @@ def scripts_of_ended_jobs_do_not_fill_the_disk(bench: Bench) -> None:
         spec = daemon.spec("s", script="#!/bin/sh\n" + "#" * size, held=True) | {"directory": str(work)}
         return run_as(uid, lambda: vars(daemon.request("POST", "/v1/jobs", spec)))
 
-    kept = submit(GOOD, 100000)["body"]["job"]["id"]
-    daemon.post(f"/v1/jobs/{kept}/cancel")
+    cancelled = submit(GOOD, 100000)["body"]["job"]["id"]
+    daemon.post(f"/v1/jobs/{cancelled}/cancel")
     accepted = 0
     end = time.monotonic() + (60 if bench.full else 8)
     while time.monotonic() < end:
@@ -194,4 +194,4 @@ def scripts_of_ended_jobs_do_not_fill_the_disk(bench: Bench) -> None:
     stored = (daemon.state / "store.sqlite").stat().st_size
     print(f"# {accepted} scripts of 1 MB were accepted, the store has {stored // 1000} kB")
     expect(accepted >= 5 and stored < 16000000, f"{accepted} scripts, {stored} bytes")
-    expect(len(run_as(GOOD, lambda: daemon.get(f"/v1/jobs/{kept}/script").body)) > 100000, "another user's script is there")
+    expect(len(run_as(GOOD, lambda: daemon.get(f"/v1/jobs/{cancelled}/script").body)) > 100000, "another user's script is there")

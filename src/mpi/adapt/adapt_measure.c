@@ -41,7 +41,7 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         If true, an adaptive program is measured while it runs: how long the loop that probes takes, and
-        which part of that time is spent in MPI. If false, nothing is measured. It is looked at in the
+        which part of that time is spent in MPI. If false, nothing is measured. It is read in the
         first probe.
 
     - name        : MPIR_CVAR_ADAPT_GRAPH_LOG
@@ -54,7 +54,7 @@ cvars:
       description : >-
         Name of a file. Each process writes every measured step, and at the end the places that it has
         called MPI from and the loops that it has found, to a file of this name with a dot and its number
-        in the job appended. It is looked at in the first probe.
+        in the job appended. It is read in the first probe.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

@@ -37,7 +37,7 @@ constexpr size_t JOB_NAME_BYTES_MAX = 128;
 /* Of one page of a list; then its reader goes on with the next one. */
 constexpr size_t ANSWER_BYTES_MAX = 4 << 20;
 
-/* How the core's refusals look from outside. */
+/* How clients see the core's refusals. */
 ApiError error_of(const Answer &answer);
 
 class Api : public RequestHandler {
@@ -128,7 +128,7 @@ class Api : public RequestHandler {
     JobRequest request_of_jobs(Call &call);
     std::vector<const Job *> jobs_of(const JobRequest &request) const;
     Job job_of(const Caller &caller, JobId id, const std::string &name, bool to_change);
-    /* Of the caller's jobs, the one that has published the name; else nullptr, */
+    /* Of the caller's jobs, the one that has registered the name; else nullptr, */
     const Job *living_owner_of_name(const Call &call);
     /* or an error. */
     const Job &owner_of_name(const Call &call);

@@ -1,5 +1,5 @@
 /*
- * The holder of a published name: the process that sent the request, which is the mpiexec of the
+ * The holder of a registered name: the process that sent the request, which is the mpiexec of the
  * publishing processes.  A name ends with its holder; a later lookup of the name detects that.  As
  * text in events and snapshots: process number and start time, since a later process may have the
  * number.

@@ -3,7 +3,7 @@
  * Slurm).  A back end
  *   - reports which nodes exist and their state (NodeUp, NodeDown, NodeRemoved),
  *   - acquires and releases nodes, if it has to request them elsewhere (asynchronous_nodes),
- *   - tells how an mpiexec reaches them.
+ *   - reports how an mpiexec reaches them.
  * mpiexec manages the processes; elastic-stepd starts it on elasticd's machine in every case.
  *
  * A back end notifies the core by events, at any time after start(); the journal stores them like

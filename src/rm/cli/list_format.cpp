@@ -16,7 +16,7 @@ bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The number at `at`, which is moved behind it; 0 if there is none. */
+/* The number at `at`, which is moved past it; 0 if there is none. */
 size_t read_width(const std::string &text, size_t &at)
 {
     size_t width = 0;

@@ -1,6 +1,6 @@
 /*
  * Lists of nodes: elastic's own, one line for each node, and those of sinfo, where nodes that are
- * alike in all fields share a line.  Pure: JSON as in doc/admin/elasticd-api.md in, text out.
+ * equal in all fields share a line.  Pure: JSON as in doc/admin/elasticd-api.md in, text out.
  */
 
 #ifndef ELASTIC_CLI_NODE_VIEW_H_INCLUDED

@@ -61,7 +61,7 @@ std::optional<AttachFrame> AttachFrame::take(std::string &received, bool &good)
     return frame;
 }
 
-/* ---- what is kept ---------------------------------------------------------------------------- */
+/* ---- storage -------------------------------------------------------------------------------- */
 
 /* Twice as much before the older half goes, so that each byte is moved once. */
 void Tail::add(std::string_view bytes)

@@ -174,7 +174,7 @@ TEST_F(OutputReadersTest, two_readers_get_the_last_lines_and_what_follows)
     EXPECT_EQ(error[0] + error[1], "wrong\nwrong\n");
 }
 
-/* It holds nobody up, costs nothing, and is told how much it has missed. */
+/* It holds nobody up, costs nothing, and learns how much it has missed. */
 TEST_F(OutputReadersTest, a_reader_that_has_stopped_misses_something)
 {
     Descriptor slow = query(R"({"version":1})");

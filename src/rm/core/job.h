@@ -285,7 +285,7 @@ struct SlotRequest {
     int count = 0;              /* that the step has not got yet */
     bool hard = false;          /* it waits for them; else it takes what can be had at once */
     std::string host;           /* empty: any */
-    int64_t since_ms = NEVER;   /* when the core heard of it */
+    int64_t since_ms = NEVER;   /* when the core received it */
     std::string refused;        /* the reason; the step has not reported the end yet */
 
     bool exclusive = false;     /* each on a node without another slot of the job */

@@ -11,7 +11,7 @@ class ModifyTest : public testing::TestWithParam<PolicyKind> {
   protected:
     ModifyTest() : driver(GetParam(), 2, 4) {}
 
-    /* A program that calls MPI_Init, with room for `places` more. */
+    /* A program that calls MPI_Init, with capacity for `slots` more. */
     JobId run(int size, int extra_slots)
     {
         JobSpec spec = rigid(size);

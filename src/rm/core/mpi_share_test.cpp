@@ -1,4 +1,4 @@
-/* MPI's part of all time is the same whichever way it is told. */
+/* MPI's part of all time is the same whichever way it is reported. */
 
 #include "core/mpi_share.h"
 

@@ -29,7 +29,7 @@ constexpr const char *REQUEST_ENDED = "wish_ended";        /* step, wish, result
 /* Slots beside the world have `kind` slots: `wished` has count, hard, host; `wish_ended` has it. */
 constexpr const char *SLOTS_GRANTED = "slots_granted";      /* step, wish, grant, blocks */
 constexpr const char *SLOTS_RELEASED = "slots_released";    /* step, places (left), released */
-/* step, name: a name of its processes, which others of its user look up, and its end */
+/* step, name: a name of its processes, which others of its user query, and its end */
 constexpr const char *NAME_PUBLISHED = "name_published";
 constexpr const char *NAME_WITHDRAWN = "name_withdrawn";
 /* step, request, by_user, by (the user's name), old_size, size, leave, joining, reason, why (rule,

@@ -326,7 +326,7 @@ void Daemon::on_signal(int number)
     }
 }
 
-/* On a thread, since their names are looked up. */
+/* On a thread, since their names are queried. */
 void Daemon::read_tokens_again()
 {
     if (tokens_thread_.joinable())

@@ -1,4 +1,4 @@
-/* Control groups of the kernel: tests that need what is not here are skipped, and say what they
+/* Control groups of the kernel: tests that need what is not here are skipped, and name what they
  * miss. */
 
 #include "step/control_group.h"
@@ -236,7 +236,7 @@ TEST_F(KernelConfinementTest, a_step_that_wants_more_memory_is_killed)
     EXPECT_TRUE(WIFSIGNALED(large) && WTERMSIG(large) == SIGKILL);
 }
 
-/* Without the controllers elasticd says at its start which one is missing, and where. */
+/* Without the controllers elasticd reports at its start which one is missing, and where. */
 TEST_F(ControlGroupTest, missing_features_of_the_kernel_are_reported)
 {
     std::string offered = " " + text_of(base_ + "/cgroup.controllers") + " ";

@@ -353,7 +353,7 @@ void StepLink::refuse(const RefuseSizeRequest &refusal)
                            {"reason", refusal.reason.substr(0, REQUEST_REASON_BYTES_MAX)}});
 }
 
-/* ---- places beside the world ----------------------------------------------------------------- */
+/* ---- slots beside the world ------------------------------------------------------------------ */
 
 /* A change while the answer is in transit may be in it, or not: then once more. */
 void StepLink::query_slots()

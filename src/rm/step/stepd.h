@@ -4,7 +4,7 @@
  *
  * It starts the step's program (mpiexec, or the job's script) as the submitting user, keeps the
  * paths of the step sockets that mpiexec registers, passes signals, and is the reaper of all that
- * the program leaves behind (child subreaper): exit.json is written only when no process of the
+ * the program leaves (child subreaper): exit.json is written only when no process of the
  * step is left, so that its cores are really free.  If elastic-stepd itself is killed, the program
  * gets SIGTERM (parent-death signal).
  *

@@ -25,7 +25,7 @@ Plan plan;
 sqlite3_vfs disk;
 sqlite3_io_methods methods;
 
-/* SQLite gives us room for ours and the file below. */
+/* SQLite gives us space for ours and the file below. */
 struct File {
     sqlite3_file base;
     char name[512];

@@ -125,7 +125,7 @@ COMMIT;
 )";
 constexpr const char *STEPS_OF_VERSIONS[] = {FROM_VERSION_1, FROM_VERSION_2, FROM_VERSION_3,
                                              FROM_VERSION_4, FROM_VERSION_5};
-/* Launches of arrays of which no ended task is kept any more, and none is still to end. */
+/* Launches of arrays of which no ended task is stored any more, and none is still to end. */
 constexpr const char *DISCARD_ARRAYS =
     "DELETE FROM launch WHERE last IS NOT NULL AND json_type(body, '$.environment') IS NULL "
     "AND NOT EXISTS (SELECT 1 FROM ended WHERE ended.job BETWEEN launch.job AND launch.last)";

@@ -1,6 +1,6 @@
 /*
  * Parallel HDF5, linked to Debian's libhdf5 for libmpich12: each process writes its columns of a chunked dataset, all
- * together, and reads other columns.  Says "passed" or "failed".
+ * together, and reads other columns.  Prints "passed" or "failed".
  */
 
 #include <hdf5.h>

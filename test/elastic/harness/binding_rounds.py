@@ -1,4 +1,4 @@
-"""Rounds of MPI calls through ctypes, where all functions are called from one place; until the file "stop" exists.
+"""Rounds of MPI calls through ctypes, where all functions are called from one call site; until the file "stop" exists.
 
     mpiexec -n P python3 binding_rounds.py LIBMPI
 """

@@ -34,7 +34,7 @@ def patterns(run: TestRun, text: str, wanted: list[str], where: str) -> None:
 
 
 def member_lines(run: TestRun, job: Job, changes: list[schedule.Change]) -> None:
-    """I5 and C3: every process that joins or leaves is heard, once."""
+    """I5 and C3: every process that joins or leaves is reported, once."""
     for word, wanted in (
         ("JOINED", schedule.joined_lines(changes)),
         ("LEFT", schedule.left_lines(changes)),
@@ -63,7 +63,7 @@ def ordinary(run: TestRun) -> None:
 
 
 def result(run: TestRun, job: Job) -> None:
-    """What the list says of the job."""
+    """What the list states of the job."""
     exit_code(run, job)
     test = run.test
     for line in job.lines:

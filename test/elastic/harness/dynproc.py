@@ -76,11 +76,11 @@ def _many_files() -> Iterator[None]:
 
 
 def _disturb(address: tuple[str, int], held: contextlib.ExitStack) -> None:
-    """Connections that say something wrong, or a part of it, and many that say nothing; they stay open."""
+    """Connections that send something wrong, or a part of it, and many that send nothing; they stay open."""
     bodies = _bodies()
     for i in range(FLOOD):
         connection = held.enter_context(socket.create_connection(address, timeout=10))
-        with contextlib.suppress(OSError):  # it has been dropped before it has said all
+        with contextlib.suppress(OSError):  # it has been dropped before it has sent all
             connection.sendall(bodies[i % len(bodies)])
 
 
@@ -111,8 +111,8 @@ def dyn_other_secret(run: TestRun) -> None:
     wrong.write_text("0123456789abcdef" * 4 + "\n", encoding="utf-8")
     wrong.chmod(0o600)
     options = ["-genv", "MPIEXEC_SECRET_FILE", str(wrong), "-genv", "MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT", "2"]
-    stranger = run.mpiexec(options, ["--role", "no_port", *run.test.arguments], 1)
-    run.check(stranger.wait() == 0, f"exit code {stranger.process.returncode} of the stranger")
+    outsider = run.mpiexec(options, ["--role", "no_port", *run.test.arguments], 1)
+    run.check(outsider.wait() == 0, f"exit code {outsider.process.returncode} of the outsider")
     _ends_well(run, _side(run, "client", 1), server)
 
 
@@ -172,7 +172,7 @@ def dyn_widow_stopped(run: TestRun, dying: str, server: str = "0") -> None:
         run.check(first.wait() != 0, "who should have died has not")
         for rank in range(1, run.test.processes):
             other.await_line(f"^TOLD {rank}$")
-        run.check("TOLD 0" not in other.lines, "who is stopped was told")
+        run.check("TOLD 0" not in other.lines, "the stopped process was notified")
     finally:
         os.kill(root, signal.SIGCONT)
     _ends_well(run, other)
@@ -246,7 +246,7 @@ def dyn_server_dies(run: TestRun) -> None:
         reservations[1].touch()
         _ends_well(run, _side(run, "server", 1, "--name", "another"), _side(run, "client", 1, "--name", "another"))
         names = list(run.runtime.glob("*/name-*"))
-        run.check(names == [reservations[0]], f"left behind: {names}")
+        run.check(names == [reservations[0]], f"left over: {names}")
     reservations[0].unlink()
     _ends_well(run, _side(run, "server", 1), _side(run, "client", 1))
 
@@ -256,10 +256,10 @@ def dyn_client_dies(run: TestRun) -> None:
     """DN6: a client that goes away while it waits, for a server that is busy, is skipped."""
     server = _side(run, "busy", run.test.processes)
     server.await_line("^BUSY$")
-    gone = _side(run, "client", 1)
-    gone.await_line("^CONNECTING$")
+    client = _side(run, "client", 1)
+    client.await_line("^CONNECTING$")
     os.kill(_pid_of(run, "client"), signal.SIGKILL)
-    run.check(gone.wait() != 0, "the client has not died")
+    run.check(client.wait() != 0, "the client has not died")
     (run.work / "go").touch()
     _ends_well(run, _side(run, "client", 1), server)
 
@@ -340,7 +340,7 @@ def dyn_farm(run: TestRun) -> None:
 
 @scenario
 def dyn_size(run: TestRun) -> None:
-    """DX1: examples/dynamic/dynsize, of one and of three, told by arguments and by standard input."""
+    """DX1: examples/dynamic/dynsize, of one and of three, given by arguments and by standard input."""
     program = f"{_make_examples(run, 'dynsize')}/dynsize"
     for processes, numbers, sizes in ((1, (3, -2), (4, 2)), (3, (1, -1), (4, 3)), (2, (0, 0), (2,))):
         job = run.mpiexec([], [str(number) for number in numbers], processes, program)

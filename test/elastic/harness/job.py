@@ -1,4 +1,4 @@
-"""One test while it runs: its folders, environment, launched jobs and what it leaves behind."""
+"""One test while it runs: its folders, environment, launched jobs and what it leaves."""
 
 from __future__ import annotations
 
@@ -251,11 +251,11 @@ class TestRun:
         return done
 
     def step(self) -> dict[str, Any]:
-        """The one running step of this test, as `elastic ps --json` tells it."""
+        """The one running step of this test, as `elastic ps --json` shows it."""
 
         def find() -> dict[str, Any] | None:
             done = self.elastic("ps", "--json")
-            del self.notes[:]  # asked often
+            del self.notes[:]  # queried often
             rows = [json.loads(line) for line in done.stdout.splitlines()]
             return rows[0] if rows else None
 
@@ -296,14 +296,14 @@ class TestRun:
         for job in self.jobs:
             job.stop()
         left = processes.await_end_of_processes(self.marker, GRACE_S)
-        found = [f"left behind: {process}" for process in left]
+        found = [f"left over: {process}" for process in left]
         processes.kill(left)
         processes.await_end_of_processes(self.marker, GRACE_S)
         processes.collect_orphans()
-        found += [f"left behind: file {path}" for path in processes.new_files(self.before)]
-        found += [f"left behind: file {path.name} in TMPDIR" for path in self.temporary.iterdir()]
+        found += [f"left over: file {path}" for path in processes.new_files(self.before)]
+        found += [f"left over: file {path.name} in TMPDIR" for path in self.temporary.iterdir()]
         sockets = [path for path in self.runtime.glob("*/*")]
-        found += [f"left behind: {path.relative_to(self.runtime)}" for path in sockets]
+        found += [f"left over: {path.relative_to(self.runtime)}" for path in sockets]
         return found
 
     def log(self) -> str:

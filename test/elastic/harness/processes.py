@@ -2,7 +2,7 @@
 
 The harness makes itself the reaper of orphans, so that whatever outlives its launcher is still
 seen, and collected at the end.  Processes are ended by their number only.  What the harness itself
-has started is left to whoever waits for it: another test may be about to, and its exit code would be lost.
+has started is left to whoever waits for it: another test may be about to, and its exit code would be missing.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _in_use(path: Path) -> bool:
 
 
 def shared_names() -> set[Path]:
-    """Files that a job could leave in places shared by all users."""
+    """Files that a job could leave in folders shared by all users."""
     names: set[Path] = set()
     for folder in (SHARED_MEMORY, TEMPORARY):
         if folder.is_dir():

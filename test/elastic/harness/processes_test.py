@@ -1,4 +1,4 @@
-"""Exit codes are not lost when tests run at the same time: a test that ends collects orphans only."""
+"""Exit codes are not missing when tests run at the same time: a test that ends collects orphans only."""
 
 from __future__ import annotations
 

@@ -59,9 +59,9 @@ def phases(run: TestRun) -> None:
         names = [event["event"] for event in mine]
         run.check(names.count("ready") == change.joining, f"epoch {change.epoch}: {names}")
         wanted = ["requested", *["launching"] * (change.joining > 0), "plan", "target", "committed"]
-        places = [names.index(name) for name in wanted if name in names]
+        positions = [names.index(name) for name in wanted if name in names]
         run.check(
-            len(places) == len(wanted) and places == sorted(places),
+            len(positions) == len(wanted) and positions == sorted(positions),
             f"epoch {change.epoch}: phases {names}, expected {wanted} in this order",
         )
         freed = "freed" in names
@@ -136,7 +136,7 @@ def sizes(run: TestRun, entries: str) -> None:
 
 @scenario
 def sizes_request(run: TestRun) -> None:
-    """A size that the program cannot use is refused with its reason; ps and the events tell the rule."""
+    """A size that the program cannot use is refused with its reason; ps and the events show the rule."""
     job = _serve(run, 2, arguments=("--sizes", "1, 2-9 & multiple:3"))
     reported = run.await_event("sizes")
     run.check(reported["rule"] == "1,2-9&multiple:3", f"the rule is {reported['rule']!r}")
@@ -154,7 +154,7 @@ def sizes_request(run: TestRun) -> None:
 
 @scenario
 def verbose_summary(run: TestRun) -> None:
-    """-v closes with a summary; without it mpiexec says nothing of its own."""
+    """-v closes with a summary; without it mpiexec prints nothing of its own."""
     quiet = run.mpiexec(["--adapt-schedule", "3,1"], ["--epochs", "2"], 1, "cycle")
     run.check(quiet.wait() == 0, f"exit code {quiet.process.returncode}")
     run.check(quiet.err == "", f"standard error: {quiet.err[:200]}")

@@ -54,7 +54,7 @@ def resize(run: TestRun) -> None:
     run.check(run.step()["epoch"] == 4, "a refused resize changed something")
     _stop(run, job, 4, 2)
     done = run.elastic("resize", name, "3")
-    run.check(done.returncode != 0 and done.stderr.strip(), "a step that is gone was resized")
+    run.check(done.returncode != 0 and done.stderr.strip(), "a step that ended was resized")
 
 
 @scenario
@@ -88,7 +88,7 @@ def loops(run: TestRun) -> None:
     table = run.elastic("loops", name)
     run.check("loop that probes, ranks 0: " in table.stdout, f"loops prints {table.stdout}{table.stderr}")
     _stop(run, job, 2, 1)
-    run.check(run.elastic("loops", name).returncode == 3, "a step that is gone was asked")
+    run.check(run.elastic("loops", name).returncode == 3, "a step that ended was queried")
 
 
 def _samples(run: TestRun, hosts: str, least: int) -> None:
@@ -170,13 +170,13 @@ def _sites(path: Path) -> list[str]:
 
 @scenario
 def fortran_call_sites(run: TestRun) -> None:
-    """SPEC-performance S4, S1: the places are those in the Fortran program, not in the bindings, the same in all processes."""
+    """SPEC-performance S4, S1: the call sites are those in the Fortran program, not in the bindings, the same in all processes."""
     run.environment |= {GRAPH_LOG: str(run.folder / "graph")}
     checks.ordinary(run)
     logs = sorted(run.folder.glob("graph.*"))
     run.check(len(logs) >= 2, f"the logs are {logs}")
     sites = {path.name: _sites(path) for path in logs}
-    run.check(bool(sites["graph.0"]), f"the places are {sites}")
+    run.check(bool(sites["graph.0"]), f"the call sites are {sites}")
     program = os.path.realpath(run.program())
     for name, found in sites.items():
         for site in found:
@@ -214,7 +214,7 @@ def measured_binding(run: TestRun) -> None:
 
 @scenario
 def events(run: TestRun) -> None:
-    """events, --follow and --json state what the adapt log tells."""
+    """events, --follow and --json state what the adapt log states."""
     job = _serve(run, 1)
     name = str(run.step()["step"])
     command = [str(run.setting.prefix / "bin" / "elastic"), "events", name, "--follow", "--json"]
@@ -225,14 +225,14 @@ def events(run: TestRun) -> None:
     once = run.elastic("events", name, "--json")
     run.check(once.returncode == 0, "events failed")
     seen = [json.loads(line)["event"] for line in once.stdout.splitlines()]
-    run.check(seen.count("committed") == 2, f"events tells {seen}")
+    run.check(seen.count("committed") == 2, f"events prints {seen}")
     plain = run.elastic("events", name)
-    run.check(plain.stdout.count("committed") >= 2, "events without --json tells less")
+    run.check(plain.stdout.count("committed") >= 2, "events without --json prints less")
     _stop(run, job, 2, 2)
     run.check(follower.wait() == 0, "events --follow did not end well with the job")
     followed = [json.loads(line)["event"] for line in follower.lines]
     logged = [event["event"] for event in run.events()]
-    run.check(followed == logged, f"--follow tells {followed}, the log {logged}")
+    run.check(followed == logged, f"--follow prints {followed}, the log {logged}")
 
 
 @scenario
@@ -261,7 +261,7 @@ def cancelled(run: TestRun) -> None:
     name = str(run.step()["step"])
     done = run.elastic("resize", name, "4")
     run.check(done.returncode == 0, f"resize: {done.stderr}")
-    job.await_line("^JOINER WAITS$")
+    job.await_line("^JOINING WAITS$")
     done = run.elastic("cancel", name)
     run.check(done.returncode == 0, f"cancel: {done.stderr}")
     run.await_event("withdrawn")
@@ -340,7 +340,7 @@ def step_socket(run: TestRun) -> None:
         client.connect(str(sockets[0]))
         try:
             for _ in range(64):
-                client.sendall(b"x" * 65536)  # a line without an end is not kept for ever
+                client.sendall(b"x" * 65536)  # a line without an end is not stored for ever
         except OSError:
             pass
     done = run.elastic("resize", name, "2", "--wait")
@@ -416,7 +416,7 @@ def state_log(run: TestRun, how: str = "option") -> None:
     job = run.mpiexec(options)
     checks.exit_code(run, job)
     states, events = _states(run, path), run.events()
-    in_order = "increase-decrease" in run.test.options  # SM1: into the lowest places, from the highest
+    in_order = "increase-decrease" in run.test.options  # SM1: into the lowest slots, from the highest
     run.check([name for _, name in states] == [event["event"] for event in events], "other events than in the adapt log")
     run.check(any(set(letters) & set("P") for letters, _ in states), "nobody was reserved")
     run.check(any(set(letters) & set("SA") for letters, _ in states), "nobody was to leave")

@@ -16,14 +16,14 @@ from .scenarios import SOURCES, scenario, unpack_debian
 
 # ---- the page doc/user/published-interface.md -------------------------------------------------------------------
 
-PUBLISHED = Path(__file__).resolve().parents[3] / "doc" / "user" / "published-interface.md"
+PAGE = Path(__file__).resolve().parents[3] / "doc" / "user" / "published-interface.md"
 
 NUMBERS = 1000  # as in the page's program
 
 
-def _published_program(run: TestRun) -> Path:
+def _page_program(run: TestRun) -> Path:
     """The page's pieces of C, in their order, are one program."""
-    pieces = re.findall(r"^```c\n(.*?)^```", PUBLISHED.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    pieces = re.findall(r"^```c\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     source = run.work / "rows.c"
     source.write_text("\n".join(pieces), encoding="utf-8")
     program = run.work / "rows"
@@ -34,9 +34,9 @@ def _published_program(run: TestRun) -> Path:
 
 
 @scenario
-def published_page(run: TestRun) -> None:
+def interface_page(run: TestRun) -> None:
     """The page's program survives growth, the leaving of rank 0 and a move of everybody; its file has every line, in order."""
-    program = _published_program(run)
+    program = _page_program(run)
     diary = run.work / "rows.diary"
     for iterations in (500, 4000, 16000):  # until the program is longer than its adaptations
         diary.unlink(missing_ok=True)
@@ -109,7 +109,7 @@ def _compare(run: TestRun, before: Path, after: Path, least: int, record: Path |
         options = ["--adapt-schedule", "4,3/leave=0,2,2/leave=0+1", "--adapt-log", str(run.log_path)]
         elastic = run.mpiexec(options, [str(amount)], 2, str(after))
         run.check(elastic.wait() == 0, f"after: exit code {elastic.process.returncode}")
-        run.check("yaksa" not in str(elastic.err), f"datatypes are left behind: {elastic.err}")
+        run.check("yaksa" not in str(elastic.err), f"datatypes are left over: {elastic.err}")
         took_s = time.monotonic() - begin
         is_whole = [event["event"] for event in run.events()].count("committed") == 4
         if is_whole or amount == least:  # also of a program that ends before it adapts
@@ -172,7 +172,7 @@ def data_page(run: TestRun) -> None:
     run.check(run.start(words).wait() == 0, "the page's program does not compile")
     job = run.mpiexec([], [], 2, str(program))
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
-    run.check("yaksa" not in str(job.err), f"datatypes are left behind: {job.err}")
+    run.check("yaksa" not in str(job.err), f"datatypes are left over: {job.err}")
 
 
 @scenario

@@ -113,7 +113,7 @@ def finds(run: TestRun) -> None:
 
 
 @scenario
-def heard_again(run: TestRun, times: str) -> None:
+def reported_again(run: TestRun, times: str) -> None:
     """The same job again and again: each time it prints the same."""
     for _ in range(int(times)):
         job = run.mpiexec()
@@ -231,7 +231,7 @@ def two_programs(run: TestRun) -> None:
 
 @scenario
 def whole_output(run: TestRun) -> None:
-    """I5: no line of a long output is lost, torn or doubled."""
+    """I5: no line of a long output is missing, torn or doubled."""
     job = run.mpiexec()
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
     bulk = [line for line in job.lines if "BULK" in line]
@@ -265,7 +265,7 @@ def labels(run: TestRun, option: str) -> None:
     bare = [line for line in job.lines if not re.match(r"^\[\d+\] ", line)]
     run.check(not bare, f"without a label: {bare[:3]}")
     joined = [line for line in job.lines if "JOINED epoch=1" in line]
-    run.check(len(joined) == 2, f"{len(joined)} joining processes were heard")
+    run.check(len(joined) == 2, f"{len(joined)} joining processes were reported")
     run.check(any("PASS epoch=1 size=4" in line for line in job.lines), "no PASS line")
 
 
@@ -316,7 +316,7 @@ def end_by_signal(run: TestRun, name: str, phase: str) -> None:
     if phase == "slow":
         run.await_event("target")
     job.signal(signal.Signals[name])
-    job.wait()  # with any code: stock mpiexec sometimes says 0 after a signal
+    job.wait()  # with any code: stock mpiexec sometimes returns 0 after a signal
     run.check("PASS" not in job.out, "the program came to its end")
 
 

@@ -30,7 +30,7 @@ def epop_same_output(run: TestRun, other: str) -> None:
 
 @scenario
 def epop_progress(run: TestRun) -> None:
-    """Where a program of phases is, and what its phases take, seen from outside: not the places that it calls MPI from."""
+    """Where a program of phases is, and what its phases take, seen from outside: not its call sites of MPI."""
     path = run.folder / "samples"
     job = run.mpiexec(["--adapt-performance", str(path)])
     job.await_line("^READY$")
@@ -119,7 +119,7 @@ def epop_same_share(run: TestRun) -> None:
         run.check(mean_us > 175000, f"iterations of 100 and 80 ms cannot take {mean_us} us")
         shares.append(phase["mpi_us"] / (phase["loop_us"] - phase["mpi_us"]))
     by_hand, as_phase = shares
-    # processes that a busy machine wakes late let the others wait: more time in MPI, of both alike
+    # processes that a busy machine wakes late let the others wait: more time in MPI, of both equally
     run.check(by_hand > 0.4 and 0.8 < by_hand / as_phase < 1.25, f"time in MPI for time outside: {shares}, not 0.5")
 
 
@@ -333,11 +333,11 @@ def _rows_moved(n: int, positions: list[tuple[int, int]], changes: list[schedule
         after = _owners(coming, n, column)
         moved += sum(before[row] != after[row] for row in range(column, n))
         moved += sum(owner not in staying for owner in finished.values())
-        heirs = {
+        successors = {
             process: next((other for other in reversed(world[:rank]) if other in staying), coming[0])
             for rank, process in enumerate(world)
         }
-        finished = {row: owner if owner in staying else heirs[owner] for row, owner in finished.items()}
+        finished = {row: owner if owner in staying else successors[owner] for row, owner in finished.items()}
         world, split = coming, column
     return moved
 

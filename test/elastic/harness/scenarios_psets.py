@@ -44,7 +44,7 @@ def _daemons(job: Job) -> list[int]:
 
 
 @scenario
-def sets_daemon_lost(run: TestRun) -> None:
+def sets_proxy_fails(run: TestRun) -> None:
     """SF4: a proxy is killed; the job ends with a report, and nothing is left."""
     job = run.mpiexec()
     job.await_line("^READY ", run.test.processes)
@@ -71,7 +71,7 @@ def failed_while_all_wait(run: TestRun, what: str) -> None:
 
 @scenario
 def psets_listed(run: TestRun) -> None:
-    """SM3: the sets can be observed from outside, and the log tells of their beginning and end."""
+    """SM3: the sets can be observed from outside, and the log shows their beginning and end."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     job.await_line("^READY ", run.test.processes)
     listed = run.elastic("psets", str(run.step()["step"]))
@@ -84,7 +84,7 @@ def psets_listed(run: TestRun) -> None:
     run.check(len(made) == run.test.processes, f"made: {made}")
 
 
-def _looks(run: TestRun) -> int:
+def _queries(run: TestRun) -> int:
     """How often mpiexec has been queried for a set by its name."""
     sockets = run.await_value(lambda: list(run.runtime.glob("elastic-mpich-*/*.sock")), "the step's socket")
     with socket.socket(socket.AF_UNIX) as client:
@@ -104,10 +104,10 @@ def lookups_counted(run: TestRun, wanted: str) -> None:
     """Costs of Part A: a fresh name that all processes request at once is one question of each daemon."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     job.await_line("^READY$")
-    before = _looks(run)
+    before = _queries(run)
     (run.work / "go").touch()
     job.await_line("^LOOKED$")
-    queried = _looks(run) - before
+    queried = _queries(run) - before
     (run.work / "end").touch()
     checks.result(run, job)
     run.check(queried == int(wanted), f"{queried} questions, not {wanted}")
@@ -156,15 +156,15 @@ def leaving_stays(run: TestRun) -> None:
 
 @scenario
 def leaving_unnotified(run: TestRun) -> None:
-    """SL3: who is to leave dies before its proxy has heard that it was let go; the others go on."""
+    """SL3: who is to leave dies before its proxy has received that it may exit; the others go on."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     (line,) = job.await_line(r"^LEAVER \d+$")
     job.await_line("^TOLD$")
-    daemon, leaver = _daemons(job)[-1], int(line.split()[1])
+    daemon, leaving = _daemons(job)[-1], int(line.split()[1])
     os.kill(daemon, signal.SIGSTOP)
     (run.work / "accept").touch()
     run.await_event("accepted")
-    run.await_value(lambda: not _lives(leaver), "end of the leaving process")
+    run.await_value(lambda: not _lives(leaving), "end of the leaving process")
     os.kill(daemon, signal.SIGCONT)
     checks.exit_code(run, job)
     checks.patterns(run, job.out, run.test.expect, "standard output")
@@ -191,7 +191,7 @@ def joining_dies(run: TestRun, stage: str) -> None:
         run.await_event("ready", 2)
     elif stage != "launching":
         job.await_line("^TOLD$")
-    if stage in ("taken", "meeting"):
+    if stage in ("taken", "rendezvous"):
         os.kill(pid, signal.SIGSTOP)  # before it is let go
         (run.work / "accept").touch()
         run.await_event("accepted")

@@ -11,7 +11,7 @@ static void talk(MPI_Comm inter, int mine, int theirs)
 
     ET_MPI(MPI_Sendrecv(&mine, 1, MPI_INT, 0, 71, &got, 1, MPI_INT, 0, 71, inter,
                         MPI_STATUS_IGNORE));
-    ET_CHECK(got == theirs, "the other side says %d, not %d", got, theirs);
+    ET_CHECK(got == theirs, "the other side sent %d, not %d", got, theirs);
     ET_MPI(MPI_Comm_disconnect(&inter));
 }
 

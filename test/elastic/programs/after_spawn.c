@@ -16,7 +16,7 @@ static int child(MPI_Comm parent)
     et_world_changed();
     et_exercise(MPI_COMM_WORLD, "the children's world");
     ET_MPI(MPI_Bcast(&value, 1, MPI_INT, 0, parent));
-    ET_CHECK(value == 100 + remote, "my parents say %d", value);
+    ET_CHECK(value == 100 + remote, "my parents sent %d", value);
     ET_MPI(MPI_Allreduce(&et.rank, &sum, 1, MPI_INT, MPI_SUM, parent));
     ET_CHECK(sum == remote * (remote - 1) / 2, "my parents' sum is %d", sum);
     ET_MPI(MPI_Comm_disconnect(&parent));

@@ -2,7 +2,7 @@
  * SI9, DS5: processes of one host that were started apart talk through shared memory, and what is sent so is as
  * ordinary as any message: order, any source, probes, synchronous and cancelled ones, long and scattered data, more
  * than fits, windows.  --how spawn: by MPI_Comm_spawn, and on what is merged from it; --how join: by process sets.
- * --channels 0: over the network, which the performance variables tell apart.  --flood N: messages of a flood; over
+ * --channels 0: over the network, which the performance variables distinguish.  --flood N: messages of a flood; over
  * loopback fewer than fill a connection's window, where libfabric's sockets provider can wait for ever
  * (doc/user/troubleshooting.md).
  */
@@ -105,7 +105,7 @@ static void ring(MPI_Comm comm, int synchronous)
             ET_MPI(MPI_Isend(out, bytes[i], MPI_BYTE, to, (int) i, comm, &request));
         ET_MPI(MPI_Probe(from, MPI_ANY_TAG, comm, &status));
         ET_MPI(MPI_Get_count(&status, MPI_BYTE, &count));
-        ET_CHECK(status.MPI_TAG == (int) i && count == bytes[i], "a probe tells %d bytes", count);
+        ET_CHECK(status.MPI_TAG == (int) i && count == bytes[i], "a probe returns %d bytes", count);
         ET_MPI(MPI_Recv(in, bytes[i], MPI_BYTE, from, (int) i, comm, MPI_STATUS_IGNORE));
         et_verify(in, (size_t) bytes[i], from, (int) i, "a message of the ring");
         ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -114,7 +114,7 @@ static void ring(MPI_Comm comm, int synchronous)
     free(in);
 }
 
-/* Long ones, so many that each way of copying is used, at any place in memory; received before they come and after. */
+/* Long ones, so many that each way of copying is used, at any address; received before they come and after. */
 static void long_ones(MPI_Comm comm)
 {
     enum { ROUNDS = 60, EACH = 8, ROOM = 80000 };

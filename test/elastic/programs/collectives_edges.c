@@ -20,7 +20,7 @@ static void clear(void)
     }
 }
 
-/* `in` has LENGTH elements from `place` on that came from out[from], and nothing else. */
+/* `in` has LENGTH elements from `position` on that came from out[from], and nothing else. */
 static void expect(const char *call, int position, int from, int length)
 {
     for (int i = 0; i < INTS; i++) {

@@ -232,7 +232,7 @@ static void pairs(void)
                              (enum call) call, (first + second) % 2);
 }
 
-/* Each kind among many of one kind, in the first and the last place. */
+/* Each kind among many of one kind, in the first and the last position. */
 static void many(void)
 {
     enum { TOTAL = 150 };

@@ -25,7 +25,7 @@ void check_here(bool ok, const char *what, int line)
 }
 #define CHECK(condition) check_here(condition, #condition, __LINE__)
 
-/* A type with gaps, and one that is sent as its owner says. */
+/* A type with gaps, and one that is sent as its owner states. */
 struct Particle {
     char kind;
     double position[3];

@@ -19,7 +19,7 @@ static double *first, *second;  /* where the parts of the two arrays begin */
 static double *trailing;          /* its elements lie before their address */
 static MPIX_Adapt_data data;
 
-/* The library's: what comes is there before the library copies what is kept, if its sender has sent it. */
+/* The library's: what comes is there before the library copies what stays, if its sender has sent it. */
 int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
               MPI_Request * request)
 {
@@ -99,7 +99,7 @@ static void add_arrays(void)
     ET_MPI(MPIX_Adapt_data_add(data, "columns", (void **) &matrix, column, &columns, NULL, NULL));
     ET_MPI(MPIX_Adapt_data_add(data, "first", (void **) &first, member, &in_pairs, &of_first, NULL));
     ET_MPI(MPIX_Adapt_data_add(data, "second", (void **) &second, member, &in_pairs, &of_second, NULL));
-    ET_MPI(MPIX_Adapt_data_add(data, "behind", (void **) &trailing, before, &in_pairs, &of_trailing, NULL));
+    ET_MPI(MPIX_Adapt_data_add(data, "after", (void **) &trailing, before, &in_pairs, &of_trailing, NULL));
     ET_CHECK(MPIX_Adapt_data_add(data, "heap", (void **) &trailing, before, &in_pairs, NULL, NULL) ==
              MPI_ERR_ARG && strstr(MPIX_Adapt_data_message(), "'heap': an element has data before its"
                                    " address"), "%s", MPIX_Adapt_data_message());
@@ -145,7 +145,7 @@ static void check(void)
                  pairs[k].first);
         ET_CHECK(pairs[k].second == -(double) (pair + k), "second %lld is %g", (long long) (pair + k),
                  pairs[k].second);
-        ET_CHECK(trailing[k - 1] == 0.5 + (double) (pair + k), "behind %lld is %g", (long long) (pair + k),
+        ET_CHECK(trailing[k - 1] == 0.5 + (double) (pair + k), "after %lld is %g", (long long) (pair + k),
                  trailing[k - 1]);
     }
 }

@@ -21,7 +21,7 @@ program elastic
   integer(int32), allocatable, target :: nothing(:, :)
   real(real64), allocatable, target :: cells(:, :)
   real(real32), allocatable, target :: faces(:, :, :)
-  ! items: their numbers, places from 0, and tags that one process has all of
+  ! items: their numbers, positions from 0, and tags that one process has all of
   integer(int64), allocatable, target :: item(:)
   real(real64), allocatable, target :: position(:, :)
   complex(real32), allocatable, target :: tag(:)
@@ -241,7 +241,7 @@ contains
       call adapt_move_items(window, 'shapes', shapes, to, ierror)
       if (window%old_size > 1) call expect(ierror, 'differ')
     end block
-    if (allocated(item)) call check(size(item) == many, 'items are gone')
+    if (allocated(item)) call check(size(item) == many, 'items are missing')
     call adapt_move_items(window, 'item', item, to)
     call adapt_move_items(window, 'place', position, to)
     if (allocated(tag)) tags_to = spread(window%new_size - 1, 1, size(tag))
@@ -310,7 +310,7 @@ contains
     call fill_items()
   end subroutine fill
 
-  ! A grid of 1 x n on q x q processes: all elements are in the last row of places.
+  ! A grid of 1 x n on q x q processes: all elements are in the last row of positions.
   subroutine grid_range(first, end)
     integer, intent(out) :: first, end
 
@@ -402,7 +402,7 @@ contains
       call adapt_move(wrong, window, rows, ierror)
       if (window%old_size > 1) then
         call expect(ierror, 'differ')
-        call check(status == MPI_ADAPT_STATUS_JOINING .or. allocated(rows), 'rows are gone')
+        call check(status == MPI_ADAPT_STATUS_JOINING .or. allocated(rows), 'rows are missing')
       else
         call check(ierror == MPI_SUCCESS, 'one process alone')
       end if

@@ -2,7 +2,7 @@
  * An array, a field and items that lie in the memory of a GPU are refused on all processes, with the reason; nothing
  * has moved.  There is no GPU here: libcuda.so.1 in the working directory is a stand-in whose device is a part of this
  * process' memory (standin/libcuda.c), loaded as programs load the driver.  Managed memory moves.
- * --hip VERSION: libamdhip64.so in its place.
+ * --hip VERSION: libamdhip64.so instead.
  */
 
 #ifndef _GNU_SOURCE

@@ -166,18 +166,18 @@ static void check_rows(void)
 
 static int cells, *in_cell;
 static int64_t *atom;
-static double (*place)[3];
+static double (*points)[3];
 
 /* As many cells as follow from rank and size. */
 static void make_cells(void)
 {
     free(in_cell);
     free(atom);
-    free(place);
+    free(points);
     cells = 20 + et.rank;
     in_cell = calloc((size_t) cells, sizeof(int));
     atom = malloc((size_t) (cells * SLOTS) * sizeof(*atom));
-    place = malloc((size_t) (cells * SLOTS) * sizeof(*place));
+    points = malloc((size_t) (cells * SLOTS) * sizeof(*points));
 }
 
 static int put_atom(const void *const values[], void *state)
@@ -190,14 +190,14 @@ static int put_atom(const void *const values[], void *state)
     while (in_cell[cell] == SLOTS)
         cell = (cell + 1) % cells;
     atom[cell * SLOTS + in_cell[cell]] = number;
-    memcpy(place[cell * SLOTS + in_cell[cell]++], values[1], sizeof(*place));
+    memcpy(points[cell * SLOTS + in_cell[cell]++], values[1], sizeof(*points));
     return 0;
 }
 
 static int owner_of_atom(int64_t i, int size, void *state)
 {
     (void) state;
-    return place[i][2] == COPY ? MPI_PROC_NULL : (int) (place[i][1] + atom[i]) % size;
+    return points[i][2] == COPY ? MPI_PROC_NULL : (int) (points[i][1] + atom[i]) % size;
 }
 
 static void make_atoms(void)
@@ -226,7 +226,7 @@ static void check_atoms(void)
 
     for (int cell = 0; cell < cells; cell++)
         for (int i = cell * SLOTS; i < cell * SLOTS + in_cell[cell]; i++) {
-            ET_CHECK(place[i][0] == 0.5 * (double) atom[i] && place[i][2] == -1, "atom %lld", (long long) atom[i]);
+            ET_CHECK(points[i][0] == 0.5 * (double) atom[i] && points[i][2] == -1, "atom %lld", (long long) atom[i]);
             ET_CHECK(owner_of_atom(i, et.size, NULL) == et.rank, "atom %lld is elsewhere", (long long) atom[i]);
             sums[0]++;
             sums[1] += atom[i];
@@ -280,7 +280,7 @@ static void register_all(void)
     MPI_Datatype point;
 
     ET_MPI(MPI_Type_contiguous(3, MPI_DOUBLE, &point));
-    const MPIX_Column of_atom[] = { {&atom, MPI_INT64_T}, {&place, point} };
+    const MPIX_Column of_atom[] = { {&atom, MPI_INT64_T}, {&points, point} };
     ET_MPI(MPIX_Adapt_data_create(&data));
     ET_MPI(MPIX_Adapt_data_before(data, "undo", undo, &no_error));
     ET_MPI(MPIX_Adapt_data_rows(data, "graph", &matrix, partition, NULL));
@@ -377,6 +377,6 @@ int main(int argc, char **argv)
     free(x);
     free(in_cell);
     free(atom);
-    free(place);
+    free(points);
     return et_finish();
 }

@@ -1,7 +1,7 @@
 /*
  * adapt_data.h: one array for each layout, elements of several types, moved in each window.  Every
- * element tells array and number, so that after each commit each process finds its own.  The bytes
- * that MPI is given to send (MPI_Isend is wrapped) are those that volume told, and exactly those
+ * element has array and number, so that after each commit each process finds its own.  The bytes
+ * that MPI is given to send (MPI_Isend is wrapped) are those that volume returned, and exactly those
  * whose owner changes: V1, V8.  --split 1: started one by one, computing in between, waited for in
  * another order (X1).  SPEC-epop D1 to D6, V1, V8, X1, F3, F4.
  */
@@ -270,7 +270,7 @@ static void window(void)
     } else {
         ET_MPI(MPIX_Adapt_data_move(data, &window));
     }
-    ET_CHECK(bytes_sent == bytes, "%lld bytes sent, %lld told", (long long) bytes_sent,
+    ET_CHECK(bytes_sent == bytes, "%lld bytes sent, %lld expected", (long long) bytes_sent,
              (long long) bytes);
     if (et.status == MPI_ADAPT_STATUS_LEAVING) {
         for (int array = 0; array < arrays; array++)

@@ -36,7 +36,7 @@ static MPIX_Box box_of(int rank, int size)
     return box;
 }
 
-/* Calls for each cell of the own box, with the place of its value. */
+/* Calls for each cell of the own box, with the position of its value. */
 static void each_cell(void (*visit) (double *value, int64_t i, int64_t j))
 {
     const MPIX_Box box = box_of(et.rank, et.size);
@@ -117,7 +117,7 @@ static int append(int64_t count, const MPIX_Column columns[], void *state)
 
 static void start_boxes(const epop_window_t *window, MPIX_Adapt_motion *motion)
 {
-    MPIX_Field copy = described;        /* gone when they are waited for */
+    MPIX_Field copy = described;        /* ended when they are waited for */
 
     ET_MPI(MPIX_Adapt_boxes_start(window, 2, MPIX_Boxes_even, &domain, 1, &copy, motion));
     memset(&copy, 0, sizeof(copy));

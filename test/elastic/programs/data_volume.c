@@ -1,5 +1,5 @@
 /*
- * How much moves: what all processes together are notified before the move is what the formulas say, and what
+ * How much moves: what all processes together are notified before the move is what the formulas give, and what
  * MPI is given to send (MPI_Isend is wrapped).  The highest ranks leave.  SPEC-epop V1 to V6.
  *   --grid 1: sizes are squares, and the grid is there, too.
  */

@@ -48,8 +48,8 @@ static long pages(void)
     return resident - shared;
 }
 
-/* Each says its rank to each as soon as it can, and nobody is taken for another one. */
-static void greet(MPI_Comm inter, int size)
+/* Each sends its rank to each as soon as it can, and nobody is taken for another one. */
+static void exchange_ranks(MPI_Comm inter, int size)
 {
     int *theirs = malloc((size_t) size * sizeof(*theirs));
     MPI_Request *requests = malloc(2 * (size_t) size * sizeof(*requests));
@@ -61,7 +61,7 @@ static void greet(MPI_Comm inter, int size)
     for (int i = 0; i < 2 * size; i++)
         ET_MPI(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
     for (int i = 0; i < size; i++)
-        ET_CHECK(theirs[i] == i, "what %d has said came as if by %d", theirs[i], i);
+        ET_CHECK(theirs[i] == i, "what %d has sent came as if by %d", theirs[i], i);
     free(theirs);
     free(requests);
 }
@@ -71,7 +71,7 @@ static void talk(MPI_Comm inter, int i)
     int got = -1, size;
 
     ET_MPI(MPI_Comm_remote_size(inter, &size));
-    greet(inter, size);
+    exchange_ranks(inter, size);
     ET_MPI(MPI_Allreduce(&i, &got, 1, MPI_INT, MPI_SUM, inter));
     ET_CHECK(got == i * size, "the other side is not at %d", i);
     ET_MPI(MPI_Comm_disconnect(&inter));
@@ -199,7 +199,7 @@ static void talk_to_who_ends(int is_server)
         while (access("ended", F_OK) != 0)      /* what is to be sent needs progress */
             (void) MPI_Iprobe(0, 5, inter, &flag, MPI_STATUS_IGNORE);
         ET_MPI(MPI_Recv(&got, 1, MPI_INT, 0, 2, inter, MPI_STATUS_IGNORE));
-        ET_CHECK(got == number, "it has said %d", got);
+        ET_CHECK(got == number, "it has sent %d", got);
         for (int i = 0; i < 2; i++)
             ET_ERROR(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
         (void) MPI_Wait(&requests[2], MPI_STATUS_IGNORE);       /* libfabric may report that it was sent */

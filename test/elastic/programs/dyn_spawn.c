@@ -49,7 +49,7 @@ static int child(MPI_Comm parent, int argc, char **argv)
     et_world_changed();
     ET_MPI(MPI_Comm_remote_size(parent, &remote));
     ET_MPI(MPI_Bcast(&value, 1, MPI_INT, 0, parent));
-    ET_CHECK(value == 100 + remote, "my parents say %d", value);
+    ET_CHECK(value == 100 + remote, "my parents sent %d", value);
     value = et.rank;
     ET_MPI(MPI_Gather(&value, 1, MPI_INT, NULL, 0, MPI_INT, 0, parent));
     ET_MPI(MPI_Comm_disconnect(&parent));
@@ -67,7 +67,7 @@ static void use(MPI_Comm inter, int wanted)
     ET_MPI(MPI_Bcast(&value, 1, MPI_INT, et.rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter));
     ET_MPI(MPI_Gather(NULL, 0, MPI_INT, got, 1, MPI_INT, et.rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter));
     for (int i = 0; et.rank == 0 && i < n; i++)
-        ET_CHECK(got[i] == i, "child %d says it is %d", i, got[i]);
+        ET_CHECK(got[i] == i, "child %d sent %d", i, got[i]);
     ET_MPI(MPI_Comm_disconnect(&inter));
 }
 

@@ -82,7 +82,7 @@ static void *work(void *argument)
         connect_blocking(w, w->name, 100 * w->number + i);
         connect_by_request(w, i);
         give_up(w);
-        /* whoever comes is served by whichever thread is free: all say the same */
+        /* whoever comes is served by whichever thread is free: all send the same */
         connect_blocking(w, shared_name, 4711);
     }
     return NULL;

@@ -227,8 +227,8 @@ static void progress(double seconds)
         (void) MPI_Iprobe(MPI_ANY_SOURCE, 8, inter, &flag, MPI_STATUS_IGNORE);
 }
 
-/* Said by each process to one of the other side's: there is a connection between any two that need one. */
-static void greet(void)
+/* Sent by each process to one of the other side's: there is a connection between any two that need one. */
+static void send_to_peers(void)
 {
     int sum = 0, size, one = 1;
 
@@ -281,7 +281,7 @@ static void pause_and_talk(int is_patient)
         ET_MPI(MPI_Isend(text, LONG, MPI_BYTE, 0, 4, inter, &requests[1]));
         et_log("WAITS %d", et.rank);
         ET_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
-        ET_CHECK(got == 42, "it has said %d", got);
+        ET_CHECK(got == 42, "it has sent %d", got);
     } else {
         while (access("resumed", F_OK) != 0)
             progress(0.01);
@@ -306,7 +306,7 @@ int main(int argc, char **argv)
     vanishes = (int) et_number(argc, argv, "vanishes", 0);
     role = et_argument(argc, argv, "role", "");
     rendezvous((int) et_number(argc, argv, "server", 0), et_argument(argc, argv, "by", "dyn_widow"));
-    greet();
+    send_to_peers();
     et_log("PID %d %ld", et.rank, (long) getpid());
     if (!strcmp(role, "dying"))
         die((int) et_number(argc, argv, "who", -1), et_argument(argc, argv, "until", ""));

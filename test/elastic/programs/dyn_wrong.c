@@ -41,7 +41,7 @@ static MPI_Request one_slot(void)
     return request;
 }
 
-/* The place is used, and given back. */
+/* The slot is used, and released. */
 static void use_slot(MPI_Request request)
 {
     char *args[] = { "-c", "exit 3", NULL };

@@ -77,7 +77,7 @@ static void check_session(void)
     ET_MPI(init(info, MPI_ERRORS_ARE_FATAL, &session));
     ET_MPI(MPI_Info_free(&info));
     ET_CHECK(session != MPI_SESSION_NULL && session->session_id != MPIDYNRES_INVALID_SESSION_ID, "SC1: no session");
-    ET_CHECK(value_is(session->info, "colour", "blue"), "SC1: what was given is not kept");
+    ET_CHECK(value_is(session->info, "colour", "blue"), "SC1: what was given is not stored");
     ET_MPI(get_info(session, &info));
     snprintf(id, sizeof(id), "%d", rank);
     ET_CHECK(value_is(info, "colour", "blue") && value_is(info, "mpidynres", "yes"), "SI4");
@@ -152,7 +152,7 @@ static void check_comms(void)
     ET_MPI(MPI_Comm_free(&other));
 }
 
-/* SR2, as SC1 tells it. */
+/* SR2, as in SC1. */
 static void check_no_change(void)
 {
     char delta[MPI_MAX_PSET_NAME_LEN] = "untouched";

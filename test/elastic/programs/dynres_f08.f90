@@ -1,5 +1,5 @@
 ! SC3: libmpidynres' interface by modules mpidynres_f08 and mpidynres_sim_f08: a program that grows and shrinks, with
-! each of its routines.  As many changes as its argument says; one process at the end.  As published programs do, the
+! each of its routines.  As many changes as its argument states; one process at the end.  As published programs do, the
 ! module has all of mpi_f08, and a procedure in it these modules, whose routines then count; it gives
 ! MPI_ERRHANDLER_NULL for error handlers.
 module app

@@ -1,5 +1,5 @@
 ! SC3: libmpidynres' interface by modules mpidynres and mpidynres_sim: a program that grows and shrinks, with each of
-! its routines.  As many changes as its argument says; one process at the end.
+! its routines.  As many changes as its argument states; one process at the end.
 module app
   implicit none
   integer :: last = 0

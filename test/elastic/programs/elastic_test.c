@@ -76,7 +76,7 @@ void et_expect_error(const char *file, int line, const char *call, int error, in
     if (class != MPI_ERR_LASTCODE && got != class)
         et_fail(file, line, call, "error class %d, expected %d: %s", got, class, text);
     if (word && !holds_word(text, word))
-        et_fail(file, line, call, "the message does not say '%s': %s", word, text);
+        et_fail(file, line, call, "the message does not contain '%s': %s", word, text);
 }
 
 /* ---- helpers ---------------------------------------------------------------- */
@@ -314,7 +314,7 @@ void et_init_thread(int *argc, char ***argv, int required)
 
     et_options(argc, argv);
     ET_MPI(MPI_Init_thread_adapt(argc, argv, required, &provided, &et.status));
-    ET_CHECK(provided >= required, "thread level %d, asked for %d", provided, required);
+    ET_CHECK(provided >= required, "thread level %d, requested %d", provided, required);
     started();
 }
 
@@ -332,7 +332,7 @@ int et_probe(void)
         ET_CHECK(info == MPI_INFO_NULL, "nothing pending, but an info object");
         return 0;
     }
-    ET_CHECK(pending == MPI_ADAPT_TRUE, "probe says %d", pending);
+    ET_CHECK(pending == MPI_ADAPT_TRUE, "probe returned %d", pending);
     ET_CHECK(status == MPI_ADAPT_STATUS_STAYING || status == MPI_ADAPT_STATUS_LEAVING,
              "pending, status %d", status);
     ET_CHECK(info != MPI_INFO_NULL, "pending, but no info object");
@@ -418,7 +418,7 @@ static void check_order(MPI_Comm comm, const char *name)
     ET_MPI(MPI_Comm_size(comm, &size));
     got = calloc((size_t) size, sizeof(*got));
     ET_MPI(MPI_Allgather(&me, 1, MPI_UINT64_T, got, 1, MPI_UINT64_T, comm));
-    ET_CHECK(got[rank] == me, "%s: my own place holds somebody else", name);
+    ET_CHECK(got[rank] == me, "%s: my own position holds somebody else", name);
     for (int i = 0; i < size; i++)
         ET_CHECK(got[i] == et.order[i], "%s: rank %d is another process than expected", name, i);
     free(got);

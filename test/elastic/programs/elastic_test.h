@@ -3,7 +3,7 @@
  * an elastic program (probe, begin, commit) with the general clauses checked on the way.
  *
  * State is one object per process, `et`, owned by elastic_test.c; a program is single threaded
- * unless it says otherwise, and then only its main thread calls et_ functions.  A failed check ends
+ * unless it states otherwise, and then only its main thread calls et_ functions.  A failed check ends
  * the whole job with exit code ET_FAILED: no program prints PASS after a failure.
  */
 

@@ -1,6 +1,6 @@
 /*
  * A program of epop.hpp whose state is registered (program::arrays): two elastic phases whose windows move it, over one
- * registration, because the places of block_free are part of it.  Every element is compared in each iteration.
+ * registration, because the positions of block_free are part of it.  Every element is compared in each iteration.
  * SPEC-epop H2, D4.
  */
 
@@ -55,7 +55,7 @@ int check(const State &s)
     }
     MPI_Allreduce(mine, all, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     if (s.index.size() != s.field.size() || all[0] != CELLS || all[1] != CELLS * (CELLS - 1) / 2)
-        throw std::runtime_error("cells are lost");
+        throw std::runtime_error("cells are missing");
     return 0;
 }
 

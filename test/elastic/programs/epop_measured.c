@@ -1,7 +1,7 @@
 /*
  * A program of phases is measured by its phases: the performance variables agree with its own clock, in
  * each world anew.  In an iteration of "solve" rank 0 computes longest, and the others wait for it in MPI;
- * MPI is called from places of which loops would be found otherwise.  With --watched 1 it stays in "setup",
+ * MPI is called from sites of which loops would be found otherwise.  With --watched 1 it stays in "setup",
  * "solve" and "between" until the file of that name exists, for those who observe it from outside.
  * SPEC-epop M1 to M4, L1.
  */

@@ -59,7 +59,7 @@ static int work(void *data)
     if (is("no_mpi") || is("rigid"))
         return 0;
     if (is("no_mpi_fails"))
-        return 512;     /* would look like success */
+        return 512;     /* would be taken for success */
     et_idle();
     if (is("exec") && is_time() && et.rank == 1 && et.step == 3)
         return 9;

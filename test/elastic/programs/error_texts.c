@@ -34,7 +34,7 @@ static void expect_text(int error, const char *word)
     int length = -1, class = -1;
 
     ET_MPI(MPI_Error_string(error, text, &length));
-    ET_CHECK(length == (int) strlen(text) && strstr(text, word), "class %d: '%s' does not say '%s'", error, text, word);
+    ET_CHECK(length == (int) strlen(text) && strstr(text, word), "class %d: '%s' lacks '%s'", error, text, word);
     ET_MPI(MPI_Error_class(error, &class));
     ET_CHECK(class == error, "class %d is of class %d", error, class);
 }

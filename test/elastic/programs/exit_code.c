@@ -26,7 +26,7 @@ int main(int argc, char **argv)
     et_exercise(MPI_COMM_WORLD, "the last world");
     if (et.rank == 0)
         et_log("PASS epoch=%d size=%d", et.epoch, et.size);
-    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));        /* nobody dies before that was said */
+    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));        /* nobody dies before that was sent */
     if (strcmp(how, "finalize") == 0) {
         ET_MPI(MPI_Finalize());
         return mine ? code : 0;

@@ -7,7 +7,7 @@
  *   --where begin    the --fail'th allocation in MPI_Comm_adapt_begin of rank 0.  If that returns an error nothing
  *                    must have changed, and a second call goes through; after that an error ends the job.
  *   --where commit   the same in MPI_Comm_adapt_commit, from which on no error may be returned
- * Says MISSED where that call was never reached, and FAILED where it was.
+ * Prints MISSED where that call was never reached, and FAILED where it was.
  */
 
 #define _GNU_SOURCE

@@ -149,13 +149,13 @@ static void fail(MPI_Info hints, enum form form, enum what what)
 /* One process cannot use the shared pointer: it has an error, and the others end. */
 static void fail_ordered(int split, int writes)
 {
-    int buf[ELEMENTS] = { 0 }, error, class, culprit = et.size - 1;
+    int buf[ELEMENTS] = { 0 }, error, class, failing = et.size - 1;
     MPI_Status status;
     MPI_File file;
 
     ET_MPI(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file));
     ET_MPI(MPI_File_write_ordered(file, buf, ELEMENTS, MPI_INT, &status));
-    if (et.rank == culprit)
+    if (et.rank == failing)
         ET_CHECK(replace_descriptors(".shfp", O_WRONLY) > 0, "no shared pointer");
     MPI_Barrier(MPI_COMM_WORLD);
     if (split) {
@@ -169,7 +169,7 @@ static void fail_ordered(int split, int writes)
             MPI_File_read_ordered(file, buf, ELEMENTS, MPI_INT, &status);
     }
     MPI_Error_class(error, &class);
-    ET_CHECK((class != MPI_SUCCESS) == (et.rank == culprit), "ordered %s: class %d", writes ? "write" : "read", class);
+    ET_CHECK((class != MPI_SUCCESS) == (et.rank == failing), "ordered %s: class %d", writes ? "write" : "read", class);
     ET_MPI(MPI_File_close(&file));
 }
 

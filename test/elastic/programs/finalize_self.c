@@ -1,9 +1,9 @@
 /*
  * MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else, with MPI fully usable: a
- * delete callback sends to a process that receives and only then finalises.  C9; --when says
+ * delete callback sends to a process that receives and only then finalises.  C9; --when states
  *   last     after the last adaptation
  *   pending  while another adaptation is under way (its joining process is there)
- *   told     after a probe has returned TRUE
+ *   agreed   after a probe has returned TRUE
  *   leave    on leaving processes, which finalise in commit (C3); their file over MPI_COMM_SELF works
  */
 
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     et_loop();
     if (strcmp(when, "pending") == 0)
         et_await_file("joining");
-    if (strcmp(when, "told") == 0)
+    if (strcmp(when, "agreed") == 0)
         while (!et_probe())
             et_idle();
     if (et.rank == 0)

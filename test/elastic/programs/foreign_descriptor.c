@@ -35,11 +35,11 @@ static void *replace(void *unused)
 {
     int fd, victim = open("victim", O_RDWR);
 
-    ET_CHECK(victim >= 0, "no file to put in its place");
+    ET_CHECK(victim >= 0, "no file to put there");
     while ((fd = find_descriptor("memfd:mpich-adapt")) < 0)
         usleep(1000);
     usleep(50000);      /* what it is has been written down by then */
-    ET_CHECK(dup2(victim, fd) == fd, "cannot put a file in its place");
+    ET_CHECK(dup2(victim, fd) == fd, "cannot put a file there");
     et_make_file("replaced");
     return unused;
 }

@@ -31,13 +31,13 @@ program elastic
   word = '3'
   call MPI_Info_set(info, 'size', word, ierror)
   call MPIX_Adapt_request(info, size_info, ierror)
-  call check(ierror == MPI_SUCCESS .and. size_info == 1, 'wish')
+  call check(ierror == MPI_SUCCESS .and. size_info == 1, 'request')
   call MPI_Info_free(info, ierror)
   pending = MPIX_ADAPT_REQUEST_OPEN
   do while (pending == MPIX_ADAPT_REQUEST_OPEN)
     call MPIX_Adapt_request_state(size_info, pending, info, ierror)
-    call check(ierror == MPI_SUCCESS, 'state of the wish')
-    call check((pending == MPIX_ADAPT_REQUEST_OPEN) .eqv. (info == MPI_INFO_NULL), 'info of the wish')
+    call check(ierror == MPI_SUCCESS, 'state of the request')
+    call check((pending == MPIX_ADAPT_REQUEST_OPEN) .eqv. (info == MPI_INFO_NULL), 'info of the request')
   end do
   call check(pending == MPIX_ADAPT_REQUEST_REFUSED .or. pending == MPIX_ADAPT_REQUEST_WITHDRAWN, 'a schedule decides')
   call MPI_Info_free(info, ierror)

@@ -1,7 +1,7 @@
 /*
- * A group names processes, not their places: a process that joins, or is spawned, is never taken for one that was in
+ * A group names processes, not their slots: a process that joins, or is spawned, is never taken for one that was in
  * an older group.  C2, C9.  The groups of all worlds (and, with --case spawn, of all that was spawned, of what was
- * disconnected since too) are kept, and each two are compared with a model: lists of processes, by host and number.
+ * disconnected since too) are stored, and each two are compared with a model: lists of processes, by host and number.
  */
 
 #include "elastic_test.h"

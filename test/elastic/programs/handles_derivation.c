@@ -2,7 +2,7 @@
  * C4, C5: what derives from MPI_COMM_SELF alone survives, however it was made; what has anything of the
  * world in it does not, even if it holds this process alone.  Groups survive with their processes.
  * Attributes of what ends are deleted once, while the old world still works; those of what survives
- * are kept.
+ * are stored.
  */
 
 #include "elastic_test.h"
@@ -102,7 +102,7 @@ static void check_surviving(void)
         ET_MPI(MPI_Comm_size(surviving[i], &size));
         ET_CHECK(size == 1, "surviving communicator %d has %d", i, size);
         ET_MPI(MPI_Comm_get_attr(surviving[i], keyval, &value, &flag));
-        ET_CHECK(flag && value == &saved, "surviving communicator %d has lost its attribute", i);
+        ET_CHECK(flag && value == &saved, "surviving communicator %d has no attribute", i);
         et_exercise(surviving[i], "a surviving communicator");
     }
 }

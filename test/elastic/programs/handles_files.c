@@ -16,7 +16,7 @@ static int open_files;          /* descriptors that this process has */
 static void name_files(void)
 {
     snprintf(data_name, sizeof(data_name), "%s/data.%d", dir, et.epoch);
-    snprintf(ended_name, sizeof(ended_name), "%s/gone.%d", dir, et.epoch);
+    snprintf(ended_name, sizeof(ended_name), "%s/ended.%d", dir, et.epoch);
     snprintf(shared_name, sizeof(shared_name), "%s/shared.%d", dir, et.epoch);
 }
 

@@ -63,7 +63,7 @@ static void reports(MPI_Request * request, const char *const *words)
     ET_CHECK(class == MPI_ERR_PENDING, "error class %d", class);
     ET_MPI(MPI_Error_string(error, text, &length));
     for (; *words; words++)
-        ET_CHECK(strstr(text, *words), "the report does not say '%s': %s", *words, text);
+        ET_CHECK(strstr(text, *words), "the report does not contain '%s': %s", *words, text);
     if (request) {
         ET_MPI(MPI_Cancel(request));
         ET_MPI(MPI_Wait(request, MPI_STATUS_IGNORE));

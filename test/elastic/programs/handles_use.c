@@ -199,8 +199,8 @@ static void names_epoch(void)
 
     ET_MPI(MPI_Error_string(error, text, &length));
     snprintf(word, sizeof(word), "adaptation %d", stale_epoch);
-    ET_CHECK(strstr(text, word), "the message does not say '%s': %s", word, text);
-    ET_CHECK(strstr(text, "plain"), "the message does not say the name: %s", text);
+    ET_CHECK(strstr(text, word), "the message does not contain '%s': %s", word, text);
+    ET_CHECK(strstr(text, "plain"), "the message does not contain the name: %s", text);
 }
 
 static void release(MPI_Comm * comm)

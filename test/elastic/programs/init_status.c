@@ -16,7 +16,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Initialized(&flag));
     ET_CHECK(flag, "not initialised after the adaptive initialisation");
     ET_MPI(MPI_Query_thread(&provided));
-    ET_CHECK(provided >= level, "thread level %d, asked for %d", provided, level);
+    ET_CHECK(provided >= level, "thread level %d, requested %d", provided, level);
     ET_MPI(MPI_Is_thread_main(&main_thread));
     ET_CHECK(main_thread, "not the main thread");
     et_log("STATUS %s", et.status == MPI_ADAPT_STATUS_NEW ? "NEW" : "JOINING");

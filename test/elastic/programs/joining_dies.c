@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 {
     const char *when = et_argument(argc, argv, "when", "after-init");
     const char *how = et_argument(argc, argv, "how", "kill");
-    /* the variable that the launcher gives to joining processes tells, before initialisation, that
+    /* the variable that the launcher gives to joining processes shows, before initialisation, that
      * this one joins: its epoch is not 0 */
     const char *extension = getenv("PMI_ADAPT");
     int joining = extension && !strstr(extension, "epoch=0");

@@ -33,7 +33,7 @@ static void use_file(MPI_Comm comm)
 
     ET_MPI(MPI_Comm_rank(comm, &rank));
     ET_MPI(MPI_Comm_size(comm, &size));
-    snprintf(name, sizeof(name), "joiners_%ld", (long) getpid());
+    snprintf(name, sizeof(name), "joining_%ld", (long) getpid());
     ET_MPI(MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, comm));
     ET_MPI(MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                          MPI_INFO_NULL, &file));

@@ -12,7 +12,7 @@
 static int mine[MAX_INTS], theirs[MAX_INTS];
 static MPI_Op operation;
 
-/* An element as the operation sees it: ints first, step, ... step * (n - 1) places from its address are significant. */
+/* An element as operations see it: ints first, step, ... step * (n - 1) positions from its address are significant. */
 static struct layout {
     const char *name;
     int first, n, step;         /* of one element */

@@ -1,5 +1,5 @@
 /*
- * Each rank says something and aborts at once: what the one has stated that ends the job is printed,
+ * Each rank prints something and aborts at once: what the one has stated that ends the job is printed,
  * as under stock MPICH.  --adaptive 1: in a program that could adapt.  --alone 1: the last rank only,
  * right after its initialisation.  I3, C8.
  */

@@ -5,9 +5,9 @@
  * Descriptors and threads must not become more, segments hardly.  The heap, counted in bytes, must have come
  * to rest by the middle of the measurements: from there on it may grow by less than 100 bytes an
  * adaptation, and so may what mpiexec and this host's daemon have in memory, once mpiexec's history of
- * events is full and there are enough adaptations to tell this from a page.  --inject N leaks so many
+ * events is full and there are enough adaptations to distinguish this from a page.  --inject N leaks so many
  * bytes each time, to show that it is seen.  Each new world also makes communicators, a window and a
- * datatype and leaves the communicators to the commit, so that context ids run out if they are lost
+ * datatype and leaves the communicators to the commit, so that context ids run out if they are not freed
  * (there are 2048 of them).
  */
 

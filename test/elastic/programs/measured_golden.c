@@ -1,6 +1,6 @@
 /*
  * The sequence of calls of Compres 2017, listings 10.1 and 10.2: what MPIR_CVAR_ADAPT_GRAPH_LOG writes of it is looked
- * at from outside.  Places have identifiers of ours, those of the listings.
+ * at from outside.  Call sites have identifiers of ours, those of the listings.
  */
 
 #include "elastic_test.h"
@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     ET_CHECK(MPI_T_set_call_site_identifier(17) == MPI_SUCCESS, "an identifier is refused before initialisation");
     et_init(&argc, &argv);
     call_from(18);              /* before the first probe nothing is observed */
-    ET_CHECK(!et_probe(), "nobody has asked for an adaptation");
+    ET_CHECK(!et_probe(), "no adaptation was requested");
     for (size_t i = 0; i < sizeof(sequence) / sizeof(sequence[0]); i++)
         call_from(sequence[i]);
     return et_finish();

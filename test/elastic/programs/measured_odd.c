@@ -48,7 +48,7 @@ static void message_to_myself(MPI_Comm comm)
     ET_MPI(MPI_Sendrecv(&out, 1, MPI_INT, 0, 7, &in, 1, MPI_INT, 0, 7, comm, MPI_STATUS_IGNORE));
 }
 
-/* ---- threads: another one calls MPI all the time, from a place of its own ---- */
+/* ---- threads: another one calls MPI all the time, from a site of its own ---- */
 
 static MPI_Comm threads_comm;
 static volatile int threads_over;
@@ -146,7 +146,7 @@ static void sites_round(void)
     HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED
 }
 
-/* ---- identifiers: one place that stands for three, and two that stand for one ---- */
+/* ---- identifiers: one site that stands for three, and two that stand for one ---- */
 
 static void identifiers_round(void)
 {
@@ -236,10 +236,10 @@ static void check_measured(const struct odd_case *odd, double wall)
     double loop = read_seconds("adapt_loop_time"), mpi = read_seconds("adapt_mpi_time");
 
     if (!odd->round) {
-        ET_CHECK(nodes == 0 && loops == 0 && loop == 0 && mpi == 0, "measured without a probe: %u places", nodes);
+        ET_CHECK(nodes == 0 && loops == 0 && loop == 0 && mpi == 0, "measured without a probe: %u sites", nodes);
         return;
     }
-    ET_CHECK(nodes == (unsigned) odd->sites + 1, "%u places, not the probe and %d", nodes, odd->sites);
+    ET_CHECK(nodes == (unsigned) odd->sites + 1, "%u sites, not the probe and %d", nodes, odd->sites);
     ET_CHECK(loops >= 1 && loops <= 64, "%u loops", loops);
     ET_CHECK(loop > 0 && loop <= wall, "%g s in the loop, of %g", loop, wall);
     ET_CHECK(mpi > 0 && mpi <= loop, "%g s in MPI, of %g in the loop", mpi, loop);

@@ -1,6 +1,6 @@
 /*
  * MPIX_Comm_modify (DM1-DM6): --case NAME, one of those in the table at the end; --init adapt or thread: how the
- * program starts, else with MPI_Init.  A created process comes out of that in the middle of a case, and asks where.
+ * program starts, else with MPI_Init.  A created process comes out of that in the middle of a case, and queries where.
  */
 
 #include "elastic_test.h"
@@ -205,7 +205,7 @@ static void refused(void)
     expect_world(-1, 3);
 }
 
-/* DM5: created processes end in the state that --dies tells, but for the third attempt */
+/* DM5: created processes end in the state that --dies states, but for the third attempt */
 static void dying(void)
 {
     MPI_Comm newcomm;

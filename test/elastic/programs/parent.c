@@ -114,13 +114,13 @@ static void talks(void)
     start_and_talk(0, 2, NULL, "talks");
 }
 
-/* DC3: parents that say nothing for long have not ended */
+/* DC3: parents that send nothing for long have not ended */
 static void silent(void)
 {
     start_and_talk(0, 2, NULL, "hears");
 }
 
-/* The holder looks seldom whether they are there, so that the others learn late of it. */
+/* The holder polls seldom whether they are there, so that the others learn late of it. */
 static void await_seldom(int n, MPI_Request requests[])
 {
     for (int flag = 0; !flag;) {
@@ -130,7 +130,7 @@ static void await_seldom(int n, MPI_Request requests[])
 }
 
 /* DC2: children that speak before a parent knows of them, in any order, are distinguished; and they speak with one
- * parent while another one does not hear */
+ * parent while another one does not poll */
 static void early(void)
 {
     static const int codes[] = { 10, 11, 12, 13 };
@@ -401,7 +401,7 @@ static void unanswered(void)
     }
     create(0, 1, requests);
     if (rank == 1) {
-        et_await_file("said");
+        et_await_file("sent");
         execlp("sleep", "sleep", "20", (char *) NULL);
     }
     ET_MPI(MPI_Startall(1, requests));

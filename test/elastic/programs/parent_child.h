@@ -14,7 +14,7 @@
 static const char *program;
 static int rank, size;
 
-/* ---- words said early ------------------------------------------------------------------------------------------- */
+/* ---- messages sent early ----------------------------------------------------------------------------------------- */
 
 #define WORDS 4
 #define LONG_WORD 100000        /* integers */
@@ -92,7 +92,7 @@ static void talk_unanswered(MPI_Comm parent)
     ET_MPI(MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));       /* that of MPI_Wait */
     send_words(parent, 1, words);
-    et_make_file("said");
+    et_make_file("sent");
     for (int i = 0; i < WORDS; i++)
         ET_ERROR(MPI_Wait(&words[i], MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
     ET_ERROR(MPI_Send(long_word, 1, MPI_INT, 1, 8, parent), MPIX_ERR_PROC_FAILED, "ended");

@@ -1,5 +1,5 @@
 /*
- * P2: TRUE comes with STAYING or LEAVING and an info object of the caller's own whose keys tell the
+ * P2: TRUE comes with STAYING or LEAVING and an info object of the caller's own whose keys state the
  * same as begin does.  P5: until begin, TRUE stays TRUE with the same content, whatever the
  * application does on the old world in between.
  */
@@ -84,7 +84,7 @@ static void window(void)
     if (et.status == MPI_ADAPT_STATUS_JOINING)
         return;
     ET_CHECK(staying_reported == et.staying && leaving_reported == et.leaving && joining_reported == et.joining,
-             "probe said %ld %ld %ld, begin says %d %d %d", staying_reported, leaving_reported,
+             "probe returned %ld %ld %ld, begin %d %d %d", staying_reported, leaving_reported,
              joining_reported, et.staying, et.leaving, et.joining);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Places and processes (DA): --case NAME, one of those in the table at the end.  Rank 0 does it; the others wait in a
+ * Slots and processes (DA): --case NAME, one of those in the table at the end.  Rank 0 does it; the others wait in a
  * barrier, and so they see the end of a rank 0 that dies.
  */
 
@@ -101,14 +101,14 @@ static void expect_absent(MPI_Request request, const MPI_Status * status)
 /* DA7: programs that are not there, or cannot be executed: a folder, a text, a script without its interpreter */
 static void absent(void)
 {
-    static const char *const programs[] = { "/nowhere/nothing", "no-such-program", "/", "/etc/passwd", "./lost" };
+    static const char *const programs[] = { "/nowhere/nothing", "no-such-program", "/", "/etc/passwd", "./script" };
     enum { N = sizeof(programs) / sizeof(*programs) };
     MPI_Request requests[N];
     MPI_Status statuses[N];
-    FILE *script = fopen("lost", "w");
+    FILE *script = fopen("script", "w");
 
     ET_CHECK(script && fprintf(script, "#!/nowhere/sh\n") > 0 && fclose(script) == 0, "cannot write a script");
-    ET_CHECK(chmod("lost", 0755) == 0, "cannot make a script executable");
+    ET_CHECK(chmod("script", 0755) == 0, "cannot make a script executable");
     for (int i = 0; i < N; i++) {
         requests[i] = one_slot();
         ET_MPI(MPIX_Set_exec(requests[i], programs[i]));
@@ -121,7 +121,7 @@ static void absent(void)
         ET_MPI(MPIX_Set_exec(requests[i], programs[i]));
     }
     ET_MPI(MPI_Startall(N, requests));
-    for (int ended = 0; ended < N; ended++) {   /* MPI_Waitall tells of one error at a time */
+    for (int ended = 0; ended < N; ended++) {   /* MPI_Waitall reports one error at a time */
         ET_ERROR(MPI_Waitall(N, requests, statuses), MPI_ERR_IN_STATUS, NULL);
         ET_ERROR(statuses[ended].MPI_ERROR, MPI_ERR_SPAWN, NULL);
         expect_absent(requests[ended], &statuses[ended]);
@@ -273,7 +273,7 @@ static void capacity(void)
     ET_MPI(MPI_Waitall(2, &requests[2], &statuses[2]));
     for (int i = 2; i < 4; i++) {
         ET_MPI(MPI_Test_cancelled(&statuses[i], &cancelled));
-        ET_CHECK(cancelled && requests[i] == MPI_REQUEST_NULL, "there was a third place");
+        ET_CHECK(cancelled && requests[i] == MPI_REQUEST_NULL, "there was a third slot");
     }
     ET_MPI(MPIX_Iallocate(2, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, &requests[2]));
     ET_MPI(MPI_Cancel(&requests[3]));
@@ -281,8 +281,8 @@ static void capacity(void)
     ET_MPI(MPI_Test_cancelled(&statuses[3], &cancelled));
     ET_CHECK(cancelled && requests[3] == MPI_REQUEST_NULL, "%d", cancelled);
     ET_MPI(MPI_Test(&requests[2], &flag, &statuses[2]));
-    ET_CHECK(!flag, "there were three places");
-    ET_MPI(MPI_Request_free(&requests[0]));     /* a place that is given back is given away */
+    ET_CHECK(!flag, "there were three slots");
+    ET_MPI(MPI_Request_free(&requests[0]));     /* a slot that is released is given away */
     ET_MPI(MPI_Wait(&requests[2], &statuses[2]));
     start_shell(&requests[1], "exit 0");
     ET_MPI(MPI_Request_free(&requests[1]));     /* at the exit */
@@ -409,7 +409,7 @@ static void idle(void)
     ET_MPI(MPI_Request_free(&requests[1]));
 }
 
-/* DA9: those that live at the end of the job, one of which does not hear SIGTERM; a place that is not used, and one
+/* DA9: those that live at the end of the job, one of which ignores SIGTERM; a slot that is not used, and one
  * that fails. */
 static void left(void)
 {

@@ -1,6 +1,6 @@
 /*
  * DA12: adaptations neither move nor end processes that the program has started; those of a process that leaves are
- * told to end, as at the end of the job, and those of others go on.  Rank 0 stays in this test.
+ * requested to end, as at the end of the job, and those of others go on.  Rank 0 stays in this test.
  */
 
 #include "elastic_test.h"
@@ -24,7 +24,7 @@ static void start_task(void)
 {
     char script[256], *args[] = { "-c", script, NULL };
 
-    snprintf(script, sizeof(script), "trap 'echo the task of rank %d is told to end; exit 0' TERM; "
+    snprintf(script, sizeof(script), "trap 'echo the task of rank %d gets SIGTERM; exit 0' TERM; "
              "echo the task of rank %d runs; while :; do sleep 0.05; done", et.rank, et.rank);
     ET_MPI(MPIX_Iallocate(1, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, &task));
     await_stage(MPIX_STAGE_ALLOCATED, MPIX_PROC_RUNNING);

@@ -31,7 +31,7 @@ def pieces(rank, size):
 
 
 def owned(rank, size):
-    """Elements by name, as the layouts say."""
+    """Elements by name, as in the layouts."""
     mine = list(elastic.block(N).range(rank, size))
     return {
         "block": mine,
@@ -151,11 +151,11 @@ class Logs:
         expect_error("no rank of the new world", w.file, None, w.new_size)
         expect_error("several processes", w.file, sys.stderr)
         if w.new_rank_of[0] < 0:
-            gone = open("gone", "w") if w.old_rank == 0 else None
-            if gone:
-                os.unlink("gone")
-            expect_error("cannot be", w.file, gone, successor)
-            assert gone is None or gone.closed
+            ended = open("ended", "w") if w.old_rank == 0 else None
+            if ended:
+                os.unlink("ended")
+            expect_error("cannot be", w.file, ended, successor)
+            assert ended is None or ended.closed
         self.text, self.raw = w.file(self.text, successor), w.file(self.raw, successor)
         assert w.status != elastic.LEAVING or self.text is None and self.raw is None
 
@@ -231,7 +231,7 @@ def adapt(data, parts, logs, epoch):
     check(data)
     parts.check()
     logs.write(epoch + 1)
-    assert [data.rank("block", place) for place in range(elastic.size())] == list(range(elastic.size()))
+    assert [data.rank("block", rank) for rank in range(elastic.size())] == list(range(elastic.size()))
     assert elastic.block(N).owner(N - 1, elastic.size()) == elastic.size() - 1
     square = elastic.grid(4, 6)
     assert len(square.range(1, 4)) == 6 and square.owner(3, 4) == 1, "grid"

@@ -153,26 +153,26 @@ class Cells:
 
     def clear(self, cells):
         self.count = [0] * cells
-        self.atom, self.place = numpy.full((cells, SLOTS), -1), numpy.full((cells, SLOTS, 2), -1.0)
+        self.atom, self.point = numpy.full((cells, SLOTS), -1), numpy.full((cells, SLOTS, 2), -1.0)
 
-    def put(self, atom, place):
+    def put(self, atom, point):
         cell = int(atom) % len(self.count)
         while self.count[cell] == SLOTS:
             cell = (cell + 1) % len(self.count)
-        self.atom[cell, self.count[cell]], self.place[cell, self.count[cell]] = atom, place
+        self.atom[cell, self.count[cell]], self.point[cell, self.count[cell]] = atom, point
         self.count[cell] += 1
 
     def move(self, window):
         if window.old_rank >= 0:
             self.put(1, [-3, -3])  # a copy of another process' item
-        to = numpy.where(self.place[:, :, 0] == -3, -1, self.atom * 5 % window.new_size)
-        atoms, places = elastic.move_cells(window, self.count, to, self.atom, self.place)
+        to = numpy.where(self.point[:, :, 0] == -3, -1, self.atom * 5 % window.new_size)
+        atoms, points = elastic.move_cells(window, self.count, to, self.atom, self.point)
         self.clear(20 + max(window.new_rank, 0))
-        for atom, place in zip(atoms, places):
-            self.put(atom, place)
+        for atom, point in zip(atoms, points):
+            self.put(atom, point)
 
     def check(self):
-        found = [(int(self.atom[c, j]), *self.place[c, j]) for c in range(len(self.count)) for j in range(self.count[c])]
+        found = [(int(self.atom[c, j]), *self.point[c, j]) for c in range(len(self.count)) for j in range(self.count[c])]
         mine = [atom for atom in range(ATOMS) if atom * 5 % elastic.size() == elastic.rank()]
         assert sorted(found) == [(atom, atom, -atom) for atom in mine], found
 

@@ -59,7 +59,7 @@ static long overlap(long from1, long to1, long from2, long to2, long *from)
     return to > *from ? to - *from : 0;
 }
 
-/* Everybody's place in a communicator of all (old order, then joining), and in the new world. */
+/* Everybody's position in a communicator of all (old order, then joining), and in the new world. */
 static int index_in_all(void)
 {
     return et.rank + (et.status == MPI_ADAPT_STATUS_JOINING ? et.staying + et.leaving : 0);

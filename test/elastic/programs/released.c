@@ -1,5 +1,5 @@
 /*
- * C4: communicators of the old world and of the window, kept over the commit: using them is
+ * C4: communicators of the old world and of the window, used after the commit: using them is
  * MPI_ERR_COMM with a message that names the adaptation, freeing them is allowed.  Many of them
  * are left alone: the commit has to release them.
  */

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int made, looked;        /* segments, here; those of others that were searched for */
+static int made, searched;        /* segments, here; those of others that were searched for */
 
 int memfd_create(const char *name, unsigned flags)
 {
@@ -25,7 +25,7 @@ int open(const char *path, int flags, ...)
     va_list rest;
     int pid;
 
-    looked += sscanf(path, "/proc/%d/fd/", &pid) == 1;
+    searched += sscanf(path, "/proc/%d/fd/", &pid) == 1;
     va_start(rest, flags);
     mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
     va_end(rest);
@@ -59,16 +59,16 @@ static void use_window(bool refused)
     limit = usual;
     if (refused && et.rank == 1)
         limit.rlim_cur = 0;
-    made = looked = 0;
+    made = searched = 0;
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     ET_CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
     ET_MPI(MPI_Win_allocate(sizeof(value), sizeof(value), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
     ET_CHECK(setrlimit(RLIMIT_NOFILE, &usual) == 0, "setrlimit");
 
-    int made_here = made, made_first = made, opened_here = looked;
+    int made_here = made, made_first = made, opened_here = searched;
     ET_MPI(MPI_Bcast(&made_first, 1, MPI_INT, 0, MPI_COMM_WORLD));
     ET_CHECK(made_first > 0, "rank 0 made no segment");
-    ET_CHECK(opened_here + made_here == made_first, "made %d segments, looked %d times for others of %d", made_here,
+    ET_CHECK(opened_here + made_here == made_first, "made %d segments, searched %d times for others of %d", made_here,
              opened_here, made_first);
     ET_CHECK(is_shared(memory) != refused, "the memory is %sshared", refused ? "" : "not ");
 

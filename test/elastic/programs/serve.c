@@ -1,9 +1,9 @@
 /*
- * Computes until the file "stop" exists, adapting as told: for the tests that drive a job from
+ * Computes until the file "stop" exists, adapting as requested: for the tests that drive a job from
  * outside (elastic resize, policies).  The world agrees on the end by a reduction every few
  * iterations. --epochs is the least number of adaptations that must have happened by then; with
  * --joining-waits a joining process stays away from begin until the file "join" exists. --sizes is a rule for
- * MPIX_Adapt_sizes. With --task HOST rank 0 has a process on a place there until the file "enough" exists.
+ * MPIX_Adapt_sizes. With --task HOST rank 0 has a process on a slot there until the file "enough" exists.
  */
 
 #include "elastic_test.h"
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
         start_task(host);
     if (et.status == MPI_ADAPT_STATUS_JOINING) {
         if (et_argument(argc, argv, "joining-waits", NULL)) {
-            et_log("JOINER WAITS");
+            et_log("JOINING WAITS");
             et_await_file("join");
         }
         et_adapt();

@@ -5,7 +5,7 @@
  *   declined    SD2, SR8: data of processes that were to join, and are declined
  *   orphaned    SF1, SI8: the process that was notified of an addition, and is in no set with the joining ones, ends
  *               without accepting it, and others make a communicator with these
- *   asker       SC6: who has requested a growth ends before there is one; another one asks, and gets it
+ *   asker       SC6: who has requested a growth ends before there is one; another one requests, and gets it
  *   replaced    SC6, SF2: the process that replaces another one dies; the next one replaces it
  */
 
@@ -105,7 +105,7 @@ static void case_orphaned(void)
     ET_MPI(MPI_Comm_free(&comm));
 }
 
-/* Before MPI can tell it. */
+/* Before MPI can return it. */
 static int uid_of_process(void)
 {
     const char *given = getenv("PMI_ADAPT"), *uid = given ? strstr(given, " uid=") : NULL;

@@ -71,7 +71,7 @@ static void pass_texts(const char *set, int n, const int *ranks)
         ET_CHECK(!give || !text[0], "call %d has delivered its own text: nobody else can have it", call);
         if (text[0]) {
             snprintf(expected, sizeof(expected), "text %d of %s", delivered, set);
-            ET_CHECK(!strcmp(text, expected), "SB1: '%s' in place of '%s'", text, expected);
+            ET_CHECK(!strcmp(text, expected), "SB1: '%s' instead of '%s'", text, expected);
             calls[delivered++] = call;
             under_way = 0;
         }
@@ -126,7 +126,7 @@ static void until_delivered(const char *set, const char *expected)
     do {
         ET_MPI(bcast(set, NULL));
     } while (!text[0]);
-    ET_CHECK(!strcmp(text, expected), "'%s' in place of '%s'", text, expected);
+    ET_CHECK(!strcmp(text, expected), "'%s' instead of '%s'", text, expected);
 }
 
 /* A query after a text has its reply after the own proxy has counted. */
@@ -168,7 +168,7 @@ static void check_pending(void)
             ET_CHECK(!strcmp(few, "fir"), "'%s' has been cut off", few);
         } else {
             ET_MPI(bcast(set, NULL));
-            ET_CHECK(!strcmp(text, "first"), "'%s' in place of the first text", text);
+            ET_CHECK(!strcmp(text, "first"), "'%s' instead of the first text", text);
         }
         until_delivered(set, "third");
     }
@@ -206,7 +206,7 @@ static void check_renamed(void)
     for (int i = 0; rank == 0 && i < AHEAD; i++)
         ET_MPI(bcast("app://even", NULL));
     if (rank == 2)
-        ET_MPI(bcast("app://even", "lost"));
+        ET_MPI(bcast("app://even", "dropped"));
     ET_MPI(MPI_Barrier(all));
     if (rank == 1)
         ET_MPI(MPIX_Session_pset_free(session, "app://even"));
@@ -287,7 +287,7 @@ static void check_ends(int which)
     if (rank == first) {
         for (int i = 0; i < 2; i++) {
             ET_MPI(MPI_Recv(&numbers[i], 1, MPI_INT, first + i + 1, 0, all, MPI_STATUS_IGNORE));
-            ET_CHECK(numbers[i] == calls, "SB2: told in call %d and in call %d", numbers[i], calls);
+            ET_CHECK(numbers[i] == calls, "SB2: received in call %d and in call %d", numbers[i], calls);
         }
         /* the next call goes on */
         ET_MPI(bcast("app://all", NULL));

@@ -85,7 +85,7 @@ static void query_often(void)
         }
     }
     long slept = sleeps() - before;
-    ET_CHECK(slept < ROUNDS * SETS / 2, "%d look-ups have slept %ld times", 5 * ROUNDS * SETS, slept);
+    ET_CHECK(slept < ROUNDS * SETS / 2, "%d queries have slept %ld times", 5 * ROUNDS * SETS, slept);
     ET_MPI(MPI_Barrier(all));
 }
 

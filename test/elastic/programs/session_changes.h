@@ -1,5 +1,5 @@
 /*
- * Common to programs that change through process sets: they open a session that states so, look whether there is a
+ * Common to programs that change through process sets: they open a session that states so, poll whether there is a
  * change, take it, and make communicators of sets.  One session for each process, `session`.
  */
 
@@ -85,7 +85,7 @@ static inline struct change await_change(const char *set)
     for (; !flag; et_sleep_ms(1))
         ET_MPI(MPIX_Session_rc_test(session, set, &flag));
     struct change change = get_change(set);
-    ET_CHECK(change.type != MPIX_RC_NONE, "SR4: it is not told to whom has looked");
+    ET_CHECK(change.type != MPIX_RC_NONE, "SR4: a process that polled is not notified");
     return change;
 }
 
@@ -140,7 +140,7 @@ static inline int try_connect(const char *set, const char *tag, MPI_Comm * comm)
     return error;
 }
 
-/* Of all members of the set, each of which has its rank by its place there. */
+/* Of all members of the set, each of which has its rank by its position there. */
 static inline MPI_Comm connect_set(const char *set, const char *tag)
 {
     MPI_Comm comm;

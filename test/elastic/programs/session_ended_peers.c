@@ -8,7 +8,7 @@
  *   requests  it ends while they wait for it by requests of other kinds, and for many
  * Each collective operation has a communicator of its own, on which nothing has failed before, and --operations have
  * been done, as short ones go another way from the fifth on.  --network 1: a long message may count as sent,
- * and what is not taken in yet may be lost when something is sent to who has ended (session_faults has that received).
+ * and what is not received yet may be dropped when something is sent to an ended process (session_faults receives it).
  */
 
 #include "session_changes.h"

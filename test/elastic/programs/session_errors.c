@@ -86,7 +86,7 @@ static void decline_first(void)
     ET_MPI(MPI_Bcast(&change, sizeof(change), MPI_BYTE, 0, comm));
     if (rank > 0) {
         struct change none = get_change(NULL);
-        ET_CHECK(none.type == MPIX_RC_NONE, "SR4: it is told twice");
+        ET_CHECK(none.type == MPIX_RC_NONE, "SR4: it is notified twice");
         check_wrong_tags(change.tag);
         ET_ERROR(MPIX_Session_pset_free(session, change.delta), MPI_ERR_ARG, change.delta);
     }
@@ -101,7 +101,7 @@ static void decline_first(void)
     ET_ERROR(MPI_Group_from_session_pset(session, change.delta, &group), MPI_ERR_ARG, change.delta);
 }
 
-/* SA2: all ask, one is notified; all accept, one may. */
+/* SA2: all query, one is notified; all accept, one may. */
 static void race(pset_name whole)
 {
     struct change change = { 0 };
@@ -112,7 +112,7 @@ static void race(pset_name whole)
         notified = change.type != MPIX_RC_NONE;
         ET_MPI(MPI_Allreduce(&notified, &sum, 1, MPI_INT, MPI_SUM, comm));
     }
-    ET_CHECK(sum == 1, "SA2: %d processes have been told", sum);
+    ET_CHECK(sum == 1, "SA2: %d processes have been notified", sum);
     int mine = notified ? rank : -1;
     ET_MPI(MPI_Allreduce(&mine, &teller, 1, MPI_INT, MPI_MAX, comm));
     MPI_Info info = change.info;
@@ -133,7 +133,7 @@ static void race(pset_name whole)
     ET_CHECK(sum == 1, "SA2: %d processes have accepted", sum);
 }
 
-/* SA3: each has the place in the set that all others think it has. */
+/* SA3: each has the position in the set that all others think it has. */
 static void check_members(const char *set)
 {
     MPI_Comm all = connect_set(set, "all");
@@ -149,7 +149,7 @@ static void check_members(const char *set)
     ET_MPI(MPI_Group_from_session_pset(session, set, &group));
     ET_MPI(MPI_Group_rank(group, &position));
     ET_MPI(MPI_Group_free(&group));
-    ET_CHECK(uids[position] == own, "SA3: uid %d at place %d of %s", uids[position], position, set);
+    ET_CHECK(uids[position] == own, "SA3: uid %d at position %d of %s", uids[position], position, set);
     ET_MPI(MPI_Barrier(all));   /* who ends ends the set */
     ET_MPI(MPI_Comm_free(&all));
 }
@@ -200,7 +200,7 @@ static void case_leaves(void)
 {
     struct change change = { 0 };
 
-    ET_CHECK(!is_to_leave(), "nothing has been told");
+    ET_CHECK(!is_to_leave(), "nothing has been notified");
     ET_MPI(MPI_Barrier(comm));
     if (rank == 0)
         change = await_change(NULL);

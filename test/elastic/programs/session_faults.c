@@ -2,7 +2,7 @@
  * SL1-SL4, SF1, SF3: processes that end while others go on, in a job that changes through process sets.  Started by 4
  * processes, of which rank 0 prints PASS; --case
  *   ends     rank 3 sends, finalises and exits with code 5; all that it has sent is received later
- *   told     rank 0 is notified of a change and ends; rank 1 is notified of the same, accepts it, and prints PASS
+ *   notified rank 0 is notified of a change and ends; rank 1 is notified of the same, accepts it, and prints PASS
  *   killed   rank 3 is to leave, which has been accepted, and dies of a signal
  *   exits    the same, and it exits without finalising
  *   unheard  as killed; rank 0 prints LEAVER PID and TOLD, and accepts when there is a file "accept"
@@ -131,7 +131,7 @@ static void case_notified(void)
     for (int other = 2; other < 4; other++)
         ET_MPI(MPI_Send(NULL, 0, MPI_BYTE, other, 0, comm));
     ET_MPI(MPI_Comm_free(&comm));
-    comm = connect_set(whole, "survivors");
+    comm = connect_set(whole, "staying");
     ET_MPI(MPI_Comm_free(&comm));
     et_log("PASS session_faults");
     finish();
@@ -181,7 +181,7 @@ static void join(void)
     pset_name set;
 
     ET_CHECK(session_value("app_set", set), "SR7: the keys of the accept");
-    comm = connect_set(set, "survivors");
+    comm = connect_set(set, "staying");
     ET_MPI(MPI_Comm_free(&comm));
     finish();
 }
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_rank(comm, &rank));
     if (!strcmp(what, "ends"))
         case_ends();
-    else if (!strcmp(what, "told"))
+    else if (!strcmp(what, "notified"))
         case_notified();
     else if (strcmp(what, "dies"))
         case_leaves(what);

@@ -1,6 +1,6 @@
 /*
  * SA1: a name that all processes request at once is one question of each proxy; the test counts them.  Rank 0
- * makes --sets N sets and tells their names (--epochs N: takes so many additions and tells the names of the new main
+ * makes --sets N sets and prints their names (--epochs N: takes so many additions and prints the names of the new main
  * sets); then all read them, at the same time.  Rank 0 prints READY before and LOOKED after that, and goes on when the
  * files `go` and `end` are there.
  */

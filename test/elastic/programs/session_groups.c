@@ -94,7 +94,7 @@ static void refused(void)
     MPI_Group group = group_of(1, others);
     MPI_Comm comm = MPI_COMM_NULL;
 
-    ET_ERROR(MPI_Comm_create_from_group(group, "stranger", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm),
+    ET_ERROR(MPI_Comm_create_from_group(group, "outsider", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm),
              MPI_ERR_GROUP, NULL);
     ET_CHECK(comm == MPI_COMM_NULL, "a communicator was made all the same");
     ET_ERROR(MPI_Comm_create_from_group(everybody, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm), MPI_ERR_ARG,

@@ -27,7 +27,7 @@ static uint64_t host_of_this_process(void)
     const char *name = getenv("MPIR_CVAR_CH3_INTERFACE_HOSTNAME");
     uint64_t hash = 5381;
 
-    ET_CHECK(name, "mpiexec does not say on which host this is");
+    ET_CHECK(name, "mpiexec does not state on which host this is");
     for (; *name; name++)
         hash = hash * 33 + (unsigned char) *name;
     return hash;

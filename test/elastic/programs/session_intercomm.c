@@ -52,7 +52,7 @@ static int try_intercomm(const char *mine, const char *others, int joining_rank,
     return error;
 }
 
-/* Each process says to that of the same rank who it is; together they are an intracommunicator. */
+/* Each process sends to that of the same rank who it is; together they are an intracommunicator. */
 static void use(MPI_Comm intercomm, int joining_rank)
 {
     int rank, size, remote, got = -1, sum, merged_rank;

@@ -1,12 +1,12 @@
 /*
  * SF2, SR3: a joining process dies, at each step of the addition that has started it.  Run by 2 processes, of which
- * rank 0 asks; the first addition brings the uids 2 and 3, of which --stage
+ * rank 0 requests; the first addition brings the uids 2 and 3, of which --stage
  *   launching  3 dies before its session
  *   joining    2 waits in MPI_Session_init, and 3 does not come there
  *   offered    both wait
- *   told       rank 0 has been notified
+ *   notified   rank 0 has been notified
  *   taken      and has accepted, and 3 has not returned from MPI_Session_init
- *   meeting    and the others wait for 3 in MPI_Comm_create_from_group
+ *   rendezvous and the others wait for 3 in MPI_Comm_create_from_group
  * The harness kills, and makes the files that are awaited here.  Then another addition comes, and all is well.
  */
 
@@ -23,7 +23,7 @@ static int at_stage(const char *name)
     return !strcmp(stage, name);
 }
 
-/* Before MPI can tell it. */
+/* Before MPI can return it. */
 static int uid_of_process(void)
 {
     const char *given = getenv("PMI_ADAPT"), *uid = given ? strstr(given, " uid=") : NULL;
@@ -94,8 +94,8 @@ static void lose_first(pset_name whole)
     ET_CHECK(change.type == MPIX_RC_ADD, "type %d", change.type);
     set_after("mpi://WORLD", &change, whole);
     et_log("TOLD");
-    et_await_file(at_stage("told") ? "over" : "accept");
-    if (!at_stage("told")) {
+    et_await_file(at_stage("notified") ? "over" : "accept");
+    if (!at_stage("notified")) {
         accept_change(&change, "app_set", whole);
         return;
     }
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
     int uid = uid_of_process();
     pset_name whole, delta;
 
-    stage = et_argument(argc, argv, "stage", "told");
+    stage = et_argument(argc, argv, "stage", "notified");
     et_options(&argc, &argv);
     et_log("STARTED %d %ld", uid, (long) getpid());
     before_session(uid);

@@ -1,6 +1,6 @@
 /*
  * SR2: as long as there is no change, searching for one is local: no question is queried, however often a process
- * looks, and whoever only looks takes in what others send.  A name that is no set's is an error (SE1).  Run by 2
+ * polls, and whoever only polls receives what others send.  A name that is no set's is an error (SE1).  Run by 2
  * processes.
  */
 
@@ -38,15 +38,15 @@ static void query_often(void)
     enum { N = sizeof(sets) / sizeof(sets[0]) };
 
     for (int i = 0; i < N; i++)
-        query(sets[i]);          /* asks, of each once */
+        query(sets[i]);          /* queries, of each once */
     long before = sleeps();
     for (int i = 0; i < LOOKS; i++)
         query(sets[i % N]);
     long slept = sleeps() - before;
-    ET_CHECK(slept < LOOKS / 10, "%d looks have slept %ld times", LOOKS, slept);
+    ET_CHECK(slept < LOOKS / 10, "%d queries have slept %ld times", LOOKS, slept);
 }
 
-/* It arrives although its receiver does nothing but look. */
+/* It arrives although its receiver does nothing but query. */
 static void take_in(MPI_Comm comm, int rank)
 {
     char *message = calloc(BYTES, 1);
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 
     et_options(&argc, &argv);
     open_session();
-    MPI_Comm comm = connect_set(world, "looks");
+    MPI_Comm comm = connect_set(world, "queries");
     ET_MPI(MPI_Comm_rank(comm, &rank));
     if (rank == 0) {
         ET_MPI(MPI_Info_create(&info));

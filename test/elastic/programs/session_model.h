@@ -27,7 +27,7 @@ struct known {
 };
 
 struct late {                   /* messages of a process that leaves, which are received later */
-    int from, to, saved;         /* from uid to uid, on which communicator of those that are kept */
+    int from, to, saved;         /* from uid to uid, on which communicator of those that stay */
     int n, bytes, tag;          /* how many, of so many bytes, with this tag and the next ones */
 };
 
@@ -85,7 +85,7 @@ static inline int holds(const struct list *list, int uid)
 
 static inline void append(struct list *list, int uid)
 {
-    ET_CHECK(list->n < MEMBERS, "the model has no room for %d members", list->n + 1);
+    ET_CHECK(list->n < MEMBERS, "the model has no space for %d members", list->n + 1);
     list->uids[list->n++] = uid;
 }
 
@@ -201,7 +201,7 @@ static inline int can_go(const struct known *set)
     return strcmp(set->name, model.set) && (strncmp(set->name, "mpix://rc/", 10) || fate_of(&set->members) != LEAVES);
 }
 
-/* ---- what MPI says of it ------------------------------------------------------------------------------------- */
+/* ---- what MPI returns of it ---------------------------------------------------------------------------------- */
 
 /* Everybody this process has been in a communicator with, and their uids, for comparing groups. */
 static struct {

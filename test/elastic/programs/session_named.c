@@ -1,6 +1,6 @@
 /*
  * Process sets that programs make: SN3, SN6, SO1-SO3, SO5, SO7, SO8, SI1-SI3, SI5, SI6, SD1-SD3, SE1.  One process
- * makes, moves and frees them, all look.  --world 1: beside MPI_COMM_WORLD.  Run by 4 processes.
+ * makes, moves and frees them, all query.  --world 1: beside MPI_COMM_WORLD.  Run by 4 processes.
  */
 
 #include "elastic_test.h"
@@ -85,7 +85,7 @@ static void use_set(const char *name)
     ET_MPI(MPI_Group_free(&group));
 }
 
-/* By one process, told to all; the operation's name as it was published. */
+/* By one process, sent to all; the operation's name as in libmpidynres. */
 static void make(int root, int op, const char *const *input, int n, const char *wished, pset_name name)
 {
     MPI_Info info = wished ? info_of("mpix_name", wished) : MPI_INFO_NULL;

@@ -1,5 +1,5 @@
 /*
- * SX4 (SN1, SN7, SI1, SI7, SE1): the names of static Sessions, how they are listed, looked up and refused.  The sets
+ * SX4 (SN1, SN7, SI1, SI7, SE1): the names of static Sessions, how they are listed, queried and refused.  The sets
  * that mpiexec's --pset names are given as --sets NAME,SIZE,LOW (LOW: lowest rank): those that hold the caller come
  * after the predefined ones.  Run by N processes without a world.
  */
@@ -74,7 +74,7 @@ static void check_predefined(int size)
     ET_CHECK(!strcmp(value, "True"), "mpi_primary %s", value);
 }
 
-/* NAME,SIZE,LOW: ranks LOW ... LOW+SIZE-1 are in it.  Returns its place in the list if this process is. */
+/* NAME,SIZE,LOW: ranks LOW ... LOW+SIZE-1 are in it.  Returns its position in the list if this process is. */
 static int check_set(const char *text, int rank, int position)
 {
     char name[MPI_MAX_PSET_NAME_LEN], other[MPI_MAX_PSET_NAME_LEN], value[32];

@@ -1,5 +1,5 @@
 /*
- * SX3 (SI4, SE1): what MPI_Session_init is given is honoured and told: keys of the info, the thread level, the error
+ * SX3 (SI4, SE1): what MPI_Session_init is given is used and returned: keys of the info, the thread level, the error
  * handler, which is called with the session's handle.  SE1: a session that is not open is MPI_ERR_SESSION.
  */
 
@@ -56,7 +56,7 @@ static void check_handler(void)
     ET_MPI(MPI_Session_create_errhandler(handler, &errhandler));
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, errhandler, &session));
     ET_MPI(MPI_Session_get_errhandler(session, &got));
-    ET_CHECK(got == errhandler, "MPI_Session_get_errhandler tells of another one");
+    ET_CHECK(got == errhandler, "MPI_Session_get_errhandler returns another one");
     ET_MPI(MPI_Errhandler_free(&got));
     ET_MPI(MPI_Errhandler_free(&errhandler));
 

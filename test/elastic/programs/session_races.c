@@ -144,7 +144,7 @@ static void count_serials(void)
     ET_MPI(MPI_Barrier(all));
 }
 
-/* Its members have their places from the last to the first. */
+/* Its members have their positions from the last to the first. */
 static int is_first_reversed(const char *name)
 {
     MPI_Group group, world;

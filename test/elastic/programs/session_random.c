@@ -8,7 +8,7 @@
  * is made of groups), session_random_changes.h; here is the order in which they do it.
  *
  * --seed S, --changes N: how many are taken or declined; --say 1: each step, on standard error; --only NAME: steps of
- * one kind; --deaths 1: processes that join or leave may die; --stranger 1: each has a thread with a session of its
+ * one kind; --deaths 1: processes that join or leave may die; --outsider 1: each has a thread with a session of its
  * own.  mpiexec's policy states what changes are offered:
  *
  *     mpiexec -n 2 --adapt-range 1:6 --adapt-policy random:7 --adapt-interval 20ms session_random --seed 7 --changes 40
@@ -137,7 +137,7 @@ static void *die(void *unused)
 
 static void may_die(void)
 {
-    const char *adapt = getenv("PMI_ADAPT");    /* what mpiexec says before MPI can */
+    const char *adapt = getenv("PMI_ADAPT");    /* what mpiexec states before MPI can */
     pthread_t thread;
 
     if (adapt && !strstr(adapt, " epoch=0 ") && draw_own(20) == 0)
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
     et_options(&argc, &argv);
     logs = (int) et_number(argc, argv, "say", 0);
     deaths = (int) et_number(argc, argv, "deaths", 0);
-    outsider.runs = (int) et_number(argc, argv, "stranger", 0);
+    outsider.runs = (int) et_number(argc, argv, "outsider", 0);
     world = et.seed % WORLDS;
     begin();
     take_steps((int) et_number(argc, argv, "changes", 10), et_argument(argc, argv, "only", NULL));

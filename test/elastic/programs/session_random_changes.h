@@ -18,7 +18,7 @@ enum how { ORDERLY, WITHOUT_FREEING, WITHOUT_FINALIZING, BY_A_SIGNAL, HOWS };
 
 /* The participants of a change, as all have drawn it. */
 struct plan {
-    int queries, all_query;          /* the rank that asks; or all do */
+    int queries, all_query;          /* the rank that queries; or all do */
     int notifies_before;           /* the others are notified before it is accepted */
     int may_decline;
     int keeps;                  /* the communicator of those who were there before a removal; or it is freed */
@@ -67,7 +67,7 @@ static int leaves(const struct news *news)
 
 /* None if another one is notified of it; `queried` is the set of the query.  SR4: there may be none for the one that
  * is bound, so at last it is requested all. */
-static struct change ask(const struct plan *plan, const char **queried)
+static struct change query_change(const struct plan *plan, const char **queried)
 {
     double end = et_seconds() + et.patience_s;
     int others = 0;
@@ -104,7 +104,7 @@ static void learn_delta(struct news *news, const char *queried)
     for (int i = 0; i < news->members.n && bound && news->type == MPIX_RC_SUB; i++) {
         int uid = news->members.uids[i], position = index_of(&bound->members, uid);
         ET_CHECK(position >= 0 && position == bound->members.n - news->members.n + i,
-                 "SR4: uid %d at place %d of %s is removed", uid, position, queried);
+                 "SR4: uid %d at position %d of %s is removed", uid, position, queried);
     }
 }
 
@@ -182,7 +182,7 @@ static void accept_later(const struct change *change, const struct plan *plan, s
         accept(change, plan, news);
 }
 
-/* Where all ask nobody may be notified of the next change before he knows of this one. */
+/* Where all query nobody may be notified of the next change before he knows of this one. */
 static void notify_news(const struct plan *plan, struct news *news, int notifies)
 {
     if (!plan->all_query) {
@@ -346,10 +346,10 @@ static void change_all(void)
 
     make_capacity(2);
     const struct plan plan = draw_plan();
-    log_line("awaits a change, asked for %s by %s", plan.bound, plan.all_query ? "all" : "one");
+    log_line("awaits a change, requested %s by %s", plan.bound, plan.all_query ? "all" : "one");
     ET_MPI(MPI_Barrier(comm));
     if (plan.all_query || rank == plan.queries)
-        change = ask(&plan, &queried);
+        change = query_change(&plan, &queried);
     int is_notified = change.type != MPIX_RC_NONE;
     if (is_notified)
         news = take(&change, &plan, queried);

@@ -1,5 +1,5 @@
 /*
- * Communicators of session_random: the one of all, those that are kept over changes, and what is sent on them.  All
+ * Communicators of session_random: the one of all, those that stay over changes, and what is sent on them.  All
  * processes take each step_ function at the same time and have drawn the same before it; SI7, SL1, SL4.
  */
 
@@ -19,7 +19,7 @@ enum {
  * that leave. */
 enum { USE_TAGS = 30000, NEWS_TAG, GONE_TAG, LATE_TAGS };
 
-static MPI_Comm comm = MPI_COMM_NULL;   /* of all; everybody has the rank of his place in the set */
+static MPI_Comm comm = MPI_COMM_NULL;   /* of all; everybody has the rank of his position in the set */
 static int rank, size;
 static MPI_Comm saved[KEPT];     /* of those in the model that hold this process */
 static unsigned char sent[LARGE], got[LARGE];
@@ -173,7 +173,7 @@ static void step_receive_late(void)
     model.n_late = 0;
 }
 
-/* ---- communicators that are kept ----------------------------------------------------------------------------- */
+/* ---- communicators that stay -------------------------------------------------------------------------------- */
 
 /* Late messages on it could not be received any more. */
 static void discard_saved(int i)
@@ -300,7 +300,7 @@ static int call_with_ended(MPI_Comm on, int how, int peer)
     }
 }
 
-/* Its messages are received before: over a network it is lost with what is sent to it. */
+/* Its messages are received before: over a network it is dropped with what is sent to it. */
 static void step_ended(void)
 {
     int i = draw(KEPT), how = draw(4), any = draw(MEMBERS);

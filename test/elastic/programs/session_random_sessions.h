@@ -119,7 +119,7 @@ static void be_alone(MPI_Session own)
     ET_MPI(MPIX_Session_pset_exists(own, name, &flag, NULL));
     ET_CHECK(flag, "SA1: %s is not there", name);
     ET_MPI(MPI_Group_from_session_pset(own, name, &group));
-    ET_MPI(MPI_Comm_create_from_group(group, "stranger", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+    ET_MPI(MPI_Comm_create_from_group(group, "outsider", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
     et_exercise(made, name);
     ET_MPI(MPI_Comm_free(&made));
     ET_MPI(MPI_Group_free(&group));

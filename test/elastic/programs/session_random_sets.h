@@ -70,13 +70,13 @@ static void query_meanwhile(const struct known *set)
         ET_ERROR(error, MPI_ERR_ARG, NULL);
 }
 
-/* SO7: the library's own names cannot, but for those of what was made; ask() knows deltas by their names. */
+/* SO7: the library's own names cannot, but for those of what was made; query_change() knows deltas by their names. */
 static int can_move(const char *name)
 {
     return strncmp(name, "mpi", 3) || !strncmp(name, "mpix://op", 9);
 }
 
-/* SA2: as many as like try it, one can, and the others look; the rank of the one.  NULL: it is freed. */
+/* SA2: as many as like try it, one can, and the others query; the rank of the one.  NULL: it is freed. */
 static int take_away(const struct known *set, const char *to, int tries)
 {
     int takes = 0, over = 0, sums[2];
@@ -397,7 +397,7 @@ static void step_text(void)
     for (int i = 0; i < set.members.n; i++) {
         int first = counts[index_of(&everybody, set.members.uids[0])];
         int count = counts[index_of(&everybody, set.members.uids[i])];
-        ET_CHECK(count == first && count >= given, "SB1: told in call %d of uid %d, %d of uid %d, not before %d", first,
+        ET_CHECK(count == first && count >= given, "SB1: got in call %d of uid %d, %d of uid %d, not before %d", first,
                  set.members.uids[0], count, set.members.uids[i], given);
     }
 }

@@ -1,6 +1,6 @@
 /*
  * SC6: a change that is not granted states why, under the key mpix_reason of the info object that it was requested
- * with; one that is granted leaves no reason.  Rank 0 asks, the other one leaves.  --range 1: mpiexec has
+ * with; one that is granted leaves no reason.  Rank 0 requests, the other one leaves.  --range 1: mpiexec has
  * --adapt-range 1:2.
  */
 
@@ -59,10 +59,10 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Group_free(&group));
     if (rank == 0) {
         query_all_reasons(range);
-        et_make_file("asked");
+        et_make_file("requested");
         et_log("PASS session_reasons\n");
     } else {
-        et_await_file("asked");
+        et_await_file("requested");
     }
     ET_MPI(MPI_Session_finalize(&session));
     return 0;

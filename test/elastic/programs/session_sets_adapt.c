@@ -114,7 +114,7 @@ static void use_sets(void)
     ET_MPI(MPIX_Session_get_primary_process(session, name, &primary));
     ET_CHECK(primary == (et.rank == 1 % et.size), "primary of %s: %d", name, primary);
 
-    /* a round of the present world, whoever has asked how often before */
+    /* a round of the present world, whoever has queried how often before */
     snprintf(data_key, sizeof(data_key), "key%d", et.epoch);
     if (et.rank == et.size - 1) {
         ET_MPI(MPI_Info_create(&data));

@@ -30,7 +30,7 @@ program session_sets
   call check(ierror == MPI_SUCCESS .and. .not. flag, 'no change')
   call MPIX_Session_rc_get(session, 'mpi://WORLD', calls, name, n, info, ierror)
   call check(ierror == MPI_SUCCESS .and. calls == MPIX_RC_NONE .and. name == ' ' .and. n == -1 .and. &
-             info == MPI_INFO_NULL, 'no change to be told')
+             info == MPI_INFO_NULL, 'no change is pending')
 
   ! made by one process, known to both by their data
   if (rank == 0) then

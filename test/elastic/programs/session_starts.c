@@ -1,6 +1,6 @@
 /*
  * SR1: a process of the launch that has not begun to use MPI counts as starting.  SI6, SI7, SI8, SN4, SA1, SL1.  4
- * processes of which rank 3 begins late, told by a file and telling so by another one; rank 0 looks all the time.
+ * processes of which rank 3 begins late, by a file, and reports it by another one; rank 0 polls all the time.
  *   --ends 1   it never begins, and ends
  */
 
@@ -53,7 +53,7 @@ static void expect_state(const char *name, const char *state)
     const char *is = value_of(name, "mpix_state");
 
     ET_CHECK(!strcmp(is, state), "SR1: %s is %s, not %s", name, is, state);
-    ET_CHECK(runs(name) == !strcmp(state, "running"), "SI6: %s is %s, and exists says otherwise", name, state);
+    ET_CHECK(runs(name) == !strcmp(state, "running"), "SI6: %s is %s, and exists states otherwise", name, state);
 }
 
 static int create(const char *name, MPI_Comm * comm)
@@ -131,7 +131,7 @@ static void query(int ends)
     if (ends)
         return;
     await_file(HERE);
-    for (int i = n - 1; i >= 0; i--)    /* SA1: it has told us so */
+    for (int i = n - 1; i >= 0; i--)    /* SA1: it has reported it */
         expect_state(others[i], "running");
     ET_CHECK(!strcmp(value_of("mpix://ALL", "mpi_size"), "4"), "SN4: mpix://ALL has %s processes",
              value_of("mpix://ALL", "mpi_size"));

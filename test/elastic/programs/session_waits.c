@@ -6,11 +6,11 @@
  *   objects     SX9, SI8: windows and a file of a group one of whose members ends before it comes
  *   query       SC6: MPIX_Session_get_pset_op, which all members of a set call, and with a request
  *   data        SD2, SC4: keys of a set that ends before they are written, requested in four ways
- *   lost        SC6: the process that a growth adds dies, which gives a request; the next growth works
+ *   fails       SC6: the process that a growth adds dies, which gives a request; the next growth works
  *   proposed    SI8: all make a communicator with a process that is proposed, which is declined, and then accepted
  *   last        SF1, SF2: the only process is notified of an addition and ends; nobody is left that could accept it
  *   quits       SF3: the only process of the launch exits with its session open; the one that was added waits for it
- *   exits       SF3: one that is alone on its host exits with its session open, and has asked nothing; it prints LEAVES
+ *   exits       SF3: one that is alone on its host exits with its session open, without a query; it prints LEAVES
  *   never       SF4: prints WAITS in front of a call that waits for what does not come, in each process another one
  */
 
@@ -158,7 +158,7 @@ static void case_data(void)
     ET_MPI(MPI_Comm_free(&comm));
 }
 
-/* Before MPI can tell it. */
+/* Before MPI can return it. */
 static int uid_of_process(void)
 {
     const char *given = getenv("PMI_ADAPT"), *uid = given ? strstr(given, " uid=") : NULL;
@@ -363,14 +363,14 @@ int main(int argc, char **argv)
     pset_name delta;
 
     et_options(&argc, &argv);
-    if (!strcmp(what, "lost") && uid_of_process() == 2)
+    if (!strcmp(what, "fails") && uid_of_process() == 2)
         raise(SIGKILL);
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
     if (is_joining_process(delta) && !strcmp(what, "proposed"))
         join_whole();
     if (is_joining_process(delta) && !strcmp(what, "quits"))
         join_quits();
-    if (is_joining_process(delta) && strcmp(what, "lost")) {
+    if (is_joining_process(delta) && strcmp(what, "fails")) {
         et_log("CAME");
         finish();
     }

@@ -47,7 +47,7 @@ static int await_end(int size_info, char *reason, int reason_bytes)
         ET_CHECK((state == MPIX_ADAPT_REQUEST_OPEN) == (info == MPI_INFO_NULL), "state %d, and info", state);
         if (state != MPIX_ADAPT_REQUEST_OPEN)
             break;
-        ET_CHECK(et_seconds() < start + et.patience_s, "wish %d is open after %g s", size_info, et.patience_s);
+        ET_CHECK(et_seconds() < start + et.patience_s, "request %d is open after %g s", size_info, et.patience_s);
         et_sleep_ms(1);
     }
     ET_MPI(MPI_Info_get_string(info, "reason", &n, reason, &flag));
@@ -67,7 +67,7 @@ static void compute(void)
 {
     if (makes_requests && wanted[et.epoch] != et.size) {
         int number = request_size(wanted[et.epoch]);
-        ET_CHECK(of_epoch != et.epoch || number == id, "wish %d, made again, is %d", id, number);
+        ET_CHECK(of_epoch != et.epoch || number == id, "request %d, made again, is %d", id, number);
         id = number;
         of_epoch = et.epoch;
     }
@@ -156,9 +156,9 @@ static void withdrawn(void)
     for (int i = 0; i < 8; i++)
         id = request_size(et.size + 1 + i % 2);
     ET_MPI(MPIX_Adapt_request_withdraw(id));
-    ET_CHECK(id == first + 8, "wish %d after wish %d", id, first);
+    ET_CHECK(id == first + 8, "request %d after request %d", id, first);
     for (int i = first + 1; i <= id; i++)
-        ET_CHECK(await_end(i, reason, sizeof(reason)) == MPIX_ADAPT_REQUEST_WITHDRAWN, "wish %d: %s", i, reason);
+        ET_CHECK(await_end(i, reason, sizeof(reason)) == MPIX_ADAPT_REQUEST_WITHDRAWN, "request %d: %s", i, reason);
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     ET_ERROR(MPIX_Adapt_request_state(first, &state, NULL), MPI_ERR_ARG, "remembered");

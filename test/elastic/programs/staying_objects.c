@@ -56,7 +56,7 @@ static void make(void)
     ET_MPI(MPI_Type_commit(&pair_type));
     ET_MPI(MPI_Op_create(reduce_greatest, 1, &greatest));
     ET_MPI(MPI_Info_create(&info));
-    ET_MPI(MPI_Info_set(info, "word", "kept"));
+    ET_MPI(MPI_Info_set(info, "word", "stays"));
     ET_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL));
     ET_MPI(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &type_keyval,
                                   NULL));
@@ -120,9 +120,9 @@ static void self_lives(void)
     ET_MPI(MPI_Comm_size(self_copy, &size));
     ET_CHECK(size == 1, "the copy of MPI_COMM_SELF has %d", size);
     ET_MPI(MPI_Comm_get_attr(MPI_COMM_SELF, keyval, &value, &flag));
-    ET_CHECK(flag && value == &on_self, "the attribute of MPI_COMM_SELF is lost");
+    ET_CHECK(flag && value == &on_self, "the attribute of MPI_COMM_SELF is missing");
     ET_MPI(MPI_Comm_get_attr(self_copy, keyval, &value, &flag));
-    ET_CHECK(flag && value == &on_self, "the attribute of its copy is lost");
+    ET_CHECK(flag && value == &on_self, "the attribute of its copy is missing");
     ET_CHECK(deleted_on_self == 0, "attributes of MPI_COMM_SELF were deleted");
     cell = 5;
     ET_MPI(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, self_win));
@@ -140,9 +140,9 @@ static void objects_live(void)
     ET_MPI(MPI_Allreduce(mine, most, 1, pair_type, greatest, MPI_COMM_WORLD));
     ET_CHECK(most[0] == et.size - 1 && most[1] == 0, "the operation gives %d %d", most[0], most[1]);
     ET_MPI(MPI_Info_get(info, "word", 15, word, &flag));
-    ET_CHECK(flag && strcmp(word, "kept") == 0, "the info object says '%s'", word);
+    ET_CHECK(flag && strcmp(word, "stays") == 0, "the info object has '%s'", word);
     ET_MPI(MPI_Type_get_attr(pair_type, type_keyval, &value, &flag));
-    ET_CHECK(flag && value == &on_self, "the attribute of a datatype is lost");
+    ET_CHECK(flag && value == &on_self, "the attribute of a datatype is missing");
     int setting = -1;
     ET_MPI(MPI_T_cvar_read(cvar, &setting));
     ET_CHECK(setting == 0, "MPIR_CVAR_ADAPT_LEAVERS_RETURN is %d", setting);

@@ -2,8 +2,8 @@
  * C4: what nobody received in one world is received in no later one.  In each world and each window every process
  * leaves messages behind for every other one on each kind of communicator: the world, a copy that lives until
  * commit, a copy that is freed before (its context id is given out again), in the window intercomm, new_comm_world and
- * a copy of that.  Their tags and contents tell the epoch.  In each new world the same communicators are
- * made anew and nothing may lie there, whoever looks and however long it took to arrive; then one
+ * a copy of that.  Their tags and contents have the epoch.  In each new world the same communicators are
+ * made anew and nothing may lie there, whoever probes and however long it took to arrive; then one
  * message of the present epoch is sent and received with wildcards.
  * Partitioned operations of which only one side exists are left over, too, with --partitioned 1.
  */
@@ -73,7 +73,7 @@ static void use_world(void)
     expect_nothing(MPI_COMM_WORLD, "the world");
     expect_nothing(freed, "the first copy");
     expect_nothing(copy, "the second copy");
-    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));        /* nobody sends anything before all have looked */
+    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));        /* nobody sends anything before all have probed */
     ring(MPI_COMM_WORLD, "the world");
     ring(freed, "the first copy");
     ring(copy, "the second copy");

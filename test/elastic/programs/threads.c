@@ -24,7 +24,7 @@ static void *chatter(void *unused)
     while (!stop_chatter) {
         ET_MPI(MPI_Sendrecv(&chatter_rounds, 1, MPI_LONG, 0, 81, &got, 1, MPI_LONG, 0, 81,
                             self_copy, MPI_STATUS_IGNORE));
-        ET_CHECK(got == chatter_rounds, "my own message says %ld", got);
+        ET_CHECK(got == chatter_rounds, "my own message has %ld", got);
         chatter_rounds++;
         et_sleep_ms(0.2);
     }

@@ -52,7 +52,7 @@ static void count(MPI_Comm comm)
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &now_rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &now_size);
-    tool_check(now_rank == rank && now_size == size, "was not told of a new world");
+    tool_check(now_rank == rank && now_size == size, "was not notified of a new world");
 }
 
 int MPI_Init(int *argc, char ***argv)

@@ -80,7 +80,7 @@ static void modes(MPI_Comm comm, const char *name)
     ET_MPI(MPI_Irecv(got, sizeof(got), MPI_BYTE, MPI_ANY_SOURCE, 1, comm, &request));
     ET_MPI(MPI_Ssend(small, sizeof(small), MPI_BYTE, to, 1, comm));
     ET_MPI(MPI_Wait(&request, &status));
-    ET_CHECK(status.MPI_SOURCE == from, "%s: any source says %d", name, status.MPI_SOURCE);
+    ET_CHECK(status.MPI_SOURCE == from, "%s: any source is %d", name, status.MPI_SOURCE);
     et_verify(got, sizeof(got), from, 1, name);
 
     ET_MPI(MPI_Buffer_attach(attached, capacity));

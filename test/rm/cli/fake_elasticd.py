@@ -1,7 +1,7 @@
-"""An elasticd of the tests' own: it answers as doc/admin/elasticd-api.md says, on a Unix socket, and runs jobs as plain processes.
+"""An elasticd of the tests' own: it answers as in doc/admin/elasticd-api.md, on a Unix socket, and runs jobs as plain processes.
 
 It has nothing of the real one's decisions: a job starts as soon as it is not held, with its greatest size, on one node.
-What it is for is what the real one does rarely and the command must bear: lost answers, refusals for a while, nonsense,
+What it is for is what the real one does rarely and the command must bear: missing answers, refusals for a while, nonsense,
 absence.  Fields that the interface does not have are refused, so that a misspelt request cannot pass here.
 """
 
@@ -51,7 +51,7 @@ class Refused(Exception):
 
 
 class FakeElasticd:
-    """Jobs, nodes and records behind one lock; threads of the server and one for each job."""
+    """Jobs, nodes and records under one lock; threads of the server and one for each job."""
 
     def __init__(self, path: Path, cores: int = 8) -> None:
         self.socket = path
@@ -265,7 +265,7 @@ class FakeElasticd:
         threading.Thread(target=self.run, args=(job,), daemon=True).start()
 
     def run(self, job: Json) -> None:
-        """One process instead of mpiexec; files are opened as the interface says."""
+        """One process instead of mpiexec; files are opened as in the interface."""
         body = job["_request"]
         environment = {**body["environment"], "ELASTIC_JOB_ID": str(job["id"])}
         with (

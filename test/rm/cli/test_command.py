@@ -60,7 +60,7 @@ def test_hold_release_cancel_refusals(here: Setup) -> None:
     expect("there is no job 77" in here.call("show", "77", code=3)[1], "show")
     expect("there is no job 77" in here.call("cancel", "77", code=3)[1], "cancel")
     _, err = here.call("hold", "77", "1", code=3)
-    expect(err.count("elastic:") == 2, err)  # both are told
+    expect(err.count("elastic:") == 2, err)  # both are reported
 
 
 def test_times_and_dependencies(here: Setup) -> None:
@@ -213,7 +213,7 @@ def test_loops(here: Setup) -> None:
         expect(len(lines) == 6, lines)
     (answer,) = here.objects("loops", "1")
     expect(answer["job"] == 1 and answer["loops"][0]["key"] == "probe", answer)
-    expect(any(path.startswith("/v1/jobs/1/loops?max_age_ms=") for _, path, _ in here.fake.requests), "it asks for what is new")
+    expect(any(path.startswith("/v1/jobs/1/loops?max_age_ms=") for _, path, _ in here.fake.requests), "it requests what is new")
     here.call("loops", "7", code=3)
     here.call("cancel", "1")
 
@@ -259,7 +259,7 @@ def test_sockets_of_others(here: Setup) -> None:
     for path in (folder / "elasticd.sock", base / "elasticd.sock"):
         listening[path] = socket.socket(socket.AF_UNIX)
         listening[path].bind(str(path))
-        os.seteuid(nobody)  # the kernel tells whoever connects who has called listen
+        os.seteuid(nobody)  # the kernel reports who has called listen
         try:
             listening[path].listen(8)
         finally:
@@ -268,7 +268,7 @@ def test_sockets_of_others(here: Setup) -> None:
     del here.environment["ELASTICD_SOCKET"]
     in_allocation = {"SLURM_JOB_ID": "12", "SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "2"}
 
-    def heard() -> bytes:
+    def received() -> bytes:
         text = b""
         for each in listening.values():
             while True:
@@ -287,11 +287,11 @@ def test_sockets_of_others(here: Setup) -> None:
     for variables in ({}, in_allocation):
         here.environment |= variables
         _, err = here.call("queue", code=4)
-        expect("belongs to user 65534" in err and heard() == b"", (err, "it has got something"))
+        expect("belongs to user 65534" in err and received() == b"", (err, "it has got something"))
     os.chown(base, nobody, nobody)
     process = here.start("run", "-n", "1", "true", "SECRET")
     out, err = process.communicate(timeout=LIMIT_S)
     expect(process.returncode != 0 and str(base) in err, (process.returncode, out, err))
-    expect(heard() == b"", "who owns the folder has got something")
+    expect(received() == b"", "who owns the folder has got something")
     for each in listening.values():
         each.close()

@@ -26,7 +26,7 @@ def test_run_passes_output_and_code(here: Setup) -> None:
     expect(out == "--json" and err == "", (out, err))
 
 
-def test_run_sends_what_was_asked_for(here: Setup) -> None:
+def test_run_sends_what_was_requested(here: Setup) -> None:
     """run: options become the request of the interface"""
     here.call("run", "-n", "2:8", "-t", "10:00", "-J", "heat", "--sizes", "multiple:2", "--preferred", "4", "-c1",
               "--priority=-3", "--requeue", "-l", "--export", "NONE", "true", "-n", "1")  # fmt: skip
@@ -106,7 +106,7 @@ def test_run_survives_the_daemon(here: Setup) -> None:
     assert process.stdout and process.stderr
     expect(process.stdout.readline() == "first\n", "no output")
     here.fake.go_away()
-    expect("waiting for elasticd" in process.stderr.readline(), "absence is not told")
+    expect("waiting for elasticd" in process.stderr.readline(), "absence is not reported")
     (here.folder / "go").touch()
     expect(process.stdout.readline() == "last\n", "no output while elasticd is away")
     here.fake.listen()
@@ -172,7 +172,7 @@ def test_submit_script_with_options(here: Setup) -> None:
     (body,) = here.posted()
     expect(body["script"] == script.read_text() and body["command"] == ["job.sh", "-n", "x"], body)
     expect((body["min"], body["max"], body["time_limit_ms"], body["name"]) == (2, 4, 300000, "other"), body)
-    expect("exclusive" not in body, "a line behind the head counted")
+    expect("exclusive" not in body, "a line after the head counted")
     expect((here.folder / "elastic-1.out").read_text() == "x 1\n", "output")
     expect(here.call("show", "--script", "1")[0] == script.read_text(), "script")
     script.write_text("#!/bin/sh\n#ELASTIC --explode\n")
@@ -187,7 +187,7 @@ def test_submit_wrap(here: Setup) -> None:
 
 
 def test_submit_without_an_answer(here: Setup) -> None:
-    """submit: a lost answer does not make a second job"""
+    """submit: a missing answer does not make a second job"""
     here.fake.lose_answers = 2
     expect(here.call("submit", "true")[0] == "Submitted job 1\n", "number")
     expect(len(here.fake.jobs) == 1 and len(here.posted()) == 3, len(here.posted()))

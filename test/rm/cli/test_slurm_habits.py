@@ -121,7 +121,7 @@ def test_formats_of_lists(here: Setup) -> None:
 
 
 def test_test_only(here: Setup) -> None:
-    """submit --test-only: says when it would start, and submits nothing"""
+    """submit --test-only: prints when it would start, and submits nothing"""
     out, _ = here.call("submit", "--test-only", "-n", "2:4", "true")
     expect(out.startswith("the job would start at 20") and "with 2 to 4 processes" in out, out)
     expect(out.split()[5] == here.call("submit", "--test-only", "--parsable", "true")[0].strip(), out)
@@ -156,10 +156,10 @@ def test_names_that_are_no_jobs(here: Setup) -> None:
 
 def test_where_nobody_listens(here: Setup) -> None:
     """no elasticd: which socket, whose, and how to start one"""
-    gone = here.folder / "gone.sock"
-    here.environment["ELASTICD_SOCKET"] = str(gone)
+    missing = here.folder / "missing.sock"
+    here.environment["ELASTICD_SOCKET"] = str(missing)
     _, err = here.call("queue", code=4)
-    expect(f"there is no {gone}" in err and f"elasticd --socket={gone}" in err, err)
+    expect(f"there is no {missing}" in err and f"elasticd --socket={missing}" in err, err)
     here.fake.go_away()
     here.environment["ELASTICD_SOCKET"] = str(here.fake.socket)
     _, err = here.call("queue", code=4)

@@ -321,7 +321,7 @@ def test_large_machine(browser: Browser, site: Site, fake: MadeUp) -> None:
         expect(browser.text("#range").startswith("m00000"), browser.text("#range"))
         browser.click("#all-nodes")
         browser.wait("all nodes again", lambda: browser.count("#chart g.group") == 64)
-        expect(fake.most_nodes <= 200, f"the page has asked for {fake.most_nodes} nodes at once")
+        expect(fake.most_nodes <= 200, f"the page has requested {fake.most_nodes} nodes at once")
     finally:
         fake.shrink_machine()
 
@@ -392,7 +392,7 @@ def test_token(browser: Browser, site: Site, fake: MadeUp) -> None:
     browser.run("(document.getElementById('token').value = 'secret')")
     browser.click("#login button")
     browser.wait("the queue", lambda: "heat2d" in browser.text("#queue"))
-    expect(browser.run("document.cookie + Object.keys(localStorage).join()") == "", "the token is kept")
+    expect(browser.run("document.cookie + Object.keys(localStorage).join()") == "", "the token is stored")
     fake.token = ""
 
 

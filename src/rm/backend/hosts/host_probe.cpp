@@ -35,7 +35,7 @@ void add_if_here(std::vector<InstalledFile> &files, const std::string &path, boo
         files.push_back({path, status.st_size, is_library});
 }
 
-/* ---- when ssh says no ------------------------------------------------------------------------ */
+/* ---- refusals of ssh ------------------------------------------------------------------------- */
 
 struct Complaint {
     const char *part;           /* of the message of ssh */
@@ -97,7 +97,7 @@ HostReport complain(const std::string &host, const CommandEnd &end, const std::s
     return poll;
 }
 
-/* ---- what the host has said ------------------------------------------------------------------ */
+/* ---- the answer of the host ------------------------------------------------------------------ */
 
 struct Answer {
     bool complete = false;

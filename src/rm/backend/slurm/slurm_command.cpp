@@ -156,8 +156,8 @@ SlurmAnswer answer_of(const CommandEnd &end)
     return answer;
 }
 
-/* Of a partition's limits, too, Slurm says only that something is not available now: what it shows
- * of a job that waits says which. */
+/* Of a partition's limits, too, Slurm reports only that something is not available: what it shows
+ * of a job that waits names it. */
 bool may_be_had_by_waiting(const SlurmAnswer &answer)
 {
     constexpr const char *UNCLEAR[] = {"insufficient priority", "fragmentation",

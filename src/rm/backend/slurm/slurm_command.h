@@ -59,7 +59,7 @@ SlurmAnswer answer_of(const CommandEnd &end);
 
 /* Others come first, but it might be had between two of them. */
 bool may_be_had_by_waiting(const SlurmAnswer &answer);
-/* Nothing of that kind will be given, whenever it is asked for. */
+/* Nothing of that kind will be given, whenever it is requested. */
 bool is_never(const SlurmAnswer &answer);
 /* The nodes are not to be had now: no sign that the way of asking is wrong. */
 bool is_busy(const SlurmAnswer &answer);

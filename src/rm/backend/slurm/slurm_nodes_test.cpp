@@ -48,7 +48,7 @@ class SlurmNodesTest : public testing::Test {
         config.asynchronous_nodes = config.whole_nodes = true;
         return config;
     }
-    /* Tells it the core, and says what was told. */
+    /* Notifies the core, and returns the events. */
     std::string poll(const std::vector<SlurmNode> &nodes, const std::vector<SlurmJob> &jobs = {})
     {
         std::string text;

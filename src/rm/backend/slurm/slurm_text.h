@@ -2,7 +2,7 @@
  * Output of Slurm's commands as data: pure functions over arbitrary text.
  *
  * Free texts in Slurm (names, comments, reasons) are written by others and may hold any byte,
- * including a line that looks like another job.  Each line of a listing therefore begins and ends
+ * including a line that reads as another job.  Each line of a listing therefore begins and ends
  * with a random word of this call (`marker`); all other lines are ignored.
  *
  * Pure; any thread.

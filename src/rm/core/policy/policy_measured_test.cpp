@@ -1,5 +1,5 @@
 /* Policy `measured`: what it gives, tries and takes back; that noise changes nothing; that its
- * records say why. */
+ * records have the reason. */
 
 #include "core/policy/policy_measured.h"
 
@@ -109,7 +109,7 @@ TEST(MeasuredTest, three_programs_get_what_they_can_use_in_few_adaptations)
     EXPECT_EQ(machine.changes, before) << "it has not come to rest";
 }
 
-/* K: of no program does MPI time say that it needs fewer processes (bench/phases -s), no core
+/* K: of no program does MPI time show that it needs fewer processes (bench/phases -s), no core
  * idles, and nobody waits.  Whoever came first. */
 TEST(MeasuredTest, K_an_unknown_benefit_is_tried_among_running_jobs)
 {
@@ -281,7 +281,7 @@ TEST(MeasuredTest, cores_without_benefit_are_not_loaned)
     machine.start(spec, scales_to(1));
     int first = machine.size(0);
     EXPECT_LT(first, 32);
-    machine.programs.clear(); /* MPI time says nothing of it */
+    machine.programs.clear(); /* MPI time is no evidence of it */
     machine.programs.emplace_back(machine.driver, machine.ids[0], scales_to(first),
                                   [](int) { return 0.0; });
     machine.go_on(100, 0.1);
@@ -325,7 +325,7 @@ TEST(MeasuredTest, without_a_floor_idle_cores_are_loaned_to_jobs_that_are_not_sl
     }
 }
 
-/* Fewer processes that are tried are looked at, whatever happens meanwhile; then it grows again. */
+/* Fewer processes that are tried are measured, whatever happens meanwhile; then it grows again. */
 TEST(MeasuredTest, without_a_floor_a_trial_is_not_over_before_it_is_measured)
 {
     Machine machine(512);
@@ -380,7 +380,7 @@ TEST(MeasuredTest, cores_go_where_they_make_faster)
     EXPECT_GE(machine.size(0) + machine.size(1), 14);
 }
 
-/* A sample is followed by a decision only if it may lead to one: CoreDriver, which asks the policy
+/* A sample is followed by a decision only if it may lead to one: CoreDriver, which runs the policy
  * after each event, never hears of another one.  How far programs scale changes now and then. */
 TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
 {
@@ -472,7 +472,7 @@ TEST(MeasuredTest, X1_recorded_numbers_give_the_decision)
     std::map<std::string, int> rules;
     std::deque<Machine> machines;
     for (int64_t idle_ppm : {NO_FLOOR, LOANS, NO_LOANS}) {
-        for (double share : {-1.0, 0.02, 0.15}) { /* MPI time says nothing, but the first time */
+        for (double share : {-1.0, 0.02, 0.15}) { /* MPI time is no evidence, but the first time */
             Machine &machine = machines.emplace_back(16);
             machine.loan_down_to(idle_ppm);
             SampledProgram::Law untold = [share](int) { return share; };
@@ -532,7 +532,7 @@ TEST(MeasuredTest, X1_recorded_numbers_give_the_decision)
         EXPECT_GT(rules[rule], 0) << rule;
 }
 
-/* A user who wants more cores says that his program becomes the faster the more it has, however
+/* A user who wants more cores states that his program becomes the faster the more it has, however
  * much: it gets what one gets that makes full use of all, and gives to those that wait as that one
  * does. */
 TEST(MeasuredTest, who_boasts_gets_no_more_than_who_scales)
@@ -556,7 +556,7 @@ TEST(MeasuredTest, who_boasts_gets_no_more_than_who_scales)
     }
 }
 
-/* Samples that say that it goes faster with fewer, or stands still, take nothing from others and
+/* Samples that show that it goes faster with fewer, or stands still, take nothing from others and
  * break nothing. */
 TEST(MeasuredTest, nonsense_of_one_job_leaves_the_others_theirs)
 {
@@ -604,7 +604,7 @@ TEST(MeasuredTest, X2_held_because)
         << "a rigid one has no size that could change";
 }
 
-/* SPEC-epop M4, SPEC-performance X2: in a rigid phase it neither grows nor gives, whoever asks. */
+/* SPEC-epop M4, SPEC-performance X2: in a rigid phase it neither grows nor shrinks. */
 TEST(MeasuredTest, X2_M4_in_a_rigid_phase_the_size_is_held)
 {
     for (PolicyKind kind : {PolicyKind::MEASURED, PolicyKind::EFFICIENT, PolicyKind::FILL}) {

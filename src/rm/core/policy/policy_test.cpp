@@ -606,7 +606,7 @@ TEST_F(WholeNodesTest, nobody_goes_below_the_minimum_or_gives_way_in_vain)
     EXPECT_EQ(resized(), 8);
 }
 
-/* The wish comes and goes, again and again, at the worst moments: each gives at most two
+/* The request comes and goes, again and again, at the worst moments: each gives at most two
  * changes. */
 TEST_F(WholeNodesTest, giving_way_does_not_oscillate)
 {
@@ -627,7 +627,7 @@ TEST_F(WholeNodesTest, giving_way_does_not_oscillate)
             driver.send(NodesWanted{0, ""});
         driver.wait(1000);
     }
-    /* Each wish: one change of each to give, one to take back. */
+    /* Each request: one change of each to give, one to take back. */
     EXPECT_LE(driver.job(first).requests + driver.job(second).requests, 4 * slot_requests + 3);
     EXPECT_GE(driver.job(first).requests + driver.job(second).requests, slot_requests);
 }
@@ -724,7 +724,7 @@ TEST(MixTest, metrics_are_those_of_the_run)
     EXPECT_NEAR(simulate_mix(two, 1, 4, PolicyKind::FCFS, false).utilisation, 0.75, 0.001);
 }
 
-/* SPEC-performance X1, X3: a change says for whom it is made. */
+/* SPEC-performance X1, X3: a change shows for whom it is made. */
 TEST(FillTest, a_donor_records_the_recipient)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 8);

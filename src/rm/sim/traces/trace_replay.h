@@ -38,7 +38,7 @@ struct AdaptationCost {
 
 struct ReplayOptions {
     Config config;
-    const Policy *policy = nullptr;     /* decides in place of config.policy */
+    const Policy *policy = nullptr;     /* decides instead of config.policy */
     Machine machine;
     AdaptationCost cost;
     /* between two samples; half of it for the first two at a size; 0: none */

@@ -1,5 +1,5 @@
 """Who does not read makes others wait, and ends nothing: readers of mpiexec's output that pause, mpiexec and proxies that are
-stopped; and hosts that are lost meanwhile, which must be noticed all the same (src/pm/hydra/elastic/wire/keepalive.h)."""
+stopped; and hosts that fail meanwhile, which must be noticed all the same (src/pm/hydra/elastic/wire/keepalive.h)."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def rigid_sockets_are_stock(run: HostRun) -> None:
         run.await_value(lambda: control_timers(run), "control connection")
         time.sleep(1)
         timers = run.await_value(lambda: control_timers(run), "control connection a second later")
-        asks = ["keepalive" in line for line in timers]
-        run.check(timers and all(asks) == adaptive and any(asks) == adaptive, f"adaptive: {adaptive}, connections: {timers}")
+        probes = ["keepalive" in line for line in timers]
+        run.check(timers and all(probes) == adaptive and any(probes) == adaptive, f"adaptive: {adaptive}, connections: {timers}")
         reader.touch()
         whole(run, job, 1)
 
@@ -96,7 +96,7 @@ def mpiexec_stopped_long(run: HostRun) -> None:
 
 @case("I3", nodes=3, full=True, deadline_s=240)
 def daemon_stopped_long(run: HostRun) -> None:
-    """As by a debugger or scontrol suspend: a proxy, while mpiexec has much to tell it."""
+    """As by a debugger or scontrol suspend: a proxy, while mpiexec has much to send it."""
     job = serve(run, 2, "h1,h2")
     (daemon,) = run.pids("h2", "hydra_pmi_proxy")
     os.kill(daemon, signal.SIGSTOP)
@@ -110,7 +110,7 @@ def daemon_stopped_long(run: HostRun) -> None:
     stop(run, job, 2, 2)
 
 
-def lost_while_printing(run: HostRun, then: str, pause_s: float) -> None:
+def fails_while_printing(run: HostRun, then: str, pause_s: float) -> None:
     """`then` may wait for the file "read": mpiexec does not end before its output has been taken."""
     go, reader = run.work / "go", run.work / "read"
     job = printing(run, 2, "h1,h2", ENDLESS_KB, then, "--after", str(go))
@@ -119,7 +119,7 @@ def lost_while_printing(run: HostRun, then: str, pause_s: float) -> None:
     time.sleep(pause_s)
     hosts.set_link(run.cluster, run.host("h2"), "down")
     began = time.monotonic()
-    run.await_value(lambda: re.search("host h2 is lost", job.err), "word of the lost host")
+    run.await_value(lambda: re.search("host h2 is lost", job.err), "the report of the failed host")
     took_s = time.monotonic() - began
     run.check(took_s < FAULT_S / 2, f"noticed after {took_s:.0f} s")
     for host in ("h1", "h2"):
@@ -130,11 +130,11 @@ def lost_while_printing(run: HostRun, then: str, pause_s: float) -> None:
 
 @case("E4", nodes=2, full=True, deadline_s=240)
 def link_cut_in_output(run: HostRun) -> None:
-    """With bytes under way keep-alive does not ask."""
-    lost_while_printing(run, "cat >/dev/null", 1)
+    """With bytes under way keep-alive sends no probe."""
+    fails_while_printing(run, "cat >/dev/null", 1)
 
 
 @case("E4", nodes=2, full=True, deadline_s=240)
 def link_cut_while_the_reader_pauses(run: HostRun) -> None:
-    """What is said of the lost host does not wait for the reader."""
-    lost_while_printing(run, f"(until [ -e {run.work / 'read'} ]; do sleep 0.1; done; cat) >/dev/null", 5)
+    """The report of the failed host does not wait for the reader."""
+    fails_while_printing(run, f"(until [ -e {run.work / 'read'} ]; do sleep 0.1; done; cat) >/dev/null", 5)

@@ -9,7 +9,7 @@ from .cases import FAULT_S, case
 from .hostrun import HostRun
 from .managed import Managed
 
-# Looks that are quick enough for a test; a host is still down only after three of them.
+# Probes that are quick enough for a test; a host is still down only after three of them.
 CHECKS = 'check_interval = "2s"\ncheck_timeout = "20s"\ncheck_failures = 3\n'
 
 
@@ -109,7 +109,7 @@ def rm_hosts_crash(run: HostRun) -> None:
         if job != on_h2:
             daemon.let_end(job)
     daemon.await_adaptive(late)
-    run.check("h2" not in daemon.slots(late), "a job was placed on a dead host")
+    run.check("h2" not in daemon.slots(late), "a job was allocated on a failed host")
     daemon.let_end(late)
     daemon.stop()
 
@@ -175,9 +175,9 @@ def rm_hosts_restart(run: HostRun) -> None:
     daemon.config.write_text(daemon.config.read_text().replace('"h2:2"', '"head:2"'))
     daemon.job = daemon.start()
     daemon.await_node("head", "up")
-    gone = next(job for job in jobs if "h2" in daemon.slots(job) or daemon.show(job)["state"] not in ("RUNNING", "ADAPTING"))
-    kept = next(job for job in jobs if job != gone)
-    daemon.await_end(gone, "FAILED")
-    daemon.let_end(kept)
+    failed = next(job for job in jobs if "h2" in daemon.slots(job) or daemon.show(job)["state"] not in ("RUNNING", "ADAPTING"))
+    other = next(job for job in jobs if job != failed)
+    daemon.await_end(failed, "FAILED")
+    daemon.let_end(other)
     run.await_value(lambda: daemon.node("h2")["state"] == "unknown", "removed host that is forgotten")
     daemon.stop()

@@ -1,4 +1,4 @@
-"""elasticd's back end *slurm* on a real Slurm: what Slurm shows must follow what elasticd says, and the jobs of others come first.
+"""elasticd's back end *slurm* on a real Slurm: what Slurm shows must follow elasticd, and the jobs of others come first.
 
 Other people are the user `nobody`; elasticd runs as root on the login node.
 """
@@ -24,12 +24,12 @@ OTHERS = "65534"
 
 
 def slurm_config(extra: str = "") -> str:
-    """Looks that are quick enough for a test."""
+    """Polls that are quick enough for a test."""
     return f'[backend]\nkind = "slurm"\n[slurm]\npoll_interval = "300ms"\n{extra}\n'
 
 
 class Slurm(Managed):
-    """elasticd over the testbed's Slurm, and what Slurm itself says."""
+    """elasticd over the testbed's Slurm, and what Slurm itself shows."""
 
     def __init__(
         self, run: HostRun, extra: str = "", options: Sequence[str] = (), before: Sequence[str] = ()
@@ -96,7 +96,7 @@ class Slurm(Managed):
         self.run.await_value(lambda: not self.slurm("squeue", "-h"), "empty queue of Slurm")
 
     def never(self, seconds: float, what: str, happens: Callable[[], Any]) -> None:
-        """Several looks of elasticd at Slurm long."""
+        """Several polls of elasticd at Slurm long."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             found = happens()
@@ -113,7 +113,7 @@ class Slurm(Managed):
 
 
 def follow(run: HostRun, daemon: Slurm) -> None:
-    """A job starts on all, shrinks to one node, grows again, while others get and give back what it left."""
+    """A job starts on all, shrinks to one node, grows again, while others get and release what it left."""
     job = daemon.start_job("elastic", "2:16", 16)
     daemon.resize(job, 3)
     daemon.await_agreed(job, 3)
@@ -142,7 +142,7 @@ def follow(run: HostRun, daemon: Slurm) -> None:
 def rm_slurm_follows(run: HostRun) -> None:
     """Without accounting elasticd finds out that jobs must be sets, and states so."""
     daemon = Slurm(run)
-    run.check("set of Slurm jobs" in daemon.job.err, f"elasticd does not say how it resizes: {daemon.job.err}")
+    run.check("set of Slurm jobs" in daemon.job.err, f"elasticd does not report how it resizes: {daemon.job.err}")
     follow(run, daemon)
 
 
@@ -150,7 +150,7 @@ def rm_slurm_follows(run: HostRun) -> None:
 def rm_slurm_merges(run: HostRun) -> None:
     """With accounting and permit_job_expansion one Slurm job grows and shrinks."""
     daemon = Slurm(run)
-    run.check("by merging" in daemon.job.err, f"elasticd does not say how it resizes: {daemon.job.err}")
+    run.check("by merging" in daemon.job.err, f"elasticd does not report how it resizes: {daemon.job.err}")
     job = daemon.submit("merged", "1:16", "serve")
     daemon.await_adaptive(job)
     seen = set()
@@ -210,7 +210,7 @@ def rm_slurm_nodes_of_different_size(run: HostRun) -> None:
 
 @case("DA1 DA2 DA12", nodes=3, with_slurm=True)
 def rm_slurm_slots(run: HostRun) -> None:
-    """Places are on the job's own nodes, which Slurm gets back when the last place there is given back; others are refused."""
+    """Slots are on the job's own nodes, which Slurm gets back when the last slot there is released; others are refused."""
     daemon = Slurm(run)
     farm = daemon.submit("farm", "1", example(run, "taskfarm"), "40", "sh", "-c", "echo run on $(hostname)", options=("--places", "3"))
     shown = daemon.await_end(farm, "DONE")
@@ -229,7 +229,7 @@ def rm_slurm_slots(run: HostRun) -> None:
     daemon.await_size(job, 4)
     run.await_value(lambda: set(daemon.slots(job)) == {"h1"}, "end of the process that has left")
     others = daemon.others(2, "600")
-    daemon.never(2, "a node with a place has gone back", lambda: set().union(*daemon.slurm_jobs(job).values()) != {"h1", "h2"})
+    daemon.never(2, "a node with a slot was released", lambda: set().union(*daemon.slurm_jobs(job).values()) != {"h1", "h2"})
     run.check(daemon.state_of(others) == "PENDING", "others have the node")
     (run.work / "elastic" / "enough").touch()
     daemon.await_state(others, "RUNNING")

@@ -33,10 +33,10 @@ ENDS = ("committed", "withdrawn", "failed")
 
 
 class Watcher:
-    """Looks who runs where, in a thread."""
+    """Polls who runs where, in a thread."""
 
     def __init__(self, run: HostRun) -> None:
-        self.run, self.looks, self.wrong = run, 0, []
+        self.run, self.polls, self.wrong = run, 0, []
         self.seen: Counter[str] = Counter()
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self.watch, daemon=True)
@@ -44,7 +44,7 @@ class Watcher:
 
     def watch(self) -> None:
         while not self.stopped.wait(0.2):
-            self.looks += 1
+            self.polls += 1
             for host in self.run.cluster.hosts:
                 found = set(self.jobs_on(host.name))
                 self.seen.update(found)
@@ -210,7 +210,7 @@ def rm_slurm_mix(run: HostRun) -> None:
         daemon.good_end(number)
     print(
         f"# {LENGTH_S:.0f} s: {len(mix.submitted)} elastic jobs, {dict(kinds)}; {len(mix.others)} jobs of others, {others()} of them "
-        f"seen; {slurm_jobs} Slurm jobs; {watcher.looks} looks at the hosts",
+        f"seen; {slurm_jobs} Slurm jobs; {watcher.polls} polls of the hosts",
         flush=True,
     )
     daemon.finish()

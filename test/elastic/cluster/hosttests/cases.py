@@ -120,7 +120,7 @@ def refused(run: HostRun, job: Job, *arguments: str, names: str) -> None:
 def ends_within(run: HostRun, job: Job, limit_s: float) -> None:
     start = time.monotonic()
     code = job.wait()
-    run.check(code != 0, "exit code 0 after a host was lost")
+    run.check(code != 0, "exit code 0 after a host failed")
     run.check(time.monotonic() - start < limit_s, f"it took {time.monotonic() - start:.0f} s to end")
 
 
@@ -219,7 +219,7 @@ def testbed_half_failed(run: HostRun) -> None:
         command.up(folder, 2)
         run.fail("up succeeded without a switch")
     except TestbedError as error:
-        run.check("no cable" in str(error), f"up says {error}")
+        run.check("no cable" in str(error), f"up reports {error}")
     finally:
         hosts._wire = real
     run.check(not folder.exists() and not hosts.marked(folder), "a failed up left something")
@@ -244,7 +244,7 @@ def testbed_refuses(run: HostRun) -> None:
     foreign.mkdir()
     (foreign / "thesis").touch()
     long_name = run.folder / ("x" * 80)
-    for folder, words, says in (
+    for folder, words, printed in (
         (mine, ("shell", "--host", "h9", "true"), "no host h9; there are: h1 h2 head"),
         (run.folder / "none", ("status",), "no testbed is up"),
         (run.folder / "none", ("up", "--nodes", "0"), "--nodes must be"),
@@ -254,7 +254,7 @@ def testbed_refuses(run: HostRun) -> None:
     ):
         done = _cluster(folder, *words)
         run.check(done.returncode != 0, f"{words} in {folder.name} succeeded")
-        run.check(says in done.stderr, f"{words}: {done.stderr}")
+        run.check(printed in done.stderr, f"{words}: {done.stderr}")
     run.check((foreign / "thesis").exists(), "a foreign file was removed")
 
 
@@ -265,9 +265,9 @@ def testbed_refuses(run: HostRun) -> None:
 def grow_over_hosts(run: HostRun) -> None:
     """From one host to four; each joining process is where it was to be."""
     launch(run, 2, "h1,h2,h3,h4", "4,8", "cycle", "-ppn", "1")
-    placed = [event["hosts"] for event in run.events() if event["event"] == "placed"]
-    run.check(placed[0] == ["h3", "h4"], f"the first ones were placed on {placed}")
-    run.check(sorted(placed[1]) == ["h1", "h2", "h3", "h4"], f"the second ones were placed on {placed}")
+    hosts = [event["hosts"] for event in run.events() if event["event"] == "placed"]
+    run.check(hosts[0] == ["h3", "h4"], f"the first ones are on {hosts}")
+    run.check(sorted(hosts[1]) == ["h1", "h2", "h3", "h4"], f"the second ones are on {hosts}")
 
 
 @case("W3 W6 C3 C7")
@@ -327,7 +327,7 @@ def drawn_over_hosts(run: HostRun) -> None:
 
 @case("SA1 SA3 SL1 SI8 SI9", nodes=3, full=True, deadline_s=600)
 def random_sets_over_hosts(run: HostRun) -> None:
-    """A random program with process sets: what ends on one host is known on the others, no message is lost."""
+    """A random program with process sets: what ends on one host is known on the others, no message is missing."""
     seed = str(run.setting.seed)
     words = ["-launcher", "ssh", "-hosts", "h1,h2,h3", "-ppn", "2"]
     words += ["--adapt-range", "1:6", "--adapt-policy", f"random:{seed}", "--adapt-interval", "20ms"]
@@ -420,7 +420,7 @@ def launch_over_silent_host_too(run: HostRun) -> None:
 
 @case("E3", nodes=4)
 def tree_over_hosts(run: HostRun) -> None:
-    """Commands go through a tree of proxies; mpiexec itself tells the one that another cannot reach (h3, h4)."""
+    """Commands go through a tree of proxies; mpiexec itself notifies the one that another cannot reach (h3, h4)."""
     ports = range(20000, 20050)
     run.environment |= {"MPIEXEC_ADAPT_FANOUT": "2", "MPIEXEC_PORT_RANGE": f"{ports[0]}:{ports[-1]}"}
     silence = ["pref", "10", "ipproto", "tcp", "sport", f"{ports[0]}-{ports[-1]}"]
@@ -430,7 +430,7 @@ def tree_over_hosts(run: HostRun) -> None:
     resize(run, "6", "--hosts", "h1,h2")
     connected = run.on("h1", "ss", "-tnH", "dst", run.host("h2").address).stdout
     peers = [int(line.split()[4].rsplit(":", 1)[1]) for line in connected.splitlines()]
-    run.check(any(port in ports for port in peers), f"h1 tells h2 nothing: {connected}")
+    run.check(any(port in ports for port in peers), f"h1 sends h2 nothing: {connected}")
     resize(run, "4")
     resize(run, "7", "--hosts", "h3,h4")
     stop(run, job, 3, 7)
@@ -444,7 +444,7 @@ def host_that_refuses_the_key(run: HostRun) -> None:
     stop(run, job, 0, 1)
 
 
-# ---- hosts that are lost ------------------------------------------------------------------------------------
+# ---- hosts that fail ----------------------------------------------------------------------------------------
 
 
 @case("E3", deadline_s=240)
@@ -453,7 +453,7 @@ def host_fails_while_joining(run: HostRun) -> None:
     job = serve(run, 2, "h1,h2", "--joining-waits")
     done = run.elastic("resize", step_name(run), "3", "--hosts", "h3")
     run.check(done.returncode == 0, f"resize: {done.stderr}")
-    job.await_line("^JOINER WAITS$")
+    job.await_line("^JOINING WAITS$")
     start = time.monotonic()
     run.crash("h3")
     failed = run.await_event("failed")
@@ -549,8 +549,8 @@ def slurm_batch_job(run: HostRun) -> None:
     run.check(len(re.findall("^PASS epoch=6 size=6$", text, re.M)) == 1, f"no PASS line: {text[-400:]}")
     sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
     run.check(sizes == [5, 6, 7, 8, 7, 6], f"sizes {sizes}")
-    placed = [event["hosts"] for event in run.events() if event["event"] == "placed"]
-    run.check(placed[:4] == [["h2"]] * 4, f"4 more processes than a node's 4 cores went to {placed[:4]}")
+    hosts = [event["hosts"] for event in run.events() if event["event"] == "placed"]
+    run.check(hosts[:4] == [["h2"]] * 4, f"4 more processes than a node's 4 cores went to {hosts[:4]}")
 
 
 @case("I3", nodes=3, with_slurm=True)

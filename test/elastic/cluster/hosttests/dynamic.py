@@ -51,7 +51,7 @@ def used(run: HostRun) -> dict[str, int]:
 
 
 def most_from(run: HostRun, lines: int, step: int, output: Path) -> dict[str, int]:
-    """The most that is used in some moments, `step` runs apart, from when so many have said something."""
+    """The most that is used in some moments, `step` runs apart, from when so many have printed something."""
     most: dict[str, int] = {}
     for i in range(SAMPLES):
         run.await_value(lambda: output.read_bytes().count(b"\n") >= lines + i * step, f"{lines} runs")  # noqa: B023
@@ -116,7 +116,7 @@ def spawns_that_fail_elsewhere(run: HostRun) -> None:
     code = job.wait()
     run.on("h1", "rm", "/run/here_alone")
     run.check(code == 0 and "PASS dyn_spawn" in job.out, f"exit code {code}: {job.out[-1000:]}{job.err[-2000:]}")
-    run.check("no such file" in job.err.lower() and "host h2: not all processes" in job.err, f"it says why: {job.err[-2000:]}")
+    run.check("no such file" in job.err.lower() and "host h2: not all processes" in job.err, f"its reason: {job.err[-2000:]}")
     run.check(run.pids("h2", "dyn_spawn") == before, "processes are left on h2")
 
 
@@ -144,23 +144,23 @@ def examples_under_elasticd(run: HostRun) -> None:
     windows = daemon.submit("windows", "1:4", "serve")
     daemon.await_adaptive(windows)
     one_each = ("--ntasks-per-node", "1")
-    says = {
+    expected = {
         daemon.submit("size", "1", example(run, "dynsize"), "1", "-1", options=("--places", "1")): "by 2 processes",
         daemon.submit("farm", "1", example(run, "taskfarm"), "200", "true", options=("--places", "3")): "200 runs ended with 0",
     }
     for server, flags in (("server", ()), ("server_many", (KEY,))):
         client = example(run, "client", *flags)
         serving = daemon.submit(f"{server}-job", "2", example(run, server), server, options=one_each)
-        says[daemon.submit(f"{server}-client", "2", client, server, "1", "2", "3", options=one_each)] = "sum 6"
+        expected[daemon.submit(f"{server}-client", "2", client, server, "1", "2", "3", options=one_each)] = "sum 6"
         for size in (3, 2):
             daemon.resize(windows, size)
             daemon.await_size(windows, size)
-        daemon.await_end(max(says), "DONE")
-        says[daemon.submit(f"{server}-end", "1", client, server)] = ""
-        says[serving] = ""
-    for job, text in says.items():
+        daemon.await_end(max(expected), "DONE")
+        expected[daemon.submit(f"{server}-end", "1", client, server)] = ""
+        expected[serving] = ""
+    for job, text in expected.items():
         shown = daemon.await_end(job, "DONE")
-        run.check(text in daemon.output(shown), f"job {job} does not say '{text}': {daemon.output(shown)[-600:]}")
+        run.check(text in daemon.output(shown), f"job {job} does not contain '{text}': {daemon.output(shown)[-600:]}")
     daemon.let_end(windows)
     daemon.stop()
 

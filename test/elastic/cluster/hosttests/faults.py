@@ -3,7 +3,7 @@ finds no descriptor, or a host's link is cut, at each of its six steps (SPEC, "S
 *slurm*.
 
 A cell has a testbed of its own: three hosts, an elastic job on two of them in turn, a rigid job beside it on the third.
-The victim is struck when the step tells the event that stands for the number.  Whatever is struck: the job goes on, or ends with
+The victim is struck when the step sends the event that stands for the number.  Whatever is struck: the job goes on, or ends with
 a reason, within FAULT_S; each accepted request has exactly one end; no process, segment or Slurm job of it is left; the job
 beside it does not notice; elasticd answers.  `table` gives what was seen, as doc/admin/reliability.md shows it.
 """
@@ -68,7 +68,7 @@ class Victim:
 
 
 class Scene:
-    """Two jobs and what is known of their places."""
+    """Two jobs and what is known of their slots."""
 
     def __init__(self, run: HostRun, backend: str, shrinks: bool) -> None:
         self.run = run
@@ -85,7 +85,7 @@ class Scene:
         self.job = daemon.submit("elastic", f"{unit}:{2 * unit}", "serve")
         daemon.await_adaptive(self.job)
         daemon.await_size(self.job, 2 * unit)
-        self.placed = time.time()
+        self.saved_at = time.time()
         order = [node["name"] for node in daemon.show(self.job)["nodes"]]
         self.staying_host, self.other_host = order[0], order[-1]
         if shrinks:
@@ -107,7 +107,7 @@ class Scene:
         return pid
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """What the step tells from now on; its socket is in the private /run of elasticd's host."""
+        """What the step reports from now on; its socket is in the private /run of elasticd's host."""
         inner = self.daemon.show(self.job)["step_socket"]
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(self.run.time_left())
@@ -193,7 +193,7 @@ class Scene:
         """slurmctld saves its jobs every few seconds: what is younger when it is killed, it has lost afterwards."""
         saved = Path(self.run.cluster.folder) / "slurm" / "state" / "job_state"
         self.run.await_value(
-            lambda: saved.exists() and saved.stat().st_mtime > self.placed, "saved state of slurmctld"
+            lambda: saved.exists() and saved.stat().st_mtime > self.saved_at, "saved state of slurmctld"
         )
 
     def kill_controller(self) -> None:

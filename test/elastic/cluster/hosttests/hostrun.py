@@ -99,9 +99,9 @@ class HostRun(TestRun):
             if hosts.start_time(pid) < 0:
                 continue  # has ended; we are its parent now and collect it later
             if procfs.stat(pid):
-                left.append(f"left behind on {host.name}: process {' '.join(procfs.words(pid))[:120]}")
+                left.append(f"left over on {host.name}: process {' '.join(procfs.words(pid))[:120]}")
         new = self._private_files(host) - self.files_before[host.name]
-        return left + [f"left behind on {host.name}: file /{name}" for name in sorted(new)]
+        return left + [f"left over on {host.name}: file /{name}" for name in sorted(new)]
 
     def leftovers(self) -> list[str]:
         try:

@@ -68,7 +68,7 @@ class Managed:
             self.host, *self.before, f"{self.run.setting.prefix}/bin/elastic", *words, limit_s=limit_s
         )
         if done.returncode == 0:
-            del self.run.notes[-1 - len((done.stdout + done.stderr).splitlines()) :]  # asked often
+            del self.run.notes[-1 - len((done.stdout + done.stderr).splitlines()) :]  # queried often
         return done
 
     def query(self, *words: str) -> list[dict[str, Any]]:
@@ -105,7 +105,7 @@ class Managed:
         return int(done.stdout)
 
     def resize(self, job: int, size: int) -> None:
-        """Asks until it is accepted, or until an adaptation that was under way has led to that size."""
+        """Requests until it is accepted, or until an adaptation that was under way has led to that size."""
 
         def accepted() -> bool:
             done = self.elastic("resize", str(job), str(size))

@@ -42,7 +42,7 @@ def await_end_of_elasticd(run: HostRun, host: str = "head") -> None:
 
 @case("DA1 DA9", nodes=3, with_slurm=True)
 def slots_in_salloc(run: HostRun) -> None:
-    """A farm in a plain salloc has places on all of its hosts, by mpiexec alone and by `elastic run`, and nothing is left there."""
+    """A farm in a plain salloc has slots on all of its hosts, by mpiexec alone and by `elastic run`, and nothing is left there."""
     bare_environment(run)
     farm = example(run, "taskfarm")
     job = salloc(
@@ -167,7 +167,7 @@ def nested_in_lsf(run: HostRun) -> None:
 
 @case("W6", nodes=3)
 def nested_by_node_file(run: HostRun) -> None:
-    """As PBS tells its nodes, over ssh: found without being named; a file by hand, with an end when idle."""
+    """As PBS reports its nodes, over ssh: found without being named; a file by hand, with an end when idle."""
     bare_environment(run)
     nodefile = run.work / "nodefile"
     nodefile.write_text("h1\nh1\nh2\nh2\nh3\nh3\n", encoding="utf-8")

@@ -34,10 +34,10 @@ def up(
     try:
         return _up(folder, nodes, with_slurm, cpus, accounting)
     except BaseException as error:
-        kept = _log_tails(folder)
+        tails = _log_tails(folder)
         down(folder)
-        if kept and isinstance(error, TestbedError):
-            raise TestbedError(f"{error}\n{kept}") from error
+        if tails and isinstance(error, TestbedError):
+            raise TestbedError(f"{error}\n{tails}") from error
         raise
 
 
@@ -153,7 +153,7 @@ def parser() -> argparse.ArgumentParser:
         prog="./run cluster", description="A private cluster of network namespaces on this machine (doc/developer/testbed.md)."
     )
     top.add_argument("--name", default="default", help="which testbed, if there are several")
-    top.add_argument("--state", metavar="FOLDER", help="its folder, in place of one by its name")
+    top.add_argument("--state", metavar="FOLDER", help="its folder, instead of one by its name")
     top.set_defaults(first="h1")
     commands = top.add_subparsers(dest="what", required=True, metavar="COMMAND")
     one = commands.add_parser("up", help="bring it up")

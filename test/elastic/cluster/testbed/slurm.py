@@ -169,7 +169,7 @@ def start_node(cluster: Cluster, host: Host) -> None:
 
 
 def node_states(cluster: Cluster) -> dict[str, str]:
-    """What Slurm says of each node; empty while the controller does not answer."""
+    """What Slurm reports of each node; empty while the controller does not answer."""
     try:
         done = hosts.run(cluster, cluster.head, "sinfo", "-h", "-N", "-o", "%N %T", limit_s=20)
     except subprocess.TimeoutExpired:

@@ -66,7 +66,7 @@ def check_owner(folder: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise TestbedError(f"{folder} is not a folder of yours alone; choose another place with --state, or with TMPDIR")
+        raise TestbedError(f"{folder} is not a folder of yours alone; choose another folder with --state, or with TMPDIR")
 
 
 def folder_of(name: str, state: str | None) -> Path:
@@ -84,7 +84,7 @@ def folder_of(name: str, state: str | None) -> Path:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """One `up` or `down` at a time for testbeds in the same place."""
+    """One `up` or `down` at a time for testbeds in the same folder."""
     try:
         folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         if folder.parent == default_base():  # made now, by us or by somebody who was faster

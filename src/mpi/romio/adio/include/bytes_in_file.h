@@ -1,6 +1,6 @@
 /*
  * How much of a read lies before the end of the file: what the status of a read counts when its data
- * passes through a buffer (data sieving, collective reads), where no system call tells.
+ * passes through a buffer (data sieving, collective reads), which no system call reports.
  */
 
 #ifndef BYTES_IN_FILE_H_INCLUDED

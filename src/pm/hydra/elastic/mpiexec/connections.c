@@ -53,7 +53,7 @@ static void check_all_up(struct HYD_step_group *g)
 
 /* ---- first words ------------------------------------------------------------------------------- */
 
-/* The first words of a daemon, for stock's handler, or its end before that; or a stranger, who is cut
+/* The first words of a daemon, for stock's handler, or its end before that; or another program, which is cut
  * off (handshake.h). */
 static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
 {

@@ -18,10 +18,10 @@
 
 #define PMI_WAITING_MAX (16 * 1024 * 1024)      /* bytes to one daemon: more than all keys of a large job */
 
-#define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we end the others */
+#define ABORT_GRACE_MS 500      /* for a proxy to report how its process died, before we end the others */
 #define END_GRACE_MS 5000       /* for proxies to end, before they are cut off */
 
-/* Lines for -print-all-exitcodes, kept because a group that has ended is freed. */
+/* Lines for -print-all-exitcodes, stored because a group that has ended is freed. */
 static char *exit_lines = NULL;
 static int spawned_death;       /* wait status, 0: none */
 
@@ -65,7 +65,7 @@ static void end_job_now(const char *text)
     HYD_step_end_job();
 }
 
-/* Launchers that still try to reach a host that is lost, such as an ssh that nobody notified. */
+/* Launchers that still try to reach a failed host, such as an ssh that nobody notified. */
 static void end_launchers(void)
 {
     for (int i = 0; i < HYD_bscu_pid_count; i++)
@@ -246,7 +246,7 @@ void HYD_step_launch_failed(const struct HYD_proxy *proxy)
     end_job_now(text);
 }
 
-/* Of a growth or a spawn it is told only: that daemon's end is what fails them. */
+/* Of a growth or a spawn it is reported only: that daemon's end is what fails them. */
 void HYD_step_cannot_start(const struct HYD_proxy *proxy, const char *why, size_t bytes)
 {
     char text[1024];
@@ -287,7 +287,7 @@ int HYD_step_exit_status(int status)
 int HYD_step_signal(const struct HYD_proxy *proxy, int signum)
 {
     if (HYD_step_is_awaited(proxy))
-        return 1;               /* told when it comes (end.h) */
+        return 1;               /* reported when it comes (end.h) */
     if (proxy->control_fd != HYD_FD_CLOSED &&
         !(HYD_step.core && HYD_step_find_group(proxy->pg->pgid)))
         return 0;

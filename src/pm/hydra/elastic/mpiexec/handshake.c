@@ -107,7 +107,7 @@ static int daemons_to_come(void)
     return n;
 }
 
-/* The event loop closes it when it is told that the other end is departed; here a descriptor that is
+/* The event loop closes it when it learns that the other end is departed; here a descriptor that is
  * registered must stay. */
 static void cut_off_oldest(void)
 {
@@ -132,7 +132,7 @@ void HYD_step_newcomer(int fd)
     note(fd);
 }
 
-/* ---- what they say ----------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------- */
 
 static int is_inherited(int fd)
 {
@@ -181,7 +181,7 @@ void HYD_step_await_nobody(void)
         }
 }
 
-/* A daemon of the launch has ended before it said who it is. */
+/* A daemon of the launch has ended before it identified itself. */
 static void give_up_inherited(int fd)
 {
     struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(0) : NULL;

@@ -42,7 +42,7 @@ void HYD_step_proxy_up(struct HYD_proxy *proxy);
 int HYD_step_counted_processes(const struct HYD_proxy *proxy);
 /* Passes a signal on.  Whether that is done (0: stock's way; 1 also if there is nobody to get it). */
 int HYD_step_signal(const struct HYD_proxy *proxy, int signum);
-/* Stock's reading from a proxy or writing to it has come to this: HYD_SUCCESS also if it failed because one is lost,
+/* Stock's reading from a proxy or writing to it has come to this: HYD_SUCCESS also if it failed because one failed,
  * which has been dealt with. */
 HYD_status HYD_step_control_result(HYD_status status);
 /* Around stock's first words to a proxy and its answers to PMI commands: writing to one that has died is no signal, and

@@ -159,7 +159,7 @@ static void send_end(const struct HYD_proxy *proxy, int rank)
     HYD_step_send(proxy, &hdr, NULL, 0);
 }
 
-/* The previous reader reads the end after what it has got.  A proxy opens the input of the new one when it places the
+/* The previous reader reads the end after what it has got.  A proxy opens the input of the new one when it starts the
  * plan; where there is none (process sets), when it gets this message. */
 static void begin_first(const struct HYD_step_group *g)
 {
@@ -174,7 +174,7 @@ static void begin_first(const struct HYD_step_group *g)
         send_end(p->proxy, first_rank);
 }
 
-/* Looks after each event whether rank 0 is somebody else now.  Input that the previous one has got
+/* Checks after each event whether rank 0 is somebody else now.  Input that the previous one has got
  * already is its own; a new one that comes after the end of the input is notified of that. */
 void HYD_step_follow_first(void)
 {

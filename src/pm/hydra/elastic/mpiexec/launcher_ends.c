@@ -59,7 +59,7 @@ static void launcher_ended(struct HYD_step_group *g, int i)
     p->launcher_pid = -1;
     HYD_step_close_fd(&p->launcher_watch);
     HYD_step_compact_launchers();
-    /* A proxy that said nothing yet may have left a last word in the socket: hello_cb sees it. */
+    /* A proxy that sent nothing yet may have left a last word in the socket: hello_cb sees it. */
     if (p->proxy->control_fd != HYD_FD_UNSET || p->launch_fd >= 0)
         return;
     HYD_step_proxy_failed(g, i);
@@ -79,8 +79,8 @@ static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
     return HYD_SUCCESS;
 }
 
-/* Hydra may find a launcher's end before its watch does, and that of a node daemon of which has been told that it is
- * lost or could not be started.  When it ends a job whose spawned process has died, it closes
+/* Hydra may find a launcher's end before its watch does, and that of a node daemon that has been reported as
+ * failed, or that could not be started.  When it ends a job whose spawned process has died, it closes
  * the connections of the node daemons, and they end with errors; it may read that or not. */
 static int is_not_of_the_job(pid_t pid)
 {

@@ -17,7 +17,7 @@ HYD_status HYD_step_watch_launchers(struct HYD_step_group *group, int first);
  * the proxy is awaited, the job ends. */
 void HYD_step_watch_launcher(const struct HYD_proxy *proxy);
 /* From now on Hydra takes the exit codes of launchers for nobody's where a growth or a spawn has failed, or the job has
- * and it was told why. */
+ * and the reason was reported. */
 void HYD_step_excuse_launchers(void);
 /* Hydra's lists of launchers and of their output only grow: takes out what has ended. */
 void HYD_step_compact_launchers(void);

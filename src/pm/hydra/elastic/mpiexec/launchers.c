@@ -13,7 +13,7 @@
  *   wait until the first one ends: later steps may overlap;
  * - the proxies take their numbers from Slurm's order of the nodes, whatever order was requested;
  * - when the job gives a node back, Slurm ends the step that uses it on all of its nodes.
- * Hence one step for each node and group, with the proxy's number said.  The launch is done the stock way
+ * Hence one step for each node and group, with the proxy's number given.  The launch is done the stock way
  * if nothing in the command states that the step is elastic, but always on the nodes that Hydra has chosen:
  * stock takes it for granted that Slurm chooses the same.
  */

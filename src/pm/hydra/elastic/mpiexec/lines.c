@@ -100,7 +100,7 @@ static HYD_status begin(struct text *out, struct line *line)
     goto fn_exit;
 }
 
-/* The first bytes of what is kept, which end with a line's end or are unfinished. */
+/* The first bytes of what is stored, which end with a line's end or are unfinished. */
 static HYD_status write_first(struct line *line, size_t bytes)
 {
     struct text out = { 0 };

@@ -1,7 +1,7 @@
 /*
  * Published names (MPI_Publish_name, MPI_Lookup_name, MPI_Unpublish_name) of a step of elasticd: all jobs of the
  * user share them (clause DN1).  mpiexec queries elasticd by HTTP on its Unix socket, PUT, GET and DELETE of
- * /v1/names/NAME, and then answers the process.  Names that this mpiexec has published are in stock's list too, and
+ * /v1/names/NAME, and then answers the process.  Names that this mpiexec has registered are in stock's list too, and
  * found there.
  *
  * Queries are sent one after the other, each on a connection of its own.  A process has one at a time, and further
@@ -21,13 +21,13 @@ enum HYD_name_call {
 };
 typedef HYD_status(*HYD_name_reply) (int fd, int pid, const char *line);
 
-/* A command of the process `pid` behind the proxy's connection `fd`.  Whether it will be answered by `reply` (0: stock
+/* A command of the process `pid` at the proxy's connection `fd`.  Whether it will be answered by `reply` (0: stock
  * answers now). */
 int HYD_names_take(int fd, int pid, HYD_name_reply reply, enum HYD_name_call call, const char *name, const char *port);
 
 int64_t HYD_names_next(void);
 void HYD_names_time(int64_t now_ms);
-/* Withdraws all names that are still published: takes 2 s at most. */
+/* Withdraws all names that are still registered: takes 2 s at most. */
 void HYD_names_end(void);
 
 #endif /* MPIEXEC_NAMES_H_INCLUDED */

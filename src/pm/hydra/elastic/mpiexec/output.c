@@ -84,7 +84,7 @@ static uint64_t capacity_of_one(void)
     return n < ROOM_MIN ? ROOM_MIN : n > ROOM_MAX ? ROOM_MAX : n;
 }
 
-/* Tells it of the space that there is, when half of what it was notified of is used. */
+/* Notifies it of the space that there is, when half of what it was notified of is used. */
 static void pay(struct HYD_step_proxy *p)
 {
     uint64_t capacity = capacity_of_one();
@@ -211,7 +211,7 @@ static void await_output(int failed)
     }
 }
 
-static pid_t owner = 0;         /* children that exit by exit() have nothing to say */
+static pid_t owner = 0;         /* children that exit by exit() have nothing to print */
 
 static void last_words(void)
 {
@@ -224,7 +224,7 @@ static void last_words(void)
     owner = 0;
 }
 
-/* Whether what this signal is about is told by HYD_step_print_signal, outside of the signal handler. */
+/* Whether what this signal is about is printed by HYD_step_print_signal, outside of the signal handler. */
 int HYD_step_prints_signals(void)
 {
     return owner != 0;
@@ -268,7 +268,7 @@ void HYD_step_finish_output(void)
     fflush(stdout);
     fflush(stderr);
     await_output(0);
-    if (output_waiting() == 0) {        /* else what is said from now on is dropped, too */
+    if (output_waiting() == 0) {        /* else what is printed from now on is dropped, too */
         stdout = plain_stdout;
         stderr = plain_stderr;
     }

@@ -49,7 +49,7 @@ struct relay {
     struct member *members;
     struct branch *branches;
     int n_branches, open;
-    int64_t direct_at_ms;       /* when all are told directly that have not answered, <0: done */
+    int64_t direct_at_ms;       /* when all are notified directly that have not answered, <0: done */
     struct relay *next;
     struct HYD_block *payload;
 };
@@ -58,7 +58,7 @@ static struct relay *relays = NULL;
 static uint32_t next_id = 1;
 static char key[HYD_RELAY_KEY_BYTES];
 static int has_key = 0;
-static int64_t repeat_at_ms = -1;       /* when all daemons are asked to repeat their reports, <0: not */
+static int64_t repeat_at_ms = -1;       /* when all proxies are requested to repeat their reports, <0: not */
 
 static struct HYD_step_proxy *find_proxy(int group, int proxy)
 {

@@ -2,11 +2,11 @@
  * The step protocol's socket: lines of JSON between clients of the same user (the command elastic, a
  * resource manager) and the core.  This file moves lines; what they mean is the core's business.
  *
- * The socket (its place is defined in wire/step_socket.h) is made when the first adaptive process has
+ * The socket (its path is defined in wire/step_socket.h) is made when the first adaptive process has
  * registered, so that other jobs leave no trace.  It is removed at exit; what a killed mpiexec
- * leaves behind is removed by the next one.
+ * leaves is removed by the next one.
  *
- * In a step of a resource manager it is made at once, and its path is told to whom the variable
+ * In a step of a resource manager it is made at once, and its path is sent to whom the variable
  * ELASTIC_STEP_REGISTER names: an abstract Unix datagram socket, its name in hexadecimal.
  *
  * Bounds: CLIENTS_MAX clients, HYD_CORE_LINE_MAX bytes of a line, OUTPUT_MAX bytes that a client has not
@@ -315,7 +315,7 @@ static int listen_aside(const char *folder, struct sockaddr_un *aside)
     return -1;
 }
 
-/* Gives it the first name that is free, or was a dead mpiexec's. */
+/* Gives it the first name that is free, or was an ended mpiexec's. */
 static int take_name(const char *folder, const char *aside, char *error, size_t error_bytes)
 {
     for (int n = 1; n <= STEP_IDS_OF_A_PID; n++) {

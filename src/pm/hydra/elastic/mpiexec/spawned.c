@@ -83,7 +83,7 @@ static void answer_if_over(struct spawn *s)
     answer(s, -1);
 }
 
-/* Daemons that have not connected yet are told when they do. */
+/* Daemons that have not connected yet are notified when they do. */
 static void fail(struct spawn *s, const struct HYD_proxy *cause, const char *why)
 {
     if (!s->failed && !HYD_step.ending) {

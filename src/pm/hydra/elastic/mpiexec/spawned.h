@@ -15,7 +15,7 @@
 
 typedef HYD_status(*HYD_spawned_reply) (int fd, int pid, const char *line);
 
-/* Launches the group's daemons with these arguments.  The process `pid` behind the proxy's connection `fd` gets its
+/* Launches the group's daemons with these arguments.  The process `pid` at the proxy's connection `fd` gets its
  * answer by `reply`. */
 HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid, HYD_spawned_reply reply);
 

@@ -71,7 +71,7 @@ struct HYD_step {
     int64_t launch_limit_ms;    /* for the proxies of an expansion to come up, 0: none */
     int64_t end_after_ms;       /* for adaptive processes that have been ordered to end, 0: unlimited */
     int fanout;                 /* of the tree of daemons, 0: no tree */
-    int64_t abort_ms;           /* when the job is ended, or what is left is cut off; <0: not asked */
+    int64_t abort_ms;           /* when the job is ended, or what is left is cut off; <0: not requested */
     int exit_status;            /* see HYD_step_exit_status */
     int failed;                 /* the job may not end with exit code 0 */
     int ending;                 /* all proxies have been ordered to kill their processes */

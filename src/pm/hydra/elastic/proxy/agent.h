@@ -26,7 +26,7 @@ int HYD_pmcd_pmip_adapt_bind_index(int process_id);
 HYD_status HYD_pmcd_pmip_adapt_start(void);
 /* Adds PMI_ADAPT to the environment of a process that is about to be started. */
 HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env);
-/* Where the write end of a process' standard input is kept (stock forgets all but rank 0's). */
+/* Where the write end of a process' standard input is (stock stores only rank 0's). */
 int *HYD_pmcd_pmip_adapt_stdin(int process_id);
 HYD_status HYD_pmcd_pmip_input_all_param(char *arg, char ***argv);
 /* All processes run. */

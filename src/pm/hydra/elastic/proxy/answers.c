@@ -9,7 +9,7 @@
 
 struct waiting {
     int fd;
-    int closes;                 /* when all has been said */
+    int closes;                 /* when all has been sent */
     struct HYD_queue queue;
     struct waiting *next;
 };

@@ -1,8 +1,8 @@
 /*
  * Daemon's side of the adapt board (see board.h and pmi_adapt.h).
  *
- * Why the order of the stores matters: a process publishes its count, then looks at gate and limit;
- * the daemon shuts these, then looks at the counts.  With a full fence between the two on both sides,
+ * Why the order of the stores matters: a process publishes its count, then reads gate and limit;
+ * the daemon shuts these, then reads the counts.  With a full fence between the two on both sides,
  * one of them sees the other: either the count is included in the ceiling, or the process waits.
  */
 
@@ -136,7 +136,7 @@ static uint64_t greatest_count(const struct HYD_board *board)
     return greatest;
 }
 
-/* A place for a plan.  A process may name an earlier plan, withdrawn or over, until it has read the board.  0: no
+/* A position for a plan.  A process may name an earlier plan, withdrawn or over, until it has read the board.  0: no
  * memory. */
 static uint64_t take_slot(struct HYD_board *board, uint32_t serial, size_t bytes)
 {
@@ -193,7 +193,7 @@ int HYD_board_assign(struct HYD_board *board, const struct pmi_adapt_plan *plan,
     __atomic_store_n(&control->committed, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&control->prepared, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&control->plan_epoch, plan->epoch, __ATOMIC_RELEASE);
-    /* From here on every probe looks at the limit, and at the plan. */
+    /* From here on every probe reads the limit, and at the plan. */
     __atomic_store_n(&control->gate, PMI_ADAPT_GATE_SHUT, __ATOMIC_SEQ_CST);
     wake_all(control);
     return 0;
@@ -231,7 +231,7 @@ uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin)
 
 void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target)
 {
-    /* The limit first: who sees `agreed` looks at the limit after that. */
+    /* The limit first: a process that reads `agreed` reads the limit after that. */
     __atomic_store_n(&board->control->limit, target, __ATOMIC_SEQ_CST);
     __atomic_store_n(&board->control->agreed, epoch, __ATOMIC_SEQ_CST);
     wake_all(board->control);
@@ -239,7 +239,7 @@ void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target)
 
 void HYD_board_thaw(struct HYD_board *board)
 {
-    /* The gate stays shut: processes look, and give back what they had prepared. */
+    /* The gate stays shut: processes poll, and release what they had prepared. */
     __atomic_store_n(&board->control->limit, PMI_ADAPT_GATE_OPEN, __ATOMIC_SEQ_CST);
     __atomic_store_n(&board->control->plan_epoch, 0, __ATOMIC_SEQ_CST);
     wake_all(board->control);

@@ -158,7 +158,7 @@ static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
         unauthenticated += !c->ours && !c->greeted;
     }
     if (n >= CONNECTIONS_MAX || unauthenticated >= STRANGERS_MAX) {
-        close(accepted);        /* who is meant is told by mpiexec */
+        close(accepted);        /* who is meant is sent by mpiexec */
         goto fn_exit;
     }
     status = new_connection(accepted, 0, &c);
@@ -184,7 +184,7 @@ HYD_status HYD_connection_listen(const char *payload, size_t bytes, uint16_t * p
         if (listen_fd >= 0)
             close(listen_fd);
         listen_fd = -1;
-        *port = 0;              /* no port is free: mpiexec tells this daemon itself */
+        *port = 0;              /* no port is free: mpiexec notifies this proxy itself */
         goto fn_exit;
     }
     status = HYDT_dmx_register_fd(1, &listen_fd, HYD_POLLIN, NULL, accept_cb);
@@ -198,7 +198,7 @@ HYD_status HYD_connection_listen(const char *payload, size_t bytes, uint16_t * p
     goto fn_exit;
 }
 
-/* Other worlds have other trees: connections that were made for previous ones are not kept for ever. */
+/* Other worlds have other trees: connections that were made for previous ones are closed at last. */
 static void limit_ours(void)
 {
     struct HYD_connection *oldest = NULL;
@@ -217,7 +217,7 @@ static void limit_ours(void)
 
 struct HYD_connection *HYD_connection_to(uint32_t address, uint16_t port)
 {
-    const int tries = 1;        /* a host that says nothing is given up after some seconds */
+    const int tries = 1;        /* a host that sends nothing is given up after some seconds */
     struct sockaddr_in where = {.sin_family = AF_INET,.sin_port = port,.sin_addr = {address} };
     struct HYD_connection *c;
 

@@ -125,7 +125,7 @@ static int read_status(pid_t pid, struct process_status *process_status)
 
 /* ---- what that means ---------------------------------------------------------------------------- */
 
-/* It would be dead: it was just being made when the signal came, or it is stopped. */
+/* It would have ended: it was just being made when the signal came, or it is stopped. */
 static int was_not_reached(const struct process_status *process_status)
 {
     return !process_status->catches && !process_status->blocks;
@@ -163,7 +163,7 @@ static void judge(int process_id)
 
     if (!lives(process_id))
         return;
-    if (!read_status(pid, &process_status)) { /* no descriptor is left to look with */
+    if (!read_status(pid, &process_status)) { /* no descriptor is left to read it with */
         if (late)
             end_process(process_id, "has not ended");
         return;

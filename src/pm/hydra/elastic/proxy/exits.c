@@ -65,7 +65,7 @@ HYD_status HYD_exits_watch(void)
 
 /* ---- processes that leave ------------------------------------------------------------------------ */
 
-/* mpiexec ends the job for a process that was killed by a signal: this one exited, as a shell would say. */
+/* mpiexec ends the job for a process that was killed by a signal: this one exited, as in a shell. */
 static void soften_exit_status(int process_id)
 {
     int *status = &HYD_pmcd_pmip.downstream.exit_status[process_id];
@@ -183,7 +183,7 @@ void HYD_pmcd_pmip_adapt_failed(int process_id)
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
     if (cause < 0 && !killing)
         cause = process_id;
-    /* Stock has just put a makeshift in the place of the status of one that was waited for before. */
+    /* Stock has just put a makeshift over the status of one that was waited for before. */
     if (HYD_agent.processes[process_id].ended)
         adjust_exit_status(process_id, HYD_agent.processes[process_id].wait_status);
     if (HYD_pmcd_pmip.user_global.auto_cleanup && !killing) {
@@ -226,7 +226,7 @@ int HYD_pmcd_pmip_adapt_busy(void)
     return HYD_agent.processes && awaits_decision();
 }
 
-/* Lets the main loop look once more although nothing else may happen. */
+/* Lets the main loop poll once more although nothing else may happen. */
 static HYD_status nothing(void)
 {
     return HYD_SUCCESS;
@@ -247,7 +247,7 @@ static void report_exit(int process_id, int wait_status)
     };
 
     HYD_agent.processes[process_id].reported = 1;
-    /* If mpiexec is lost, the main loop finds out by itself.  An end that is an error must not wait. */
+    /* If mpiexec has failed, the main loop finds out by itself.  An end that is an error must not wait. */
     HYD_upward_repeat();
     HYD_reports_gather(REPORT_EXITED, HYD_agent.epoch, payload, sizeof(payload));
     if (wait_status != 0)

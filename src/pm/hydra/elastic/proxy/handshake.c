@@ -8,7 +8,7 @@
 #include "agent.h"
 #include "wire/job_secret.h"
 
-static int lacks_secret = 0;    /* and should have one: HYD_secret_take has said why */
+static int lacks_secret = 0;    /* and should have one: HYD_secret_take has reported why */
 
 static int is_inherited(void)
 {

@@ -201,7 +201,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[])
     struct HYD_pmcd_hdr hdr;
     HYD_status status = HYD_SUCCESS;
 
-    /* A process may have said all at once: that it has initialised, last words, and the abort. */
+    /* A process may have sent all at once: that it has initialised, last words, and the abort. */
     status = HYD_reports_flush();
     HYDU_ERR_POP(status, "unable to send what is reported\n");
     for (int i = 0; i < p->local.proxy_process_count; i++) {
@@ -228,8 +228,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[])
     goto fn_exit;
 }
 
-/* A connection that is closed while something is unread is reset, and what the kernel has not sent yet is lost.
- * mpiexec tells of space as long as the reader of its output takes some, until it has read the exit status. */
+/* A connection that is closed while something is unread is reset, and what the kernel has not sent yet is dropped.
+ * mpiexec reports space as long as the reader of its output takes some, until it has read the exit status. */
 static void wait_until_mpiexec_closes(void)
 {
     struct pollfd connection = {.fd = control(),.events = POLLIN };

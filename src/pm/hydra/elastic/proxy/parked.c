@@ -10,7 +10,7 @@
 #include "exits.h"
 #include "sets.h"
 
-/* Any line of a process makes its end a failure before it is handled; so this one is said last. */
+/* Any line of a process makes its end a failure before it is handled; so this one is handled last. */
 HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[])
 {
     int i = HYD_agent_process_of_fd(fd);

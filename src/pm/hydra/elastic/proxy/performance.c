@@ -8,7 +8,7 @@
 #include "wire/loop_set.h"
 #include "wire/sample.h"
 
-/* Switched off, what was written before is not told any more. */
+/* Switched off, what was written before is not reported any more. */
 static int is_measured(const struct HYD_board *board)
 {
     return __atomic_load_n(&board->control->perf_interval_ms, __ATOMIC_RELAXED) != 0;

@@ -19,7 +19,7 @@
 #define REPORT_BYTES_MAX (CARD_BYTES_MAX + 64)
 #define REASON_BYTES_MAX 1024   /* why a process cannot prepare */
 
-static int initialised = 0, ready = 0;  /* adaptive processes that have said so */
+static int initialised = 0, ready = 0;  /* adaptive processes that have reported so */
 
 /* Commands that each process sends once: the last one's goes up with all others'. */
 static HYD_status report_of_each(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes, int is_reported)

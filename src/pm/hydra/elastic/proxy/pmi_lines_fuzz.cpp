@@ -1,9 +1,9 @@
 /*
- * libFuzzer: two processes that say whatever they like on their PMI connections, and read when they like (pmi_line.c,
+ * libFuzzer: two processes that send anything on their PMI connections, and read when they like (pmi_line.c,
  * pmi_commands.c, say.c, requests.c, sets.c, pmi_rest.c, answers.c), and a mpiexec that answers their calls.  Each line
- * of the input is a step: what is done, and what is said.
- *   0, 8   process 0, process 1 says this line      3, ;   and this without its end     4, <   and this 40 times
- *   5, =   it reads what it has been answered        7, ?   what it has said is requested; all forget
+ * of the input is a step: what is done, and what is sent.
+ *   0, 8   process 0, process 1 sends this line      3, ;   and this without its end     4, <   and this 40 times
+ *   5, =   it reads what it has been answered        7, ?   what it has sent is requested; all drop
  *   6TEXT  a call that waits is answered by as many bytes as the number in the text is; odd ones others may have, too
  * A report is of the process that sent it, and within its bounds; each question is answered once, by a whole
  * line.

@@ -18,7 +18,7 @@ void HYD_pmi_rest_take(int process_id, char *buffer, int *length);
  * here; 0: it lies at the front of the buffer, read on. */
 int HYD_pmi_rest_keep(int process_id, char *buffer, char **rest, int *length);
 /* Whether there is space for more of a command of which the front of the buffer has a part.  Of a spawn that is too
- * long only the first lines are kept, and mpiexec refuses it because the others are missing (mpiexec/spawn.c). */
+ * long only the first lines are stored, and mpiexec refuses it because the others are missing (mpiexec/spawn.c). */
 int HYD_pmi_rest_fits(char *buffer, int *length);
 
 #endif /* PROXY_PMI_REST_H_INCLUDED */

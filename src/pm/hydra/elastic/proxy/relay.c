@@ -89,7 +89,7 @@ static HYD_status answer_if_complete(struct relay *relay)
     goto fn_exit;
 }
 
-/* The part has answered or is lost; n of it were not reached. */
+/* The part has answered or has failed; n of it were not reached. */
 static HYD_status end_part(struct part *part, const uint32_t *failed, uint32_t n)
 {
     struct part **link;
@@ -255,7 +255,7 @@ HYD_status HYD_relay_take_answer(struct HYD_connection *child, const char *bytes
         if (part->child == child && part->relay->answer.id == head.id)
             break;
     if (!part || !HYD_relay_answer_holds(&head, part->n)) {
-        HYD_connection_break(child);        /* not what we asked */
+        HYD_connection_break(child);        /* not what we requested */
         return HYD_SUCCESS;
     }
     const struct HYD_relay_frozen *frozen = (const struct HYD_relay_frozen *) (bytes + sizeof(head));

@@ -18,7 +18,7 @@ HYD_status HYD_relay_from_mpiexec(const char *relay, size_t bytes);
 
 /* A whole relay, with a true head, has come from a parent, NULL: from mpiexec. */
 HYD_status HYD_relay_take(struct HYD_connection *parent, const char *relay);
-/* An answer has come, or reports, as long as the head says. */
+/* An answer has come, or reports, as long as the head states. */
 HYD_status HYD_relay_take_answer(struct HYD_connection *child, const char *answer);
 /* Whether an answer is to come on the connection. */
 int HYD_relay_waits_for(const struct HYD_connection *child);

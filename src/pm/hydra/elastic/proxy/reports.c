@@ -106,5 +106,5 @@ int64_t HYD_reports_wait_ms(void)
 
 void HYD_reports_due(void)
 {
-    HYD_reports_flush();        /* if mpiexec is lost, the main loop finds out by itself */
+    HYD_reports_flush();        /* if mpiexec has failed, the main loop finds out by itself */
 }

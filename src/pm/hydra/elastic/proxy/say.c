@@ -1,6 +1,6 @@
 /*
  * A program's PMI commands about itself, passed on to mpiexec: the sizes that it can use, messages
- * that it had not received by commit.  Nothing is decided or kept here; what is too long or malformed is
+ * that it had not received by commit.  Nothing is decided or stored here; what is too long or malformed is
  * not passed on.  See agent.h for the contract and doc/developer/pmi.md for the lines.
  */
 

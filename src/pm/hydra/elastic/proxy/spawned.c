@@ -21,7 +21,7 @@ static struct child {
 } *children = NULL;             /* by process_id; NULL: the proxy is not of MPI_Comm_spawn */
 static int cause = -1;        /* the first that ended too early */
 
-static int reader = -1;         /* of what processes say that cannot be executed; closed by each execution */
+static int reader = -1;         /* of messages of processes that cannot be executed; closed by each execution */
 
 HYD_status HYD_spawned_start(void)
 {
@@ -51,7 +51,7 @@ void HYD_spawned_began(int process_id)
     for (int i = 0; i < HYD_pmcd_pmip.local.proxy_process_count; i++)
         if (!children[i].begun)
             return;
-    HYD_reports_send(HYD_ADAPT_SPAWN_BEGAN, 0, 0, NULL, 0);     /* if mpiexec is lost, the main loop finds out */
+    HYD_reports_send(HYD_ADAPT_SPAWN_BEGAN, 0, 0, NULL, 0);     /* if mpiexec has failed, the main loop finds out */
 }
 
 void HYD_spawned_failed(int process_id)
@@ -123,7 +123,7 @@ static HYD_status ended_cb(int fd, HYD_event_t events, void *userp)
 
     status = read_rest(i);
     HYDU_ERR_POP(status, "unable to read from a process that has ended\n");
-    /* A child of the process may have kept its connection. */
+    /* A child of the process may still have its connection. */
     if (!children[i].begun || !children[i].closed)
         HYD_spawned_failed(i);
     if (cause == i)

@@ -119,7 +119,7 @@ void HYD_pmcd_pmip_cannot(const char *format, ...)
     va_end(arguments);
     if (length >= (int) sizeof(text))
         length = (int) sizeof(text) - 1;
-    /* if mpiexec is lost, nobody reads it */
+    /* if mpiexec has failed, no process reads it */
     (void) HYD_reports_send(HYD_ADAPT_CANNOT, 0, 0, text, (size_t) length);
     HYD_pmcd_pmip_send_signal(SIGKILL);
     exit(1);
@@ -175,6 +175,6 @@ HYD_status HYD_pmcd_pmip_adapt_started(void)
         return status == HYD_SUCCESS ? HYD_exits_watch() : status;
     }
     /* A joining process that cannot even be executed must be noticed (E3).  For a launch, this
-     * waits for the first process that says it is adaptive: stock runs pay nothing. */
+     * waits for the first process that reports that it is adaptive: stock runs pay nothing. */
     return HYD_agent.join.given ? HYD_exits_watch() : HYD_SUCCESS;
 }

@@ -106,7 +106,7 @@ static int without_signal(int (*write_to) (int fd, void *what), int fd, void *wh
     return result;
 }
 
-/* mpiexec may send so many messages more.  If it is lost, the main loop finds out by itself. */
+/* mpiexec may send so many messages more.  If it has failed, the main loop finds out by itself. */
 static void report_taken(int rank, uint32_t messages)
 {
     uint32_t payload[2] = { (uint32_t) rank, messages };

@@ -31,7 +31,7 @@ static struct {
     int64_t since_us;           /* of the first */
 } waiting;
 
-/* Since the last command: how many daemons have said what. */
+/* Since the last command: how many proxies have reported what. */
 static struct received {
     uint32_t kind, epoch, daemons;
 } received[KINDS];
@@ -148,7 +148,7 @@ static HYD_status gather_loops(const struct HYD_relay_entry *entry, const char *
     return append(*entry, payload, bytes, NULL, 0);
 }
 
-/* Whether it is the last one of those that say this. */
+/* Whether it is the last one of those that report this. */
 static int is_complete(uint32_t kind, uint32_t epoch)
 {
     int i;
@@ -213,7 +213,7 @@ int64_t HYD_upward_wait_ms(void)
 
 void HYD_upward_due(void)
 {
-    HYD_upward_flush();         /* if mpiexec is lost, the main loop finds out by itself */
+    HYD_upward_flush();         /* if mpiexec has failed, the main loop finds out by itself */
 }
 
 /* ---- own reports --------------------------------------------------------------------------------- */

@@ -46,7 +46,7 @@ void HYD_upward_due(void);
 
 /* ---- for relay.c --------------------------------------------------------------------------------- */
 
-/* Reports have come from below, as long as their head says.  0: one of them cannot be true, nor was the rest taken. */
+/* Reports have come from below, as their head states.  0: one of them cannot be true, nor was the rest taken. */
 int HYD_upward_take(const char *message, HYD_status * status);
 /* A connection that was accepted is about to end. */
 HYD_status HYD_upward_failed(struct HYD_connection *c);

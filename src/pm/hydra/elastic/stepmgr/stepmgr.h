@@ -30,7 +30,7 @@ struct step_config {
     int64_t interval_ms;        /* --adapt-interval */
     uint64_t margin;            /* probes from the greatest count to the ceiling; 0: by the program's pace */
     int64_t prepare_ms;         /* how long the freeze waits for processes to prepare at most */
-    int64_t straggler_ms;       /* P8: report who is behind after this time; 0: never */
+    int64_t straggler_ms;       /* P8: report stragglers after this time; 0: never */
     uint64_t seed;
     int64_t unix_ms_at_zero;    /* wall clock at time 0, for logs */
     int size;                   /* of the launch, so that the first entry of a schedule is checked

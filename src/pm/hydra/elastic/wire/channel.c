@@ -248,7 +248,7 @@ static int has_message(struct channel *c, void *userp, size_t * bytes)
     return *bytes && c->used - c->start >= *bytes;
 }
 
-/* Room for what is known of the next message, or for a good deal of what comes. */
+/* Space for what is known of the next message, or for a good deal of what comes. */
 static HYD_status grow(struct channel *c, size_t bytes)
 {
     size_t capacity = bytes > READ_BYTES ? bytes : READ_BYTES;

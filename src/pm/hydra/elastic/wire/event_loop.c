@@ -138,7 +138,7 @@ struct poll_set {
     unsigned state;             /* `states` when it was checked */
 };
 
-/* Counts what makes older looks unreliable: each look (callbacks may wait themselves), each HYD_loop_outdate. */
+/* Counts what makes older polls unreliable: each poll (callbacks may wait themselves), each HYD_loop_outdate. */
 static unsigned states = 0;
 
 void HYD_loop_outdate(void)

@@ -9,7 +9,7 @@
 #include "keepalive.h"
 
 #define CHECK_MS 3000
-#define UNANSWERED_MIN 3        /* segments: one or two may have been lost on the way */
+#define UNANSWERED_MIN 3        /* segments: one or two may have been dropped on the way */
 
 struct watched {
     int fd;

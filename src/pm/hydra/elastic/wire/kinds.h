@@ -13,7 +13,7 @@
 
 /* mpiexec to daemon, of the core (stepmgr/stepmgr.h). */
 enum step_command {
-    STEP_PLAN = 1,              /* [struct pmi_adapt_plan ...] place it; joining processes go on */
+    STEP_PLAN = 1,              /* [struct pmi_adapt_plan ...] write it to the boards; joining processes go on */
     STEP_FREEZE,                /* [u64 margin, 0: by pace] step 4: freeze the board, answer with the ceiling */
     STEP_TARGET,                /* [u64 target] answer TRUE at this probe number */
     STEP_THAW,                  /* withdrawn before agreement */
@@ -26,7 +26,7 @@ enum step_command {
     STEP_SETS,                  /* [] report from now on who begins to use MPI and who ends, also of processes that do
                                  * not adapt; no epoch */
     STEP_SET_ANSWER,            /* [u32 uid, u32 id, bytes] the answer to a call on process sets (pmi_adapt_set.h), to
-                                 * the daemon of the process that asked; no epoch */
+                                 * the proxy of the process that queried; no epoch */
     STEP_BCAST,                 /* [struct bcast_order] of texts that process sets pass on (wire/bcast.h); no epoch */
     STEP_LET_GO,                /* [u32 uid ...] they leave with a change through process sets that is accepted: however
                                  * they end, nobody is ended for it; no epoch */
@@ -35,19 +35,19 @@ enum step_command {
                                  * epoch */
     STEP_TASK,                  /* [struct task_head, bytes] an order about a process that a program starts by itself
                                  * (wire/task.h); no epoch */
-    STEP_SYNC,                  /* [u64 number, u32 uid] pass on all that this process has said, then answer with the
+    STEP_SYNC,                  /* [u64 number, u32 uid] pass on all that this process has sent, then answer with the
                                  * number; no epoch */
     STEP_BREAK,                 /* [u32 uid] answer to REPORT_BROKE of a process that was not let go: its end is that of
                                  * the job; no epoch */
-    STEP_BY_SETS,               /* [u64 number] the job changes through process sets: say so on the board, and confirm
+    STEP_BY_SETS,               /* [u64 number] the job changes through process sets: state it on the board, and confirm
                                  * it as STEP_FORGET; no epoch */
-    STEP_STARTS,                /* [u64 number] say which processes have begun to use MPI, with this number; no epoch */
-    STEP_COMES,                 /* [u64 number, u64 creation, u32 uid] say whether this process is making this
+    STEP_STARTS,                /* [u64 number] report which processes use MPI, with this number; no epoch */
+    STEP_COMES,                 /* [u64 number, u64 creation, u32 uid] report whether this process is making this
                                  * communicator of a group; no epoch */
     STEP_SET_SHARED             /* [u32 uid, u32 id, u32 n, n * (u32 first uid, u32 count), u32 m, m * (u32 first uid,
                                  * u32 count), bytes] as STEP_SET_ANSWER; the n runs: who may have it, too, asking the
                                  * same as long as `forgets` of the board is what it was when the question was passed
-                                 * on; the m runs: whose addresses it tells; no epoch */
+                                 * on; the m runs: whose addresses it has; no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -71,7 +71,7 @@ enum step_report {
                                  * known; wire/sample.h, wire/loop_set.h */
     REPORT_LOOPS,               /* [u32 group, loops] of processes of that group, put together on the way up the tree;
                                  * the epoch is the number of the sample */
-    REPORT_WISH,                /* [struct request_made, text] a wish of a process (wire/request_messages.h) */
+    REPORT_WISH,                /* [struct request_made, text] a request of a process (wire/request_messages.h) */
     REPORT_WISH_WITHDRAWN,      /* [u32 rank, u32 number] it is not wanted any more */
     REPORT_SET_CALL,            /* [u32 rank, u32 id, bytes] a call on process sets (pmi_adapt_set.h) */
     REPORT_BCAST,               /* [struct bcast_frozen] answer to BCAST_FREEZE (wire/bcast.h) */
@@ -79,12 +79,12 @@ enum step_report {
     REPORT_TASK,                /* [struct task_head, text] such a process has been executed, or has ended */
     REPORT_SYNCED,              /* [u64 number] STEP_SYNC has been carried out */
     REPORT_BROKE,               /* [u32 rank] where changes through process sets are offered: a process breaks off, and
-                                 * the daemon has not heard that it was let go; STEP_LET_GO or STEP_BREAK comes */
+                                 * the proxy has not received that it was let go; STEP_LET_GO or STEP_BREAK comes */
     REPORT_STARTED,             /* [u64 number, u32 rank ...] these have begun to use MPI since the last time; number of
-                                 * STEP_STARTS, 0: nobody has asked */
+                                 * STEP_STARTS, 0: no query is open */
     REPORT_COMES,               /* [u64 number, u32] answer to STEP_COMES: 1, it is */
     REPORT_SET_SHARED           /* [u32 m, m * (u32 first uid, u32 count), u32 rank ...] an answer with these cards, as
-                                 * STEP_SET_SHARED said, was given to these processes, too */
+                                 * STEP_SET_SHARED named, was given to these processes, too */
 };
 
 /* Between mpiexec and the daemon themselves. */
@@ -98,7 +98,7 @@ enum HYD_adapt_kind {
     HYD_ADAPT_OUTPUT_SPACE,      /* down [u64] output that the daemon may have sent since it counts (proxy/output.h) */
     HYD_ADAPT_REPORTS,          /* up [{head, payload, padding to 8 bytes} ...] several reports in one (message.h) */
     HYD_ADAPT_GATHERED,         /* up [entries] reports of several daemons (tree.h) */
-    HYD_ADAPT_LOST,             /* up [] reports may be lost with another daemon (proxy/upward.h) */
+    HYD_ADAPT_LOST,             /* up [] reports may be missing with another daemon (proxy/upward.h) */
     HYD_ADAPT_REPEAT,           /* down [] report directly once more what was reported since the last plan or release */
     HYD_ADAPT_INPUT_TAKEN,      /* up [u32 rank, u32 messages] so many messages of standard input have been passed on to
                                  * the process, or dropped (proxy/stdin.h) */

@@ -1,5 +1,5 @@
 /* Any bytes as what a process has on its board, and as what a daemon sends: refused, or put together, written and read
- * again with nothing lost.  SPEC-performance B6. */
+ * again with nothing dropped.  SPEC-performance B6. */
 
 #include <algorithm>
 #include <cstdint>

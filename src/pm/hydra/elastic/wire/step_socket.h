@@ -125,7 +125,7 @@ static inline int step_socket_path(const char *directory, const char *id, char *
     return -1;
 }
 
-/* Whether no process listens there any more.  Does not block; false when in doubt. */
+/* Whether no process listens there any more.  Does not block; false when unknown. */
 static inline int step_socket_is_stale(const char *path)
 {
     struct sockaddr_un address;

@@ -1,5 +1,5 @@
 /*
- * The names that mpiexec has published, for names_fuzz.cpp, which keeps them.
+ * The names that mpiexec has registered, for names_fuzz.cpp, which stores them.
  */
 
 #ifndef PMISERV_PMI_H_INCLUDED

@@ -59,7 +59,7 @@ class Uids {
     }
 
   private:
-    /* The first run that ends at this uid, or behind it. */
+    /* The first run that ends at this uid, or after it. */
     std::map<uint64_t, uint64_t>::const_iterator first_from(uint64_t uid) const
     {
         auto at = ends_.upper_bound(uid);

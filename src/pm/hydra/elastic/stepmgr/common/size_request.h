@@ -55,7 +55,7 @@ struct SizeRequest {
                                                  * process sets */
     uint64_t request = 0;       /* of the adaptation that is made for it here; 0: none */
     bool withdrawing = false;   /* nobody wants it any more, but it may be granted yet */
-    bool notified = false;      /* the event "wish" has been */
+    bool notified = false;      /* its event has been */
     bool awaited = false;       /* by an operation on process sets */
 
     bool allows(int a_size) const { return size_min <= a_size && a_size <= size_max; }

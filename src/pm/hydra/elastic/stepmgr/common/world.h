@@ -4,7 +4,7 @@
  *
  * Invariants: a member's world_rank is its index in members(), everybody else's is -1; an agent
  * (one proxy of one group) that has disconnected does not come back; a group is dropped when all of its agents
- * have disconnected, so that a thousand adaptations leave nothing behind.
+ * have disconnected, so that a thousand adaptations leave nothing.
  */
 
 #ifndef ELASTIC_WORLD_H_INCLUDED

@@ -43,7 +43,7 @@ ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoc
 Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std::optional<ProbeCount> &previous);
 
 /* Of a program that reports its phase (mpi_epop.h): the phase that most processes are in, by its name in
- * `loops`, and who is behind in it; null if nothing is known. */
+ * `loops`, and its stragglers; null if nothing is known. */
 Json describe_phase(const std::vector<ProcessSample> &samples, const LoopSet &loops);
 
 /* The loop that probes first, as each process reports it now; empty if nobody has measured an iteration of it.

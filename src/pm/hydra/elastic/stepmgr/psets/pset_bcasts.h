@@ -5,7 +5,7 @@
  * of proxies in, replies and orders to proxies out.  SB1, SB2.
  *
  * Owned by Sets, which knows names; here a constant string identifies a set.  A process takes part with one of its
- * slots on the board.  One text is under way in a set, and one may wait behind it.
+ * slots on the board.  One text is under way in a set, and one may wait for it.
  */
 
 #ifndef ELASTIC_PSET_BCASTS_H_INCLUDED

@@ -260,7 +260,7 @@ std::string PsetChanges::accept_for(const Process &process, const std::string &b
     return name;
 }
 
-/* SR2: a process queries when its board says so.  Boards of processes that are not members yet need not know. */
+/* SR2: a process queries when its board shows it.  Boards of processes that are not members yet need not know. */
 void PsetChanges::post_offer()
 {
     uint32_t offer = is_on_offer() ? state_.adaptation->tag : 0;

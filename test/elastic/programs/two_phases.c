@@ -1,5 +1,5 @@
 /*
- * The way that published elastic programs are written: two phases, plain calls, no check of
+ * The way that elastic programs of the literature are written: two phases, plain calls, no check of
  * anything but MPI_ADAPT_TRUE; joining processes go to the phase that the world is in, state comes
  * by broadcast after the commit; info is never freed, helper communicators neither.
  */
