@@ -153,7 +153,7 @@ static const char *copy_fields(struct call *call)
 }
 
 /* All but what needs the size of messages. */
-static const char *look_at(struct call *call, MPIX_Boxes *boxes, void *state)
+static const char *read_boxes(struct call *call, MPIX_Boxes *boxes, void *state)
 {
     const char *error = copy_fields(call);
 
@@ -308,7 +308,7 @@ static int begin(struct call *call)
     return code;
 }
 
-/* The new parts take the old ones' place. */
+/* The new parts replace the old ones. */
 static void replace_parts(struct call *call)
 {
     const int old_count = own_count(&call->old, call->window->old_rank);
@@ -384,7 +384,7 @@ static int start(struct call *call, const struct call *described, MPIX_Boxes *bo
         return adapt_channel_failed(code, here->function, error);
     error = error ? error : check_call(here, boxes);
     if (!error)
-        error = call ? look_at(here, boxes, state) : ADAPT_NO_MEMORY;
+        error = call ? read_boxes(here, boxes, state) : ADAPT_NO_MEMORY;
     code = agree(here, error);
     if (!code)
         code = agree(here, prepare(here));

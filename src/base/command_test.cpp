@@ -52,7 +52,7 @@ class CommandTest : public testing::Test {
         std::optional<CommandEnd> end;
         Command command(loop_, std::move(spec),
                         [&](const CommandEnd &reported) { end = reported; });
-        EXPECT_FALSE(end) << "it must not tell before the loop turns";
+        EXPECT_FALSE(end) << "it must not report before the loop turns";
         EXPECT_TRUE(turn_until([&] { return end.has_value(); }));
         return end.value_or(CommandEnd{});
     }

@@ -54,7 +54,7 @@ EventInHand::~EventInHand()
 std::string quarantine_advice(uint64_t seq)
 {
     return "`elasticd --quarantine-event " + std::to_string(seq) +
-           "` takes it out of the log (what it told is lost; please report it)";
+           "` takes it out of the log (its report is dropped; please report it)";
 }
 
 }  // namespace elastic::rm

@@ -2,7 +2,7 @@
 ! (dynres_fortran.c).  Modules mpidynres and mpidynres_sim have handles as integers, mpidynres_f08 and mpidynres_sim_f08 as
 ! the types of mpi_f08; the rest is one text (dynres_part.inc).  A session is a type(c_ptr).  SC3.
 !
-! Beside mpi_f08 in a scope, or in a procedure of a module that uses it, routines of the same name are told apart by their
+! Beside mpi_f08 in a scope, or in a procedure of a module that uses it, routines of the same name are distinguished by their
 ! sessions.  What has none, MPI_COMM_CREATE_FROM_GROUP, is ambiguous in one scope, and so are constants of both.
 
 module dynres_names

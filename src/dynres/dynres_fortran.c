@@ -100,20 +100,20 @@ int mpidynres_f_pset_free(const MPI_Session *session, char *name)
 
 int mpidynres_f_add_scheduling_hints(const MPI_Session *session, const MPI_Fint *hints, MPI_Fint *answer)
 {
-    MPI_Info told;
-    int error = MPIDYNRES_add_scheduling_hints(*session, MPI_Info_f2c(*hints), &told);
+    MPI_Info accepted;
+    int error = MPIDYNRES_add_scheduling_hints(*session, MPI_Info_f2c(*hints), &accepted);
 
-    *answer = MPI_Info_c2f(told);
+    *answer = MPI_Info_c2f(accepted);
     return error;
 }
 
 int mpidynres_f_rc_get(const MPI_Session *session, int *type, char *delta, int *tag, MPI_Fint *info)
 {
-    MPIDYNRES_RC_type told;
+    MPIDYNRES_RC_type kind;
     MPI_Info described;
-    int error = MPIDYNRES_RC_get(*session, &told, delta, tag, &described);
+    int error = MPIDYNRES_RC_get(*session, &kind, delta, tag, &described);
 
-    *type = told;
+    *type = kind;
     *info = MPI_Info_c2f(described);
     return error;
 }

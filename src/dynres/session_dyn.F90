@@ -76,7 +76,7 @@ contains
     if (present(ierror)) ierror = error
   end subroutine done
 
-  ! one after the other, each in room for a name
+  ! one after the other, each in space for a name
   function all_to_c(texts, n) result(chars)
     character(len=*), intent(in) :: texts(*)
     integer, intent(in) :: n
@@ -114,11 +114,11 @@ contains
     integer, optional, intent(out) :: ierror
     character(kind=c_char) :: outputs(dynres_name_len * max(noutput, 1))
     integer(c_int) :: error
-    integer :: room
+    integer :: capacity
 
-    room = noutput
+    capacity = noutput
     error = f_psetop(session, op, all_to_c(input_sets, ninput), ninput, outputs, noutput, info)
-    if (error == 0) call all_from_c(outputs, min(room, noutput), output_psets)
+    if (error == 0) call all_from_c(outputs, min(capacity, noutput), output_psets)
     call done(error, ierror)
   end subroutine MPI_Session_dyn_v2a_psetop
 
@@ -131,11 +131,11 @@ contains
     integer, optional, intent(out) :: ierror
     character(kind=c_char) :: outputs(dynres_name_len * max(noutput, 1))
     integer(c_int) :: error
-    integer :: room
+    integer :: capacity
 
-    room = noutput
+    capacity = noutput
     error = f_query(session, to_c(coll_pset), to_c(input_pset), type, outputs, noutput)
-    if (error == 0) call all_from_c(outputs, min(room, noutput), output_psets)
+    if (error == 0) call all_from_c(outputs, min(capacity, noutput), output_psets)
     call done(error, ierror)
   end subroutine MPI_Session_dyn_v2a_query_psetop
 

@@ -41,7 +41,7 @@ int epop_drive(program_t * program, int argc, char **argv, bool check)
 
 /* A linked program's options are its own: EPOP_CHECK=1 in its environment stands for the command's
  * --check. */
-static bool is_asked_to_check(void)
+static bool is_check_requested(void)
 {
     const char *word = getenv("EPOP_CHECK");
 
@@ -57,5 +57,5 @@ int epop_main(int argc, char **argv, program_t * (*get) (void))
         fprintf(stderr, "epop: %s: %s\n", argc > 0 ? argv[0] : "program", why);
         return NO_PROGRAM;
     }
-    return epop_drive(program, argc, argv, is_asked_to_check());
+    return epop_drive(program, argc, argv, is_check_requested());
 }

@@ -1,4 +1,4 @@
-/* The driver's loop in a played world: SPEC-epop E2, E3, P3, P4, P5. */
+/* The driver's loop in a simulated world: SPEC-epop E2, E3, P3, P4, P5. */
 
 #include <gtest/gtest.h>
 
@@ -114,8 +114,8 @@ TEST(EpopLoop, E2WindowsComeBeforeTheIteration)
     world.windows = {{0, EPOP_GOES_ON}, {3, EPOP_GOES_ON}, {6, EPOP_GOES_ON}};
     EXPECT_EQ(world.run(), EPOP_ENDED);
     EXPECT_EQ(world.diary.text, "|aaa|baa|abaaabz");
-    const std::vector<std::pair<int, int64_t>> places{{1, 0}, {2, 0}, {1, 2}};
-    EXPECT_EQ(world.opened, places);
+    const std::vector<std::pair<int, int64_t>> positions{{1, 0}, {2, 0}, {1, 2}};
+    EXPECT_EQ(world.opened, positions);
     EXPECT_EQ(world.probes, 12);
 }
 

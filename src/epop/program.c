@@ -32,12 +32,12 @@ const char *epop_type_name(int type)
     return type < EPOP_INIT || type > EPOP_BRANCH ? "unknown" : names[type - EPOP_INIT];
 }
 
-const char *epop_element_name(const program_t * program, int pc, char *room, size_t size)
+const char *epop_element_name(const program_t * program, int pc, char *buffer, size_t size)
 {
     if (program->elements[pc].name)
         return program->elements[pc].name;
-    snprintf(room, size, "element %d", pc);
-    return room;
+    snprintf(buffer, size, "element %d", pc);
+    return buffer;
 }
 
 /* ---- P1 ------------------------------------------------------------------------------------- */
@@ -63,8 +63,8 @@ static const char *what_lacks(const program_element_t * element)
 static bool element_is_whole(const program_t * program, int pc, char *why, size_t size)
 {
     const program_element_t *element = &program->elements[pc];
-    char room[ROOM];
-    const char *name = epop_element_name(program, pc, room, sizeof(room));
+    char buffer[ROOM];
+    const char *name = epop_element_name(program, pc, buffer, sizeof(buffer));
 
     if (element->type < EPOP_INIT || element->type > EPOP_BRANCH) {
         snprintf(why, size, "element %d (%s): type is %d, which is none of INIT, EP, RP and BRANCH",
@@ -127,8 +127,8 @@ uint64_t epop_structure_hash(const program_t * program)
     uint64_t sum = add_bytes(first_sum, &program->size, sizeof(program->size));
 
     for (int pc = 0; pc < program->size; pc++) {
-        char room[ROOM];
-        const char *name = epop_element_name(program, pc, room, sizeof(room));
+        char buffer[ROOM];
+        const char *name = epop_element_name(program, pc, buffer, sizeof(buffer));
         sum = add_bytes(sum, &program->elements[pc].type, sizeof(int));
         sum = add_bytes(sum, name, strlen(name) + 1);
     }
@@ -161,10 +161,10 @@ static void print_text(FILE * out, const char *text)
 static void print_element(FILE * out, const program_t * program, int pc)
 {
     const program_element_t *element = &program->elements[pc];
-    char room[ROOM];
+    char buffer[ROOM];
 
     fprintf(out, "    {\"pc\": %d, \"type\": \"%s\", \"name\": ", pc, epop_type_name(element->type));
-    print_text(out, epop_element_name(program, pc, room, sizeof(room)));
+    print_text(out, epop_element_name(program, pc, buffer, sizeof(buffer)));
     if (element->type == EPOP_EP)
         fprintf(out, ", \"window\": \"%s\"",
                 element->phase_redistribute ? "phase_redistribute" : "phase_adapt");

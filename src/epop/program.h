@@ -13,8 +13,8 @@
 /* Whether the driver can run it.  If not, `why` is a sentence that names element and field. */
 bool epop_program_is_whole(const program_t * program, char *why, size_t size);
 
-/* The element's name as messages have it; without one it is made in `room`. */
-const char *epop_element_name(const program_t * program, int pc, char *room, size_t size);
+/* The element's name as messages have it; without one it is made in `buffer`. */
+const char *epop_element_name(const program_t * program, int pc, char *buffer, size_t size);
 
 const char *epop_type_name(int type);
 

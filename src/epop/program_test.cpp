@@ -152,11 +152,11 @@ TEST(EpopProgram, E1Print)
     FILE *out = open_memstream(&text, &length);
     epop_program_print(out, &program, "p");
     fclose(out);
-    std::string said(text);
+    std::string printed(text);
     free(text);
     char hash[20];
     snprintf(hash, sizeof(hash), "%016llx", static_cast<unsigned long long>(epop_structure_hash(&program)));
-    EXPECT_EQ(said, "{\n  \"program\": \"p\",\n  \"structure\": \"" + std::string(hash) +
+    EXPECT_EQ(printed, "{\n  \"program\": \"p\",\n  \"structure\": \"" + std::string(hash) +
                         "\",\n  \"elements\": [\n"
                         "    {\"pc\": 0, \"type\": \"INIT\", \"name\": \"element 0\"},\n"
                         "    {\"pc\": 1, \"type\": \"EP\", \"name\": \"a \\\"b\\\"\\\\\\u000a\", "

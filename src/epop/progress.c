@@ -13,7 +13,7 @@
 
 static struct {
     const program_t *program;
-    int *loop_of;               /* of each element; NULL: nothing is told */
+    int *loop_of;               /* of each element; NULL: nothing is reported */
 } progress;
 
 static bool is_loop(const program_element_t * element)
@@ -42,7 +42,7 @@ static uint64_t loop_id(const program_t * program, int pc)
 
 struct found {
     MPIX_T_EPOP_loop loop[MPIX_T_EPOP_LOOPS_MAX];
-    char room[MPIX_T_EPOP_LOOPS_MAX][NAME_ROOM];
+    char buffer[MPIX_T_EPOP_LOOPS_MAX][NAME_ROOM];
     int count;
 };
 
@@ -56,14 +56,14 @@ static void add_those(const program_t * program, bool(*fits) (const program_elem
             continue;
         found->loop[found->count] = (MPIX_T_EPOP_loop) {
             .id = loop_id(program, pc),.element = (uint32_t) pc,.kind = kind_of(element),
-            .name = epop_element_name(program, pc, found->room[found->count], NAME_ROOM)
+            .name = epop_element_name(program, pc, found->buffer[found->count], NAME_ROOM)
         };
         progress.loop_of[pc] = found->count++;
     }
 }
 
 /* The first loops of the program, and where there is space left the rigid phases without condition, which
- * are not measured; those behind are not told of. */
+ * are not measured; those after them are not reported. */
 static void find_loops(const program_t * program, struct found *found)
 {
     found->count = 0;

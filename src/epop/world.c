@@ -39,7 +39,7 @@ void epop_world_exit(void)
 
 void epop_world_abort(const epop_world_t * world, const epop_fault_t * fault)
 {
-    char room[32], rank_text[48] = "";
+    char buffer[32], rank_text[48] = "";
     const bool up = mpi_is_up();
     int rank = 0;
 
@@ -49,7 +49,7 @@ void epop_world_abort(const epop_world_t * world, const epop_fault_t * fault)
     }
     fflush(stdout);
     fprintf(stderr, "epop: %s: element %d (%s): %s%s\n", world->name, fault->pc,
-            epop_element_name(world->program, fault->pc, room, sizeof(room)), fault->what,
+            epop_element_name(world->program, fault->pc, buffer, sizeof(buffer)), fault->what,
             rank_text);
     if (up)
         MPI_Abort(MPI_COMM_WORLD, fault->code);
@@ -67,18 +67,18 @@ void epop_world_stop(const char *what)
 /* ---- --check -------------------------------------------------------------------------------- */
 
 /* The numbers by which processes are compared. */
-enum { VALUE, ELEMENT, AFTER, FUNCTION, TOLD };
+enum { VALUE, ELEMENT, AFTER, FUNCTION, FIELDS };
 
-/* The ranks that say something else than rank 0, as text: "rank 2: 7 in element 1, rank 3: ...". */
-static void list_others(const int64_t * told, int size, char *text, size_t room)
+/* The ranks whose value differs from that of rank 0, as text: "rank 2: 7 in element 1, rank 3: ...". */
+static void list_others(const int64_t * values, int size, char *text, size_t buffer)
 {
     size_t at = 0;
 
     text[0] = '\0';
-    for (int rank = 1; rank < size && at + 60 < room; rank++) {
-        const int64_t *other = told + TOLD * rank;
-        if (memcmp(other, told, TOLD * sizeof(*told)) != 0)
-            at += (size_t) snprintf(text + at, room - at, "%srank %d: %" PRId64 " in element %"
+    for (int rank = 1; rank < size && at + 60 < buffer; rank++) {
+        const int64_t *other = values + FIELDS * rank;
+        if (memcmp(other, values, FIELDS * sizeof(*values)) != 0)
+            at += (size_t) snprintf(text + at, buffer - at, "%srank %d: %" PRId64 " in element %"
                                     PRId64, at ? ", " : "", rank, other[VALUE], other[ELEMENT]);
     }
 }
@@ -87,28 +87,28 @@ static void list_others(const int64_t * told, int size, char *text, size_t room)
 static bool agree(void *state, epop_position_t where, const char *function, int64_t value,
                   epop_fault_t * fault)
 {
-    int64_t mine[TOLD] = { value, where.pc, where.iteration, 0 };
+    int64_t mine[FIELDS] = { value, where.pc, where.iteration, 0 };
     char others[200];
     int size;
 
     (void) state;
-    memcpy(&mine[FUNCTION], function, sizeof(mine[FUNCTION]));  /* its first letters tell which */
+    memcpy(&mine[FUNCTION], function, sizeof(mine[FUNCTION]));  /* its first letters identify it */
     if (!mpi_is_up())
         return true;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int64_t *told = malloc((size_t) size * sizeof(mine));
-    if (!told)
+    int64_t *values = malloc((size_t) size * sizeof(mine));
+    if (!values)
         epop_world_stop("no memory to compare values");
-    MPI_Allgather(mine, TOLD, MPI_INT64_T, told, TOLD, MPI_INT64_T, MPI_COMM_WORLD);
-    list_others(told, size, others, sizeof(others));
+    MPI_Allgather(mine, FIELDS, MPI_INT64_T, values, FIELDS, MPI_INT64_T, MPI_COMM_WORLD);
+    list_others(values, size, others, sizeof(others));
     if (others[0]) {
         fault->pc = where.pc;
         fault->code = DIFFERENT;
         snprintf(fault->what, sizeof(fault->what), "%s, after %" PRId64 " iterations, is not the"
                  " same on all ranks: rank 0: %" PRId64 " in element %" PRId64 ", %s", function,
-                 where.iteration, told[VALUE], told[ELEMENT], others);
+                 where.iteration, values[VALUE], values[ELEMENT], others);
     }
-    free(told);
+    free(values);
     return !others[0];
 }
 
@@ -177,7 +177,7 @@ static bool first_probe(epop_world_t * world, bool *pending)
 enum { MAGIC, STRUCTURE, PC, ITERATION, HEADER };
 #define HEADER_MAGIC 0x45504f5057000001 /* changes with the header's form */
 
-/* W1: rank 0 of the old world tells the joining processes where the program is. */
+/* W1: rank 0 of the old world sends the joining processes where the program is. */
 static bool exchange_header(const epop_world_t * world, epop_window_t * window,
                             epop_fault_t * fault)
 {

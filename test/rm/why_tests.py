@@ -1,4 +1,4 @@
-"""Why a job has its size, and what it waits for, as `elastic show` says it; and a program that boasts."""
+"""Why a job has its size, and what it waits for, as in `elastic show`; and a program that boasts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def why(bench: Bench, daemon: Daemon, number: int) -> str:
     return text.split("Why=")[1].splitlines()[0]
 
 
-def says(bench: Bench, daemon: Daemon, number: int, pattern: str) -> str:
+def shows(bench: Bench, daemon: Daemon, number: int, pattern: str) -> str:
     """Until a line matches all of it."""
     printed = [""]
 
@@ -34,7 +34,7 @@ def says(bench: Bench, daemon: Daemon, number: int, pattern: str) -> str:
         return re.fullmatch(pattern, printed[0]) is not None
 
     try:
-        wait_for(f"job {number} to say {pattern}", matches)
+        wait_for(f"job {number} to show {pattern}", matches)
     except Exception as failure:
         raise type(failure)(f"{failure}; it prints: {printed[0]}") from None
     return printed[0]
@@ -51,16 +51,16 @@ def a_running_job_shows_the_reason_of_its_size(bench: Bench) -> None:
     daemon = bench.start(config=EFFICIENT, nodes=1, cores=8)
     gives = submit_phases(daemon, program, "-w 1600 -m 0.6", min=2, max=4, preferred=4, sizes={"rule": "power_of_two"})
     between = submit_phases(daemon, program, "-w 3000 -m 0.2", min=1, max=3, preferred=3)
-    says(bench, daemon, gives, rf"2 processes: {MPI_TAKES}; more than 0.3, and it has the least that it can have\. "
+    shows(bench, daemon, gives, rf"2 processes: {MPI_TAKES}; more than 0.3, and it has the least that it can have\. "
          rf"Reduced 4 -> 2 at \S+ \(request 1, stood still [\d.]+ s\): {MPI_TAKES}, more than 0.3, {LOOP % 4}\.")  # fmt: skip
-    says(bench, daemon, between, rf"3 processes: {MPI_TAKES}; kept, as it is not for sure outside of 0.1 to 0.3")
+    shows(bench, daemon, between, rf"3 processes: {MPI_TAKES}; kept, as it is not for sure outside of 0.1 to 0.3")
     for number in (gives, between):
         (start,) = whys(daemon, number, "placed")
         expect(start["rule"] == "start" and start["fits"] <= start["room"] and start["ahead"] is None, f"its start: {start}")
     (reduced,) = whys(daemon, gives, "requested")
     expect(reduced["rule"] == "reduce" and reduced["loop"]["processes"] == 4, f"its change: {reduced}")
     expect(reduced["range"]["mtct_ppm"] > reduced["range"]["upper_ppm"], f"by its own numbers: {reduced}")
-    expect(not whys(daemon, between, "requested"), "nothing was asked of who is between")
+    expect(not whys(daemon, between, "requested"), "nothing was requested of the job between")
     cancel(daemon, gives)
     cancel(daemon, between)
 
@@ -74,16 +74,16 @@ def a_waiting_job_shows_the_jobs_balanced_for_it(bench: Bench) -> None:
     second = submit_phases(daemon, program, "-w 2000 -m 0.001", expect_ms=480000, **fields)
     waits = daemon.submit("true", min=8, max=8, time_limit_ms=HOUR_MS)
     brief = daemon.submit("true", min=1, max=1, time_limit_ms=HOUR_MS)  # would take what the third needs
-    says(bench, daemon, waits, rf"needs room for 8 processes, there is (none|room for \d)(; job \d gives \d cores)?; "
+    shows(bench, daemon, waits, rf"needs room for 8 processes, there is (none|room for \d)(; job \d gives \d cores)?; "
          rf"starts at \S+ at the latest, when job ({first}|{second}) ends; for it job {first} has got [23] processes "
-         rf"in place of 4, job {second} has got [56] in place of 4")  # fmt: skip
+         rf"instead of 4, job {second} has got [56] instead of 4")  # fmt: skip
     sizes = [sizes_of(daemon, number)[-2:] for number in (first, second)]  # the first was alone in the beginning
     expect(sizes in ([[4, 2], [4, 6]], [[4, 3], [4, 5]]), f"their sizes: {sizes}")
     for number in (first, second):
         change = whys(daemon, number, "requested")[-1]
         expect(change["rule"] == "balance" and change["for"] == [waits], f"for whom: {change}")
     text = why(bench, daemon, brief)
-    expect(text.startswith("needs room for 1 processes, there is none; starts at "), f"one that waits behind: {text}")
+    expect(text.startswith("needs room for 1 processes, there is none; starts at "), f"one that waits after it: {text}")
     cancel(daemon, brief)
     cancel(daemon, first)
     cancel(daemon, second)
@@ -91,7 +91,7 @@ def a_waiting_job_shows_the_jobs_balanced_for_it(bench: Bench) -> None:
 
 
 def who_boasts_gives_as_any_other(bench: Bench) -> None:
-    """A step that says it becomes the faster the more it has, however much: others that wait get their share of it."""
+    """A step that reports that it becomes the faster the more it has, however much: others that wait get their share of it."""
     daemon = bench.start(config=MEASURED, nodes=1, cores=8)
     number = hostile(daemon, "boasts", most=8)
 
@@ -121,7 +121,7 @@ def who_does_not_probe_is_not_counted_on(bench: Bench) -> None:
     silent = submit_work(daemon, program, "silent", 1, 4)
     wait_size(daemon, silent, 4, 4)
     waits = daemon.submit("true", min=2, max=2, time_limit_ms=60000)
-    wait_for("it to be asked", lambda: daemon.job(silent)["adaptation"])
+    wait_for("its request", lambda: daemon.job(silent)["adaptation"])
     brief = daemon.submit("true", min=1, max=1, time_limit_ms=60000)
     expect(daemon.job(brief)["state"] == "PENDING", "the idle core is promised")
     wait_for("nobody to count on it", lambda: daemon.job(silent)["adaptation"]["overdue"])
@@ -134,7 +134,7 @@ def who_does_not_probe_is_not_counted_on(bench: Bench) -> None:
     expect("4 processes of 1:4; since " in text and "its program has not come to a probe" in text, text)
     text = elastic(bench, daemon, "history", str(silent))
     expect("overdue" in text and "too late to withdraw" in text, text)
-    expect('"overdue"' in bench.logs(), "the log says so")
+    expect('"overdue"' in bench.logs(), "the log shows it")
 
     daemon.kill()
     daemon.start()

@@ -41,6 +41,7 @@ BROKEN = [
     ("nothing_foreign", "src/a.c", "/* Copyright (C) by Argonne" + " National Laboratory */\n"),
     ("nothing_foreign", "src/b.c", "<" * 7 + " HEAD\n"),
     ("terms_of_the_field", "src/mpi/adapt/a.c", "/* the process is " + "gone */\n"),
+    ("terms_of_the_field", "test/elastic/harness/a.py", "def list_join" + "ers():\n"),
     ("purpose_first", "src/a.c", "int a;\n"),
     ("executable_programs", "maint/a", "#!/bin/sh\n# a\n"),
     ("python_compiles", "maint/a.py", "# a\ndef f(:\n"),

@@ -239,7 +239,7 @@ class Window:
         """mpi4py's communicator of one of these integers."""
         return load_mpi4py().Comm.f2py(handle)
 
-    def _tell(self, value: Any, teller: int) -> Any:
+    def _broadcast(self, value: Any, teller: int) -> Any:
         """What the process of that old rank has there, to all."""
         text = pickle.dumps(value) if self.old_rank == teller else b""
         with _Call("Window.share"):
@@ -252,7 +252,7 @@ class Window:
 
     def share(self, value: Any) -> Any:
         """The value of rank 0 of the old world, which can be pickled; collective over all processes."""
-        return self._tell(value, 0)
+        return self._broadcast(value, 0)
 
     def sums(self, values: Sequence[float]) -> list[float]:
         """Adds the values of leaving processes to those of new rank 0: the sums over all ranks are preserved."""
@@ -271,25 +271,25 @@ class Window:
         _check(_library.adapt_python_file_owner(self._handle, file is not None, successor, ctypes.byref(owner)))
         if owner.value < 0:
             return file
-        handed, failure = (None, None) if file is None else _close_for_heir(file)
-        handed = self._tell(handed, owner.value)
-        heirs = None
+        handed, failure = (None, None) if file is None else _close_for_successor(file)
+        handed = self._broadcast(handed, owner.value)
+        opened = None
         if handed is not None and self.new_rank == successor:
-            heirs, failure = _open_as_heir(handed)
+            opened, failure = _open_as_successor(handed)
         code = _library.adapt_python_file_end(self._handle, failure is not None)
         if code and failure is not None:
             print(f"elastic_mpi.Window.file: {failure}", file=sys.stderr)
-        if code and heirs is not None:
-            heirs.close()
+        if code and opened is not None:
+            opened.close()
         _check(code)
-        return heirs
+        return opened
 
     def close(self) -> None:
         """Commit.  If it fails the window is open as before."""
         _check(_library.adapt_fortran_close(ctypes.byref(self._numbers), ctypes.byref(self._handle)))
 
 
-def _close_for_heir(file: Any) -> tuple[dict[str, Any] | None, Exception | None]:
+def _close_for_successor(file: Any) -> tuple[dict[str, Any] | None, Exception | None]:
     """How another process opens it and where it goes on, or what has failed."""
     try:
         is_text = isinstance(file, io.TextIOBase)
@@ -308,7 +308,7 @@ def _close_for_heir(file: Any) -> tuple[dict[str, Any] | None, Exception | None]
     return {"words": words, "position": position}, None
 
 
-def _open_as_heir(handed: dict[str, Any]) -> tuple[Any, Exception | None]:
+def _open_as_successor(handed: dict[str, Any]) -> tuple[Any, Exception | None]:
     try:
         file = open(**handed["words"])
         file.seek(handed["position"])
@@ -568,7 +568,7 @@ class Data:
         return self._entries[name].array
 
     def __setitem__(self, name: str, array: Any) -> None:
-        """The program's own new array in place of the old one."""
+        """The program's own new array instead of the old one."""
         self._entries[name].array = array
 
     def start(self, window: Window) -> None:

@@ -193,7 +193,7 @@ void check(const Graph &graph, uint64_t seed)
         visits += n.visits;
         uint16_t x = i;
         for (int climbed = 0; x != PERF_NONE; climbed++, x = perf_graph_up(&g, x))
-            ASSERT_LE(climbed, PERF_LOOPS_MAX) << "a circle above node " << i << ", seed " << seed;
+            ASSERT_LE(climbed, PERF_LOOPS_MAX) << "a cycle above node " << i << ", seed " << seed;
         if (n.loop != PERF_NONE) {
             ASSERT_EQ(g.loop_head[n.loop], i);
             ASSERT_TRUE(perf_graph_inside(&g, n.tail, i)) << "tail of " << i << " outside, seed " << seed;
@@ -480,7 +480,7 @@ TEST(PerfGraph, D12_TooManySuccessors)
     graph.visit(0);
     EXPECT_EQ(graph.visit(2 * PERF_SUCCESSORS_MAX).event, PERF_EVENT_CHANGED);
     EXPECT_EQ(graph.g->edges_dropped, failed + 1);
-    EXPECT_EQ(graph.g->structure, structure) << "what cannot be kept is no change";
+    EXPECT_EQ(graph.g->structure, structure) << "what cannot be stored is no change";
     ASSERT_NO_FATAL_FAILURE(check(graph, 0));
 }
 

@@ -150,7 +150,7 @@ void Api::handle(const HttpRequest &request, Responder responder)
         });
         return;
     }
-    if (uid)                    /* it is looked up again periodically */
+    if (uid)                    /* it is queried again periodically */
         daemon_.users().find(*uid, UserDirectory::KNOWN_MS, [](const User &) {});
     Call call{request, responder, {}, false, ""};
     answer_safely(responder, request.path, [&] {
@@ -639,7 +639,7 @@ const Job &Api::owner_of_name(const Call &call)
 {
     const Job *owner = living_owner_of_name(call);
     if (!owner)
-        throw ApiError{404, "not_found", "no running job of yours has published this name"};
+        throw ApiError{404, "not_found", "no running job of yours has registered this name"};
     return *owner;
 }
 

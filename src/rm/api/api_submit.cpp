@@ -419,15 +419,15 @@ void Api::submit(Call &call)
     LaunchRow row{0, spec.uid, write(launch), submission.script,
                   static_cast<int64_t>(call.request.body.size())};
     launch.environment.clear();
-    auto kept = std::make_shared<Launch>(std::move(launch));
+    auto saved = std::make_shared<Launch>(std::move(launch));
     std::string request = key.empty()
         ? daemon_.next_request_id()
         : "k" + std::to_string(spec.uid) + ":" + key;
     daemon_.request(
         Submit{request, spec}, std::move(row),
-        [this, responder = call.responder, begin, kept, notes](const Answer *answer, bool is_new) {
+        [this, responder = call.responder, begin, saved, notes](const Answer *answer, bool is_new) {
             if (answer && is_new)
-                daemon_.remember(answer->job, kept);
+                daemon_.remember(answer->job, saved);
             daemon_.metrics().time_submit(
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
             answer_safely(responder, "/v1/jobs",

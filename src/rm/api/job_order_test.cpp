@@ -99,7 +99,7 @@ TEST_F(JobOrderTest, numbers_rise_or_fall_within_the_bounds)
 TEST_F(JobOrderTest, some_that_are_named_come_once)
 {
     EXPECT_EQ(all(JobOrder::ID, {0, 0, {40, 2, 40, 999}}), (std::vector<JobId>{1, 2, 30, 31, 40}))
-        << "those that have ended were asked for by the caller";
+        << "those that have ended were requested by the caller";
     ended_.clear();
     EXPECT_EQ(all(JobOrder::NEWEST, {0, 0, {40, 2, 40, 30, 999}}), (std::vector<JobId>{40, 2}));
 }

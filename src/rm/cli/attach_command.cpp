@@ -3,7 +3,7 @@
  * or from the `elastic run` that has started it (attach_connection.h).
  *
  * One loop waits for elasticd's answer (the end of the job), for what elastic run sends, and for
- * news of the files (inotify; once a second they are looked at in any case, since files on a server
+ * news of the files (inotify; once a second they are read in any case, since files on a server
  * change without it).  Nothing is changed by it: an interrupt leaves the job alone.
  */
 
@@ -139,7 +139,7 @@ class Follower {
             }
             if (ended)
                 return finish();
-            if (int code = look())
+            if (int code = await_news())
                 return code;
         }
     }
@@ -195,7 +195,7 @@ class Follower {
         return wrong.empty() ? DONE : complain(REFUSED, wrong);
     }
     /* Until something has happened, or a second. */
-    int look()
+    int await_news()
     {
         using Clock = std::chrono::steady_clock;
         if (!question_ && Clock::now() >= next_question_) {
@@ -286,7 +286,7 @@ void add_attach(CLI::App &app, int &code)
         ->check(CLI::Range(0, LINES_MAX));
     command->add_flag(
         "-i,--input", options->input,
-        "standard input goes to the job, in the place of elastic run's (one may do so at a time)");
+        "standard input goes to the job, instead of elastic run's (one may do so at a time)");
     command->add_flag("-q,--quiet", options->quiet, "no messages of its own while all goes well");
     command->footer(
         "Of a job of elastic run it shows what elastic run passes on, on the machine of that;\n"

@@ -44,7 +44,7 @@ int no_such_command(const std::string &word, const std::vector<std::string> &nam
 int run(int argc, char **argv)
 {
     int code = DONE;
-    CLI::App app("Runs elastic jobs, and looks at running MPI job steps and changes their size.",
+    CLI::App app("Runs elastic jobs, and shows running MPI job steps and changes their size.",
                  "elastic");
     app.set_version_flag("--version",
                          "elastic " ELASTIC_VERSION ", step protocol 1, elasticd interface 1");

@@ -189,7 +189,7 @@ std::string shortage_text(const Json &job)
     return text;
 }
 
-/* "; for it job 1 has got 9 processes in place of 16, job 2 gets 23 in place of 16" */
+/* "; for it job 1 has got 9 processes instead of 16, job 2 gets 23 instead of 16" */
 std::string helpers_text(const Json &job)
 {
     std::string text;
@@ -199,7 +199,7 @@ std::string helpers_text(const Json &job)
         text += is_first ? "; for it " : ", ";
         text += other > 0 ? "job " + std::to_string(other) : "a job";
         text += (bool_or(each, "committed", false) ? " has got " : " gets ") + shown(each, "size") +
-                (is_first ? " processes" : "") + " in place of " + shown(each, "from");
+                (is_first ? " processes" : "") + " instead of " + shown(each, "from");
     }
     return text;
 }
@@ -256,7 +256,7 @@ std::string tasks_text(const Json &job)
     return text.empty() ? "-" : text;
 }
 
-/* Names that its processes have published. */
+/* Names that its processes have registered. */
 std::string names_text(const Json &job)
 {
     std::string text;

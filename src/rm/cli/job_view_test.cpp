@@ -142,8 +142,8 @@ TEST(JobViewTest, X3_a_waiting_job_shows_its_start_and_the_jobs_changed_for_it)
                 {"helpers", helpers}};
     EXPECT_EQ(why(job), "Why=needs room for 32 processes, there is none; starts at " +
                             format_time(1000000) +
-                            " at the latest, when job 2 ends; for it job 1 has got 9 processes in "
-                            "place of 16, a job gets 23 in place of 16");
+                            " at the latest, when job 2 ends; for it job 1 has got 9 processes "
+                            "instead of 16, a job gets 23 instead of 16");
     job["expected_start_ms"] = nullptr;
     job["helpers"] = "odd";
     EXPECT_EQ(why(job), "Why=needs room for 32 processes, there is none");

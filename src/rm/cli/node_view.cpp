@@ -220,10 +220,10 @@ std::vector<Json> group_nodes(const Json &nodes, const ListFormat &format, bool 
     std::map<std::vector<std::string>, size_t> known;
     for (const Json &node : nodes) {
         Json alone = {{"nodes", Json::array({node})}};
-        std::vector<std::string> alike;
+        std::vector<std::string> values;
         for (const FormatPart &part : format.parts())
-            alike.push_back(is_of_all(*part.field) ? "" : part.field->value(alone, 0).text);
-        auto [found, is_new] = known.try_emplace(std::move(alike), groups.size());
+            values.push_back(is_of_all(*part.field) ? "" : part.field->value(alone, 0).text);
+        auto [found, is_new] = known.try_emplace(std::move(values), groups.size());
         if (is_new || each_node)
             groups.push_back(std::move(alone));
         else

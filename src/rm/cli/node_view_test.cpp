@@ -27,7 +27,7 @@ Lines lines(const char *text, bool each_node = false, bool with_header = false)
     return format.value().lines(group_nodes(NODES, format.value(), each_node), 0, with_header);
 }
 
-TEST(NodeViewTest, nodes_that_are_alike_share_a_line)
+TEST(NodeViewTest, equal_nodes_share_a_line)
 {
     EXPECT_EQ(lines("%.5D %6t %N", false, true),
               (Lines{"NODES STATE  NODELIST", "    1 alloc  n0", "    2 idle   n1,n3",

@@ -359,7 +359,7 @@ void add_version(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
     CLI::App *command = add_command(
-        app, "version", "tell the versions of this command and of elasticd", options->json);
+        app, "version", "print the versions of this command and of elasticd", options->json);
     command->callback([options, &code] { code = run_version(*options); });
 }
 

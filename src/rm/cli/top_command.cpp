@@ -74,7 +74,7 @@ class Screen {
 
 /* ---- what is shown --------------------------------------------------------------------------- */
 
-Picture look(Top &options)
+Picture query(Top &options)
 {
     Picture picture;
     std::pair<const char *, Json &> wanted[] = {{"/v1/summary", picture.summary},
@@ -144,7 +144,7 @@ std::vector<std::string> lines_of(const Picture &picture)
 
 int show_once(Top &options)
 {
-    Picture picture = look(options);
+    Picture picture = query(options);
     if (!picture.problem.empty())
         return complain(UNREACHABLE, picture.problem);
     if (options.json) {
@@ -176,7 +176,7 @@ int show_live(Top &options)
     SignalDescriptor signals;
     Screen screen;
     do {
-        Picture picture = look(options);
+        Picture picture = query(options);
         std::vector<std::string> lines =
             picture.problem.empty() ? lines_of(picture) : std::vector<std::string>{picture.problem};
         lines.insert(lines.begin(), "elastic top (q ends)");

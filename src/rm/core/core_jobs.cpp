@@ -125,9 +125,9 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
 {
     if (job.adaptation) {
         keep_joining(job);
-        bool kept = job.withheld_loan;
+        bool withheld = job.withheld_loan;
         adaptation_over(job, record::WITHDRAWN, "the job ended");
-        job.withheld_loan = kept;
+        job.withheld_loan = withheld;
     }
     remove_size_request(job, "the job ended");
     remove_slots(job, "the job ended");

@@ -12,8 +12,8 @@ void Core::Impl::on(const PublishName &event)
     Job *job = job_of_request(event.request, event.job);
     if (!job)
         return;
-    const PublishedName published = {event.name, event.port, event.holder};
-    if (std::string wrong = check(published); !wrong.empty())
+    const PublishedName entry = {event.name, event.port, event.holder};
+    if (std::string wrong = check(entry); !wrong.empty())
         return refuse(event.request, AnswerCode::FIELD, wrong);
     std::string id = "job " + std::to_string(job->id);
     if (!is_allocated(job->state) || job->state == JobState::COMPLETING)
@@ -33,9 +33,9 @@ void Core::Impl::on(const PublishName &event)
         return;
     update(*job, [&] {
         if (known != job->names.end())
-            *known = published;
+            *known = entry;
         else
-            job->names.push_back(published);
+            job->names.push_back(entry);
     });
     record(record::NAME_PUBLISHED, *job, {{"step", job->step}, {"name", event.name}});
 }

@@ -43,7 +43,7 @@ void Core::Impl::on(const StepSizeRequest &event)
         return;
     }
     if (job->size_request)
-        end_size_request(*job, "withdrawn", "another wish took its place");
+        end_size_request(*job, "withdrawn", "another request replaced it");
     update(*job, [&] {
         job->size_request = event.size_request;
         job->size_request->target = 0;
@@ -80,7 +80,7 @@ void Core::Impl::on(const StepSizeRequestEnded &event)
     job->last_size_request = event.size_request;
     job->size_request_refusal.clear();
     if (!is_last && job->size_request)
-        return end_size_request(*job, "withdrawn", "another wish took its place");
+        return end_size_request(*job, "withdrawn", "another request replaced it");
     if (job->size_request)
         end_size_request(*job, event.result, event.reason);
 }

@@ -203,9 +203,9 @@ void Core::Impl::on(const StepLeft &event)
                               std::to_string(job->epoch),
                           job->id);
     if (job->adaptation) {
-        bool kept = job->withheld_loan; /* it has not refused */
+        bool withheld = job->withheld_loan; /* it has not refused */
         come_to_nothing(*job, false, "processes have ended by themselves meanwhile");
-        job->withheld_loan = kept;
+        job->withheld_loan = withheld;
     }
     left(*job, event);
 }

@@ -139,11 +139,11 @@ TEST(CoreTest, processes_that_end_by_themselves_free_their_cores)
     driver.send(StepLeft{job, 1, 1, {0}});
     EXPECT_EQ(driver.job(job).size(), size - 1);
     EXPECT_EQ(driver.job(job).epoch, 1u);
-    EXPECT_FALSE(driver.job(job).adaptation) << "it was asked with the ranks of before";
+    EXPECT_FALSE(driver.job(job).adaptation) << "it was requested with the old ranks";
     EXPECT_EQ(driver.node("n0").used + driver.node("n1").used, used - 1);
     EXPECT_TRUE(driver.recorded(record::LEFT));
     driver.send(StepLeft{job, 1, 1, {0}});
-    EXPECT_EQ(driver.job(job).size(), size - 1) << "told again";
+    EXPECT_EQ(driver.job(job).size(), size - 1) << "reported again";
     driver.send(StepLeft{job, 1, 3, {0}});
     driver.send(StepLeft{job, 1, 2, {size}});
     EXPECT_EQ(driver.job(job).epoch, 1u) << "they cannot be";
@@ -171,7 +171,7 @@ TEST(CoreTest, SM3_what_a_program_answers_to_changes_of_sets_is_counted)
     change(request, 1, SetStage::NOTIFIED, 0);
     change(request + 1, 1, SetStage::NOTIFIED, 0);
     ASSERT_TRUE(driver.job(job).set_changes);
-    EXPECT_EQ(driver.job(job).set_changes->reported, 2u) << "once each, and of what was asked for";
+    EXPECT_EQ(driver.job(job).set_changes->reported, 2u) << "once each, and of what was requested";
     driver.commit(job);
     change(request, 3, SetStage::ACCEPTED, 1);
     EXPECT_TRUE(driver.recorded(record::ACCEPTED));
@@ -224,7 +224,7 @@ TEST(CoreTest, an_exit_code_makes_it_fail)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);
     JobId id = driver.submit(rigid(2));
-    driver.end(id, 3);          /* so quick that nothing else was heard */
+    driver.end(id, 3);          /* so quick that nothing else was received */
     EXPECT_EQ(driver.job(id).state, JobState::FAILED);
     EXPECT_EQ(driver.job(id).exit_code, 3);
     EXPECT_EQ(driver.job(id).reason, "exit code 3");
@@ -712,7 +712,7 @@ TEST(CoreTest, a_slow_program_is_not_waited_for_for_ever)
     driver.run(id);
     driver.send(Resize{"r1", id, 5});
     driver.wait(driver.core.state().config.answer_timeout_ms);
-    ASSERT_TRUE(driver.last<ResizeStep>());     /* the answer may have been lost */
+    ASSERT_TRUE(driver.last<ResizeStep>());     /* the answer may have been dropped */
     EXPECT_EQ(driver.last<ResizeStep>()->request, 1u);
     driver.send(StepAccepted{id, 1, 1, 77});
     driver.wait(driver.core.state().config.adapt_patience_ms);
@@ -724,7 +724,7 @@ TEST(CoreTest, a_slow_program_is_not_waited_for_for_ever)
     EXPECT_EQ(driver.job(id).size(), 5);
 }
 
-/* ---- a back end that must ask for nodes ------------------------------------------------------ */
+/* ---- a back end that must request nodes ------------------------------------------------------ */
 
 class AsynchronousTest : public testing::Test {
   protected:
@@ -749,7 +749,7 @@ TEST_F(AsynchronousTest, nodes_are_requested_and_released)
     JobId id = driver.submit(spec);
     ASSERT_TRUE(driver.last<AcquireNodes>());
     EXPECT_FALSE(driver.last<StartStep>());
-    driver.send(NodesAcquired{id, 1, 0, {{"n2", 4}}});          /* others than asked for */
+    driver.send(NodesAcquired{id, 1, 0, {{"n2", 4}}});          /* others than requested */
     EXPECT_EQ(driver.last<StartStep>()->blocks, (Blocks{{"n2", 4}}));
     EXPECT_EQ(driver.node("n0").used, 0);
     driver.run(id);
@@ -818,7 +818,7 @@ TEST_F(AsynchronousTest, nodes_that_are_taken_away_end_the_job_with_that_reason)
     EXPECT_EQ(driver.job(id).reason, "Slurm job 7 was cancelled");
 }
 
-/* The step's end is heard of first. */
+/* The step's end arrives first. */
 TEST_F(AsynchronousTest, the_reason_of_an_end_may_come_later)
 {
     JobSpec again = rigid(4);

@@ -86,7 +86,7 @@ TEST(ForecastTest, malleable_jobs_give_what_they_can)
         driver.wait(10000);
         driver.end(fixed);
         driver.commit(grown);
-        EXPECT_EQ(driver.job(waits).state, JobState::STARTING) << "it has been told the truth";
+        EXPECT_EQ(driver.job(waits).state, JobState::STARTING) << "the forecast was right";
     }
 }
 

@@ -42,17 +42,17 @@ void check_job(const State &state, const Job &job, Violations &wrong)
     if (!allocated && !job.departures.empty())
         wrong.push_back(name + "has departures");
     if (job.slots && !allocated)
-        wrong.push_back(name + "has places beside no world");
+        wrong.push_back(name + "has slots beside no world");
     if (!job.names.empty() && !allocated)
         wrong.push_back(name + "has names, and no processes");
-    for (const PublishedName &published : job.names) {
-        if (state.owner_of_name(job.spec.uid, published.name) != &job)
-            wrong.push_back(name + "has the name " + published.name + ", and so has another job");
+    for (const PublishedName &entry : job.names) {
+        if (state.owner_of_name(job.spec.uid, entry.name) != &job)
+            wrong.push_back(name + "has the name " + entry.name + ", and so has another job");
     }
     int world = job.adaptation ? std::max(job.size(), job.adaptation->size) : job.size();
     if (count_slots(job) > 0 && world + count_slots(job) > most_processes(job.spec))
         wrong.push_back(name + "has " + std::to_string(world) + " processes and " +
-                        std::to_string(count_slots(job)) + " places beside them");
+                        std::to_string(count_slots(job)) + " slots beside them");
     if (job.state == JobState::PENDING && !job.blocks.empty())
         wrong.push_back(name + "is on nodes");
     if (job.acquiring && job.state != JobState::STARTING)
@@ -209,9 +209,9 @@ std::vector<std::string> violations(const State &state)
     check_arrays(state, wrong);
     Decisions decisions = policy(state.config.policy).decide(state);
     for (const Start &each : decisions.starts)
-        wrong.push_back("the policy, asked again, wants to start job " + std::to_string(each.job));
+        wrong.push_back("the policy, run again, wants to start job " + std::to_string(each.job));
     for (const Change &each : decisions.changes)
-        wrong.push_back("the policy, asked again, wants job " + std::to_string(each.job) +
+        wrong.push_back("the policy, run again, wants job " + std::to_string(each.job) +
                         " to have " + std::to_string(each.size) + " processes: " + each.reason);
     return wrong;
 }
@@ -252,7 +252,7 @@ std::vector<std::string> Monitor::watch(const Event &event, const Actions &actio
 void Monitor::see(const Answer &answer, const State &)
 {
     if (--unanswered_[answer.request] < 0)
-        wrong("an answer that nobody asked for: " + answer.request);
+        wrong("an answer without a request: " + answer.request);
     if ((answer.code == AnswerCode::OK) != answer.message.empty())
         wrong("an answer with a wrong message: " + answer.message);
 }
@@ -289,7 +289,7 @@ void Monitor::begin_size_request(const Record &record)
 {
     if (record.data.at("kind") == to_string(RequestKind::SLOTS)) {
         if (!jobs_[record.job].slot_requests.insert(record.data.at("wish").get<uint64_t>()).second)
-            wrong("job " + std::to_string(record.job) + " makes a wish twice");
+            wrong("job " + std::to_string(record.job) + " makes a request twice");
         return;
     }
     uint64_t open =
@@ -304,11 +304,11 @@ void Monitor::end_size_request(const Record &record)
     uint64_t size_request = record.data.at("wish").get<uint64_t>();
     if (record.data.contains("kind")) {
         if (jobs_[record.job].slot_requests.erase(size_request) == 0)
-            wrong("a wish of job " + std::to_string(record.job) + " ends that is not open");
+            wrong("a request of job " + std::to_string(record.job) + " ends that is not open");
         return;
     }
     if (std::exchange(jobs_[record.job].size_request, 0) != size_request)
-        wrong("wish " + std::to_string(size_request) + " of job " + std::to_string(record.job) +
+        wrong("request " + std::to_string(size_request) + " of job " + std::to_string(record.job) +
               " ends twice, or was never made");
 }
 
@@ -350,7 +350,7 @@ void Monitor::allocated(const Record &record, const State &state)
     for (const Block &block : record.blocks) {
         const Node *node = state.node(block.node);
         if (!node || node->state() != NodeState::UP)
-            wrong("job " + std::to_string(record.job) + " is placed on " + block.node +
+            wrong("job " + std::to_string(record.job) + " is allocated on " + block.node +
                   ", which is not up");
     }
     History &job = jobs_[record.job];
@@ -450,9 +450,9 @@ std::vector<std::string> Monitor::finish(const State &state) const
             open.push_back("request " + std::to_string(job.request) + " of job " +
                            std::to_string(id) + " has no end");
         if (!job.slot_requests.empty())
-            open.push_back("a wish for places of job " + std::to_string(id) + " has no end");
+            open.push_back("a request for slots of job " + std::to_string(id) + " has no end");
         if (job.size_request)
-            open.push_back("wish " + std::to_string(job.size_request) + " of job " +
+            open.push_back("request " + std::to_string(job.size_request) + " of job " +
                            std::to_string(id) + " has no end");
     }
     return open;

@@ -160,7 +160,7 @@ bool is_queued(const Job &job)
     return is_ready(job) && !(job.task && job.task->waits);
 }
 
-/* How a dependency looks at it: started or ended when all tasks are. */
+/* How a dependency counts it: started or ended when all tasks are. */
 JobState state_of(const JobArray &array)
 {
     if (array.ended < array.tasks)
@@ -388,17 +388,17 @@ std::string check(const SizeRequest &size_request)
     return "";
 }
 
-std::string check(const PublishedName &published)
+std::string check(const PublishedName &entry)
 {
     auto is_text = [](const std::string &text, size_t bytes_max) {
         return !text.empty() && text.size() <= bytes_max &&
                std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
     };
-    if (!is_text(published.name, NAME_BYTES_MAX))
+    if (!is_text(entry.name, NAME_BYTES_MAX))
         return "a name has 1 to " + std::to_string(NAME_BYTES_MAX) + " printable ASCII characters";
-    if (!is_text(published.port, PORT_BYTES_MAX))
+    if (!is_text(entry.port, PORT_BYTES_MAX))
         return "a port has 1 to " + std::to_string(PORT_BYTES_MAX) + " printable ASCII characters";
-    if (!published.holder.empty() && !is_text(published.holder, HOLDER_BYTES_MAX))
+    if (!entry.holder.empty() && !is_text(entry.holder, HOLDER_BYTES_MAX))
         return "a holder has up to " + std::to_string(HOLDER_BYTES_MAX) +
             " printable ASCII characters";
     return "";

@@ -158,7 +158,7 @@ TEST(LearnedTest, X3_it_decides_the_size_that_the_next_run_starts_with)
         JobSpec at_least = run_of("x");
         at_least.minimum = 6;
         JobId large = start(driver, at_least);
-        EXPECT_EQ(driver.job(large).size(), 6) << "its user says so";
+        EXPECT_EQ(driver.job(large).size(), 6) << "its user set it";
         driver.end(large);
         JobId other = start(driver, run_of("y"));
         EXPECT_EQ(driver.job(other).size(), 8) << "other arguments";

@@ -40,9 +40,9 @@ struct NodeName::Table {
         auto [part, at] = allocate(number);
         if (at == 0)
             parts[part].store(new std::string[size_t{1} << part], std::memory_order_release);
-        std::string &kept = parts[part].load(std::memory_order_relaxed)[at];
-        kept = name;
-        numbers.emplace(kept, number);
+        std::string &stored = parts[part].load(std::memory_order_relaxed)[at];
+        stored = name;
+        numbers.emplace(stored, number);
         return number;
     }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t SECOND = 1000;
 
-/* On 12 cores: one with 8 that is asked to give, for one that waits for 4; 2 idle. */
+/* On 12 cores: one with 8 that is requested to give, for one that waits for 4; 2 idle. */
 struct OverdueTest : testing::Test {
     OverdueTest() : driver(PolicyKind::FILL, 3, 4)
     {
@@ -24,7 +24,7 @@ struct OverdueTest : testing::Test {
     }
     const State &state() const { return driver.core.state(); }
     const Config &config() const { return state().config; }
-    /* It is asked to withdraw, and does not. */
+    /* It is requested to withdraw, and does not. */
     void be_patient()
     {
         driver.wait(config().adapt_patience_ms);
@@ -74,7 +74,7 @@ TEST_F(OverdueTest, who_comes_later_is_served_and_counts_again)
 {
     ASSERT_NO_FATAL_FAILURE(be_patient());
     for (int i = 0; i < 20; i++)
-        driver.wait(100 * SECOND);      /* it is told once */
+        driver.wait(100 * SECOND);      /* it is reported once */
     int reported = 0;
     Core again;
     for (const Event &event : driver.log) {
@@ -97,7 +97,7 @@ TEST_F(OverdueTest, who_comes_later_is_served_and_counts_again)
     EXPECT_EQ(driver.job(waits).state, JobState::STARTING);
     driver.run(waits);
     JobId next = driver.submit(rigid(3));
-    ASSERT_TRUE(driver.job(silent).adaptation) << "it is asked as any other";
+    ASSERT_TRUE(driver.job(silent).adaptation) << "it is requested as of any other";
     EXPECT_EQ(driver.job(silent).adaptation->whom, std::vector<JobId>{next});
     EXPECT_EQ(shortage(state(), driver.job(next))->giving.size(), 1u);
 }

@@ -85,7 +85,7 @@ TEST(ProgramSizesTest, they_outlive_a_restart_and_end_with_the_step)
     auto again = Core::restore(driver.core.snapshot());
     ASSERT_TRUE(again);
     EXPECT_EQ(*again.value().state().jobs.at(id).spec.usable, (std::vector{2, 4, 8}));
-    driver.send(StepLost{id, 1, "gone"});
+    driver.send(StepLost{id, 1, "ended"});
     EXPECT_EQ(driver.job(id).spec.program_sizes, "");
     EXPECT_FALSE(driver.job(id).spec.usable);
 }
@@ -98,7 +98,7 @@ TEST(ProgramSizesTest, what_is_no_rule_is_counted_and_nothing_else)
     EXPECT_EQ(driver.core.state().unexpected, 1u);
     EXPECT_FALSE(driver.job(id).spec.usable);
     JobSpec size_request = malleable(1, 4);
-    size_request.program_sizes = "2";   /* not the submitter's to say */
+    size_request.program_sizes = "2";   /* not for the submitter */
     EXPECT_EQ(driver.job(driver.submit(size_request)).spec.program_sizes, "");
 }
 

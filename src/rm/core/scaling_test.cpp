@@ -47,7 +47,7 @@ TEST(ScalingTest, one_size_is_extrapolated_by_its_mpi_time)
     EXPECT_NEAR(relative_speed(scaling, 8), 1, 1e-9);
 }
 
-/* MPI time that agrees with the speeds, or says nothing of them: the law is found. */
+/* MPI time that agrees with the speeds, or is no evidence: the law is found. */
 TEST(ScalingTest, several_sizes_give_the_law_of_amdahl)
 {
     for (double serial : {0.0, 0.02, 0.1, 0.5}) {
@@ -180,7 +180,7 @@ TEST(ScalingTest, J7_L2_progress_in_a_phase_goes_before_both)
     EXPECT_EQ(left_ms({1, false, 2, 1000, 300000}), 97 * MINUTE) << "too few: by its limit";
     EXPECT_EQ(left_ms({1, false, 500, -1, 300000}), 96 * MINUTE) << "no total";
     EXPECT_EQ(left_ms({1, false, 500, 1000, -1}), 95 * MINUTE) << "not measured";
-    EXPECT_GT(left_ms({1, false, 3, SAMPLE_SUM_MAX, SAMPLE_SUM_MAX}), 0) << "whatever it says";
+    EXPECT_GT(left_ms({1, false, 3, SAMPLE_SUM_MAX, SAMPLE_SUM_MAX}), 0) << "whatever it is";
 }
 
 TEST(ScalingTest, J7_the_expected_time_goes_before_the_limit)

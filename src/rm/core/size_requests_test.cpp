@@ -111,7 +111,7 @@ TEST_P(SizeRequestTest, what_the_job_cannot_have_is_refused_with_the_reason)
     EXPECT_EQ(driver.recorded(record::REQUEST_ENDED)->data.at("result"), "refused");
     EXPECT_FALSE(driver.job(id).size_request);
     make(id, request_for(1, 20));
-    EXPECT_TRUE(driver.last<RefuseSizeRequest>()) << "the refusal was lost";
+    EXPECT_TRUE(driver.last<RefuseSizeRequest>()) << "the refusal was dropped";
     EXPECT_FALSE(driver.recorded(record::SIZE_REQUESTED));
     make(id, request_for(2, 20, 6, 20));
     EXPECT_FALSE(driver.last<RefuseSizeRequest>());
@@ -125,7 +125,7 @@ TEST_P(SizeRequestTest, the_sizes_that_the_program_can_use_count)
     driver.send(StepSizes{id, 1, "power_of_two"});
     make(id, request_for(1, 7, 5, 12));
     EXPECT_EQ(driver.job(id).size_request->target, 8)
-        << "there is no smaller one that the wish allows";
+        << "there is no smaller one that the request allows";
     driver.send(StepSizes{id, 1, "1-6"});
     EXPECT_EQ(driver.job(id).size_request->target, 6);
     driver.send(StepSizes{id, 1, "4"});

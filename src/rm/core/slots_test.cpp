@@ -1,4 +1,4 @@
-/* Places beside the worlds of running jobs, under each policy (SPEC-dynamic-processes DA1, DA2). */
+/* Slots beside the worlds of running jobs, under each policy (SPEC-dynamic-processes DA1, DA2). */
 
 #include "core/core_driver.h"
 #include "core/policy/policy.h"
@@ -21,7 +21,7 @@ class SlotsTest : public testing::TestWithParam<PolicyKind> {
   protected:
     SlotsTest() : driver(GetParam(), 2, 4) {}
 
-    /* One that keeps `size` processes, and may have `most` with its places. */
+    /* One that keeps `size` processes, and may have `most` with its slots. */
     JobId run(int size, int most)
     {
         JobId id = start(size, most);
@@ -109,7 +109,7 @@ TEST_P(SlotsTest, world_and_slots_are_never_more_than_the_maximum)
     EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("there is room for 2"),
               std::string::npos);
     report_slots(id, 0, {}, {slot_request_of(1, 3, true), slot_request_of(2, 2, true)});
-    EXPECT_TRUE(driver.last<RefuseSizeRequest>()) << "the step has not heard of it";
+    EXPECT_TRUE(driver.last<RefuseSizeRequest>()) << "the step has not received it";
     ASSERT_TRUE(driver.last<GrantSlots>());
     EXPECT_EQ(driver.last<GrantSlots>()->size_request, 2u);
     report_slots(id, 1, {{"n0", 2}}, {slot_request_of(3, 1, true)});
@@ -205,7 +205,7 @@ TEST_P(SlotsTest, actions_that_the_step_has_not_received_are_repeated)
     report_slots(id, 0, {}, {slot_request_of(1, 1, true)});
     ASSERT_TRUE(driver.last<GrantSlots>());
     report_slots(id, 0, {}, {slot_request_of(1, 1, true)});
-    ASSERT_TRUE(driver.last<GrantSlots>()) << "lost on its way";
+    ASSERT_TRUE(driver.last<GrantSlots>()) << "dropped on its way";
     EXPECT_EQ(driver.last<GrantSlots>()->grant, 1u);
     EXPECT_EQ(free_cores(), 6);
     report_slots(id, 1, {}, {});        /* it came, and was given back */
@@ -280,7 +280,7 @@ TEST_P(SlotsTest, a_restored_core_goes_on)
     EXPECT_EQ(restored.value().state().indices().slot_wishers, std::set<JobId>{id});
 }
 
-/* Nodes are got from somebody else, whole: places are on those that the job has. */
+/* Nodes are got from somebody else, whole: slots are on those that the job has. */
 class SlotsOnOwnNodesTest : public SlotsTest {
   protected:
     SlotsOnOwnNodesTest()
@@ -289,7 +289,7 @@ class SlotsOnOwnNodesTest : public SlotsTest {
         config.asynchronous_nodes = config.whole_nodes = true;
         driver.send(Configure{config});
     }
-    /* So many processes on n0, and then n1, with room for places beside them. */
+    /* So many processes on n0, and then n1, with capacity for slots beside them. */
     JobId run_on_nodes(int size, int extra_slots)
     {
         JobSpec spec = malleable(1, size);

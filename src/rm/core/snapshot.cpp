@@ -125,7 +125,7 @@ std::string contradiction(const Stored &stored)
                 return grant.number > job.slots->granted;
             });
             if (!is_allocated(job.state) || wrong_count || wrong_grant)
-                return name + " has wrong places beside its world";
+                return name + " has wrong slots beside its world";
             all.insert(all.end(), slots.begin(), slots.end());
         }
         for (const Block &block : all) {

@@ -88,7 +88,7 @@ TEST(UpdateTest, the_time_limit_of_a_running_job)
     bool again = false;
     for (const Action &action : driver.core.pending())
         again = again || std::holds_alternative<LimitStep>(action);
-    EXPECT_TRUE(again) << "it is told after a restart, too";
+    EXPECT_TRUE(again) << "it is sent after a restart, too";
     driver.wait(60000);
     EXPECT_EQ(driver.job(job).state, JobState::RUNNING);
     event.may_extend = false;

@@ -126,7 +126,7 @@ TEST(WaitingTest, who_waits_for_a_start_goes_on_when_it_is_stopped_before)
     EXPECT_EQ(other.job(waiting.started).state, JobState::STARTING);
 }
 
-/* Without the checks of CoreDriver, which look at all jobs at each event. */
+/* Without the checks of CoreDriver, which check all jobs at each event. */
 TEST(WaitingTest, however_many_wait_for_one_no_event_becomes_a_long_one)
 {
     constexpr JobId WAITING = 2500;
@@ -155,7 +155,7 @@ TEST(WaitingTest, however_many_wait_for_one_no_event_becomes_a_long_one)
         EXPECT_LE(send(Timer{}).size(), ACTIONS_MAX);
     }
     EXPECT_EQ(events, 4)
-        << "each is looked at when the first starts and when it ends, 1000 in an event";
+        << "each is examined when the first starts and when it ends, 1000 in an event";
     EXPECT_EQ(core.state().jobs.at(WAITING + 1).state, JobState::CANCELLED);
     EXPECT_TRUE(core.state().turns.empty());
     EXPECT_TRUE(violations(core.state()).empty());

@@ -189,14 +189,14 @@ void Journal::failed(const std::string &error)
             {{"advice", "free some space on that file system; elasticd tries again by itself"}});
     parts_.metrics.count_storage_error();
     error_ = error;
-    std::deque<Entry> kept;
+    std::deque<Entry> remaining;
     for (Entry &entry : inbox_) {
         if (entry.done)
             entry.done(nullptr, false);
         else
-            kept.push_back(std::move(entry));
+            remaining.push_back(std::move(entry));
     }
-    inbox_ = std::move(kept);
+    inbox_ = std::move(remaining);
     requests_waiting_ = 0;
     if (!retry_timer_)
         retry_timer_ = parts_.loop.after(RETRY_MS, [this] { try_again(); });

@@ -135,17 +135,17 @@ std::string Recovery::from(const std::optional<Store::Snapshot> &snapshot)
 
 std::string Recovery::repair(const std::string &wrong)
 {
-    auto lost = store_.submission(bad_seq_);
-    if (!lost)
-        return lost.error();
+    auto submission = store_.submission(bad_seq_);
+    if (!submission)
+        return submission.error();
     EventContent instead = Timer{};
-    if (lost.value())
-        instead = *lost.value();
+    if (submission.value())
+        instead = *submission.value();
     if (std::string error = store_.quarantine(bad_seq_, instead); !error.empty())
         return error;
     log_line(LogLevel::ERROR, wrong + "; it is put into quarantine",
              {{"seq", bad_seq_},
-              {"instead", lost.value() ? "the submission as its rows have it" : "nothing"},
+              {"instead", submission.value() ? "the submission as its rows have it" : "nothing"},
               {"advice", "look at the disk; what was there is in the table quarantined"}});
     return "";
 }

@@ -204,7 +204,7 @@ int run(int argc, char **argv)
     app.add_option("--config,-c", options.config,
                    "configuration (TOML); default: /etc/elasticd/elasticd.toml for root, "
                    "~/.config/elastic-mpich/elasticd.toml, or none");
-    app.add_flag("--check-config", options.check, "say whether the configuration is good, and end");
+    app.add_flag("--check-config", options.check, "check the configuration, and end");
     app.add_flag("--print-config", options.print,
                  "print all settings with their documentation and the values in force, and end");
     app.add_flag("--replay", options.replay,

@@ -134,7 +134,7 @@ const std::vector<Setting> &table()
         {"scheduling", "fair_share_half_life", &Settings::fair_share_half_life_ms,
          "In this time half of a user's use is forgotten.", 60000, YEAR_MS, true},
         {"scheduling", "backfill_depth", &Settings::backfill_depth,
-         "Waiting jobs that are looked at behind the first.", 0, 100000},
+         "Waiting jobs that are examined after the first.", 0, 100000},
         {"scheduling", "adapt_patience", &Settings::adapt_patience_ms,
          "A change of size on which the program has not agreed by then is withdrawn; one that it "
          "has agreed on and not made is counted on by nobody.", 1000,
@@ -208,7 +208,7 @@ const std::vector<Setting> &table()
          "hosts: a file with more of them, one in a line; # begins a comment."},
         {"backend", "ssh", &Settings::ssh, "hosts: the program that reaches them."},
         {"backend", "ssh_config", &Settings::ssh_config,
-         "hosts: a configuration for ssh (-F) in place of the users' own; all users must be able "
+         "hosts: a configuration for ssh (-F) instead of the users' own; all users must be able "
          "to read it."},
         {"backend", "check_interval", &Settings::check_interval_ms,
          "hosts: how often each is looked at; sooner if something is wrong.", 100, HOUR_MS, true},
@@ -267,7 +267,7 @@ const std::vector<Setting> &table()
         {"limits", "connections_per_user", &Settings::connections_per_user_max,
          "The same of one user.", 1, 10000},
         {"limits", "request_time", &Settings::request_time_ms,
-         "How long a client may take to send a request, or say nothing; then it is disconnected.",
+         "How long a client may take to send a request, or be silent; then it is disconnected.",
          1000, HOUR_MS, true},
         {"limits", "answer_time", &Settings::answer_time_ms,
          "How long a client may take to read an answer.", 1000, HOUR_MS, true},

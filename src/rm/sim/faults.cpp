@@ -106,9 +106,9 @@ void SimulatedCluster::nodes_are_taken(Step &step)
 {
     if (step.ended)
         return;
-    counts.nodes_lost++;
-    NodesLost lost{step.job, step.number, "its nodes were taken"};
-    after(delay(), [this, lost] { notify(lost); });
+    counts.nodes_taken++;
+    NodesLost event{step.job, step.number, "its nodes were taken"};
+    after(delay(), [this, event] { notify(event); });
     after(delay(), [this, &step] { end(step, 137); });
 }
 
@@ -161,10 +161,10 @@ void SimulatedCluster::node_fails()
         Step *step = each.get();
         if (step->ended)
             continue;
-        bool lost_slots = false;
+        bool has_freed = false;
         while (drop_slots(*step, node))
-            lost_slots = true;
-        if (lost_slots)
+            has_freed = true;
+        if (has_freed)
             report_slots(*step);
         if (on_it(step->world))
             after(delay(), [this, step] { end(*step, 137); });

@@ -7,7 +7,7 @@
 
 namespace elastic::rm {
 
-/* ---- nodes that are asked for ------------------------------------------------------------ */
+/* ---- nodes that are requested ------------------------------------------------------------ */
 
 void SimulatedCluster::perform(const AcquireNodes &action)
 {
@@ -32,8 +32,8 @@ void SimulatedCluster::perform(const ReleaseNodes &action)
 
 void SimulatedCluster::send_report(EventContent content)
 {
-    if (chance(options_.faults.lost)) {
-        counts.lost++;
+    if (chance(options_.faults.dropped)) {
+        counts.dropped++;
         return;
     }
     for (int times = chance(options_.faults.repeated) ? 2 : 1; times > 0; times--)
@@ -138,7 +138,7 @@ void SimulatedCluster::perform(const StartStep &action)
         if (options_.slots_ms > 0)
             want_slots(step);
     });
-    if (options_.config.asynchronous_nodes && chance(options_.faults.nodes_lost))
+    if (options_.config.asynchronous_nodes && chance(options_.faults.nodes_taken))
         after(between(0, step.program.work_ms), [this, &step] { nodes_are_taken(step); });
     if (chance(options_.faults.dies)) {
         counts.died++;
@@ -268,7 +268,7 @@ void SimulatedCluster::perform(const RefuseSizeRequest &action)
     report_slots(*step);
 }
 
-/* ---- places beside the world ----------------------------------------------------------------- */
+/* ---- slots beside the world ------------------------------------------------------------------ */
 
 void SimulatedCluster::want_slots(Step &step)
 {
@@ -335,7 +335,7 @@ void SimulatedCluster::perform(const GrantSlots &action)
         auto held = std::ranges::find(slots.held, block.node.str(), &StepSlots::Held::node);
         bool is_shared = held != slots.held.end() || block.processes > 1;
         if (is_shared && (exclusive || (held != slots.held.end() && held->exclusive)))
-            wrong("job " + std::to_string(step->job) + " gets places on " + block.node +
+            wrong("job " + std::to_string(step->job) + " gets slots on " + block.node +
                   ", where one is to be alone");
         if (held == slots.held.end())
             slots.held.push_back({block.node, block.processes, exclusive});

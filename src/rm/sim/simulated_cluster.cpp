@@ -160,8 +160,8 @@ void SimulatedCluster::carry_out(const Action &action)
     if (!goes_out)
         return;
     trace_.action(now_ms(), action);
-    if (chance(options_.faults.lost)) {
-        counts.lost++;
+    if (chance(options_.faults.dropped)) {
+        counts.dropped++;
         return;
     }
     for (int times = chance(options_.faults.repeated) ? 2 : 1; times > 0; times--)

@@ -28,7 +28,7 @@ namespace elastic::rm {
 
 /* Probabilities; all 0: nothing goes wrong. */
 struct Faults {
-    double lost = 0;            /* an action or a report on its way */
+    double dropped = 0;            /* an action or a report on its way */
     double repeated = 0;
     double crash = 0;           /* of the daemon, at an event */
     double start_fails = 0;
@@ -40,7 +40,7 @@ struct Faults {
     int node_failures = 0;      /* so many, over the time of submissions */
     int people = 0;             /* requests of people: cancel, hold, resize, drain, ... */
     /* a step: whoever owns its nodes takes them (with asynchronous_nodes) */
-    double nodes_lost = 0;
+    double nodes_taken = 0;
     int others = 0;             /* so often somebody else wants nodes */
     double breaks = 0;          /* a step the step protocol, in a change */
     int clock_jumps = 0;        /* of the wall clock, over the time of submissions */
@@ -78,7 +78,7 @@ class SimulatedCluster {
     const std::vector<Event> &log() const { return log_; }
 
     struct Counts {
-        int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0,
+        int crashes = 0, dropped = 0, node_failures = 0, died = 0, nodes_taken = 0, gave_way = 0,
             broke = 0, redundant = 0;
         int jumps = 0, limits = 0, samples = 0, snapshots = 0;
         int overdue = 0, late = 0;      /* changes that nobody counted on, and that were made */

@@ -1,5 +1,5 @@
 /*
- * Whole machines from seeds (simulated_cluster.h).  ELASTIC_SIMULATION_SEEDS says how many,
+ * Whole machines from seeds (simulated_cluster.h).  ELASTIC_SIMULATION_SEEDS is how many,
  * ELASTIC_SIMULATION_FIRST which is the first, ELASTIC_SIMULATION_TRACE=1 prints all that happens.
  */
 
@@ -127,7 +127,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
     return options;
 }
 
-/* The same, and programs that ask for places beside their worlds, or for other sizes. */
+/* The same, and programs that request slots beside their worlds, or for other sizes. */
 ClusterOptions demanding_options(uint64_t seed, bool trace)
 {
     ClusterOptions options = random_options(seed, trace);
@@ -164,7 +164,7 @@ TEST(SimulationTest, programs_request_slots_and_change_their_size)
         counts.modified += cluster.counts.modified;
         counts.not_modified += cluster.counts.not_modified;
     }
-    printf("%llu machines: of %d wishes for places %d were refused, %d places granted; %d programs "
+    printf("%llu machines: of %d requests for slots %d were refused, %d slots granted; %d programs "
            "gave themselves another size, %d could not\n",
            static_cast<unsigned long long>(seeds), counts.slots_wished, counts.slots_refused,
            counts.slots_granted, counts.modified, counts.not_modified);
@@ -198,10 +198,10 @@ TEST(SimulationTest, seeds)
         sum.withdrawn += metrics.withdrawn;
         sum.failed_adaptations += metrics.failed_adaptations;
         counts.crashes += cluster.counts.crashes;
-        counts.lost += cluster.counts.lost;
+        counts.dropped += cluster.counts.dropped;
         counts.node_failures += cluster.counts.node_failures;
         counts.died += cluster.counts.died;
-        counts.nodes_lost += cluster.counts.nodes_lost;
+        counts.nodes_taken += cluster.counts.nodes_taken;
         counts.gave_way += cluster.counts.gave_way;
         counts.broke += cluster.counts.broke;
         counts.redundant += cluster.counts.redundant;
@@ -219,13 +219,13 @@ TEST(SimulationTest, seeds)
         counts.snapshots += cluster.counts.snapshots;
     }
     printf("%llu machines: %d jobs, %d done, %d failed, %d cancelled; %d changes of size, %d "
-           "withdrawn, %d failed; %d kills of the daemon, %d messages lost, %d nodes failed, %d "
-           "programs died, %d steps lost their nodes, %d gave way to others, %d broke the "
+           "withdrawn, %d failed; %d kills of the daemon, %d messages dropped, %d nodes failed, %d "
+           "programs died, %d steps whose nodes were taken, %d gave way to others, %d broke the "
            "protocol, %d reports "
-           "said nothing new; of %d wishes %d were granted, %d refused, %d withdrawn\n",
+           "reported nothing new; of %d requests %d were granted, %d refused, %d withdrawn\n",
            static_cast<unsigned long long>(seeds), sum.jobs, sum.done, sum.failed, sum.cancelled,
-           sum.adaptations, sum.withdrawn, sum.failed_adaptations, counts.crashes, counts.lost,
-           counts.node_failures, counts.died, counts.nodes_lost, counts.gave_way, counts.broke,
+           sum.adaptations, sum.withdrawn, sum.failed_adaptations, counts.crashes, counts.dropped,
+           counts.node_failures, counts.died, counts.nodes_taken, counts.gave_way, counts.broke,
            counts.redundant, counts.slot_requests, counts.granted, counts.refused,
            counts.withdrawn);
     if (seeds < 100)
@@ -238,10 +238,10 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(sum.withdrawn, 50);
     EXPECT_GT(sum.failed_adaptations, 20);
     EXPECT_GT(counts.crashes, 50);
-    EXPECT_GT(counts.lost, 100);
+    EXPECT_GT(counts.dropped, 100);
     EXPECT_GT(counts.node_failures, 20);
     EXPECT_GT(counts.died, 20);
-    EXPECT_GT(counts.nodes_lost, 5);
+    EXPECT_GT(counts.nodes_taken, 5);
     EXPECT_GT(counts.gave_way, 10);
     EXPECT_GT(counts.broke, 10);
     EXPECT_GT(counts.redundant, 1000);

@@ -1,4 +1,4 @@
-/* Sampler: who is asked, how often, and of what the core hears.  Time is the tests' own: nothing
+/* Sampler: which steps are queried how often, and what the core gets.  Time is the tests': nothing
  * waits. */
 
 #include "step/sampler.h"
@@ -148,7 +148,7 @@ TEST_F(SamplerTest, the_core_receives_due_samples_and_not_those_for_display)
 {
     make();
     refresh(job(1));
-    EXPECT_FALSE(answer(1)) << "nobody has asked";
+    EXPECT_FALSE(answer(1)) << "no query is open";
     ASSERT_TRUE(run_until([&] { return times(1) == 1; }));
     EXPECT_TRUE(answer(1));
     EXPECT_FALSE(answer(1)) << "once";
@@ -161,7 +161,7 @@ TEST_F(SamplerTest, the_core_receives_due_samples_and_not_those_for_display)
     ASSERT_TRUE(sampler->newest(1));
     EXPECT_FALSE(sampler->newest(1)->answer.available);
     sampler->update(1, nullptr);
-    EXPECT_FALSE(sampler->newest(1)) << "nothing is kept of jobs that are over";
+    EXPECT_FALSE(sampler->newest(1)) << "nothing is stored of jobs that are over";
     EXPECT_FALSE(answer(1));
 }
 

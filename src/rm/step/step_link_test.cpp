@@ -1,4 +1,4 @@
-/* StepLink against steps that tell the truth, lie, talk too much or break the protocol. */
+/* StepLink against steps that are correct, lie, send too much or break the protocol. */
 
 #include "step/step_link.h"
 
@@ -104,8 +104,8 @@ class StepLinkTest : public testing::Test {
     std::string folder_, outgoing_, incoming_;
     Descriptor listening_, step_;
     uint64_t last_request_ = 0, seq_ = 0;
-    bool stored_ = false;       /* what is told waits to be stored */
-    bool reads_ = true;         /* the core is to hear of samples */
+    bool stored_ = false;       /* what is reported waits to be stored */
+    bool reads_ = true;         /* the core is to get samples */
     std::vector<PerformanceAnswer> answers_;
     std::vector<EventContent> events_;
     std::unique_ptr<StepLink> link_;
@@ -140,7 +140,7 @@ TEST_F(StepLinkTest, a_size_request_is_reported_and_can_be_refused)
     EXPECT_EQ(count<StepSizeRequestEnded>(), 2u);
 }
 
-/* How often the step was asked for its slots. */
+/* How often the slots of the step were queried. */
 size_t questions(const std::string &incoming)
 {
     size_t count = 0;
@@ -390,7 +390,7 @@ TEST_F(StepLinkTest, a_step_is_queried_for_its_performance)
     ASSERT_TRUE(link_->query_performance(1000));
     queue_line(R"({"id":"performance-2")" + std::string(SAMPLE));
     ASSERT_TRUE(turn_until([&] { return answers_.size() == 2; }));
-    EXPECT_EQ(count<StepSampled>(), 1u) << "of what somebody looks at the core does not hear";
+    EXPECT_EQ(count<StepSampled>(), 1u) << "samples for a query do not reach the core";
 }
 
 TEST_F(StepLinkTest, samples_that_nobody_requested_are_dropped)
@@ -443,7 +443,7 @@ TEST_F(StepLinkTest, an_answer_of_a_wrong_type_breaks_the_step_and_nothing_else)
     ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
     resize(1);
     queue_line(R"({"id":"resize-1","ok":"x"})");
-    event("freed", R"(,"epoch":0)");    /* is not heard any more */
+    event("freed", R"(,"epoch":0)");    /* is not read any more */
     ASSERT_TRUE(is_broken());
     EXPECT_EQ(count<StepFreed>(), 0u);
     resize(2);
@@ -480,7 +480,7 @@ TEST_F(StepLinkTest, what_cannot_be_is_dropped_and_counted)
     send_history();
     event("adaptive");
     event("rigid");
-    event("requested", R"(,"request":1,"tag":"99")");   /* nobody has asked */
+    event("requested", R"(,"request":1,"tag":"99")");   /* no request was made */
     event("committed", R"(,"request":1,"epoch":7)");
     event("committed", R"(,"request":5,"epoch":1)");
     event("freed", R"(,"epoch":9007199254740992)");

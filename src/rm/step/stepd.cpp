@@ -57,8 +57,8 @@ void open_as(int report, int target, const std::string &path, int flags)
     int fd = open(path.c_str(), flags | O_NOCTTY, 0666);
     if (fd < 0)
         give_up(report, target == STDIN_FILENO ? "cannot read" : "cannot write", path.c_str());
-    int kept = fcntl(fd, F_GETFL);
-    fcntl(fd, F_SETFL, kept & ~O_NONBLOCK);
+    int status = fcntl(fd, F_GETFL);
+    fcntl(fd, F_SETFL, status & ~O_NONBLOCK);
     if (fd != target) {
         dup2(fd, target);
         close(fd);

@@ -454,7 +454,7 @@ void Steps::stepd_closed(Step &step)
     auto [job, number] = step.key;
     auto exit = read_struct_file<StepExitFile>(step.folder, STEP_EXIT_FILE);
     if (!exit)
-        lost(step);
+        stepd_failed(step);
     else if (exit->node_leaves)
         end(step, StepLost{job, number, "its node was shut down in order"});
     else if (exit->started)
@@ -465,7 +465,7 @@ void Steps::stepd_closed(Step &step)
 }
 
 /* elastic-stepd was killed: its program got SIGTERM, or is ended here. */
-void Steps::lost(Step &step)
+void Steps::stepd_failed(Step &step)
 {
     auto started = read_struct_file<StepStartedFile>(step.folder, STEP_STARTED_FILE);
     if (started)

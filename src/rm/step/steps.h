@@ -105,7 +105,7 @@ class Steps {
     bool connect(Step &step);
     void stepd_line(Step &step, const Json &line);
     void stepd_closed(Step &step);
-    void lost(Step &step);
+    void stepd_failed(Step &step);
     void find_remaining_processes(Step &step, const StepStartedFile &started);
     void link_to(Step &step, const std::string &socket, uint64_t epoch_offset,
                  Descriptor connected);

@@ -177,7 +177,7 @@ TEST_F(StoreFaultTest, what_is_acknowledged_is_there_after_write_errors)
     }
 }
 
-/* A disk that says it has synchronised and has not: the end may be missing, never a part
+/* A disk that reports that it has synchronised and has not: the end may be missing, never a part
  * between. */
 TEST_F(StoreFaultTest, a_failed_synchronisation_affects_the_end_only)
 {
@@ -248,7 +248,7 @@ TEST_F(StoreFaultTest, damage_of_any_page_in_use_is_refused)
         if (size_t at = text.find("n" + std::to_string(seq) + "xxx"); at != text.npos)
             needed.push_back(at);
     ASSERT_EQ(needed.size(), EVENTS - 100)
-        << "events are not stored as text: look for them in another way";
+        << "events are not stored as text: find them in another way";
     auto refused = [&](std::streamoff at, const std::string &junk) {
         std::filesystem::remove_all(folder_);
         std::filesystem::copy(folder_ + ".good", folder_);
@@ -304,7 +304,7 @@ TEST_F(StoreFaultTest, a_quarantined_event_becomes_a_timer)
     ASSERT_TRUE(store) << store.error();
     auto snapshot = store.value().last_snapshot();
     ASSERT_TRUE(snapshot && snapshot.value());
-    EXPECT_EQ(snapshot.value()->seq, 50u) << "a snapshot that knows the event is gone";
+    EXPECT_EQ(snapshot.value()->seq, 50u) << "a snapshot that contains the event is deleted";
     std::string kind;
     uint64_t last = 0;
     EXPECT_EQ(store.value().each_event(50, [&](const Event &event) -> std::string {

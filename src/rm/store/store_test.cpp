@@ -90,7 +90,7 @@ TEST_F(StoreTest, PartsOfFormerSnapshotsAreDeletedBitByBit)
     int times = 1;
     for (; store.tidy_snapshots(3).value(); times++)
         ASSERT_LT(times, 100);
-    EXPECT_EQ(times, 4) << "two of four snapshots are kept: ten parts, three at a time";
+    EXPECT_EQ(times, 4) << "two of four snapshots are stored: ten parts, three at a time";
     EXPECT_EQ(store.last_snapshot().value()->parts.size(), 5u);
     EXPECT_EQ(store.last_snapshot(4).value()->parts.size(), 5u);
 }
@@ -197,7 +197,7 @@ TEST_F(StoreTest, ABatchIsWrittenInFullOrNotAtAll)
     store.each_event(0, [&](const Event &) { count++; return std::string(); });
     EXPECT_EQ(count, 1u);
     batch.events = {event(2)};
-    EXPECT_EQ(store.write(batch), "") << "the failed transaction must be gone";
+    EXPECT_EQ(store.write(batch), "") << "the failed transaction must be undone";
 }
 
 TEST_F(StoreTest, ALaunchBelongsToTheJobThatItMade)
@@ -338,10 +338,10 @@ TEST_F(StoreTest, ADamagedSubmissionIsFoundByItsRows)
     rows.bound.emplace_back(1, 5);
     rows.records.push_back({1, 0, record::SUBMITTED, 5, "", {{"spec", write(spec)}}});
     ASSERT_EQ(store.write(rows), "");
-    auto lost = store.submission(1);
-    ASSERT_TRUE(lost && lost.value());
-    EXPECT_EQ(lost.value()->spec.name, "ocean");
-    EXPECT_FALSE(lost.value()->spec.held);
+    auto submission = store.submission(1);
+    ASSERT_TRUE(submission && submission.value());
+    EXPECT_EQ(submission.value()->spec.name, "ocean");
+    EXPECT_FALSE(submission.value()->spec.held);
     EXPECT_FALSE(store.submission(2).value());
 }
 

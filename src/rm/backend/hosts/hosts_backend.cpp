@@ -37,7 +37,7 @@ Result<std::string> read_text(const std::string &path)
     return text;
 }
 
-/* Options for probes and for mpiexec alike: no person is there to answer a question. */
+/* Options for probes and for mpiexec: no person is there to answer a question. */
 std::vector<std::string> ssh_options(const Settings &settings)
 {
     std::vector<std::string> options;
@@ -282,7 +282,7 @@ void HostsBackend::well(Host &host, const HostReport &poll)
 void HostsBackend::ill(Host &host, const HostReport &poll)
 {
     host.failures++;
-    log_line(LogLevel::DEBUG, "a look at a host failed",
+    log_line(LogLevel::DEBUG, "a probe of a host failed",
              {{"host", host.name}, {"failures", host.failures}, {"reason", poll.reason}});
     const Node *known = node(host);
     if (!known || !known->up)

@@ -1,4 +1,4 @@
-/* The back end hosts with a core and a scripted ssh: what looks at good, bad, slow and dead hosts
+/* The back end hosts with a core and a scripted ssh: results of good, bad, slow and failed hosts
  * make of the nodes. */
 
 #include "backend/hosts/hosts_backend.h"
@@ -26,12 +26,12 @@ constexpr const char *SSH = R"(#!/bin/sh
 folder=$(dirname "$0")
 shift $(($# - 3))
 : >"$folder/running.$$"
-says=$(cat "$folder/host.$1" 2>/dev/null || echo "ssh: Could not resolve hostname $1: no such name")
+is=$(cat "$folder/host.$1" 2>/dev/null || echo "ssh: Could not resolve hostname $1: no such name")
 ls "$folder" | grep -c '^running' >>"$folder/at_once"
-case $says in
+case $is in
     well) sh -s; code=$? ;;
     hang) rm "$folder/running.$$"; exec sleep 1000 ;;
-    *) echo "$says" >&2; code=255 ;;
+    *) echo "$is" >&2; code=255 ;;
 esac
 rm "$folder/running.$$"
 exit $code
@@ -104,7 +104,7 @@ class HostsBackendTest : public testing::Test {
     {
         return turn_until([&] { return node(name) && node(name)->state() == state; });
     }
-    /* So many more looks at all hosts together have begun, and know what they will say. */
+    /* So many more probes of all hosts together have begun, and know their result. */
     bool turn_for_polls(int count)
     {
         int before = polls();
@@ -149,7 +149,7 @@ TEST_F(HostsBackendTest, WellHostsComeUpWithTheirCores)
     EXPECT_TRUE(backend_->capacity_known());
     uint64_t seq = core_.state().seq;
     EXPECT_TRUE(turn_for_polls(6));
-    EXPECT_EQ(core_.state().seq, seq) << "what has not changed is not told again";
+    EXPECT_EQ(core_.state().seq, seq) << "what has not changed is not reported again";
 }
 
 TEST_F(HostsBackendTest, AWrongHostIsDownWithWhatToDo)
@@ -215,7 +215,7 @@ TEST_F(HostsBackendTest, OneFailureAloneIsForgiven)
     backend_->check_node("a");
     EXPECT_TRUE(turn_for_polls(1));
     set("a", "well");
-    /* One that is under way counts, so it is asked for until it begins; then the one before has
+    /* One that is under way counts, so it is requested until it begins; then the one before has
      * been judged. */
     for (int next : {polls() + 1, polls() + 2})
         EXPECT_TRUE(turn_until([&] { return backend_->check_node("a"), polls() >= next; }));
@@ -236,7 +236,7 @@ TEST_F(HostsBackendTest, AfterAFailedStepTheFirstFailureCounts)
     backend_->step_failed_on({"a", "unknown"});
     EXPECT_TRUE(turn_until_state("a", NodeState::DRAINING));
     EXPECT_EQ(node("b")->state(), NodeState::UP);
-    /* It says nothing at all: it gets nothing new before that is certain. */
+    /* It answers nothing at all: it gets nothing new before that is certain. */
     set("b", "hang");
     backend_->step_failed_on({"b"});
     EXPECT_TRUE(turn_until_state("b", NodeState::DRAINING));

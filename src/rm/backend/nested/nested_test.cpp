@@ -73,7 +73,7 @@ TEST(NestedTest, Lsf)
 TEST(NestedTest, NowhereIsAnError)
 {
     EXPECT_NE(show(nested_nodes("", of({}))).find("--nested=FILE"), std::string::npos);
-    EXPECT_FALSE(find_allocation(of({{"SLURM_JOB_ID", "1"}}))) << "it does not tell the nodes";
+    EXPECT_FALSE(find_allocation(of({{"SLURM_JOB_ID", "1"}}))) << "it does not name the nodes";
     EXPECT_FALSE(find_allocation(of({{"PBS_NODEFILE", "/x"}}))) << "it has no id";
 }
 

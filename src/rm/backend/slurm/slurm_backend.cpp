@@ -22,11 +22,11 @@ constexpr int64_t RELEASE_LOOK_MS = 200;
 /* Distinguishes our Slurm jobs from those of another elasticd; made once, stored with the store. */
 Result<std::string> read_cluster_id(const std::string &folder)
 {
-    auto kept = read_file(folder, CLUSTER_FILE);
-    if (!kept)
-        return Error{kept.error()};
-    if (kept.value() && kept.value()->size() == 16)
-        return *kept.value();
+    auto content = read_file(folder, CLUSTER_FILE);
+    if (!content)
+        return Error{content.error()};
+    if (content.value() && content.value()->size() == 16)
+        return *content.value();
     std::random_device random;
     char text[17];
     snprintf(text, sizeof text, "%08x%08x", random(), random());

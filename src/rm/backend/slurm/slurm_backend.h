@@ -70,7 +70,7 @@ class SlurmBackend : public Backend {
         bool explained = false;                 /* the loss of its nodes is reported */
         int64_t shrink_after_ms = 0;            /* Slurm has refused to take nodes back */
         std::string pending;                    /* why its present allocation waits in Slurm */
-        bool looks_up = false;                  /* the user of the present order */
+        bool lookup_pending = false;            /* the user of the present order */
     };
 
     /* how Slurm is (slurm_backend.cpp) */
@@ -104,9 +104,9 @@ class SlurmBackend : public Backend {
     void allocate_refused(JobId id, Set &set, const SlurmAnswer &answer);
     void refuse(JobId id, Set &set, const std::string &reason, bool never);
     void stop_orders(Set &set);
-    void explain(JobId id, const NodeNames &lost);
+    void explain(JobId id, const NodeNames &taken);
     std::string reason_of_loss(JobId id, const Set &set, const SlurmReport &poll,
-                               const NodeNames &lost) const;
+                               const NodeNames &taken) const;
     std::string write_node_map(const Set &set, const std::string &folder) const;
     std::string folder_of(JobId id, uint32_t step) const;
 

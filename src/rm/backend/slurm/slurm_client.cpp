@@ -64,9 +64,9 @@ void SlurmClient::run(Words words, int64_t wait_ms, Done done)
 void SlurmClient::discard(uint64_t number)
 {
     auto found = commands_.find(number);
-    std::shared_ptr<Command> kept = std::move(found->second);
+    std::shared_ptr<Command> ended = std::move(found->second);
     commands_.erase(found);
-    loop_.after(0, [kept] {});
+    loop_.after(0, [ended] {});
 }
 
 void SlurmClient::poll(const std::string &partition, Polled done)

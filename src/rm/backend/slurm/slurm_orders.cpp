@@ -71,8 +71,8 @@ void SlurmBackend::reconcile(JobId id, const std::vector<const SlurmJob *> &jobs
                });
     });
     remember(id, set, present);
-    if ((ended || !plan.lost.empty()) && !set.explained)
-        return explain(id, plan.lost);
+    if ((ended || !plan.taken.empty()) && !set.explained)
+        return explain(id, plan.taken);
     orders.insert(orders.end(), plan.orders.begin(), plan.orders.end());
     if (!orders.empty() && !must_wait(set, orders))
         return begin(id, std::move(orders));
@@ -177,11 +177,11 @@ void SlurmBackend::next_order(JobId id)
         return stop_orders(set);
     if (!needs_user(state_->job(id), set.orders.front()))
         return run_order(id);
-    set.looks_up = true;        /* a directory service may take its time */
+    set.lookup_pending = true;  /* a directory service may take its time */
     uint32_t uid = state_->job(id)->spec.uid;
     users_.find(uid, UserDirectory::KNOWN_MS, [this, id, uid](const User &user) {
         auto found = sets_.find(id);
-        if (found == sets_.end() || !std::exchange(found->second.looks_up, false))
+        if (found == sets_.end() || !std::exchange(found->second.lookup_pending, false))
             return;
         if (user.exists)
             return run_order(id);
@@ -305,18 +305,18 @@ void SlurmBackend::refuse(JobId id, Set &set, const std::string &reason, bool ne
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-void SlurmBackend::explain(JobId id, const NodeNames &lost)
+void SlurmBackend::explain(JobId id, const NodeNames &taken)
 {
     Set &set = sets_[id];
     set.busy = true;
     client_.list_ended(
-        options_.partition, [this, id, lost](const SlurmAnswer &answer, const SlurmReport &poll) {
+        options_.partition, [this, id, taken](const SlurmAnswer &answer, const SlurmReport &poll) {
             Set &set = sets_[id];
             if (!answer.good()) {
                 no_answer(answer.problem);
                 return stop_orders(set);
             }
-            std::string reason = reason_of_loss(id, set, poll, lost);
+            std::string reason = reason_of_loss(id, set, poll, taken);
             set.explained = !reason.empty();
             if (!reason.empty())
                 notify_(NodesLost{id, set.step, reason});
@@ -326,14 +326,14 @@ void SlurmBackend::explain(JobId id, const NodeNames &lost)
 
 /* Empty: nothing that concerns the job. */
 std::string SlurmBackend::reason_of_loss(JobId id, const Set &set, const SlurmReport &poll,
-                                         const NodeNames &lost) const
+                                         const NodeNames &taken) const
 {
     for (const SlurmJob &each : poll.jobs)
         if (is_own(each, cluster_, *state_) && each.tag->job == id && each.tag->step == set.step &&
             (each.state == SlurmJobState::ENDED || each.state == SlurmJobState::COMPLETING) &&
             !set.ended_by_us.contains(each.id) && !(each.tag->expands && each.word == "COMPLETED"))
             return how_it_ended(each);
-    return lost.empty() ? "" : "Slurm has taken " + join_names(lost) + " from the job";
+    return taken.empty() ? "" : "Slurm has taken " + join_names(taken) + " from the job";
 }
 
 }  // namespace elastic::rm

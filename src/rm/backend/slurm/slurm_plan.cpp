@@ -92,11 +92,11 @@ SlurmPlan plan_for(const SlurmTarget &target, const std::vector<const SlurmJob *
     std::map<std::string, SlurmId> held = node_map(jobs);
     for (const std::string &node : target.keep)
         if (!held.contains(node))
-            plan.lost.push_back(node);
+            plan.taken.push_back(node);
     NodeSet wanted = target.keep;
     wanted.insert(target.acquire.begin(), target.acquire.end());
     give_back(wanted, jobs, plan.orders);
-    if (!plan.orders.empty() || !plan.lost.empty() || !target.acquires)
+    if (!plan.orders.empty() || !plan.taken.empty() || !target.acquires)
         return plan;
     NodeNames missing;
     for (const std::string &node : target.acquire)

@@ -49,7 +49,7 @@ struct SlurmPlan {
     std::vector<SlurmOrder> orders;     /* in this order; later ones make no sense if one fails */
     /* all that was wanted is there, and nothing is to be done before it is used */
     bool acquired = false;
-    NodeNames lost;             /* nodes that are its own for the core and not in Slurm */
+    NodeNames taken;            /* nodes that are its own for the core and not in Slurm */
 };
 
 /* `jobs`: those of Slurm that carry this job's and step's tag, of whatever request.  `no_merge`:

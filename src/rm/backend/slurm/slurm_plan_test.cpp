@@ -29,7 +29,7 @@ SlurmTarget target(NodeSet keep, NodeSet acquire = {}, uint64_t request = 0)
     return target;
 }
 
-/* "allocate h1,h2 into 7; merge 8 into 7", "acquired", "lost h1" */
+/* "allocate h1,h2 into 7; merge 8 into 7", "acquired", "taken h1" */
 std::string plan(const SlurmTarget &target, const std::vector<SlurmJob> &jobs, bool merge,
                  std::set<SlurmId> no_merge = {})
 {
@@ -37,7 +37,7 @@ std::string plan(const SlurmTarget &target, const std::vector<SlurmJob> &jobs, b
     for (const SlurmJob &job : jobs)
         pointers.push_back(&job);
     SlurmPlan plan = plan_for(target, pointers, merge, no_merge);
-    std::string text = plan.lost.empty() ? "" : "lost " + join_names(plan.lost);
+    std::string text = plan.taken.empty() ? "" : "taken " + join_names(plan.taken);
     for (const SlurmOrder &order : plan.orders) {
         static const char *const NAMES[] = {"cancel", "shrink", "allocate", "merge"};
         text += (text.empty() ? "" : "; ") + std::string(NAMES[static_cast<int>(order.act)]);
@@ -96,9 +96,9 @@ TEST(SlurmPlanTest, a_shrink_before_a_growth)
 
 TEST(SlurmPlanTest, ends_by_others_are_reported_first)
 {
-    EXPECT_EQ(plan(target({"h1", "h2"}, {"h3"}, 1), {slurm_job(7, {"h1"})}, false), "lost h2");
+    EXPECT_EQ(plan(target({"h1", "h2"}, {"h3"}, 1), {slurm_job(7, {"h1"})}, false), "taken h2");
     EXPECT_EQ(plan(target({"h1"}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true),
-              "lost h1");
+              "taken h1");
 }
 
 TEST(SlurmPlanTest, what_still_waits_for_nobody_is_cancelled)
@@ -139,7 +139,7 @@ TEST(SlurmPlanTest, what_the_core_wants)
     job.slots->held = {{"h6", 1}};
     job.slots->grants = {{1, 1, {{"h7", 2}}, false}};
     EXPECT_EQ(target_of(job).keep, (NodeSet{"h1", "h2", "h3", "h4", "h6", "h7"}))
-        << "where only its places are";
+        << "where only its slots are";
     job.slots.reset();
 
     job.state = JobState::COMPLETING;

@@ -286,7 +286,7 @@ constexpr PendingReason PENDING_REASONS[] = {
      "its time limit is above that of the user's association"},
     {"QOSTimeLimit", PendingKind::NEVER, "its time limit is above that of the QOS"},
     {"BadConstraints", PendingKind::NEVER,
-     "no node has what slurm.options asks for (--constraint and others)"},
+     "no node has what slurm.options requires (--constraint and others)"},
     {"InvalidAccount", PendingKind::NEVER, "the account is invalid"},
     {"AccountNotAllowed", PendingKind::NEVER, "the partition does not allow the account"},
     {"InvalidQOS", PendingKind::NEVER, "the QOS is invalid"},

@@ -80,9 +80,9 @@ bool Balancing::find_members()
         if (capacity.capacity() >= lowest(spec))
             break;
         const Job &job = state_.jobs.at(id);
-        Booking kept(state_.shares(job.spec, plan_.world_to_come(job)));
-        capacity.give(kept);
-        balance_.cores += kept.cores;
+        Booking own(state_.shares(job.spec, plan_.world_to_come(job)));
+        capacity.give(own);
+        balance_.cores += own.cores;
         balance_.members.push_back(member(job, std::max(end_ms, state_.now_ms)));
     }
     return !balance_.members.empty() && capacity.capacity() >= lowest(spec);

@@ -110,7 +110,7 @@ TEST(LoanTest, Q8_it_comes_back_in_time)
         while (driver.now_ms + 2 * MINUTE < promised_ms)
             machine.go_on(1);
         ASSERT_EQ(machine.of().size(), 12) << machine.of().last_change->reason;
-        ASSERT_EQ(machine.of().committed, committed) << "it is kept meanwhile";
+        ASSERT_EQ(machine.of().committed, committed) << "it does not change meanwhile";
         driver.wait(promised_ms - 2 * machine.of().mean_duration_ms - 1 - driver.now_ms);
         EXPECT_EQ(machine.of().state, JobState::RUNNING);
         driver.wait(1);
@@ -195,7 +195,7 @@ TEST(LoanTest, Q8_who_does_not_give_back_gets_no_loan_again)
     EXPECT_NE(machine.promised_ms(), promised_ms) << "it is not counted on";
     for (int i = 0; i < 10 && machine.of().state != JobState::ADAPTING; i++)
         driver.wait(10 * SECOND);
-    ASSERT_EQ(machine.of().state, JobState::ADAPTING) << "it is asked again";
+    ASSERT_EQ(machine.of().state, JobState::ADAPTING) << "it is requested again";
     machine.commit();
     EXPECT_EQ(machine.of().loaned, 2);
     ASSERT_EQ(driver.job(early).state, JobState::STARTING);

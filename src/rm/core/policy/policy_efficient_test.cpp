@@ -298,7 +298,7 @@ TEST(EfficientTest, G148_small_cannon_gives_as_well)
         << "idle nodes stay idle";
 }
 
-/* ---- Q6c: time balancing for the first job that nobody can make room for ------------------- */
+/* ---- Q6c: time balancing for the first job that no job can give cores to ------------------- */
 
 /* Two programs that use all that they get, of so many minutes, and one that needs the machine. */
 struct Balanced32 : Efficient {
@@ -328,7 +328,7 @@ TEST(EfficientTest, Q6c_T4_Q10_those_that_it_waits_for_end_together)
     machine.go_on(3);
     EXPECT_EQ(machine.sizes[machine.first].size() + machine.sizes[machine.second].size(), 4u)
         << "and that is all";
-    /* X3: the waiting job can say who was balanced for it. */
+    /* X3: the waiting job can show who was balanced for it. */
     EXPECT_EQ(helpers_of(machine.driver.core.state(), machine.waits),
               (std::vector<Helper>{{machine.first, 16, 9, true}, {machine.second, 16, 23, true}}));
 }
@@ -411,11 +411,11 @@ TEST(EfficientTest, Q7_a_balance_moves_no_reservation)
         if (limit > 20)
             EXPECT_EQ(machine.sizes[grows], (std::vector<int>{16})) << "16 are free in 20 minutes";
         else
-            EXPECT_EQ(machine.sizes[grows], (std::vector<int>{16, 24})) << "it is gone before that";
+            EXPECT_EQ(machine.sizes[grows], (std::vector<int>{16, 24})) << "it ends before that";
     }
 }
 
-/* Behind a balance whoever ends before it goes ahead, but not who ends before the limits alone. */
+/* After a balance whoever ends before it goes ahead, but not who ends before the limits alone. */
 TEST(EfficientTest, Q8_backfill_does_not_delay_the_balanced_start)
 {
     Balanced32 machine;
@@ -513,7 +513,7 @@ TEST(EfficientTest, R6_Q13_a_kink_is_found_and_not_passed)
         for (int size : sizes)
             had += std::to_string(size) + " ";
         EXPECT_LE(sizes.back(), kink) << had;
-        EXPECT_GE(5 * sizes.back(), 4 * kink - 4) << "what lies between is not looked for: " << had;
+        EXPECT_GE(5 * sizes.back(), 4 * kink - 4) << "what lies between is not searched: " << had;
         EXPECT_LE(sizes.size() - 1, 2 * 5 + 2u) << had;
         machine.go_on(100);
         EXPECT_EQ(machine.sizes[job].size(), sizes.size()) << had;

@@ -381,11 +381,11 @@ bool finds_capacity(const State &state, const Job &from, int size, const Job &to
         without(from.blocks, choose_leaving(state, from.blocks, from.size() - size));
     Blocks slots = slots_of(from); /* stay its own */
     Shares given = state.shares(from.spec, append(from.blocks, slots)),
-           kept = state.shares(from.spec, append(staying, slots));
-    leave_differences(given, kept);
+           remaining = state.shares(from.spec, append(staying, slots));
+    leave_differences(given, remaining);
     Space then(state);
     then.give(given);
-    then.take(kept);
+    then.take(remaining);
     return then.fits(to.spec, grown - to.size(), present(to));
 }
 
@@ -533,9 +533,9 @@ int64_t measured_least(const MeasuredNumbers &numbers, Floor floor)
     else if (!by_mpi_time)
         least = std::max(least, useful_size(scaling, scaling.serial_below_ppm, floor_ppm));
     const Unit &unit = numbers.unit;
-    int64_t kept = unit.count(least);
+    int64_t least_count = unit.count(least);
     if (unit.processes > 1)
-        return kept < unit.count(scaling.size) ? kept * unit.processes : 0;
+        return least_count < unit.count(scaling.size) ? least_count * unit.processes : 0;
     return least;
 }
 

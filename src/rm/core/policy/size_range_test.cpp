@@ -27,10 +27,10 @@ RangeNumbers numbers(int size, int64_t mtct, int64_t recent)
 TEST(SizeRangeTest, R1_thresholds_themselves_are_between)
 {
     JobSpec spec = malleable(2, 64);
-    SizeRange kept{RangeKind::KEEP, 16, 16};
-    EXPECT_EQ(size_range(spec, numbers(16, UPPER, UPPER)), kept);
-    EXPECT_EQ(size_range(spec, numbers(16, LOWER, LOWER)), kept);
-    EXPECT_EQ(size_range(spec, numbers(16, LOWER - 1, LOWER)), kept);
+    SizeRange unchanged{RangeKind::KEEP, 16, 16};
+    EXPECT_EQ(size_range(spec, numbers(16, UPPER, UPPER)), unchanged);
+    EXPECT_EQ(size_range(spec, numbers(16, LOWER, LOWER)), unchanged);
+    EXPECT_EQ(size_range(spec, numbers(16, LOWER - 1, LOWER)), unchanged);
 }
 
 TEST(SizeRangeTest, R2_one_half_or_the_least_by_either_value)
@@ -134,7 +134,7 @@ StableSize stabilize(const JobSpec &spec, int first, const std::function<double(
 }
 
 /* To the same size as by halves, or the next one, in no more adaptations: where allowed sizes
- * are a factor of two apart, and MTCT grows at most as the size does, as one size alone cannot say
+ * are a factor of two apart, and MTCT grows at most as the size does, as one size alone cannot show
  * that it grows faster.  Then it may go one further.  Else it goes between the thresholds. */
 TEST(SizeRangeTest, R7_the_model_goes_there_at_once)
 {
@@ -221,7 +221,7 @@ TEST(BalanceTest, T2_golden)
 
 /* The system of Compres (2017, section 10.3): x'_i / t_i - x'_{i+1} / t_{i+1} = 0, sum of
  * n_i x'_i = N; by elimination.  The new sizes are x'_i n_i. */
-std::vector<double> solve_published(const std::vector<double> &n, const std::vector<double> &t,
+std::vector<double> solve_linear_system(const std::vector<double> &n, const std::vector<double> &t,
                                     double cores)
 {
     size_t k = n.size();
@@ -265,7 +265,7 @@ TEST(BalanceTest, T1_T2_the_published_system_has_the_same_solution)
         }
         auto found = balance(jobs, static_cast<int64_t>(cores));
         ASSERT_TRUE(found);
-        std::vector<double> wanted = solve_published(n, t, cores);
+        std::vector<double> wanted = solve_linear_system(n, t, cores);
         for (size_t i = 0; i < n.size(); i++) {
             EXPECT_NEAR(found->sizes[i], wanted[i], 1 + 1e-3 * wanted[i]) << round;
             double end_ms = double(found->end_ms);

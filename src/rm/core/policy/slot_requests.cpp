@@ -146,7 +146,7 @@ int processes_on(const Job &job, const NodeName &node)
 
 /* The part of a back end's nodes that it continues to use: with staying processes, and with
  * slots. */
-Blocks kept(const Job &job)
+Blocks staying(const Job &job)
 {
     Blocks staying = job.adaptation ? without(job.blocks, job.adaptation->leave) : job.blocks;
     return append(std::move(staying), slots_of(job));
@@ -156,7 +156,7 @@ Blocks kept(const Job &job)
 std::vector<NodeName> own_nodes(const State &state, const Job &job, const SlotRequest &slot_request)
 {
     std::vector<NodeName> nodes;
-    for (const Block &block : state.config.asynchronous_nodes ? kept(job) : all_of(job)) {
+    for (const Block &block : state.config.asynchronous_nodes ? staying(job) : all_of(job)) {
         bool suits = slot_request.host.empty() || block.node == slot_request.host;
         if (suits && std::ranges::find(nodes, block.node) == nodes.end())
             nodes.push_back(block.node);

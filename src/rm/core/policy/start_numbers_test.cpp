@@ -1,5 +1,5 @@
 /* The reason of a start in a record `placed`; SPEC-performance X1.  (That each record's rule
- * and size follow from its `why` alone, whatever happens, is looked at in all tests and
+ * and size follow from its `why` alone, whatever happens, is checked in all tests and
  * simulations: Monitor, invariants.h.) */
 
 #include "core/policy/start_numbers.h"
@@ -27,8 +27,8 @@ TEST(StartNumbersTest, X1_in_its_turn_it_starts_with_what_is_wanted_or_with_the_
 {
     EXPECT_EQ(start_rule(numbers_of(2, 8, 8, 8, 8)), StartRule::START);
     EXPECT_EQ(start_rule(numbers_of(2, 8, 7, 2, 8)), StartRule::START);
-    EXPECT_FALSE(start_rule(numbers_of(2, 8, 8, 2, 8))) << "there is room for more";
-    EXPECT_FALSE(start_rule(numbers_of(2, 8, 7, 8, 8))) << "there is no room for that";
+    EXPECT_FALSE(start_rule(numbers_of(2, 8, 8, 2, 8))) << "there are cores for more";
+    EXPECT_FALSE(start_rule(numbers_of(2, 8, 7, 8, 8))) << "there are no cores for that";
     EXPECT_FALSE(start_rule(numbers_of(2, 8, 1, 2, 8)));
     EXPECT_FALSE(start_rule(StartNumbers()));
 }

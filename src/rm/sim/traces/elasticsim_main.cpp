@@ -417,7 +417,7 @@ int run(int argc, char **argv)
                    "instead of a trace: the ended jobs of an elasticd, from its state directory")
         ->excludes(trace);
     app.add_option("--nodes", options.nodes,
-                   "nodes of the machine; of several kinds: NODESxCORES,... in place of --cores")
+                   "nodes of the machine; of several kinds: NODESxCORES,... instead of --cores")
         ->required();
     app.add_option("--cores", options.cores, "cores of each node")
         ->check(CLI::Range(1, 100000));

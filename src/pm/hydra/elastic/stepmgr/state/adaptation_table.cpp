@@ -114,8 +114,8 @@ const char *to_string(AdaptEvent event)
         case E::ALL_COMMITTED: return "all committed";
         case E::WITHDRAW: return "withdraw";
         case E::JOB_ENDED: return "job ended";
-        case E::JOINING_FAILED: return "joiner lost";
-        case E::MEMBER_FAILED: return "member lost";
+        case E::JOINING_FAILED: return "joining failed";
+        case E::MEMBER_FAILED: return "member failed";
         case E::PARTICIPANT_ENDED: return "participant ended";
         case E::PROGRAM_OVER: return "program over";
         case E::WINDOW_BROKEN: return "window broken";
