@@ -4,13 +4,13 @@
  *
  *   graph_costs [--processes N]
  *
- * Prints one JSON line for each operation and number of places or processes: {"what":..., "size":N, "ns":[...]}, each
+ * Prints one JSON line for each operation and number of sites or processes: {"what":..., "size":N, "ns":[...]}, each
  * the time of one operation, or, of "reduce" and "reduce alike", of all processes together.
- *   step       along a known edge            change     along a new edge between known places
+ *   step       along a known edge            change     along a new edge between known sites
  *   pack       graph to the form on the board   write, read   to the board, from it
- *   collapse   a graph to its loops          reduce     graphs of 1024 places, of eight kinds, to one set
- *   reduce alike   graphs of 1024 places, all the same     read all   the same graphs, and nothing else
- * With --processes N only step and collapse, of 128 places, in N processes at once: "size" is N, and each of the times
+ *   collapse   a graph to its loops          reduce     graphs of 1024 sites, of eight kinds, to one set
+ *   reduce alike   graphs of 1024 sites, all equal     read all   the same graphs, and nothing else
+ * With --processes N only step and collapse, of 128 sites, in N processes at once: "size" is N, and each of the times
  * is the processor time of one operation in one process.
  */
 
@@ -31,8 +31,8 @@ extern "C" {
 
 namespace {
 
-constexpr int SAMPLES = 21, PLACES_MAX = PERF_NODES_MAX, PROCESSES_MAX = 128;
-const int PLACES[] = {8, 32, 128, 256, 512, 1024};
+constexpr int SAMPLES = 21, SITES_MAX = PERF_NODES_MAX, PROCESSES_MAX = 128;
+const int SITES[] = {8, 32, 128, 256, 512, 1024};
 const int PROCESSES[] = {1, 2, 8, 32, 128};
 
 perf_measure measure;
@@ -64,18 +64,18 @@ void fail(const char *what)
     exit(1);
 }
 
-void call(uint64_t place, enum perf_kind kind)
+void call(uint64_t site, enum perf_kind kind)
 {
     static uint64_t now = 1;
-    perf_step step = perf_measure_enter(&measure, place + 1, kind, now);
+    perf_step step = perf_measure_enter(&measure, site + 1, kind, now);
 
     if (step.node != PERF_NONE)
-        measure.graph.node[step.node].id = place + 1;
+        measure.graph.node[step.node].id = site + 1;
     perf_measure_leave(&measure, now + 3);
     now += 10;
 }
 
-/* A loop over `size` places; in it inner loops of four, of messages and of a collective. */
+/* A loop over `size` sites; in it inner loops of four, of messages and of a collective. */
 void make_graph()
 {
     perf_measure_init(&measure, 0);
@@ -97,7 +97,7 @@ void make_graph()
 double step()
 {
     static uint64_t next;
-    int n = 16 * PLACES_MAX;
+    int n = 16 * SITES_MAX;
 
     perf_graph_init(&measure.graph);
     for (int i = 0; i < 3 * size; i++)
@@ -164,8 +164,8 @@ void reduce(int first, int processes)
             !loop_reduction_add(reduction, &graph, static_cast<uint32_t>(i)))
             fail("a graph cannot be used");
     }
-    if (loop_reduction_result(reduction)->loops == 0 || loop_reduction_result(reduction)->lost > 0)
-        fail("loops were lost");
+    if (loop_reduction_result(reduction)->loops == 0 || loop_reduction_result(reduction)->dropped > 0)
+        fail("loops were dropped");
     loop_reduction_destroy(reduction);
 }
 
@@ -222,20 +222,20 @@ void sample(const char *what, int of, double (*operation)())
 }
 
 /* The same graph, or one of eight in turn, so that none is like the one before. */
-void fill_graphs(bool alike)
+void fill_graphs(bool homogeneous)
 {
-    size = PLACES_MAX;
+    size = SITES_MAX;
     make_graph();
     for (int i = 0; i < PROCESSES_MAX; i++) {
         graphs[i] = packed;
-        if (!alike)
+        if (!homogeneous)
             graphs[i].summary.hash += static_cast<unsigned>(i % 8), graphs[i].node[3 + 4 * (i % 8)].id += 1;
     }
 }
 
 /* ---- many processes ---- */
 
-constexpr int CROWD_SAMPLES = 100, CROWD_PLACES = 128, COLLAPSES = 32, STEPS = 16 * PLACES_MAX;
+constexpr int CROWD_SAMPLES = 100, CROWD_SITES = 128, COLLAPSES = 32, STEPS = 16 * SITES_MAX;
 
 struct Costs {
     double step_ns, collapse_ns;
@@ -251,7 +251,7 @@ Costs measure_alone()
 {
     std::vector<double> steps, collapses;
 
-    size = CROWD_PLACES;
+    size = CROWD_SITES;
     for (int i = 0; i < CROWD_SAMPLES; i++) {
         double start = processor_ns();
         step();
@@ -266,7 +266,7 @@ Costs measure_alone()
 }
 
 /* All begin when the last one has been made: when `go` is closed.  Each writes its measurements to `reported`. */
-void fork_crowd(int processes, const int (&go)[2], const int (&reported)[2])
+void fork_processes(int processes, const int (&go)[2], const int (&reported)[2])
 {
     for (int i = 0; i < processes; i++) {
         pid_t child = fork();
@@ -282,14 +282,14 @@ void fork_crowd(int processes, const int (&go)[2], const int (&reported)[2])
     }
 }
 
-void crowd(int processes)
+void measure_processes(int processes)
 {
     int go[2], reported[2];
     std::vector<double> steps, collapses;
 
     if (processes < 1 || processes > 1000 || pipe(go) != 0 || pipe(reported) != 0)
         fail("--processes N is from 1 to 1000");
-    fork_crowd(processes, go, reported);
+    fork_processes(processes, go, reported);
     close(go[0]);
     close(go[1]);
     close(reported[1]);
@@ -309,13 +309,13 @@ void crowd(int processes)
 int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "--processes")) {
-        crowd(atoi(argv[2]));
+        measure_processes(atoi(argv[2]));
         return 0;
     }
     if (argc > 1)
         fail("usage: graph_costs [--processes N]");
-    for (int places : PLACES) {
-        size = places;
+    for (int sites : SITES) {
+        size = sites;
         sample("step", size, step);
         sample("change", size, change);
         make_graph();
@@ -324,12 +324,12 @@ int main(int argc, char **argv)
         sample("read", size, read_graph);
         sample("collapse", size, collapse);
     }
-    for (bool alike : {false, true}) {
-        fill_graphs(alike);
+    for (bool homogeneous : {false, true}) {
+        fill_graphs(homogeneous);
         for (int processes : PROCESSES) {
             size = processes;
-            sample(alike ? "reduce alike" : "reduce", size, reduce_all);
-            if (alike)
+            sample(homogeneous ? "reduce alike" : "reduce", size, reduce_all);
+            if (homogeneous)
                 sample("read all", size, read_all);
         }
     }

@@ -260,12 +260,12 @@ void HYD_arguments_check_programs(const struct HYD_exec *commands)
     char error[256];
 
     if (!commands)
-        end_with("no program is given: mpiexec -h tells how");
+        end_with("no program is given: mpiexec -h explains how");
     for (const struct HYD_exec * command = commands; command; command = command->next) {
         if (command->exec[0] && command->exec[0][0])
             continue;
         if (command == commands && !command->next)
-            end_with("no program is given behind the options: mpiexec -h tells how");
+            end_with("no program is given after the options: mpiexec -h explains how");
         MPL_snprintf(error, sizeof(error), "command %d of those that are separated by ':' has no program",
                      command->appnum + 1);
         end_with(error);

@@ -17,7 +17,7 @@
 #define LOOK_EVERY_US 10000
 #define COME_S 5                /* for daemons that are on their way, when a signal has come */
 
-static int told = 0;
+static int signalled = 0;
 
 /* Of the processes that mpiexec has started: a launcher, or on this host the daemon itself. */
 static int launchers_left(void)
@@ -41,7 +41,7 @@ static void signal_launchers(int signum)
 }
 
 /* Daemons whose connection closes kill their processes.  Stock waits here for all output to end, and
- * searches for some launchers in places where they are not. */
+ * searches for some launchers in folders where they are not. */
 void HYD_step_end_at_once(void)
 {
     int64_t until = HYD_step_now_ms() + AT_ONCE_MS;
@@ -61,7 +61,7 @@ void HYD_step_end_at_once(void)
 
 int HYD_step_notified_to_end(void)
 {
-    return told;
+    return signalled;
 }
 
 static const struct HYD_proxy *somebody_awaited(const struct HYD_pg *pg)
@@ -97,9 +97,9 @@ void HYD_step_signalled(int signum)
     const struct itimerspec once = {.it_value = {.tv_sec = COME_S} };
 
     HYD_step_print_signal(signum);
-    if (told || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
+    if (signalled || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
         return;
-    told = signum;
+    signalled = signum;
     HYD_core_notified_to_end(signum);
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd < 0 || timerfd_settime(fd, 0, &once, NULL) < 0 ||

@@ -2,7 +2,7 @@
  * See launch.h.  An expansion is started like MPI_Comm_spawn does it, but by mpiexec itself: the launch's executable,
  * arguments, environment and directory (I5), a key-value space of its own, no parent.  Where several programs were
  * launched together, joining processes run the one that is requested, by its MPI_APPNUM.  So are processes that a
- * program starts on its places, but for the program.
+ * program starts on its slots, but for the program.
  */
 
 #include "state.h"
@@ -72,7 +72,7 @@ static HYD_status joining_exec(int count, int program, struct HYD_exec **exec)
     goto fn_exit;
 }
 
-/* A pg at the end of Hydra's list, with its proxies placed on the nodes, which it owns. */
+/* A pg at the end of Hydra's list, with its proxies on the nodes, which it owns. */
 static HYD_status make_pg(int count, struct HYD_exec *exec, struct HYD_node *nodes, struct HYD_pg **new_pg)
 {
     struct HYD_pg *last, *pg;
@@ -92,7 +92,7 @@ static HYD_status make_pg(int count, struct HYD_exec *exec, struct HYD_node *nod
     status = HYDU_create_proxy_list(exec, pg->user_node_list, pg);
     HYDU_ERR_POP(status, "error creating proxy list\n");
     /* One block of ranks on each host: PMI_process_mapping, from which the processes take who is local,
-     * repeats one pattern of cores and cannot say that a host got more or fewer than its share. */
+     * repeats one pattern of cores and cannot express that a host got more or fewer than its share. */
     for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
         p->node->node_id = i++;
         p->node->core_count = p->proxy_process_count;
@@ -263,7 +263,7 @@ static void drop_group(struct HYD_step_group *g)
     HYD_step_free_group(g);
 }
 
-/* Starts the pg as a group: `tell` adds what its proxies have to know. */
+/* Starts the pg as a group: `notify` sends what its proxies have to know. */
 static int launch_pg(struct HYD_pg *pg, HYD_status(*notify) (struct HYD_step_group *, int, const void *),
                      const void *what, int is_relay_proxy, int *group, char *error, size_t error_bytes)
 {
@@ -296,7 +296,7 @@ static int launch_pg(struct HYD_pg *pg, HYD_status(*notify) (struct HYD_step_gro
     HYDU_ERR_POP(status, "unable to count the processes\n");
     for (int i = 0; i < g->proxy_count; i++) {
         status = HYD_step_choose_slots(g, i);
-        HYDU_ERR_POP(status, "unable to choose the processes' places\n");
+        HYDU_ERR_POP(status, "unable to choose the processes' slots\n");
         status = notify(g, i, what);
         HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
         status = add_argument(g->proxies[i].proxy, "--adapt-bind", numbers_of(g, i, "", slot_of, NULL));

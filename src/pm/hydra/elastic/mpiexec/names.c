@@ -1,4 +1,4 @@
-/* See names.h.  State: the questions that are not answered, the first one is being asked. */
+/* See names.h.  State: the queries without a reply; the first one is under way. */
 
 #include "state.h"
 #include "names.h"
@@ -21,7 +21,7 @@
 #define TEXT_MAX 8192           /* of a question, and of an answer */
 
 struct question {
-    int fd, pid;                /* who asks */
+    int fd, pid;                /* who queries */
     int group, proxy;
     HYD_name_reply reply;
     enum HYD_name_call call;
@@ -39,7 +39,7 @@ static size_t out_bytes, out_done, in_bytes;
 static HYD_status answer_cb(int fd, HYD_event_t events, void *userp);
 static void query_next(void);
 
-/* ---- what is said ---------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------------------------- */
 
 /* Encodes characters that are not plain as %XX.  Whether it fits. */
 static int encode(const char *text, int (*is_plain) (unsigned char), char *encoded, size_t bytes)
@@ -113,10 +113,10 @@ static void reply(const struct question *q, const char *line)
         return;
     HYD_step_pmi_begin();
     if (HYD_step_pmi_end(proxy, q->reply(q->fd, q->pid, line)) != HYD_SUCCESS)
-        HYDU_error_printf("unable to tell a process of the name that it has asked about\n");
+        HYDU_error_printf("unable to send a process the name that it queried\n");
 }
 
-/* `found`: the port that has been looked up; NULL: it was refused, or is not there. */
+/* `found`: the port of the name; NULL: it was refused, or is not there. */
 static void answer(const struct question *q, int is_done, const char *found)
 {
     char line[TEXT_MAX];
@@ -203,7 +203,7 @@ static void take_answer(void)
         return;
     }
     close_connection();
-    /* what elasticd has forgotten is withdrawn as well */
+    /* what elasticd has dropped is withdrawn as well */
     const int is_unknown = first->call == HYD_NAME_UNPUBLISH && !strncmp(in + 9, "404", 3);
     body += 4;
     body[strcspn(body, "\r\n")] = '\0';
@@ -282,7 +282,7 @@ static int open_connection(void)
     return 1;
 }
 
-/* The first question, unless it is being asked or waits. */
+/* The first question, unless it is under way or waits. */
 static void query_next(void)
 {
     while (first && connection < 0 && again_ms < 0) {
@@ -300,7 +300,7 @@ static void query_next(void)
 /* ---- commands -------------------------------------------------------------------------------------------------- */
 
 /* By this mpiexec. */
-static int is_published(const char *name)
+static int is_registered(const char *name)
 {
     char *port = NULL;
     int is_known = HYD_pmcd_pmi_lookup((char *) name, &port) == HYD_SUCCESS && port;
@@ -326,7 +326,7 @@ int HYD_names_take(int fd, int pid, HYD_name_reply reply_by, enum HYD_name_call 
     const char *path;
 
     if (!HYD_step_managed() || !MPL_env2str(SOCKET_VARIABLE, &path) || HYD_server_info.nameserver || !proxy ||
-        is_published(name) == (call != HYD_NAME_UNPUBLISH))
+        is_registered(name) == (call != HYD_NAME_UNPUBLISH))
         return 0;
     struct question received = {.fd = fd,.pid = pid,.group = proxy->pg->pgid,.proxy = proxy->proxy_id,.reply = reply_by,
         .call = call,.until_ms = HYD_step_now_ms() + LIMIT_MS
@@ -357,7 +357,7 @@ int64_t HYD_names_next(void)
 void HYD_names_time(int64_t now_ms)
 {
     if (connection >= 0 && first && first->until_ms <= now_ms)
-        try_later();            /* elasticd says nothing: it is given up */
+        try_later();            /* elasticd sends nothing: it is given up */
     if (again_ms >= 0 && again_ms <= now_ms)
         again_ms = -1;
     query_next();
@@ -384,7 +384,7 @@ static int query_until(int64_t until_ms)
 }
 
 /* The servers have ended; the job may go on, with another mpiexec (DN2).  Nothing else is to be done any more, so that
- * this may wait; what is left over elasticd forgets with the job. */
+ * this may wait; what is left over elasticd drops with the job. */
 static void withdraw_all(void)
 {
     const int64_t until_ms = HYD_step_now_ms() + LAST_MS;

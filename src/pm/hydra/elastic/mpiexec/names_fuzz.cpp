@@ -1,13 +1,13 @@
 /*
- * libFuzzer: processes that publish, look up and withdraw names (names.c), and an elasticd that answers whatever it
+ * libFuzzer: processes that publish, query and withdraw names (names.c), and an elasticd that answers whatever it
  * likes, in pieces, late or not at all.  Each line of the input is a step; its first character states what happens, the
  * rest of it is text.
- *   p, l, u   process 0 publishes, looks up, withdraws that name       P, L, U   process 1
- *   s         elasticd says the text and an end of line                S         and this without an end
+ *   p, l, u   process 0 publishes, queries, withdraws that name       P, L, U   process 1
+ *   s         elasticd sends the text and an end of line                S         and this without an end
  *   c         it closes the connection                                 d         it is there no more, or again
  *   t         as many milliseconds pass as the number in the text is   e         process 1 ends, or another begins
  * Each question of a process that is there is answered once, at last when all limits have passed; what is answered is a
- * line of PMI, and what was looked up is what elasticd has said as a whole.
+ * line of PMI, and a queried name has the value that elasticd sent as a whole.
  */
 
 #include <poll.h>
@@ -47,12 +47,12 @@ int watched, elasticd;                  /* our end and elasticd's, or -1 */
 HYD_event_t events;
 bool elasticd_is_there;
 int64_t now_ms;
-std::string said;                       /* on this connection */
+std::string received;                   /* on this connection */
 HYD_pg group;
 HYD_proxy proxies[PROCESSES];
 bool is_there[PROCESSES];
 int queried[PROCESSES];                   /* questions that are not answered */
-std::map<std::string, struct HYD_pmcd_pmi_publish> published;
+std::map<std::string, struct HYD_pmcd_pmi_publish> names;
 
 void require(bool holds)
 {
@@ -70,7 +70,7 @@ void close_elasticd()
 void relist()
 {
     HYD_pmcd_pmi_publish_list = nullptr;
-    for (auto &[name, entry] : published) {
+    for (auto &[name, entry] : names) {
         entry.next = HYD_pmcd_pmi_publish_list;
         HYD_pmcd_pmi_publish_list = &entry;
     }
@@ -78,10 +78,10 @@ void relist()
 
 void remove_name(const std::string &name)
 {
-    auto found = published.find(name);
+    auto found = names.find(name);
     free(found->second.name);
     free(found->second.port);
-    published.erase(found);
+    names.erase(found);
     relist();
 }
 
@@ -94,9 +94,9 @@ HYD_status reply(int fd, int pid, const char *line)
     if (!strncmp(line, FOUND, strlen(FOUND))) {
         std::string port(line + strlen(FOUND));
         port.erase(std::min(port.find(' '), port.size()));
-        require(!port.empty() && port.size() <= PORT_MAX && said.find("\r\n\r\n" + port) != std::string::npos);
-        size_t after = said.find("\r\n\r\n") + 4 + port.size();
-        require(said[after] == '\n' || said[after] == '\r');
+        require(!port.empty() && port.size() <= PORT_MAX && received.find("\r\n\r\n" + port) != std::string::npos);
+        size_t after = received.find("\r\n\r\n") + 4 + port.size();
+        require(received[after] == '\n' || received[after] == '\r');
     }
     return HYD_SUCCESS;
 }
@@ -154,23 +154,23 @@ struct HYD_proxy *HYD_pmcd_pmi_find_proxy(int fd)
 }
 HYD_status HYD_pmcd_pmi_publish(char *name, char *port, int *success)
 {
-    *success = !published.contains(name);
+    *success = !names.contains(name);
     if (*success)
-        published[name] = {strdup(name), strdup(port), nullptr};
+        names[name] = {strdup(name), strdup(port), nullptr};
     relist();
     return HYD_SUCCESS;
 }
 HYD_status HYD_pmcd_pmi_unpublish(char *name, int *success)
 {
-    *success = published.contains(name);
+    *success = names.contains(name);
     if (*success)
         remove_name(name);
     return HYD_SUCCESS;
 }
 HYD_status HYD_pmcd_pmi_lookup(char *name, char **value)
 {
-    auto found = published.find(name);
-    *value = found == published.end() ? nullptr : strdup(found->second.port);
+    auto found = names.find(name);
+    *value = found == names.end() ? nullptr : strdup(found->second.port);
     return HYD_SUCCESS;
 }
 HYD_status HYDT_dmx_register_fd(int, int *fd, HYD_event_t wanted, void *, Callback called)
@@ -189,12 +189,12 @@ HYD_status HYDT_dmx_deregister_fd(int fd)
 }
 int HYDT_dmx_query_fd_registration(int fd) { return watched == fd; }
 
-/* Linked in their places (--wrap). */
+/* Linked instead of them (--wrap). */
 int __wrap_socket(int, int, int)
 {
     int pair[2];
     close_elasticd();
-    said.clear();
+    received.clear();
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
         abort();
     elasticd = pair[1];
@@ -226,7 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else if ((what == 's' || what == 'S') && elasticd >= 0) {
             std::string more = text + (what == 's' ? "\r\n" : "");
             ssize_t n = send(elasticd, more.data(), more.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-            said.append(more, 0, static_cast<size_t>(std::max<ssize_t>(n, 0)));
+            received.append(more, 0, static_cast<size_t>(std::max<ssize_t>(n, 0)));
         } else if (what == 'c') {
             close_elasticd();
         } else if (what == 'd') {
@@ -249,8 +249,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     HYD_names_end();
     require(watched < 0);
     close_elasticd();
-    while (!published.empty())
-        remove_name(published.begin()->first);
+    while (!names.empty())
+        remove_name(names.begin()->first);
     return 0;
 }
 

@@ -134,7 +134,7 @@ HYD_status HYD_step_count_on_nodes(struct HYD_step_group *g)
 
 /* ---- binding ----------------------------------------------------------------------------------- */
 
-/* Marks the places of living processes on a node. */
+/* Marks the slots of living processes on a node. */
 static void mark_slots(const struct HYD_node *node, unsigned char *taken, int slots)
 {
     for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
@@ -146,7 +146,7 @@ static void mark_slots(const struct HYD_node *node, unsigned char *taken, int sl
         }
 }
 
-/* The processes of a new proxy take the lowest free places of its node, as a launch of the whole
+/* The processes of a new proxy take the lowest free slots of its node, as a launch of the whole
  * world would: without this, each group would be bound to the first cores again. */
 HYD_status HYD_step_choose_slots(struct HYD_step_group *g, int i)
 {
@@ -160,7 +160,7 @@ HYD_status HYD_step_choose_slots(struct HYD_step_group *g, int i)
         if (g->processes[rank].proxy == i)
             g->processes[rank].slot = -1;
     taken = MPL_calloc((size_t) slots + 1, 1, MPL_MEM_PM);
-    HYDU_ERR_CHKANDJUMP(status, !taken, HYD_NO_MEM, "no memory for the places of a node\n");
+    HYDU_ERR_CHKANDJUMP(status, !taken, HYD_NO_MEM, "no memory for the slots of a node\n");
     mark_slots(p->node, taken, slots);
     for (int k = 0; k < p->processes; k++) {
         while (slot < slots && taken[slot])

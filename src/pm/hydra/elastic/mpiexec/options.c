@@ -1,6 +1,6 @@
 /*
- * The --adapt options of mpiexec.  Texts are only kept here; what they mean, and what is wrong with
- * them, is the core's business (stepmgr/stepmgr.h), asked before anything is launched.
+ * The --adapt options of mpiexec.  Texts are only stored here; what they mean, and what is wrong with
+ * them, is decided by the core (stepmgr/stepmgr.h), queried before anything is launched.
  */
 
 #include "hooks.h"
@@ -130,11 +130,11 @@ void HYD_step_option_help_fn(void)
     printf("Notes:\n");
     printf("  * A running step can be resized at any time: see the command elastic\n");
     printf("  * If several programs are launched together, joining processes run the first,\n");
-    printf("    unless another one is asked for\n");
+    printf("    unless another one is requested\n");
     printf("  * MPIEXEC_ADAPT_BEHIND=TIME: report which ranks have not reached the agreed\n");
     printf("    probe after this time (default 30s, 0: never)\n");
     printf("  * MPIEXEC_ADAPT_FANOUT=N: with more node daemons, commands go through a tree\n");
-    printf("    of them in which each tells N others (default 32, 0: never)\n");
+    printf("    of them in which each notifies N others (default 32, 0: never)\n");
     printf("  * MPIEXEC_ADAPT_KILL=TIME: how long an adaptive program may take to end after\n");
     printf("    SIGTERM, SIGINT or SIGQUIT to mpiexec (default 5s, 0: as long as it likes)\n");
     printf("  * MPIEXEC_ADAPT_LAUNCH=TIME: how long the node daemons of joining or spawned\n");

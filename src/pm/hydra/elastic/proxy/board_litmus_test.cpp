@@ -1,6 +1,6 @@
 // The adapt board with the real code of both sides, board.c of the daemon and src/mpi/adapt of the
 // processes, which are threads here: two boards of two processes each, that probe as fast as they can
-// while the daemon places, freezes, withdraws, agrees and releases.  It must hold that all processes are notified at
+// while the proxy writes, freezes, withdraws, agrees and releases.  It must hold that all processes are notified at
 // the same probe, the agreed one; none is notified of a withdrawn change; a plan stays as it is while a process reads
 // it, also when it is withdrawn and others come.  fake/litmus_steps.h makes rare orders common.  Also runs under the
 // thread sanitizer.
@@ -63,7 +63,7 @@ void live(int rank, unsigned seed)
 
     for (long turn = 0; !shared.stop; turn++) {
         if (turn % 64 == 0)
-            std::this_thread::yield(); // or whoever has a processor leaves the others far behind
+            std::this_thread::yield(); // or whoever has a processor gets far before the others
         if (int most = shared.spin.load(std::memory_order_relaxed))
             spin(int(random() % unsigned(most)));
         if (!process[rank]->probe())
@@ -209,8 +209,8 @@ TEST(BoardLitmus, all_are_notified_at_the_agreed_probe)
         thread.join();
     alarm(0);
     EXPECT_EQ(shared.notified, PROCESSES * int(epochs));
-    EXPECT_EQ(shared.wrong_probe, 0) << "of so many were told at another probe than the agreed one";
-    EXPECT_EQ(shared.not_agreed, 0) << "were told of what nobody agreed on";
+    EXPECT_EQ(shared.wrong_probe, 0) << "of so many were notified at another probe than the agreed one";
+    EXPECT_EQ(shared.not_agreed, 0) << "were notified of what nobody agreed on";
     EXPECT_EQ(shared.torn_plan, 0) << "plans changed while they were read";
     EXPECT_GT(shared.plans_read, 0);
 }
@@ -221,6 +221,6 @@ TEST(Board, cannot_be_made_shorter)
     ASSERT_EQ(HYD_board_create(&board, "sealed", 1), 0);
     EXPECT_NE(ftruncate(board.fd, 0), 0);
     EXPECT_EQ(errno, EPERM);
-    EXPECT_EQ(ftruncate(board.fd, off_t(board.bytes) + 4096), 0) << "plans need room";
+    EXPECT_EQ(ftruncate(board.fd, off_t(board.bytes) + 4096), 0) << "plans need space";
     HYD_board_destroy(&board);
 }

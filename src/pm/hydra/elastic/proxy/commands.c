@@ -101,7 +101,7 @@ static HYD_status number_of(const struct command *c, uint64_t * number)
     goto fn_exit;
 }
 
-/* The last answer to STEP_FREEZE, for those who ask again. */
+/* The last answer to STEP_FREEZE, for repeated queries. */
 static struct {
     uint32_t sequence, epoch;
     uint64_t ceiling;
@@ -174,7 +174,7 @@ static HYD_status on_counts(const struct command *c)
     int n = 0;
 
     status = HYD_committed_poll();
-    HYDU_ERR_POP(status, "unable to tell that the processes have committed\n");
+    HYDU_ERR_POP(status, "unable to notify mpiexec that the processes have committed\n");
     HYDU_MALLOC_OR_JUMP(counts, struct counts *, HYD_agent_process_count() * sizeof(*counts), status);
     /* Ended processes count too: their progress decides what their end means. */
     for (int i = 0; i < HYD_agent_process_count(); i++) {
@@ -185,7 +185,7 @@ static HYD_status on_counts(const struct command *c)
         n++;
     }
     status = HYD_upward_repeat();       /* what the counts mean depends on it */
-    HYDU_ERR_POP(status, "unable to tell that the processes have committed\n");
+    HYDU_ERR_POP(status, "unable to notify mpiexec that the processes have committed\n");
     status = HYD_reports_send(REPORT_COUNTS, c->message->epoch, 0, counts, n * sizeof(*counts));
 
   fn_exit:
@@ -301,7 +301,7 @@ static HYD_status on_sync(const struct command *c)
     memcpy(&number, c->payload, sizeof(number));
     memcpy(&uid, c->payload + sizeof(number), sizeof(uid));
     status = HYD_sets_sync(uid);
-    HYDU_ERR_POP(status, "unable to read what a process has said\n");
+    HYDU_ERR_POP(status, "unable to read what a process has sent\n");
     status = HYD_reports_send(REPORT_SYNCED, 0, 0, &number, sizeof(number));
 
   fn_exit:
@@ -322,7 +322,7 @@ static HYD_status on_comes(const struct command *c)
     memcpy(&creation, c->payload + sizeof(number), sizeof(creation));
     memcpy(&uid, c->payload + sizeof(number) + sizeof(creation), sizeof(uid));
     status = HYD_sets_comes(number, creation, uid);
-    HYDU_ERR_POP(status, "unable to tell whether a process comes\n");
+    HYDU_ERR_POP(status, "unable to report whether a process comes\n");
 
   fn_exit:
     return status;

@@ -35,15 +35,15 @@ uint64_t HYD_plan_areas_take(struct HYD_plan_areas *areas, uint32_t serial, size
     const uint64_t wanted = (bytes + areas->unit - 1) / areas->unit * areas->unit;
     struct HYD_plan_area *area = areas->areas;
     uint64_t offset = areas->start;
-    int kept = 0, at;
+    int remaining = 0, at;
 
     for (int i = 0; i < areas->count; i++)
         if (is_read(areas, area[i].serial, read))
-            area[kept++] = area[i];
-    for (at = 0; at < kept && area[at].offset - offset < wanted; at++)
+            area[remaining++] = area[i];
+    for (at = 0; at < remaining && area[at].offset - offset < wanted; at++)
         offset = area[at].offset + area[at].bytes;
-    memmove(&area[at + 1], &area[at], (size_t) (kept - at) * sizeof(*area));
+    memmove(&area[at + 1], &area[at], (size_t) (remaining - at) * sizeof(*area));
     area[at] = (struct HYD_plan_area) {serial, offset, wanted};
-    areas->count = kept + 1;
+    areas->count = remaining + 1;
     return offset;
 }

@@ -1,4 +1,4 @@
-/* Places of plans: what is read stays where it is, and what is not is used again. */
+/* Areas of plans: what is read stays where it is, and what is not is used again. */
 
 extern "C" {
 #include "plan_areas.h"
@@ -40,7 +40,7 @@ TEST_F(PlanAreas, a_plan_that_is_read_keeps_its_area)
     EXPECT_EQ(take(3, 1), START + 2 * UNIT);
     read[1] = 3;
     EXPECT_EQ(take(4, 2 * UNIT), START);
-    EXPECT_EQ(take(5, 2 * UNIT + 1), START + 3 * UNIT) << "more than there is room for in front of plan 3";
+    EXPECT_EQ(take(5, 2 * UNIT + 1), START + 3 * UNIT) << "more than there is space for in front of plan 3";
 }
 
 TEST_F(PlanAreas, a_gap_is_used_again)

@@ -43,7 +43,7 @@ static void take(const struct word *word)
 static int stand_apart(int fd)
 {
     sigset_t all;
-    int kept = fcntl(fd, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_RDWR);
+    int line = fcntl(fd, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_RDWR);
 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -52,10 +52,10 @@ static int stand_apart(int fd)
     for (int i = 0; i < 3; i++)
         if (null < 0 || dup2(null, i) < 0)
             close(i);
-    if (kept > 3)
-        close_range(3, (unsigned) kept - 1, 0);
-    close_range((unsigned) kept + 1, ~0U, 0);
-    return kept;
+    if (line > 3)
+        close_range(3, (unsigned) line - 1, 0);
+    close_range((unsigned) line + 1, ~0U, 0);
+    return line;
 }
 
 static void guard(int fd)

@@ -37,7 +37,7 @@ struct Registered {
 };
 std::map<int, Registered> registered;
 std::vector<int> parents, children; /* our ends */
-std::map<int, uint32_t> asked;      /* child: the relay that it got last */
+std::map<int, uint32_t> relayed;     /* child: the relay that it got last */
 int listening = -1, relays = 0;
 const char KEY[HYD_RELAY_KEY_BYTES + 1] = "0123456789abcdef";
 
@@ -70,7 +70,7 @@ void run_events()
                 size_t begin = static_cast<size_t>(n) > HYD_RELAY_KEY_BYTES && !memcmp(got, KEY, HYD_RELAY_KEY_BYTES)
                                    ? HYD_RELAY_KEY_BYTES : 0;
                 if (n - begin >= sizeof(uint32_t))
-                    memcpy(&asked[end], got + begin, sizeof(uint32_t));
+                    memcpy(&relayed[end], got + begin, sizeof(uint32_t));
                 any = true;
             }
         }
@@ -174,7 +174,7 @@ HYD_status HYD_upward_to_mpiexec(uint32_t kind, uint32_t, uint32_t, const void *
     return bytes == 0 || kind == 0 || std::count(text, text + bytes, 'x') >= 0 ? HYD_SUCCESS : HYD_INTERNAL_ERROR;
 }
 
-/* Linked in their places (--wrap). */
+/* Linked instead of them (--wrap). */
 int __wrap_socket(int, int, int)
 {
     return children.size() < ENDS_MAX ? other_end(children) : -1;
@@ -216,7 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else if (who == 22 && bytes > 0 && !children.empty()) {      /* an answer to the point */
             int child = children[static_cast<unsigned char>(text[0]) % children.size()];
             unsigned counts = static_cast<unsigned char>(text[bytes - 1]);
-            HYD_relay_answer answer = {asked[child], counts % 3, counts / 3 % 3, 0};
+            HYD_relay_answer answer = {relayed[child], counts % 3, counts / 3 % 3, 0};
             std::vector<char> body(HYD_relay_answer_bytes(&answer));
             memcpy(body.data(), &answer, sizeof(answer));
             send(child, body.data(), body.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

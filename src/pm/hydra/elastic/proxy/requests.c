@@ -1,4 +1,4 @@
-/* See wish.h.  A malformed line of a process is not passed on. */
+/* See requests.h.  A malformed line of a process is not passed on. */
 
 #include "state.h"
 #include "agent.h"
@@ -68,7 +68,7 @@ HYD_status HYD_request_ended(const char *payload, size_t bytes)
         memcpy(&ended, payload, sizeof(ended));
     size_t capacity = bytes < sizeof(ended) ? 0 : (bytes - sizeof(ended)) / sizeof(struct request_holder);
     HYDU_ERR_CHKANDJUMP(status, bytes < sizeof(ended) || capacity < ended.holders, HYD_INTERNAL_ERROR,
-                        "the end of a wish has a wrong length\n");
+                        "the end of a request has a wrong length\n");
     size_t text = sizeof(ended) + ended.holders * sizeof(struct request_holder);
     memset(&end, 0, sizeof(end));
     end.state = ended.state;

@@ -26,7 +26,7 @@ struct call {
     int process;
     uint32_t id;
     int whole, answered;
-    struct call *followers;        /* not passed on: it waits for the answer to this one, which asks the same */
+    struct call *followers;        /* not passed on: it waits for the answer to this one, which is the same */
     uint32_t invalidations;           /* of the board when it was passed on */
     int by_board;               /* the process searches for the answer on the board first */
     unsigned char *bytes;       /* a head and the call; its answer */
@@ -212,10 +212,10 @@ void HYD_pmcd_pmip_adapt_began(int process_id)
         return;
     HYD_agent.processes[process_id].begun = 1;
     if (starts_matter)
-        (void) report_starts(0);  /* if mpiexec is lost, the main loop finds out */
+        (void) report_starts(0);  /* if mpiexec has failed, the main loop finds out */
 }
 
-/* A process that has told others that it is there has written to its connection before. */
+/* A process that has notified others that it is there has written to its connection before. */
 HYD_status HYD_sets_starts(uint64_t number)
 {
     for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
@@ -272,13 +272,13 @@ static HYD_status give(struct call **slot, const char *answer, size_t bytes)
 /* A query whose reply goes to other processes, too, as long as `invalidations` is what it was when the query was sent:
  * they could cache it as well (session_cache.c), and mpiexec has all such replies invalidated (SA1). */
 
-#define LATEST 32               /* answers that are kept, of at most so many bytes */
+#define LATEST 32               /* answers that are stored, of at most so many bytes */
 #define LATEST_BYTES_MAX 65536
 #define UNSHARED 64
 
 /* The content of STEP_SET_SHARED, after its head. */
 struct shared {
-    const char *others, *bcs; /* runs of uids, behind their number; who may have it, and whose addresses are told */
+    const char *others, *bcs; /* runs of uids, after their number; who may have it, and whose addresses are sent */
     uint32_t n_others, n_bcs;
     const char *answer;
     size_t bytes;
@@ -367,7 +367,7 @@ static int is_for(const struct shared *shared, int process)
     return 0;
 }
 
-/* mpiexec does not tell them these addresses again. */
+/* mpiexec does not send them these addresses again. */
 static HYD_status report_given(const struct shared *shared, const uint32_t * ranks, size_t n)
 {
     size_t bcs = sizeof(uint32_t) + (size_t) shared->n_bcs * 2 * sizeof(uint32_t);
@@ -402,25 +402,25 @@ static void keep_latest(const struct call *c, const char *payload, size_t bytes)
 {
     static unsigned next;
     struct latest *l = find_latest(c);
-    struct latest kept = {.question_bytes = question_bytes(c),.invalidations = c->invalidations };
+    struct latest entry = {.question_bytes = question_bytes(c),.invalidations = c->invalidations };
 
     if (bytes > LATEST_BYTES_MAX)
         return;
-    kept.question = MPL_malloc(question_bytes(c), MPL_MEM_PM);
-    kept.payload = MPL_malloc(bytes, MPL_MEM_PM);
-    if (!kept.question || !kept.payload) {
-        MPL_free(kept.question);
-        MPL_free(kept.payload);
+    entry.question = MPL_malloc(question_bytes(c), MPL_MEM_PM);
+    entry.payload = MPL_malloc(bytes, MPL_MEM_PM);
+    if (!entry.question || !entry.payload) {
+        MPL_free(entry.question);
+        MPL_free(entry.payload);
         return;
     }
-    memcpy(kept.question, question_of(c), question_bytes(c));
-    memcpy(kept.payload, payload, bytes);
-    read_shared(kept.payload, bytes, &kept.shared);
+    memcpy(entry.question, question_of(c), question_bytes(c));
+    memcpy(entry.payload, payload, bytes);
+    read_shared(entry.payload, bytes, &entry.shared);
     if (!l)
         l = &latest[next++ % LATEST];
     MPL_free(l->question);
     MPL_free(l->payload);
-    *l = kept;
+    *l = entry;
 }
 
 static struct call *find_queried(const struct call *c)
@@ -501,7 +501,7 @@ static HYD_status answer_others(const struct call *c, const struct shared *share
     goto fn_exit;
 }
 
-/* It will not be answered: the first of those that wait for it asks in its place. */
+/* It will not be answered: the first of those that wait for it queries instead of it. */
 static void replace(const struct call *c)
 {
     struct call *first = NULL;
@@ -512,7 +512,7 @@ static void replace(const struct call *c)
         (*slot)->followers = first;
         if (!first) {
             first = *slot;
-            (void) pass_on(slot, 0);   /* if mpiexec is lost, the main loop finds out */
+            (void) pass_on(slot, 0);   /* if mpiexec has failed, the main loop finds out */
         }
     }
 }
@@ -583,13 +583,13 @@ HYD_status HYD_sets_used(void)
     HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
     HYD_keepalive_watch(HYD_pmcd_pmip.upstream.control);
     status = HYD_reports_send(HYD_ADAPT_COUNTS_OUTPUT, 0, 0, NULL, 0);
-    HYDU_ERR_POP(status, "unable to tell mpiexec that output is counted\n");
+    HYDU_ERR_POP(status, "unable to notify mpiexec that output is counted\n");
     HYD_pmcd_pmip_adapt_count_output();
     status = HYD_exits_watch();
     HYDU_ERR_POP(status, "unable to watch the processes\n");
     HYD_exits_report_earlier();
     status = HYD_sets_starts(0);
-    HYDU_ERR_POP(status, "unable to tell mpiexec which processes have begun\n");
+    HYDU_ERR_POP(status, "unable to notify mpiexec which processes have begun\n");
 
   fn_exit:
     return status;

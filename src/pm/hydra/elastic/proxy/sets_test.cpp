@@ -86,7 +86,7 @@ class ProxySetsTest : public testing::Test {
             HYD_sets_ended(i);
         HYD_board_destroy(&HYD_agent.board);
     }
-    /* A process asks; false: its question is not passed on, yet. */
+    /* A process queries; false: its question is not passed on, yet. */
     bool query(int process, const elastic::SetCall &call, uint32_t id = 1)
     {
         static const char digits[] = "0123456789abcdef";
@@ -147,10 +147,10 @@ TEST_F(ProxySetsTest, one_query_serves_equal_ones)
     for (int i = 1; i < 3; i++)
         EXPECT_FALSE(query(i, main_));
     EXPECT_EQ(fetch(1), "");
-    share(0, "told", all_);
+    share(0, "first", all_);
     EXPECT_FALSE(query(3, main_)) << "it is known by now";
     for (int i = 0; i < PROCESSES; i++)
-        EXPECT_EQ(fetch(i), "told") << i;
+        EXPECT_EQ(fetch(i), "first") << i;
     EXPECT_EQ(sent.size(), 1u);
 }
 
@@ -160,7 +160,7 @@ TEST_F(ProxySetsTest, another_question_is_another_one)
     EXPECT_TRUE(query(1, LookupSet{name_, true}));
     EXPECT_TRUE(query(2, LookupSet{"app://other", false}));
     EXPECT_TRUE(query(3, elastic::FreeSet{name_}));
-    EXPECT_TRUE(query(0, elastic::FreeSet{name_}, 2)) << "only looks are";
+    EXPECT_TRUE(query(0, elastic::FreeSet{name_}, 2)) << "only queries are";
     EXPECT_TRUE(query(0, main_, 3)) << "the same process' own";
 }
 
@@ -169,20 +169,20 @@ TEST_F(ProxySetsTest, data_of_one_process_is_queried_by_each)
     EXPECT_TRUE(query(0, main_));
     EXPECT_FALSE(query(1, main_));
     EXPECT_FALSE(query(2, main_));
-    answer(0, "told 0");
+    answer(0, "answer 0");
     EXPECT_EQ(sent.size(), 3u);
-    answer(2, "told 2");
-    answer(1, "told 1");
+    answer(2, "answer 2");
+    answer(1, "answer 1");
     for (int i = 0; i < 3; i++)
-        EXPECT_EQ(fetch(i), "told " + std::to_string(i));
+        EXPECT_EQ(fetch(i), "answer " + std::to_string(i));
     for (int i = 0; i < PROCESSES; i++)
         EXPECT_TRUE(query(i, main_, 2)) << "nobody waits twice the next time";
-    share(0, "told", all_, {}, 2);
-    EXPECT_EQ(fetch(0, 2), "told");
+    share(0, "first", all_, {}, 2);
+    EXPECT_EQ(fetch(0, 2), "first");
     EXPECT_EQ(fetch(1, 2), "");
     HYD_board_invalidate(&HYD_agent.board);
     EXPECT_TRUE(query(0, main_, 3));
-    EXPECT_FALSE(query(1, main_, 3)) << "it may be told several again";
+    EXPECT_FALSE(query(1, main_, 3)) << "it may get several again";
 }
 
 TEST_F(ProxySetsTest, a_process_that_needs_more_sends_its_own_query)
@@ -190,10 +190,10 @@ TEST_F(ProxySetsTest, a_process_that_needs_more_sends_its_own_query)
     EXPECT_TRUE(query(0, main_));
     EXPECT_FALSE(query(1, main_));
     EXPECT_FALSE(query(2, main_));
-    share(0, "told", list({12}));
+    share(0, "first", list({12}));
     EXPECT_EQ(sent.size(), 2u);
     EXPECT_EQ(asker(), 1u);
-    EXPECT_EQ(fetch(2), "told");
+    EXPECT_EQ(fetch(2), "first");
     EXPECT_FALSE(query(3, main_));
     EXPECT_EQ(fetch(3), "") << "nor is the first answer for this one";
     share(1, "more", all_);
@@ -208,7 +208,7 @@ TEST_F(ProxySetsTest, mpiexec_is_notified_of_delivered_business_cards)
     EXPECT_TRUE(query(0, main_));
     EXPECT_FALSE(query(2, main_));
     EXPECT_FALSE(query(1, main_));
-    share(0, "told", all_, list({20, 21, 23}));
+    share(0, "first", all_, list({20, 21, 23}));
     ASSERT_EQ(sent.size(), 2u);
     std::string expected;
     elastic::append_members(expected, list({20, 21, 23}));
@@ -229,13 +229,13 @@ TEST_F(ProxySetsTest, SA1_invalid_data_is_not_sent_to_others)
     EXPECT_TRUE(query(0, main_));
     EXPECT_FALSE(query(1, main_));
     HYD_board_invalidate(&HYD_agent.board);
-    EXPECT_TRUE(query(2, main_)) << "it may know of something that the answer to the first question does not tell";
+    EXPECT_TRUE(query(2, main_)) << "it may know of something that the answer to the first question does not contain";
     EXPECT_FALSE(query(3, main_));
     share(0, "old", all_);
     EXPECT_EQ(fetch(0), "old");
-    EXPECT_EQ(fetch(1), "old") << "it had asked before";
+    EXPECT_EQ(fetch(1), "old") << "it had queried before";
     EXPECT_EQ(fetch(3), "");
-    EXPECT_FALSE(query(1, main_, 2)) << "nor is the old answer kept";
+    EXPECT_FALSE(query(1, main_, 2)) << "nor is the old answer stored";
     EXPECT_EQ(fetch(1, 2), "");
     share(2, "new", all_);
     EXPECT_EQ(fetch(2), "new");
@@ -257,9 +257,9 @@ TEST_F(ProxySetsTest, the_first_caller_may_end)
     EXPECT_EQ(asker(), 1u);
     share(0, "late", all_);
     EXPECT_EQ(fetch(1), "") << "it is nobody's";
-    share(1, "told", all_);
-    EXPECT_EQ(fetch(1), "told");
-    EXPECT_EQ(fetch(3), "told");
+    share(1, "first", all_);
+    EXPECT_EQ(fetch(1), "first");
+    EXPECT_EQ(fetch(3), "first");
 }
 
 TEST_F(ProxySetsTest, what_waits_for_others_counts)
@@ -267,12 +267,12 @@ TEST_F(ProxySetsTest, what_waits_for_others_counts)
     EXPECT_TRUE(query(0, main_));
     for (uint32_t id = 1; id <= PMI_SET_CALLS_MAX + 2; id++)
         query(1, main_, id);
-    share(0, "told", all_);
-    EXPECT_EQ(fetch(1, PMI_SET_CALLS_MAX), "told");
+    share(0, "first", all_);
+    EXPECT_EQ(fetch(1, PMI_SET_CALLS_MAX), "first");
     EXPECT_EQ(fetch(1, PMI_SET_CALLS_MAX + 1), "") << "it was one too many";
 }
 
-/* In parts, so that one that asks later is whole earlier. */
+/* In parts, so that one that queries later is whole earlier. */
 TEST_F(ProxySetsTest, any_order_of_parts)
 {
     std::string number = "id=1", more = "more=1", answer = "board=0", nothing = "call=";
@@ -280,9 +280,9 @@ TEST_F(ProxySetsTest, any_order_of_parts)
     EXPECT_EQ(HYD_pmcd_pmip_adapt_fn_set_call(static_cast<int>(FIRST_FD) + 1, words), HYD_SUCCESS);
     EXPECT_TRUE(query(0, main_));
     EXPECT_FALSE(query(1, main_));
-    share(0, "told", all_);
-    EXPECT_EQ(fetch(0), "told");
-    EXPECT_EQ(fetch(1), "told");
+    share(0, "first", all_);
+    EXPECT_EQ(fetch(0), "first");
+    EXPECT_EQ(fetch(1), "first");
 }
 
 TEST_F(ProxySetsTest, what_is_malformed_is_an_error)

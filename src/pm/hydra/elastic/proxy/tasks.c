@@ -251,7 +251,7 @@ static void become(char *const argv[], int null, volatile int *error)
     _exit(127);
 }
 
-/* The pid, or -1 with an error.  A vfork costs the same however large we are, and tells at once whether it could be
+/* The pid, or -1 with an error.  A vfork costs the same however large we are, and returns at once whether it could be
  * executed. */
 static pid_t execute(char *const argv[], int *error)
 {
@@ -278,7 +278,7 @@ static pid_t execute(char *const argv[], int *error)
     return pid;
 }
 
-/* "" or an error; with the descriptor by which we hear of its end. */
+/* "" or an error; with the descriptor by which we detect its end. */
 static const char *watch(struct task *t)
 {
     t->pidfd = (int) syscall(SYS_pidfd_open, t->pid, 0);
@@ -354,7 +354,7 @@ int HYD_tasks_are_world(void)
     return world != NULL;
 }
 
-/* Stock's main loop waits for them, and tells us (HYD_pmcd_pmip_adapt_reaped). */
+/* Stock's main loop waits for them, and notifies us (HYD_pmcd_pmip_adapt_reaped). */
 HYD_status HYD_tasks_adopt(void)
 {
     char *at;
@@ -371,7 +371,7 @@ HYD_status HYD_tasks_adopt(void)
         tasks = t;
         HYD_stdin_ended(i);     /* it reads nothing */
         status = report(uid, t->number, PMI_TASK_STARTED, 0, "");
-        HYDU_ERR_POP(status, "unable to tell of a process\n");
+        HYDU_ERR_POP(status, "unable to report a process\n");
     }
 
   fn_exit:
@@ -466,7 +466,7 @@ static HYD_status on_run(const struct task_head *head, const char *bytes, size_t
     goto fn_exit;
 }
 
-/* Each at its time: one that is told later has its grace, too. */
+/* Each at its time: one that is notified later has its grace, too. */
 static HYD_status kill_reported(void)
 {
     int64_t now = HYD_monotonic_us() / 1000, next = -1;

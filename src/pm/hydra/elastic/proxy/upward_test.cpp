@@ -219,7 +219,7 @@ TEST_F(UpwardTest, N6_loops_are_merged_on_the_way)
     }
 }
 
-/* mpiexec is to say what is wrong with it. */
+/* mpiexec is to report what is wrong with it. */
 TEST_F(UpwardTest, a_sample_that_is_none_goes_on_as_it_is)
 {
     HYD_upward_path(PARENT, 2);
@@ -234,7 +234,7 @@ TEST_F(UpwardTest, a_sample_that_is_none_goes_on_as_it_is)
 TEST_F(UpwardTest, a_proxy_above_fails)
 {
     HYD_upward_failed(PARENT);
-    EXPECT_TRUE(reports.empty()) << "nothing had gone that way";
+    EXPECT_TRUE(reports.empty()) << "nothing was sent that way";
     HYD_upward_path(PARENT, 1);
     HYD_upward_report(REPORT_PREPARED, 4, nullptr, 0);
     HYD_upward_report(REPORT_COMMITTED, 4, nullptr, 0);
@@ -248,7 +248,7 @@ TEST_F(UpwardTest, a_proxy_above_fails)
         EXPECT_EQ(reports[1 + i].sequence, sent_entries(i)[0].head.message.sequence) << "so that each counts once";
     }
     HYD_upward_report(REPORT_PERFORMANCE, 9, "sample", 6);
-    EXPECT_EQ(sent.size(), 2u) << "the lost one is not used any more";
+    EXPECT_EQ(sent.size(), 2u) << "the failed one is not used any more";
 }
 
 /* This proxy holds the reports of the others, and passed on its own alone: the others repeat theirs, and waiting
@@ -262,7 +262,7 @@ TEST_F(UpwardTest, queued_data_of_a_failed_relay_is_sent_directly)
     EXPECT_EQ(reports[0].kind, static_cast<uint32_t>(HYD_ADAPT_GATHERED));
 }
 
-/* An end that came before the commit would look like a failure. */
+/* An end that came before the commit would be taken for a failure. */
 TEST_F(UpwardTest, a_direct_report_does_not_overtake_them)
 {
     HYD_upward_path(PARENT, 1);

@@ -10,12 +10,12 @@
 
 static void report_once(const char *whose, int error)
 {
-    static int told = 0;
+    static int reported = 0;
     struct rlimit limit;
 
-    if (told)
+    if (reported)
         return;
-    told = 1;
+    reported = 1;
     if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         HYDU_dump(stderr, "no open file is left for a connection of %s: the limit is %llu (ulimit -n); "
                   "trying again every second\n", whose, (unsigned long long) limit.rlim_cur);

@@ -206,7 +206,7 @@ static int compare_loops(const struct loop *a, const struct loop *b)
     return order ? order : compare_sequences(a->item, b->item, a->items);
 }
 
-/* Room for one more loop at `at`; NULL: there is none. */
+/* Space for one more loop at `at`; NULL: there is none. */
 static struct loop *insert(struct loop_set *set, uint32_t at)
 {
     if (set->loops == LOOP_SET_MAX)
@@ -242,7 +242,7 @@ static void add_copy(struct loop_set *set, uint32_t at, const struct loop *from)
     if (to) {
         *to = copy;
     } else {
-        set->lost++;
+        set->dropped++;
         free_loop(&copy);
     }
 }
@@ -319,7 +319,7 @@ static void add_loop(struct loop_set *set, const struct loop *from)
         int order = compare_loops(&set->loop[middle], from);
         if (order == 0) {
             if (!combine(&set->loop[middle], from))
-                set->lost++;
+                set->dropped++;
             return;
         }
         if (order < 0)
@@ -334,7 +334,7 @@ void loop_set_merge(struct loop_set *set, const struct loop_set *from)
 {
     for (uint32_t i = 0; i < from->loops; i++)
         add_loop(set, &from->loop[i]);
-    set->lost = add_as_it_fits(set->lost, from->lost);
+    set->dropped = add_as_it_fits(set->dropped, from->dropped);
 }
 
 uint32_t loop_processes(const struct loop *loop)
@@ -354,7 +354,7 @@ struct loop_reduction {
     uint32_t loop_of[PMI_ADAPT_GRAPH_NODES];    /* of a head */
     struct {
         uint32_t loop, item;    /* of `like`; NONE: nowhere */
-    } place[PMI_ADAPT_GRAPH_NODES];
+    } position[PMI_ADAPT_GRAPH_NODES];
     struct loop_item item[PMI_ADAPT_GRAPH_NODES];       /* of all loops, one after the other */
     uint32_t node[PMI_ADAPT_GRAPH_NODES];       /* whose each is */
     uint64_t reentries[PMI_ADAPT_GRAPH_NODES];  /* of all processes of `like`, not in its items yet */
@@ -399,7 +399,7 @@ static void sort_items(struct loop_reduction *reduction, uint32_t * first, uint3
     memset(count, 0, graph->summary.loops * sizeof(*count));
     for (uint32_t i = 0; i < graph->summary.nodes; i++) {
         uint32_t loop = loop_of_node(reduction, i);
-        reduction->place[i].loop = loop;
+        reduction->position[i].loop = loop;
         if (loop != NONE)
             count[loop]++;
     }
@@ -409,13 +409,13 @@ static void sort_items(struct loop_reduction *reduction, uint32_t * first, uint3
         count[loop] = 0;
     }
     for (uint32_t i = 0; i < graph->summary.nodes; i++) {
-        uint32_t loop = reduction->place[i].loop;
+        uint32_t loop = reduction->position[i].loop;
         if (loop != NONE)
             reduction->node[first[loop] + count[loop]++] = i;
     }
 }
 
-/* The loop that probes has one item; its own messages and so on are not told. */
+/* The loop that probes has one item; its own messages and so on are not reported. */
 static uint32_t keep_probe(struct loop_reduction *reduction, uint32_t first, uint32_t count)
 {
     const struct pmi_adapt_graph *graph = &reduction->graph;
@@ -428,7 +428,7 @@ static uint32_t keep_probe(struct loop_reduction *reduction, uint32_t first, uin
     if (probe == NONE)
         return 0;
     for (uint32_t i = first; i < first + count; i++)
-        reduction->place[reduction->node[i]].item = 0;
+        reduction->position[reduction->node[i]].item = 0;
     reduction->item[first] = (struct loop_item) {.id = graph->node[reduction->node[probe]].id,.kind = LOOP_PROBE };
     return 1;
 }
@@ -447,13 +447,13 @@ static uint32_t collapse(struct loop_reduction *reduction, uint32_t first, uint3
         bool message = is_message(node->kind);
         if (!message || n == 0 || item[n - 1].kind != LOOP_P2P)
             item[n++] = (struct loop_item) {.id = message ? 0 : node->id,.kind = message ? LOOP_P2P : node->kind };
-        reduction->place[reduction->node[i]].item = n - 1;
+        reduction->position[reduction->node[i]].item = n - 1;
     }
     if (n > 1 && item[0].kind == LOOP_P2P && item[n - 1].kind == LOOP_P2P) {
         n--;
         for (uint32_t i = first; i < first + count; i++) {
-            if (reduction->place[reduction->node[i]].item == n)
-                reduction->place[reduction->node[i]].item = 0;
+            if (reduction->position[reduction->node[i]].item == n)
+                reduction->position[reduction->node[i]].item = 0;
         }
     }
     return n;
@@ -473,8 +473,8 @@ static bool make_loop(struct loop_reduction *reduction, struct loop *loop, uint3
     for (uint32_t i = 0; i < n; i++)
         loop->item[i] = reduction->item[first + (i + turn) % n];
     for (uint32_t i = first; i < first + count; i++) {
-        uint32_t *place = &reduction->place[reduction->node[i]].item;
-        *place = (*place + n - turn) % n;
+        uint32_t *position = &reduction->position[reduction->node[i]].item;
+        *position = (*position + n - turn) % n;
     }
     return true;
 }
@@ -520,7 +520,7 @@ static void begin_like(struct loop_reduction *reduction)
     for (uint32_t i = 0; i < loops; i++) {
         struct loop *loop = insert(&reduction->like, i);
         if (!loop || !make_loop(reduction, loop, first[i], count[i])) {
-            reduction->set.lost += loops;
+            reduction->set.dropped += loops;
             loop_set_free(&reduction->like);
             return;
         }
@@ -529,7 +529,7 @@ static void begin_like(struct loop_reduction *reduction)
     set_keys(reduction, items_hash);
 }
 
-/* By what the process says, of two graphs of which the first is sound.  If that is not true the process' numbers are
+/* By what the process reports, of two graphs of which the first is sound.  If that is not true the process' numbers are
  * taken for those of other loops, nothing else: its links are not followed. */
 static bool is_homogeneous(const struct pmi_adapt_graph *a, const struct pmi_adapt_graph *b)
 {
@@ -547,9 +547,9 @@ static void add_reentries(struct loop_reduction *reduction)
 {
     for (uint32_t i = 0; i < reduction->graph.summary.nodes; i++) {
         uint64_t sum = reduction->reentries[i];
-        if (sum == 0 || reduction->place[i].loop == NONE)
+        if (sum == 0 || reduction->position[i].loop == NONE)
             continue;
-        struct loop_item *item = &reduction->like.loop[reduction->place[i].loop].item[reduction->place[i].item];
+        struct loop_item *item = &reduction->like.loop[reduction->position[i].loop].item[reduction->position[i].item];
         item->reentries = add_as_it_fits(item->reentries, sum > UINT32_MAX ? UINT32_MAX : (uint32_t) sum);
     }
 }
@@ -671,7 +671,7 @@ static void join(struct loop_set *set, uint32_t loop, uint32_t other)
     struct loop joined = set->loop[other];
 
     if (!combine(&set->loop[loop], &joined))
-        set->lost++;
+        set->dropped++;
     for (uint32_t i = 0; i < set->loops; i++) {
         if (set->loop[i].parent == joined.key)
             set->loop[i].parent = set->loop[loop].key;
@@ -707,7 +707,7 @@ void loop_set_join_alone(struct loop_set *set, uint32_t processes)
 void loop_set_renumber(struct loop_set *set, uint32_t limit, int64_t(*map) (void *context, uint32_t rank),
                        void *context)
 {
-    uint32_t kept = 0;
+    uint32_t count = 0;
 
     for (uint32_t i = 0; i < set->loops; i++) {
         struct loop *loop = &set->loop[i];
@@ -724,19 +724,19 @@ void loop_set_renumber(struct loop_set *set, uint32_t limit, int64_t(*map) (void
         loop->range = renumbered.range;
         loop->ranges = renumbered.ranges;
         if (complete && loop->ranges > 0) {
-            set->loop[kept++] = *loop;
+            set->loop[count++] = *loop;
         } else {
-            set->lost++;
+            set->dropped++;
             free_loop(loop);
         }
     }
-    set->loops = kept;
+    set->loops = count;
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------- */
 
 struct set_head {
-    uint32_t loops, lost;
+    uint32_t loops, dropped;
 };
 
 struct loop_head {
@@ -763,7 +763,7 @@ static char *put(char *to, const void *from, size_t bytes)
 
 void loop_set_write(const struct loop_set *set, void *bytes)
 {
-    const struct set_head head = { set->loops, set->lost };
+    const struct set_head head = { set->loops, set->dropped };
     char *to = put(bytes, &head, sizeof(head));
 
     for (uint32_t i = 0; i < set->loops; i++) {
@@ -850,17 +850,17 @@ int loop_set_read(struct loop_set *set, const void *bytes, size_t n)
 
     if (!take(&reader, &head, sizeof(head)) || head.loops > LOOP_SET_MAX)
         return 0;
-    set->lost = head.lost;
+    set->dropped = head.dropped;
     for (uint32_t i = 0; i < head.loops; i++) {
         struct loop loop;
         bool good = read_loop(&reader, &loop) && (i == 0 || compare_loops(&set->loop[i - 1], &loop) < 0);
-        struct loop *place = good ? insert(set, i) : NULL;
-        if (!place) {
+        struct loop *position = good ? insert(set, i) : NULL;
+        if (!position) {
             free_loop(&loop);
             loop_set_free(set);
             return 0;
         }
-        *place = loop;
+        *position = loop;
     }
     if (reader.left > 0)
         loop_set_free(set);

@@ -61,7 +61,7 @@ struct loop {
 struct loop_set {
     struct loop *loop;          /* rising */
     uint32_t loops, capacity;
-    uint32_t lost;              /* without space, or without memory */
+    uint32_t dropped;              /* without space, or without memory */
 };
 
 /* Whether a graph is consistent: each link leads to a node, that of a loop to a head, and links are acyclic. */

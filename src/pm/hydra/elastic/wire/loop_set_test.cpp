@@ -269,7 +269,7 @@ TEST(LoopSet, B6_NonsenseIsNotBelieved)
                            std::string(what).find("a ") == 0 && std::string(what).find("a name") != 0 &&
                            std::string(what) != "a time";
         EXPECT_EQ(loop_reduction_add(reduction, graph.get(), 1), links_alone ? 1 : 0) << what;
-        EXPECT_EQ(loop_reduction_result(reduction)->lost, 0u);
+        EXPECT_EQ(loop_reduction_result(reduction)->dropped, 0u);
         loop_reduction_destroy(reduction);
     };
     refuse("nodes", [](auto &g) { g.summary.nodes = PMI_ADAPT_GRAPH_NODES + 1; });
@@ -280,8 +280,8 @@ TEST(LoopSet, B6_NonsenseIsNotBelieved)
     refuse("a body of nothing", [](auto &g) { g.node[3].head = 77; });
     refuse("a body of a node that is no head", [](auto &g) { g.node[3].head = 0; });
     refuse("a tail", [](auto &g) { g.node[3].tail = 77; });
-    refuse("a circle", [](auto &g) { g.node[g.loop[0].head].outer = g.loop[0].head; });
-    refuse("a circle of two", [](auto &g) {
+    refuse("a cycle", [](auto &g) { g.node[g.loop[0].head].outer = g.loop[0].head; });
+    refuse("a cycle of two", [](auto &g) {
         g.node[g.loop[0].head].outer = g.loop[1].head;
         g.node[g.loop[1].head].outer = g.loop[0].head;
     });
@@ -377,7 +377,7 @@ TEST(LoopSet, B2_B5_WhatAProcessPutsOnTheBoard)
     /* the rest is 0 */
     EXPECT_EQ(graph->node[7].id, 0u);
     EXPECT_EQ(graph->loop[2].iterations, 0u);
-    /* who looks sees by `structure` that something has changed, and by `hash` what is equal */
+    /* a reader sees by `structure` that something has changed, and by `hash` what is equal */
     Graph shorter = graph_of({GOLDEN.begin(), GOLDEN.end() - 13}, MESSAGES), again = graph_of(GOLDEN, MESSAGES);
     EXPECT_LT(shorter->summary.structure, summary.structure);
     EXPECT_NE(shorter->summary.hash, summary.hash);
@@ -408,12 +408,12 @@ TEST(LoopSet, B2_NodesThatAreKnownAreNotReadAgain)
     shared->seq = 4;
     shared->node[1].id = id;
     ASSERT_TRUE(pmi_adapt_read_next_graph(shared.get(), read.get()));
-    EXPECT_EQ(read->node[1].id, id) << "what was being written is not kept";
+    EXPECT_EQ(read->node[1].id, id) << "what was being written is not stored";
     ASSERT_TRUE(pmi_adapt_read_graph(shared.get(), read.get()));
     EXPECT_EQ(read->summary.hash, shared->summary.hash);
 }
 
-/* Processes with alike graphs, of which one has others' numbers of re-entries. */
+/* Processes with equal graphs, of which one has others' numbers of re-entries. */
 TEST(LoopSet, N2_ReentriesOfHomogeneousProcessesAreSummedUp)
 {
     Graph one = graph_of(GOLDEN, MESSAGES), other = graph_of(GOLDEN, MESSAGES);

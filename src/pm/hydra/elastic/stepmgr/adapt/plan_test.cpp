@@ -159,13 +159,13 @@ TEST_F(PlanTest, a_plan_that_is_not_one_is_refused)
          }},
         {"members in the header",
          [](pmi_adapt_plan &header, pmi_adapt_member *) { header.members_offset = 0; }},
-        {"members behind the end",
+        {"members past the end",
          [](pmi_adapt_plan &header, pmi_adapt_member *) {
              header.members_offset = UINT64_MAX - 7;
          }},
         {"odd members",
          [](pmi_adapt_plan &header, pmi_adapt_member *) { header.members_offset += 4; }},
-        {"hosts behind the end",
+        {"hosts past the end",
          [](pmi_adapt_plan &header, pmi_adapt_member *) {
              header.hosts_offset = header.bytes - 8;
          }},

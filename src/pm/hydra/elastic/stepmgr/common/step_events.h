@@ -19,6 +19,9 @@ namespace elastic {
 
 using Json = nlohmann::ordered_json;
 
+/* Events of size requests, and the field of their number.  Resource managers read and store the names. */
+constexpr const char *SIZE_REQUESTED = "wish", *SIZE_REQUEST_ENDED = "wish_ended", *REQUEST_NUMBER = "wish";
+
 /* Never throws: bytes that are not UTF-8 are replaced. */
 std::string write_line(const Json &json);
 

@@ -66,18 +66,18 @@ uint64_t most_frequent_phase(const std::vector<ProcessSample> &samples)
     return phase;
 }
 
-/* The first of those that are behind, `in` being all of the phase by iteration. */
+/* The first of the stragglers, `in` being all of the phase by iteration. */
 Json describe_stragglers(const std::vector<const ProcessSample *> &in)
 {
-    Json behind = Json::array();
+    Json stragglers = Json::array();
     for (size_t i = 0; i < std::min(in.size(), BEHIND_RANKS_MAX); i++) {
         const ProcessSample &sample = *in[i];
         if (sample.report.iteration + BEHIND_ITERATIONS <= in.back()->report.iteration)
-            behind.push_back({{"rank", sample.world_rank},
+            stragglers.push_back({{"rank", sample.world_rank},
                               {"host", sample.host},
                               {"iteration", sample.report.iteration}});
     }
-    return behind;
+    return stragglers;
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST_F(StepPerformanceTest, J1_proxies_are_queried_and_processes_summed_up)
     EXPECT_EQ(answer.at("size"), 3);
     EXPECT_EQ(answer.at("processes"), 3);
     const Json &progress = answer.at("progress");
-    EXPECT_EQ(progress.at("probes"), 100) << "of the process that is behind";
+    EXPECT_EQ(progress.at("probes"), 100) << "of the straggler";
     EXPECT_EQ(progress.at("ms"), 10000);
     EXPECT_DOUBLE_EQ(progress.at("per_second"), 10);
     EXPECT_TRUE(progress.at("recent_per_second").is_null());
@@ -163,8 +163,8 @@ TEST_F(StepPerformanceTest, J1_loops_that_the_tree_has_put_together)
     mpiexec.report(0, 0, REPORT_LOOPS, sample(), write_loops({0, std::move(both)}));
     mpiexec.report(0, 0, REPORT_LOOPS, sample(), write_loops({0, std::move(nobody)}));
     mpiexec.report(0, 0, REPORT_LOOPS, sample() + 1, write_loops({0, std::move(late)}));
-    LoopSet stranger = loops_of(0, {SUM}, 6, 0, 1000 * MS, 0);
-    mpiexec.report(0, 0, REPORT_LOOPS, sample(), write_loops({4, std::move(stranger)}));
+    LoopSet other_step = loops_of(0, {SUM}, 6, 0, 1000 * MS, 0);
+    mpiexec.report(0, 0, REPORT_LOOPS, sample(), write_loops({4, std::move(other_step)}));
     report(1, {{2, 1, 9, 10, 1000 * MS, 10 * MS}});
     Json answer = last();
     ASSERT_EQ(answer.at("loops").size(), 2u) << answer;

@@ -42,7 +42,7 @@ class LoopSet {
     void renumber(uint32_t limit, const std::function<int64_t(uint32_t)> &number);
     void join_alone(uint32_t processes) { loop_set_join_alone(&set_, processes); }
     std::span<const loop> loops() const { return {set_.loop, set_.loops}; }
-    uint32_t lost() const { return set_.lost; }
+    uint32_t dropped() const { return set_.dropped; }
     loop_set *get() { return &set_; }
 
   private:

@@ -173,12 +173,12 @@ CancelRequest read_cancel(FieldReader &fields)
 
 RefuseRequest read_refuse(FieldReader &fields)
 {
-    fields.allow("refuse", {"wish", "reason"});
+    fields.allow("refuse", {REQUEST_NUMBER, "reason"});
     RefuseRequest refuse;
-    if (!fields.has("wish"))
+    if (!fields.has(REQUEST_NUMBER))
         fields.fail("'wish' is missing: give the number of the event 'wish'");
     else
-        refuse.request_number = fields.number("wish", 1, COUNTER_MAX);
+        refuse.request_number = fields.number(REQUEST_NUMBER, 1, COUNTER_MAX);
     refuse.reason = fields.text("reason", PMI_ADAPT_REQUEST_REASON_MAX);
     if (!pmi_adapt_request_reason_holds(refuse.reason.data(), refuse.reason.size()))
         fields.fail("'reason' must not have control characters");
@@ -187,16 +187,16 @@ RefuseRequest read_refuse(FieldReader &fields)
 
 GrantRequest read_grant(FieldReader &fields)
 {
-    fields.allow("grant", {"wish", "grant", "hosts"});
+    fields.allow("grant", {REQUEST_NUMBER, "grant", "hosts"});
     GrantRequest grant;
-    for (const char *name : {"wish", "grant", "hosts"}) {
+    for (const char *name : {REQUEST_NUMBER, "grant", "hosts"}) {
         if (!fields.has(name))
             fields.fail("'" + std::string(name) +
                         "' is missing: a grant has 'wish', 'grant' and 'hosts'");
     }
     if (fields.error())
         return grant;
-    grant.request_number = fields.number("wish", 1, COUNTER_MAX);
+    grant.request_number = fields.number(REQUEST_NUMBER, 1, COUNTER_MAX);
     grant.grant = fields.number("grant", 1, COUNTER_MAX);
     grant.hosts = fields.hosts("hosts");
     return grant;

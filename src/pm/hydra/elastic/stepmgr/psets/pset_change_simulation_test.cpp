@@ -398,7 +398,7 @@ class SetsJob : SimulatedPsetJob {
             bool was_introduced = its.prepared_for.contains(uid) || process.prepared_for.contains(other);
             outcome_.introduced += was_introduced;
             require(was_introduced || its.knows.contains(uid) || its.stage == Stage::ENDED,
-                    "SI8: nobody sends to a stranger");
+                    "SI8: nobody sends to a process of another job");
         }
     }
     /* Text delta, u32 tag. */

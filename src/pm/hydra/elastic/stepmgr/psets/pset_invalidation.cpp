@@ -36,7 +36,7 @@ void PsetInvalidation::disconnected(const Agent &agent)
 std::vector<SetReply> PsetInvalidation::take_answers()
 {
     std::vector<SetReply> replies;
-    while (!answers_.empty() && (pending_from_.empty() || answers_.front().behind < pending_from_.begin()->first)) {
+    while (!answers_.empty() && (pending_from_.empty() || answers_.front().latest < pending_from_.begin()->first)) {
         replies.push_back(std::move(answers_.front().reply));
         answers_.pop_front();
     }

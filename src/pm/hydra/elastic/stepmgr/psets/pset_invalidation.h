@@ -38,7 +38,7 @@ class PsetInvalidation {
 
   private:
     struct Held {
-        uint64_t behind = 0;    /* the last number when it was made */
+        uint64_t latest = 0;    /* the last number when it was made */
         SetReply reply;
     };
 

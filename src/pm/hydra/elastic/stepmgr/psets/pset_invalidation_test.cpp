@@ -89,7 +89,7 @@ class ForgetfulJob {
     struct Requested {
         uint32_t uid = 0, id = 0, invalidations = 0;  /* of the board when it was passed on */
         std::string name;
-        std::vector<uint32_t> behind = {};      /* who has queried the same since */
+        std::vector<uint32_t> waiting = {};     /* who has queried the same since */
     };
     struct Latest {
         Message message;
@@ -144,7 +144,7 @@ class ForgetfulJob {
         }
         for (Requested &requested : daemon.requested) {
             if (requested.name == name && requested.invalidations == daemon.invalidations)
-                return requested.behind.push_back(uid);
+                return requested.waiting.push_back(uid);
         }
         forward_lookup(uid);
     }
@@ -212,13 +212,13 @@ class ForgetfulJob {
     void query_others(Daemon &daemon, uint32_t uid)
     {
         for (Requested &other : daemon.requested)
-            std::erase(other.behind, uid);
+            std::erase(other.waiting, uid);
         auto requested = std::ranges::find(daemon.requested, uid, &Requested::uid);
         if (requested == daemon.requested.end())
             return;
-        std::vector<uint32_t> behind = std::move(requested->behind);
+        std::vector<uint32_t> waiting = std::move(requested->waiting);
         daemon.requested.erase(requested);
-        for (uint32_t other : behind)
+        for (uint32_t other : waiting)
             forward_lookup(other);
     }
     void take_sent()
@@ -274,7 +274,7 @@ class ForgetfulJob {
         take_lookup(uid, message);
         if (!message.sent.others.empty())
             daemon.latest[answered.name] = {message, answered.invalidations};
-        for (uint32_t other : answered.behind) {
+        for (uint32_t other : answered.waiting) {
             if (!is_for(message, other)) {
                 forward_lookup(other);
             } else {

@@ -305,7 +305,7 @@ class Simulation {
         creation.done.insert(uid);
         for (uint32_t other : creation.group) {
             require(!alive_.contains(other) || processes_.at(other).knows.contains(uid),
-                    "nobody sends to a stranger");
+                    "nobody sends to a process of another job");
             require(processes_.at(uid).knows.contains(other), "nor waits for one");
         }
     }

@@ -228,9 +228,9 @@ TEST_F(ManagedSetRequestTest, SC6_a_resource_manager_decides)
 {
     send_request(0, PMI_SET_OP_GROW, 2, 0);
     EXPECT_EQ(done(0), "waits");
-    EXPECT_EQ(mpiexec.last_event("wish").at("size"), 5);
-    EXPECT_EQ(mpiexec.last_event("wish").at("size_min"), 4);
-    EXPECT_EQ(mpiexec.last_event("wish").at("waits"), true);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at("size"), 5);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at("size_min"), 4);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at("waits"), true);
     mpiexec.time(1000);
     EXPECT_EQ(done(0), "waits") << "whatever happens meanwhile";
     resize(5, R"(,"tag":"manager")");
@@ -239,10 +239,10 @@ TEST_F(ManagedSetRequestTest, SC6_a_resource_manager_decides)
     EXPECT_EQ(done(0), "5 mpix://rc/1,mpix://op/0.1");
     enter(3);
     enter(4);
-    EXPECT_EQ(mpiexec.last_event("wish_ended").at("result"), "granted");
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at("result"), "granted");
 
     send_request(0, PMI_SET_OP_SHRINK, 0, 1);
-    EXPECT_EQ(mpiexec.last_event("wish").at("size"), 4);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at("size"), 4);
     mpiexec.send_request(1, R"({"id":1,"op":"refuse","wish":2,"reason":"no"})");
     EXPECT_EQ(done(0), "0");
 }
@@ -250,14 +250,14 @@ TEST_F(ManagedSetRequestTest, SC6_a_resource_manager_decides)
 TEST_F(ManagedSetRequestTest, SC6_replace_is_two_requests)
 {
     send_request(0, PMI_SET_OP_REPLACE, 2, 1);
-    EXPECT_EQ(mpiexec.last_event("wish").at("size"), 5);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at("size"), 5);
     resize(5, R"(,"tag":"manager")");
     start_joining_group(1);
     enter(3);
     EXPECT_EQ(done(0), "waits");
     enter(4);
-    EXPECT_EQ(mpiexec.last_event("wish_ended").at("result"), "granted");
-    EXPECT_EQ(mpiexec.last_event("wish").at("size"), 4);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at("result"), "granted");
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at("size"), 4);
     EXPECT_EQ(done(0), "waits");
     resize(4, R"(,"tag":"manager","leave":[1])");
     EXPECT_EQ(done(0), "3 mpix://rc/2,mpix://rc/1,mpix://op/0.2");
@@ -283,7 +283,7 @@ TEST_F(ManagedSetRequestTest, SC6_repeated_queries_do_not_occupy_the_manager)
 {
     auto refuse = [&](int number) {
         send_request(0, PMI_SET_OP_GROW, 2, 0);
-        EXPECT_EQ(mpiexec.last_event("wish").at("wish"), number);
+        EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at(REQUEST_NUMBER), number);
         mpiexec.send_request(1, R"({"id":1,"op":"refuse","wish":)" + std::to_string(number) +
                                     R"(,"reason":"no"})");
         EXPECT_EQ(done(0), "0");
@@ -292,7 +292,7 @@ TEST_F(ManagedSetRequestTest, SC6_repeated_queries_do_not_occupy_the_manager)
         refuse(i);
     send_request(0, PMI_SET_OP_GROW, 2, 0);
     EXPECT_EQ(done(0), "0") << "at once";
-    EXPECT_EQ(mpiexec.last_event("wish").at("wish"), RequestRate::AT_ONCE) << "and nobody is asked";
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at(REQUEST_NUMBER), RequestRate::AT_ONCE) << "no query";
     mpiexec.time(mpiexec.now_ms + RequestRate::EVERY_MS);
     refuse(RequestRate::AT_ONCE + 1);
 }
@@ -301,7 +301,7 @@ TEST_F(ManagedSetRequestTest, SC6_its_asker_ends)
 {
     send_request(1, PMI_SET_OP_GROW, 2, 0);
     mpiexec.exited(0, 0, 1);
-    EXPECT_EQ(mpiexec.last_event("wish_ended").at("result"), "withdrawn");
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at("result"), "withdrawn");
 }
 
 TEST_F(ManagedSetRequestTest, SC6_a_manager_that_has_no_process_to_give_is_not_waited_for)
@@ -311,7 +311,7 @@ TEST_F(ManagedSetRequestTest, SC6_a_manager_that_has_no_process_to_give_is_not_w
     EXPECT_EQ(done(0), "waits");
     mpiexec.time(mpiexec.now_ms + 1);
     EXPECT_EQ(done(0), "0");
-    EXPECT_EQ(mpiexec.last_event("wish_ended").at("result"), "refused");
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at("result"), "refused");
     resize(5, R"(,"tag":"manager")");
     start_joining_group(1);
     for (uint32_t uid : {0, 1, 2})

@@ -139,7 +139,7 @@ TEST_F(StepModifyTest, a_created_process_that_dies_changes_nothing)
             fresh.prepared(1, 0, 1);
         fresh.exited(1, 0, 0, 9);
         EXPECT_EQ(fresh.count_events("failed"), 1);
-        EXPECT_EQ(fresh.last_event("wish_ended").at("result"), "refused");
+        EXPECT_EQ(fresh.last_event(SIZE_REQUEST_ENDED).at("result"), "refused");
         EXPECT_EQ(fresh.killed, std::vector{1});
         EXPECT_TRUE(fresh.aborts.empty());
         EXPECT_EQ(fresh.status().at("size"), 1);
@@ -231,9 +231,9 @@ TEST_F(StepModifyTest, a_resource_manager_gives_what_is_waited_for)
     mpiexec.config.managed = 1;
     start(false);
     make_request(4);
-    EXPECT_EQ(mpiexec.count_events("wish"), 0) << "not before it could be had";
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 0) << "not before it could be had";
     all_call();
-    EXPECT_EQ(mpiexec.last_event("wish").at("modify"), true);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at("modify"), true);
     EXPECT_EQ(mpiexec.count_events("requested"), 0);
     EXPECT_FALSE(
         mpiexec.send_request(1, R"({"id":1,"op":"resize","size":5,"tag":"7"})").at(0).at("ok"));

@@ -40,12 +40,12 @@ TEST_F(SetHintsTest, SR10_sizes_limit_the_range_and_a_preferred_one_is_a_request
                            "mpix_size_max=4 mpix_size_min=2");
     EXPECT_EQ(mpiexec.status().at("mode"), "sets") << "SR1";
     EXPECT_EQ(mpiexec.last_event("hints").at("hints").at("colour"), "red") << "as it is";
-    EXPECT_EQ(mpiexec.count_events("wish"), 0) << "it has 3 processes";
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 0) << "it has 3 processes";
     send_request(0, PMI_SET_OP_GROW, 2, 0);
     EXPECT_EQ(done(0), "0") << "not in the range any more";
     EXPECT_EQ(hint({{"mpix_size_preferred", "4"}}),
               "mpix_accepted=mpix_size_preferred mpix_size_max=5 mpix_size_min=1");
-    EXPECT_EQ(mpiexec.last_event("wish").at("size"), 4);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at("size"), 4);
     EXPECT_EQ(mpiexec.last_event("requested").at("size"), 4);
 }
 
@@ -57,7 +57,7 @@ TEST_F(SetHintsTest, SR10_what_is_wrong_is_not_followed)
     EXPECT_EQ(hint({{"mpix_size_min", "6"}}), "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
     EXPECT_EQ(hint({{"mpix_size_preferred", "9"}, {"manager_std_dev", "1"}}),
               "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
-    EXPECT_EQ(mpiexec.count_events("wish"), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 0);
 }
 
 TEST_F(SetChangeTest, SR10_without_range_or_manager_nobody_takes_hints)
@@ -100,16 +100,16 @@ TEST_F(ManagedHintsTest, SR10_a_resource_manager_sees_a_size_request)
         hint(sizes),
         "mpix_accepted=mpix_reason,mpix_size_max,mpix_size_min,mpix_size_preferred mpix_size_max=5 "
         "mpix_size_min=1");
-    const Json size_request = mpiexec.last_event("wish");
+    const Json size_request = mpiexec.last_event(SIZE_REQUESTED);
     EXPECT_EQ(size_request.at("size"), 8);
     EXPECT_EQ(size_request.at("size_min"), 4);
     EXPECT_EQ(size_request.at("size_max"), 16);
     EXPECT_EQ(size_request.at("reason"), "a");
     hint(sizes);
-    EXPECT_EQ(mpiexec.count_events("wish"), 1) << "the same";
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 1) << "the same";
     hint({{"mpix_size_preferred", "2"}});
-    EXPECT_EQ(mpiexec.last_event("wish_ended").at("result"), "withdrawn");
-    EXPECT_EQ(mpiexec.last_event("wish").at("size"), 2);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at("result"), "withdrawn");
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at("size"), 2);
 }
 
 }  // namespace

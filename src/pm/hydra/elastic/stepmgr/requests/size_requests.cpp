@@ -48,7 +48,7 @@ void SizeRequests::send_end(const std::vector<SizeRequestHolder> &holders, SizeR
 
 Json SizeRequests::describe_open() const
 {
-    Json fields = {{"wish", open_->number},
+    Json fields = {{REQUEST_NUMBER, open_->number},
                    {"kind", to_string(open_->kind)},
                    {"size", open_->size},
                    {"size_min", open_->size_min},
@@ -67,11 +67,11 @@ Json SizeRequests::describe_open() const
 void SizeRequests::end(SizeRequestEnd end, const std::string &reason)
 {
     Json fields = {
-        {"wish", open_->number}, {"result", to_string(end)}, {"size", state_.world.size()}};
+        {REQUEST_NUMBER, open_->number}, {"result", to_string(end)}, {"size", state_.world.size()}};
     if (end != SizeRequestEnd::GRANTED)
         fields["reason"] = reason;
     if (open_->notified)
-        state_.journal.add(state_.now_ms, "wish_ended", fields);
+        state_.journal.add(state_.now_ms, SIZE_REQUEST_ENDED, fields);
     std::vector<SizeRequestHolder> holders = std::move(open_->holders);
     bool of_operation = open_->awaited;
     open_.reset();
@@ -150,7 +150,7 @@ void SizeRequests::log_open()
 {
     Json fields = describe_open();
     fields["rank"] = open_->rank;
-    state_.journal.add(state_.now_ms, "wish", fields);
+    state_.journal.add(state_.now_ms, SIZE_REQUESTED, fields);
     open_->notified = true;
 }
 
@@ -361,7 +361,7 @@ std::string SizeRequests::answer_refuse(const Json &id, const RefuseRequest &ref
                             "the step is adapting for this size request: cancel request " +
                                 std::to_string(state_.adaptation->request)});
     end(SizeRequestEnd::REFUSED, refuse.reason);
-    return write_answer(id, {{"wish", refuse.request_number}});
+    return write_answer(id, {{REQUEST_NUMBER, refuse.request_number}});
 }
 
 /* ---- operations on process sets -------------------------------------------------------------------------- */

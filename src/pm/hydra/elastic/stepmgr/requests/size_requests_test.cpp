@@ -66,8 +66,8 @@ class StepSizeRequestTest : public testing::Test {
         }
         return "";
     }
-    std::string result() const { return mpiexec.last_event("wish_ended").at("result"); }
-    std::string why() const { return mpiexec.last_event("wish_ended").value("reason", ""); }
+    std::string result() const { return mpiexec.last_event(SIZE_REQUEST_ENDED).at("result"); }
+    std::string why() const { return mpiexec.last_event(SIZE_REQUEST_ENDED).value("reason", ""); }
 
     FakeMpiexec mpiexec;
 };
@@ -76,20 +76,20 @@ TEST_F(StepSizeRequestTest, becomes_a_request_and_is_granted_by_its_commit)
 {
     start();
     size_request({1, 1, 2, 2, 2, 0, "coarse grid"});
-    Json event = mpiexec.last_event("wish");
-    EXPECT_EQ(event.at("wish"), 1);
+    Json event = mpiexec.last_event(SIZE_REQUESTED);
+    EXPECT_EQ(event.at(REQUEST_NUMBER), 1);
     EXPECT_EQ(event.at("kind"), "processes");
     EXPECT_EQ(event.at("size"), 2);
     EXPECT_EQ(event.at("reason"), "coarse grid");
     EXPECT_EQ(event.at("rank"), 1);
     EXPECT_EQ(mpiexec.last_event("requested").at("source"), "wish");
-    EXPECT_EQ(mpiexec.status().at("wish").at("wish"), 1);
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 0) << "not before it is done";
+    EXPECT_EQ(mpiexec.status().at(REQUEST_NUMBER).at(REQUEST_NUMBER), 1);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0) << "not before it is done";
     shrink(1);
     EXPECT_EQ(result(), "granted");
-    EXPECT_EQ(mpiexec.last_event("wish_ended").at("size"), 2);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at("size"), 2);
     EXPECT_EQ(notified(), "granted 1.1: ");
-    EXPECT_TRUE(mpiexec.status().at("wish").is_null());
+    EXPECT_TRUE(mpiexec.status().at(REQUEST_NUMBER).is_null());
 }
 
 TEST_F(StepSizeRequestTest, is_refused_with_the_reason)
@@ -120,7 +120,7 @@ TEST_F(StepSizeRequestTest, a_launch_that_fails_refuses_it)
     mpiexec.refuse_launch = "no capacity on any host";
     size_request({0, 1, 4, 4, 4, 0, ""});
     EXPECT_EQ(notified(), "refused 0.1: no capacity on any host");
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 1);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 1);
 }
 
 TEST_F(StepSizeRequestTest, sizes_that_the_program_can_use_are_chosen)
@@ -141,7 +141,7 @@ TEST_F(StepSizeRequestTest, the_same_request_of_several_processes_is_one)
     start();
     for (uint32_t rank = 0; rank < 3; rank++)
         size_request({rank, 5, 2, 2, 2, rank == 0 ? 0 : 1700000009000u + rank, ""});
-    EXPECT_EQ(mpiexec.count_events("wish"), 1);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 1);
     EXPECT_EQ(mpiexec.count_events("requested"), 1);
     size_t before = mpiexec.sent.size();
     shrink(1);
@@ -161,7 +161,7 @@ TEST_F(StepSizeRequestTest, another_one_replaces_it)
     EXPECT_EQ(mpiexec.last_event("requested").at("size"), 2);
     shrink(1);
     EXPECT_EQ(notified(), "granted 2.1: ");
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 2);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 2);
 }
 
 TEST_F(StepSizeRequestTest, waits_for_the_adaptation_under_way)
@@ -193,12 +193,12 @@ TEST_F(StepSizeRequestTest, withdrawing_withdraws_the_change_too)
     size_request({0, 1, 5, 5, 5, 0, ""});
     withdraw(0, 7);
     withdraw(1, 1);
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 0) << "not its numbers";
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0) << "not its numbers";
     withdraw(0, 1);
     EXPECT_EQ(mpiexec.last_event("withdrawn").at("reason"), "the program has withdrawn it");
     EXPECT_EQ(notified(), "withdrawn 0.1: the program has withdrawn it");
     withdraw(0, 1);
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 1);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 1);
     EXPECT_EQ(mpiexec.status().at("unexpected"), 0);
 }
 
@@ -209,10 +209,10 @@ TEST_F(StepSizeRequestTest, one_that_several_have_made_is_withdrawn_by_the_last)
     size_request({2, 9, 5, 5, 5, 0, ""});
     withdraw(0, 1);
     EXPECT_EQ(notified(), "withdrawn 0.1: the program has withdrawn it");
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0);
     withdraw(2, 9);
     EXPECT_EQ(notified(), "withdrawn 2.9: the program has withdrawn it");
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 1);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 1);
 }
 
 TEST_F(StepSizeRequestTest, what_is_agreed_on_is_granted_though_withdrawn)
@@ -221,7 +221,7 @@ TEST_F(StepSizeRequestTest, what_is_agreed_on_is_granted_though_withdrawn)
     size_request({0, 1, 2, 2, 2, 0, ""});
     agree(1);
     withdraw(0, 1);
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0);
     for (int proxy : {0, 1})
         mpiexec.committed(0, proxy, 1);
     EXPECT_EQ(notified(), "granted 0.1: ");
@@ -235,15 +235,15 @@ TEST_F(StepSizeRequestTest, what_is_about_to_be_granted_is_not_replaced)
     agree(1);
     size_request({1, 1, 4, 4, 4, 0, ""});
     size_request({0, 2, 4, 4, 4, 0, ""});
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 0);
-    EXPECT_EQ(mpiexec.count_events("wish"), 1);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 1);
     size_request({1, 2, 3, 3, 3, 0, ""});
     EXPECT_EQ(notified(), "withdrawn 1.1 0.2: another size request of the program replaces it");
     for (int proxy : {0, 1})
         mpiexec.committed(0, proxy, 1);
-    EXPECT_EQ(mpiexec.last_event("wish_ended").at("wish"), 1);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at(REQUEST_NUMBER), 1);
     EXPECT_EQ(result(), "granted");
-    EXPECT_EQ(mpiexec.last_event("wish").at("size"), 3);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at("size"), 3);
     EXPECT_EQ(mpiexec.last_event("requested").at("size"), 3);
 }
 
@@ -257,7 +257,7 @@ TEST_F(StepSizeRequestTest, one_that_waits_for_another_can_be_withdrawn)
     EXPECT_EQ(notified(), "withdrawn 1.1: the program has withdrawn it");
     for (int proxy : {0, 1})
         mpiexec.committed(0, proxy, 1);
-    EXPECT_EQ(mpiexec.count_events("wish"), 1);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 1);
 }
 
 TEST_F(StepSizeRequestTest, is_void_after_its_time)
@@ -267,7 +267,7 @@ TEST_F(StepSizeRequestTest, is_void_after_its_time)
     size_request({0, 1, 5, 5, 5, until, ""});
     EXPECT_EQ(mpiexec.wake_ms, 500);
     mpiexec.time(499);
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0);
     mpiexec.time(500);
     EXPECT_EQ(notified(), "refused 0.1: it was not granted by the time until when it was wanted");
     EXPECT_EQ(mpiexec.count_events("withdrawn"), 1);
@@ -293,7 +293,7 @@ TEST_F(StepSizeRequestTest, ends_with_the_job)
     mpiexec.config.managed = 1;
     start(0);
     size_request({0, 1, 5, 5, 5, 0, ""});
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0);
     mpiexec.exited(0, 1, 2);
     EXPECT_EQ(notified(), "withdrawn 0.1: the job ended");
 }
@@ -304,11 +304,11 @@ TEST_F(StepSizeRequestTest, too_many_in_a_short_time_are_refused)
     mpiexec.config.managed = 1;
     for (uint32_t number = 1; number <= 100; number++)
         size_request({0, number, static_cast<int>(3 + number), 1, 200, 0, ""});
-    EXPECT_EQ(mpiexec.count_events("wish"), RequestRate::AT_ONCE);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), RequestRate::AT_ONCE);
     EXPECT_EQ(notified(), "refused 0.100: the program has made too many wishes in a short time");
     mpiexec.time(10 * RequestRate::EVERY_MS);
     size_request({0, 101, 4, 4, 4, 0, ""});
-    EXPECT_EQ(mpiexec.count_events("wish"), RequestRate::AT_ONCE + 1);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), RequestRate::AT_ONCE + 1);
 }
 
 TEST_F(StepSizeRequestTest, rubbish_is_counted)
@@ -336,7 +336,7 @@ TEST_F(StepSizeRequestTest, rubbish_is_counted)
     for (const std::string &payload : bad)
         mpiexec.report(0, 0, REPORT_WISH, 0, payload);
     EXPECT_EQ(mpiexec.status().at("unexpected"), bad.size());
-    EXPECT_EQ(mpiexec.count_events("wish"), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 0);
 }
 
 /* ---- a resource manager ---------------------------------------------------------------------------- */
@@ -383,7 +383,7 @@ TEST_F(ManagedSizeRequestTest, a_commit_outside_leaves_it_open)
     ASSERT_TRUE(
         mpiexec.send_request(1, R"({"id":1,"op":"resize","size":2,"tag":"x"})").at(0).at("ok"));
     shrink(1);
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ namespace elastic {
 /* Counts of the events of a job, by which a test sees that its seeds reach all cases. */
 struct JobOutcome {
     int launches = 0, committed = 0, withdrawn = 0, failed = 0, aborts = 0, accidents = 0;
-    int refused = 0, freed = 0, behind = 0, notified = 0;
+    int refused = 0, freed = 0, stragglers = 0, notified = 0;
     int requests_granted = 0, requests_refused = 0, requests_withdrawn = 0;
     int modified = 0, not_modified = 0; /* calls of MPIX_Comm_modify, by process */
 };

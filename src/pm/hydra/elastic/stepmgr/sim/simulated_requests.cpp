@@ -80,7 +80,7 @@ void SimulatedJob::wished(Daemon &daemon, const std::string &payload)
         std::memcpy(&holder, payload.data() + sizeof head + k * sizeof holder, sizeof holder);
         const Actor &actor = *actors_.at(holder.uid);
         if (actor.agent == daemon.agent && own_slot_requests_[holder.uid].erase(holder.number) == 0)
-            broken("wish " + std::to_string(holder.number) + " of process " +
+            broken("request " + std::to_string(holder.number) + " of process " +
                    std::to_string(holder.uid) + " ends twice, or was never made");
         if (holder.uid == modify_.uid && holder.number == modify_.number &&
             head.state != PMI_ADAPT_WISH_GRANTED)
@@ -150,8 +150,8 @@ void SimulatedJob::await_modify(Actor &actor)
 
 void SimulatedJob::check_size_request(const std::string &name, const Json &event)
 {
-    uint64_t number = event.at("wish");
-    if (name == "wish") {
+    uint64_t number = event.at(REQUEST_NUMBER);
+    if (name == SIZE_REQUESTED) {
         if (!open_slot_requests_.empty())
             broken("two wishes are open");
         if (number != last_size_request_ + 1)
@@ -162,7 +162,7 @@ void SimulatedJob::check_size_request(const std::string &name, const Json &event
     }
     auto open = open_slot_requests_.find(number);
     if (open == open_slot_requests_.end())
-        return broken("wish " + std::to_string(number) + " ends twice, or was never made");
+        return broken("request " + std::to_string(number) + " ends twice, or was never made");
     std::string result = event.at("result");
     (result == "granted"   ? outcome_.requests_granted
      : result == "refused" ? outcome_.requests_refused
@@ -184,8 +184,8 @@ void SimulatedJob::check_event(const Json &event)
     if (name == "unexpected" && outcome_.accidents == 0)
         broken("something unexpected: " + event.dump());
     if (name == "behind")
-        outcome_.behind++;
-    if (name == "wish" || name == "wish_ended")
+        outcome_.stragglers++;
+    if (name == SIZE_REQUESTED || name == SIZE_REQUEST_ENDED)
         check_size_request(name, event);
     if (name == "requested") {
         if (open_request_ != 0)
@@ -237,10 +237,10 @@ void SimulatedJob::check_end()
     if (open_request_ != 0)
         broken("request " + std::to_string(open_request_) + " has no end");
     if (!open_slot_requests_.empty())
-        broken("wish " + std::to_string(open_slot_requests_.begin()->first) + " has no end");
+        broken("request " + std::to_string(open_slot_requests_.begin()->first) + " has no end");
     for (const auto &[uid, actor] : actors_) {
         if (actor->alive)
-            broken("process " + std::to_string(uid) + " is left behind, in phase " +
+            broken("process " + std::to_string(uid) + " is left over, in phase " +
                    std::to_string(actor->phase));
     }
     if (outcome_.accidents > 0)

@@ -38,7 +38,7 @@ TEST(SimulationTest, seeds)
         sum.accidents += outcome.accidents;
         sum.refused += outcome.refused;
         sum.freed += outcome.freed;
-        sum.behind += outcome.behind;
+        sum.stragglers += outcome.stragglers;
         sum.requests_granted += outcome.requests_granted;
         sum.requests_refused += outcome.requests_refused;
         sum.requests_withdrawn += outcome.requests_withdrawn;
@@ -46,10 +46,10 @@ TEST(SimulationTest, seeds)
         sum.not_modified += outcome.not_modified;
     }
     printf("%llu jobs: %d launches, %d committed, %d withdrawn, %d failed, %d accidents, "
-           "%d aborts, %d refused, %d freed, %d behind; wishes: %d granted, %d refused, "
+           "%d aborts, %d refused, %d freed, %d stragglers; requests: %d granted, %d refused, "
            "%d withdrawn; MPIX_Comm_modify: %d, %d in vain\n",
            static_cast<unsigned long long>(seeds), sum.launches, sum.committed, sum.withdrawn,
-           sum.failed, sum.accidents, sum.aborts, sum.refused, sum.freed, sum.behind, sum.requests_granted,
+           sum.failed, sum.accidents, sum.aborts, sum.refused, sum.freed, sum.stragglers, sum.requests_granted,
            sum.requests_refused, sum.requests_withdrawn, sum.modified, sum.not_modified);
     if (seeds < 100)
         return;
@@ -60,7 +60,7 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(sum.aborts, 0);
     EXPECT_GT(sum.refused, 10);
     EXPECT_GT(sum.freed, 20);
-    EXPECT_GT(sum.behind, 0);
+    EXPECT_GT(sum.stragglers, 0);
     EXPECT_GT(sum.requests_granted, 10);
     EXPECT_GT(sum.requests_refused, 10);
     EXPECT_GT(sum.requests_withdrawn, 10);

@@ -368,7 +368,7 @@ std::string Step::answer(int client, const ClientRequest &request)
     if (const auto *performance = std::get_if<PerformanceRequest>(&request.what))
         return sampler_.answer_performance(client, id, *performance);
     if (const auto *refuse = std::get_if<RefuseRequest>(&request.what))
-        return tasks_.refuse(*refuse) ? write_answer(id, {{"wish", refuse->request_number}})
+        return tasks_.refuse(*refuse) ? write_answer(id, {{REQUEST_NUMBER, refuse->request_number}})
                                      : requests_.answer_refuse(id, *refuse);
     if (const auto *grant = std::get_if<GrantRequest>(&request.what))
         return tasks_.answer_grant(id, *grant);

@@ -229,7 +229,7 @@ Json write_hosts(const Slots::HostCounts &hosts)
 
 Json write_slot_request(const Slots::SlotRequest &slot_request)
 {
-    Json fields = {{"wish", slot_request.number},
+    Json fields = {{REQUEST_NUMBER, slot_request.number},
                    {"kind", "slots"},
                    {"count", slot_request.count},
                    {"hard", slot_request.hard},
@@ -264,11 +264,12 @@ void TaskManager::log_slots(const Slots::Notice &notice)
     if (!notice.slot_request)
         return state_.journal.add(state_.now_ms, "released", {{"hosts", write_hosts(notice.released)}});
     if (!notice.end)
-        return state_.journal.add(state_.now_ms, "wish", write_slot_request(*notice.slot_request));
-    Json fields = {{"wish", notice.slot_request->number}, {"kind", "slots"}, {"result", to_string(*notice.end)}};
+        return state_.journal.add(state_.now_ms, SIZE_REQUESTED, write_slot_request(*notice.slot_request));
+    Json fields = {
+        {REQUEST_NUMBER, notice.slot_request->number}, {"kind", "slots"}, {"result", to_string(*notice.end)}};
     if (*notice.end != SizeRequestEnd::GRANTED)
         fields["reason"] = notice.reason;
-    state_.journal.add(state_.now_ms, "wish_ended", fields);
+    state_.journal.add(state_.now_ms, SIZE_REQUEST_ENDED, fields);
 }
 
 std::string TaskManager::answer_grant(const Json &id, const GrantRequest &grant)
@@ -289,7 +290,7 @@ std::string TaskManager::answer_grant(const Json &id, const GrantRequest &grant)
                                                       ": query the slots, and repeat what is missing"});
     if (is_new)
         state_.journal.add(state_.now_ms, "granted",
-                           {{"wish", grant.request_number}, {"grant", grant.grant}, {"hosts", grant.hosts}});
+                           {{REQUEST_NUMBER, grant.request_number}, {"grant", grant.grant}, {"hosts", grant.hosts}});
     carry_out_tasks();
     return write_answer(id, {{"granted", slots_.granted()}});
 }

@@ -54,14 +54,14 @@ TEST_F(StepSlotsTest, AManagerIsQueriedAndNotified)
     begin(true);
     EXPECT_EQ(send_request(R"({"id":1,"op":"slots","most":3})").at("wishes"), Json::array());
     allocate(1, 2, true);
-    Json slot_request = mpiexec.last_event("wish");
+    Json slot_request = mpiexec.last_event(SIZE_REQUESTED);
     EXPECT_EQ(slot_request.at("kind"), "slots");
     EXPECT_EQ(slot_request.at("count"), 2);
     EXPECT_EQ(slot_request.at("hard"), true);
     Json before = slots();
-    EXPECT_EQ(before.at("wishes").at(0).at("wish"), slot_request.at("wish"));
+    EXPECT_EQ(before.at("wishes").at(0).at(REQUEST_NUMBER), slot_request.at(REQUEST_NUMBER));
     EXPECT_EQ(grant(1, 1, R"(["a:2"])"), "");
-    EXPECT_EQ(mpiexec.last_event("wish_ended").at("result"), "granted");
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at("result"), "granted");
     EXPECT_EQ(mpiexec.count_events("granted"), 1);
     EXPECT_EQ(grant(1, 1, R"(["a:2"])"), "") << "repeated";
     EXPECT_EQ(mpiexec.count_events("granted"), 1);
@@ -72,7 +72,7 @@ TEST_F(StepSlotsTest, AManagerIsQueriedAndNotified)
     EXPECT_GT(after.at("told"), before.at("told"));
     EXPECT_EQ(after.at("hosts"), Json::parse(R"([{"name":"a","places":2}])"));
     mpiexec.exited(0, 0, 0);
-    EXPECT_GE(mpiexec.wake_ms, 0) << "to give back what nobody uses";
+    EXPECT_GE(mpiexec.wake_ms, 0) << "to release what nobody uses";
     mpiexec.time(mpiexec.wake_ms);
     EXPECT_EQ(mpiexec.last_event("released").at("hosts"),
               Json::parse(R"([{"name":"a","places":2}])"));
@@ -84,11 +84,11 @@ TEST_F(StepSlotsTest, MoreThanTheManagerCouldGiveIsRefusedAtOnce)
     begin(true);
     send_request(R"({"id":1,"op":"slots","most":3})");
     allocate(1, 4, true);
-    EXPECT_EQ(mpiexec.count_events("wish"), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 0);
     allocate(1, 3, true);
-    EXPECT_EQ(mpiexec.count_events("wish"), 1);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 1);
     EXPECT_EQ(send_request(R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at("ok"), true);
-    EXPECT_EQ(mpiexec.last_event("wish_ended").at("reason"), "no");
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at("reason"), "no");
     EXPECT_EQ(
         send_request(R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at("error").at("code"),
         "nothing");
@@ -104,7 +104,7 @@ TEST_F(StepSlotsTest, AManagerIsWaitedForThatIsNotThereYet)
         << "it refuses by itself";
     EXPECT_EQ(send_request(R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at("ok"), true);
     EXPECT_EQ(grant(1, 2, R"(["a"])"), "");
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 2);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 2);
 }
 
 TEST_F(StepSlotsTest, AManagerWithoutSlotsIsNotQueried)
@@ -112,7 +112,7 @@ TEST_F(StepSlotsTest, AManagerWithoutSlotsIsNotQueried)
     begin(true);
     send_request(R"({"id":1,"op":"slots","most":0})");
     allocate(1, 1, false);
-    EXPECT_EQ(mpiexec.count_events("wish"), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 0);
     EXPECT_EQ(slots().at("wishes"), Json::array());
 }
 
@@ -301,8 +301,8 @@ TEST_F(StepSlotsTest, AProgramThatGrowsItselfDoesNotUseHeldSlots)
     allocate(1, 2, true);
     mpiexec.report(0, 0, REPORT_WISH, 0, write_slot_request({0, 1, 3, 3, 3, 0, "", true}));
     EXPECT_EQ(mpiexec.launches.size(), 0u);
-    EXPECT_EQ(mpiexec.last_event("wish_ended").at("result"), "refused");
-    auto reason = mpiexec.last_event("wish_ended").at("reason").get<std::string>();
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at("result"), "refused");
+    auto reason = mpiexec.last_event(SIZE_REQUEST_ENDED).at("reason").get<std::string>();
     EXPECT_NE(reason.find("2 slots are held"), std::string::npos) << reason;
 }
 
@@ -328,7 +328,7 @@ TEST_F(StepSlotsTest, ARequestForMoreProcessesWaitsForSlots)
     allocate(1, 2, true);
     mpiexec.report(0, 0, REPORT_WISH, 0, write_slot_request({0, 1, 4, 4, 4, 0, ""}));
     EXPECT_EQ(mpiexec.count_events("requested"), 0);
-    EXPECT_EQ(mpiexec.count_events("wish_ended"), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0);
     call(ReleaseSlot{1});
     call(ReleaseSlot{2});
     EXPECT_EQ(mpiexec.last_event("requested").at("size"), 4);
