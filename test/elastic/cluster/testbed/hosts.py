@@ -229,7 +229,7 @@ def end_all(folder: Path) -> int:
     """Ends every process of a testbed and returns how many that were; fine if there is none."""
     ended: set[int] = set()
 
-    def ended() -> bool:
+    def all_ended() -> bool:
         left = [pid for pid in marked(folder) if start_time(pid) >= 0]
         for pid in left:
             ended.add(pid)
@@ -237,5 +237,5 @@ def end_all(folder: Path) -> int:
                 os.kill(pid, signal.SIGKILL)
         return not left
 
-    _await(ended, f"processes of the testbed {folder} do not end; see who names it in /proc/*/environ")
+    _await(all_ended, f"processes of the testbed {folder} do not end; see who names it in /proc/*/environ")
     return len(ended)
