@@ -54,7 +54,7 @@ EventInHand::~EventInHand()
 std::string quarantine_advice(uint64_t seq)
 {
     return "`elasticd --quarantine-event " + std::to_string(seq) +
-           "` takes it out of the log (its report is dropped; please report it)";
+           "` removes it from the log; what it reported is lost (please report this defect)";
 }
 
 }  // namespace elastic::rm

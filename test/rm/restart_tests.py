@@ -110,9 +110,9 @@ def without_elasticd_a_cancelled_step_is_killed(bench: Bench) -> None:
 
 def a_job_whose_files_hang_can_be_cancelled(bench: Bench) -> None:
     daemon = bench.start(config='[job]\nkill_grace = "1s"\n')
-    with HangingFolder(daemon.folder / "hanging") as hanging:
-        hanging = daemon.submit("sleep", "1000", output=f"{hanging}/out")
-        limited = daemon.submit("sleep", "1000", output=f"{hanging}/out", time_limit_ms=1000)
+    with HangingFolder(daemon.folder / "hanging") as folder:
+        hanging = daemon.submit("sleep", "1000", output=f"{folder}/out")
+        limited = daemon.submit("sleep", "1000", output=f"{folder}/out", time_limit_ms=1000)
         daemon.wait_state(hanging, "STARTING", "RUNNING")
         good = daemon.submit("true")
         expect(daemon.wait_end(good)["state"] == "DONE", "another job must not notice")
