@@ -10,10 +10,11 @@ packages_for() {
             # libfabric's own needs at link time; these exist for x86 only.
             [ "$(dpkg --print-architecture)" != amd64 ] || echo libpsm2-dev libpsm-infinipath1-dev
             ;;
-        # libslurm38: for Debian's mpiexec; python3-numpy: for elastic_mpi; clang: unit tests under sanitizers, fuzzers
+        # libslurm38: for Debian's mpiexec; python3-numpy: for elastic_mpi; clang: unit tests under sanitizers, fuzzers;
+        # systemd: elasticd's units
         test)
             maint/check-dependencies --packages Debian check
-            echo clang libclang-rt-dev llvm libpng-dev procps shellcheck man-db valgrind libslurm38 python3-numpy
+            echo clang libclang-rt-dev llvm libpng-dev procps shellcheck systemd man-db valgrind libslurm38 python3-numpy
             ;;
         web) echo chromium chromium-driver ;;
         full) echo clang-format ;;

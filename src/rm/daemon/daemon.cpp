@@ -126,8 +126,9 @@ std::string Daemon::start_parts()
         return error;
     steps_ = std::make_unique<Steps>(
         loop_,
-        StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0,
-                    settings_.end_unknown_steps, group.value(), settings_.files_soft},
+        StepsConfig{settings_.state_dir + "/steps", settings_.stepd, settings_.start_socket,
+                    geteuid() == 0, settings_.end_unknown_steps, group.value(),
+                    settings_.files_soft},
         [this](EventContent content) { return report_step(std::move(content)); },
         [this](JobId id) { return state().job(id); },
         [this](JobId id, uint32_t step, const PerformanceAnswer &answer) {

@@ -2,14 +2,10 @@
 
 #include "daemon/lifetime.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
-#include <cstring>
 #include <filesystem>
 
-#include "base/descriptor.h"
 #include "base/log.h"
+#include "base/systemd_notify.h"
 
 namespace elastic::rm {
 
@@ -18,23 +14,6 @@ namespace {
 constexpr int64_t LOOK_MS = 500;
 /* for the jobs of an allocation that is over to end */
 constexpr int64_t OVER_GRACE_MS = 60000;
-
-/* Notifies systemd of our state, if it has started us. */
-void notify_systemd(const char *text)
-{
-    const char *path = getenv("NOTIFY_SOCKET");
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    if (!path || !*path || strlen(path) >= sizeof address.sun_path)
-        return;
-    memcpy(address.sun_path, path, strlen(path));
-    if (address.sun_path[0] == '@')
-        address.sun_path[0] = '\0';
-    Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + strlen(path));
-    sendto(socket.get(), text, strlen(text), MSG_NOSIGNAL,
-           reinterpret_cast<const sockaddr *>(&address), length);
-}
 
 }  // namespace
 

@@ -26,7 +26,8 @@ namespace elastic::rm {
 namespace {
 
 struct Options {
-    std::string config, state_dir, socket, policy, mpiexec, stepd, nested_file, idle_exit;
+    std::string config, state_dir, socket, policy, mpiexec, stepd, start_socket, nested_file;
+    std::string idle_exit;
     int64_t nodes = 0, cores = 0;
     bool check = false, print = false, replay = false, nested = false, end_unknown = false;
     uint64_t quarantine = 0;
@@ -105,7 +106,8 @@ Result<Settings> gather(const Options &options)
                                   {&options.socket, &s.socket},
                                   {&options.policy, &s.policy},
                                   {&options.mpiexec, &s.mpiexec},
-                                  {&options.stepd, &s.stepd}})
+                                  {&options.stepd, &s.stepd},
+                                  {&options.start_socket, &s.start_socket}})
         if (!given->empty())
             *setting = *given;
     if (!options.idle_exit.empty()) {
@@ -231,6 +233,7 @@ int run(int argc, char **argv)
         ->check(CLI::PositiveNumber);
     app.add_option("--mpiexec", options.mpiexec, "instead of job.mpiexec");
     app.add_option("--stepd", options.stepd, "instead of job.stepd");
+    app.add_option("--start-socket", options.start_socket, "instead of job.start_socket");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

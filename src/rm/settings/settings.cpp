@@ -158,6 +158,9 @@ const std::vector<Setting> &table()
          24 * HOUR_MS, true},
         {"job", "mpiexec", &Settings::mpiexec, "The mpiexec of Elastic MPICH."},
         {"job", "stepd", &Settings::stepd, "The program elastic-stepd."},
+        {"job", "start_socket", &Settings::start_socket,
+         "Socket of the service manager that starts elastic-stepd, so that each step is a service "
+         "of its own; empty: elasticd starts it."},
         {"job", "control_groups", &Settings::control_groups,
          "Control groups (cgroup v2) of the jobs' steps on this machine: auto (where systemd "
          "delegates), off, or a "

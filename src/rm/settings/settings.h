@@ -52,7 +52,7 @@ struct Settings {
     int64_t default_time_limit_ms = 0, max_time_limit_ms = 0, kill_grace_ms = 0;
     int64_t answer_timeout_ms = 0, answer_tries = 0;
     int64_t monitor_interval_ms = 0, monitor_window = 0;
-    std::string mpiexec, stepd;
+    std::string mpiexec, stepd, start_socket;
 
     std::string backend;
     int64_t local_nodes = 0, local_cores_per_node = 0;

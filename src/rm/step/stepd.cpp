@@ -21,6 +21,7 @@
 
 #include "base/bounded_json.h"
 #include "base/log.h"
+#include "base/systemd_notify.h"
 #include "base/words.h"
 #include "step/as_user.h"
 #include "step/control_group.h"
@@ -155,7 +156,10 @@ std::vector<pid_t> children()
 
 }  // namespace
 
-Stepd::Stepd(std::string folder) : folder_(std::move(folder)) {}
+Stepd::Stepd(std::string folder, bool is_service)
+    : folder_(std::move(folder)), is_service_(is_service)
+{
+}
 
 std::string Stepd::read_spec()
 {
@@ -168,6 +172,20 @@ std::string Stepd::read_spec()
         return folder_ + "/" + STEP_SPEC_FILE + ": " + (spec ? "not JSON" : spec.error());
     spec_ = spec.value();
     return "";
+}
+
+/* Of the service's own, if elasticd has chosen none: for the program, without elastic-stepd. */
+std::string Stepd::find_control_group()
+{
+    if (!is_service_ || !spec_.control_group.empty())
+        return "";
+    auto groups = steps_control_group("auto");
+    if (!groups)
+        return groups.error();
+    if (groups.value().empty())
+        return "";
+    spec_.control_group = step_group(groups.value(), spec_.job, spec_.step);
+    return make_control_group(spec_.control_group);
 }
 
 std::string Stepd::make_register_socket()
@@ -235,6 +253,8 @@ std::string Stepd::start()
 {
     std::string error = read_spec();
     if (error.empty())
+        error = find_control_group();
+    if (error.empty())
         error = make_register_socket();
     if (error.empty())
         error = launch();
@@ -248,6 +268,8 @@ std::string Stepd::start()
     error = write_file(folder_, STEP_STARTED_FILE, write(started).dump());
     if (!error.empty())
         log_line(LogLevel::WARNING, error);
+    notify_systemd("READY=1\nSTATUS=job " + std::to_string(spec_.job) + ", step " +
+                   std::to_string(spec_.step) + ", user " + spec_.user);
     return "";
 }
 

@@ -32,7 +32,8 @@ namespace elastic::rm {
 
 class Stepd {
   public:
-    explicit Stepd(std::string folder);
+    /* Its control group is its own if it is a service of its own. */
+    Stepd(std::string folder, bool is_service);
     /* The exit code of the process: 0 if exit.json has been written. */
     int run();
 
@@ -44,6 +45,7 @@ class Stepd {
 
     std::string start();
     std::string read_spec();
+    std::string find_control_group();
     std::string make_register_socket();
     std::string launch();
     void launched();
@@ -71,6 +73,7 @@ class Stepd {
     void node_leaves();
 
     std::string folder_;
+    bool is_service_;
     StepSpec spec_;
     Loop loop_;
     Descriptor listen_, register_;

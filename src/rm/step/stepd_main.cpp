@@ -1,12 +1,37 @@
-/* elastic-stepd FOLDER: supervises one step of a job (stepd.h).  elasticd starts it; it is of no
- * use by hand. */
+/*
+ * elastic-stepd: supervises one step of a job (stepd.h).  It is of no use by hand.
+ *
+ *   elastic-stepd FOLDER       elasticd starts it; descriptor 3 listens in the step's folder
+ *   elastic-stepd --service    a service manager starts it; descriptor 3 is elasticd's connection
+ */
+
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
 #include <exception>
 
 #include "base/log.h"
+#include "step/start_service.h"
 #include "step/stepd.h"
+
+namespace elastic::rm {
+namespace {
+
+int run_service()
+{
+    auto request = receive_start_request(STEPD_LISTEN_FD);
+    if (!request) {
+        log_line(LogLevel::ERROR, request.error());
+        return 1;
+    }
+    dup2(request.value().listening.get(), STEPD_LISTEN_FD);
+    request.value().listening.reset();
+    return Stepd(request.value().folder, true).run();
+}
+
+}  // namespace
+}  // namespace elastic::rm
 
 int main(int argc, char **argv)
 {
@@ -15,14 +40,15 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc != 2) {
-        fprintf(stderr, "usage: elastic-stepd FOLDER (elasticd calls it)\n");
+        fprintf(stderr, "usage: elastic-stepd FOLDER | --service (elasticd calls it)\n");
         return 2;
     }
     try {
-        return elastic::rm::Stepd(argv[1]).run();
+        return strcmp(argv[1], "--service") ? elastic::rm::Stepd(argv[1], false).run()
+                                            : elastic::rm::run_service();
     } catch (const std::exception &exception) {
         elastic::rm::log_line(elastic::rm::LogLevel::ERROR, exception.what(),
-                              {{"folder", argv[1]}});
+                              {{"argument", argv[1]}});
         return 1;
     }
 }
