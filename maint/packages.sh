@@ -14,7 +14,8 @@ packages_for() {
         # systemd: elasticd's units
         test)
             maint/check-dependencies --packages Debian check
-            echo clang libclang-rt-dev llvm libpng-dev procps shellcheck systemd man-db valgrind libslurm38 python3-numpy
+            echo clang libclang-rt-dev llvm libpng-dev procps shellcheck systemd man-db valgrind
+            echo libslurm38 python3-numpy
             ;;
         web) echo chromium chromium-driver ;;
         full) echo clang-format ;;

@@ -112,12 +112,14 @@ def a_job_whose_files_hang_can_be_cancelled(bench: Bench) -> None:
     daemon = bench.start(config='[job]\nkill_grace = "1s"\n')
     with HangingFolder(daemon.folder / "hanging") as folder:
         hanging = daemon.submit("sleep", "1000", output=f"{folder}/out")
-        limited = daemon.submit("sleep", "1000", output=f"{folder}/out", time_limit_ms=1000)
         daemon.wait_state(hanging, "STARTING", "RUNNING")
         good = daemon.submit("true")
         expect(daemon.wait_end(good)["state"] == "DONE", "another job must not notice")
         daemon.post(f"/v1/jobs/{hanging}/cancel")
         expect(daemon.wait_end(hanging)["state"] == "CANCELLED", "cancelled")
+        # A file of its own: of two that open the same one the kernel lets one wait for the other.
+        limited = daemon.submit("sleep", "1000", output=f"{folder}/another", time_limit_ms=1000)
+        daemon.wait_state(limited, "STARTING", "RUNNING")
         daemon.kill()
         exit_file = daemon.state / "steps" / f"{limited}.1" / "exit.json"
         wait_for("elastic-stepd to end the step at its limit", exit_file.exists)
