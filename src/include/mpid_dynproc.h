@@ -33,5 +33,7 @@ void MPID_Dynproc_sweep(void);
 /* Rises with all that has been received or sent on the way. */
 int MPID_Dynproc_progress_count(void);
 void MPID_Dynproc_init_handle(MPIR_Request * handle);
+/* Before a query about a name: the process makes progress while it waits for the reply, and its other threads go on. */
+void MPID_Dynproc_prepare_names(void);
 
 #endif /* MPID_DYNPROC_H_INCLUDED */

@@ -7,25 +7,16 @@
  */
 
 #include "dynproc_names.h"
-#include "namepub.h"
+#include "pmi_adapt_calls.h"
 
 #define PREFIX "server:"        /* MPI_Publish_name has names of its own */
 #define RESERVED "reserved:"
+#define WRITTEN (sizeof(PREFIX) + MPIR_DYNPROC_NAME)
 
 bool MPIR_Dynproc_has_name_service(void)
 {
     return getenv("ELASTICD_SOCKET") && getenv("ELASTIC_JOB_ID") && getenv("ELASTIC_STEP_REGISTER") &&
         (getenv("PMI_FD") || getenv("PMI_PORT"));
-}
-
-/* The process manager's lines have no blanks in values. */
-static void write_name(const char *name, char text[sizeof(PREFIX) + 3 * MPIR_DYNPROC_NAME])
-{
-    int used = sprintf(text, PREFIX);
-
-    for (; *name; name++)
-        used += sprintf(text + used, isalnum((unsigned char) *name) || strchr("-_.:/", *name) ? "%c" : "%%%02X",
-                        (unsigned char) *name);
 }
 
 static void write_reservation(char text[64])
@@ -43,28 +34,36 @@ static bool is_ours(const char *text)
 
 bool MPIR_Dynproc_lookup(const char *name, char *text)
 {
-    char written[sizeof(PREFIX) + 3 * MPIR_DYNPROC_NAME];
+    char written[WRITTEN];
 
-    write_name(name, written);
-    return MPID_NS_Lookup(NULL, NULL, written, text) == MPI_SUCCESS;
+    snprintf(written, sizeof(written), PREFIX "%s", name);
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    int failed = PMIU_Adapt_lookup_name(written, text, false);
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    return !failed;
 }
 
 void MPIR_Dynproc_withdraw(const char *name)
 {
-    char written[sizeof(PREFIX) + 3 * MPIR_DYNPROC_NAME];
+    char written[WRITTEN];
 
-    write_name(name, written);
-    (void) MPID_NS_Unpublish(NULL, NULL, written);
+    snprintf(written, sizeof(written), PREFIX "%s", name);
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    (void) PMIU_Adapt_unpublish_name(written, false);
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
 }
 
 /* Instead of a reservation of this job. */
 bool MPIR_Dynproc_publish(const char *name, const char *text)
 {
-    char written[sizeof(PREFIX) + 3 * MPIR_DYNPROC_NAME];
+    char written[WRITTEN];
 
-    write_name(name, written);
+    snprintf(written, sizeof(written), PREFIX "%s", name);
     MPIR_Dynproc_end_reservation(name);
-    return MPID_NS_Publish(NULL, NULL, written, text) == MPI_SUCCESS;
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    int failed = PMIU_Adapt_publish_name(written, text, false);
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    return !failed;
 }
 
 bool MPIR_Dynproc_reserve(const char *name)

@@ -19,7 +19,15 @@ bool PMIU_Adapt_has_manager(void);
 int PMIU_Adapt_keep(void);
 int PMIU_Adapt_publish(const char *name, const char *value);
 int PMIU_Adapt_lookup(const char *name, char *value);
-/* A process calls this again and again while it waits for the reply to a spawn; the PMI lock is held. */
-void PMIU_Adapt_set_progress(void (*progress)(void));
+/* Of MPI_Publish_name and its siblings, see simple_pmi_names.h.  `port` has MPI_MAX_PORT_NAME bytes.  progresses: the
+ * process makes progress meanwhile; not in a hook of progress. */
+int PMIU_Adapt_publish_name(const char *name, const char *port, bool progresses);
+int PMIU_Adapt_unpublish_name(const char *name, bool progresses);
+int PMIU_Adapt_lookup_name(const char *name, char *port, bool progresses);
+/* A process calls this again and again while it waits for the reply to a spawn or about a name; the PMI lock is held.
+ * It lets other threads go on, for at most `wait_ms` or until there is something to read from `fd`. */
+void PMIU_Adapt_set_progress(void (*progress)(int fd, int wait_ms));
+/* Before a spawn: until no other thread awaits the reply to one. */
+int PMIU_Adapt_await_spawn_turn(void);
 
 #endif /* PMI_ADAPT_CALLS_H_INCLUDED */

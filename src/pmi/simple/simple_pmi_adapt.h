@@ -34,10 +34,15 @@ int PMIU_Adapt_send(const char *line, int length)
 static bool in_barrier, barrier_is_over;
 static const char barrier_end[] = "cmd=barrier_out";
 
-/* A spawn whose reply is awaited; that reply, if another query has read it. */
-static bool spawn_pending;
-static char spawn_reply[PMIU_MAXLINE];
-static const char spawn_result[] = "cmd=spawn_result";
+/* A reply that a thread awaits while its process makes progress: another thread's query may read it. */
+struct awaited_reply {
+    const char *result;         /* with which its line begins */
+    bool is_name;               /* of a query about a name, of which a process has one at a time */
+    bool has_come;
+    char *line;                 /* PMIU_MAXLINE bytes */
+    struct awaited_reply *next;
+};
+static struct awaited_reply *awaited_replies;
 
 static bool begins(const char *line, const char *with)
 {
@@ -54,52 +59,109 @@ static bool line_has_come(int wait_ms)
     return PMIU_has_unread() || poll(&line, 1, wait_ms) > 0;
 }
 
-/* The next line, but for that end and that reply.  0, or -1. */
-static int read_answer(char answer[PMIU_MAXLINE])
+/* Whether the line is that end, or a reply that is awaited: it is noted. */
+static bool note_line(const char *line)
 {
-    for (;;) {
-        if (PMIU_readline(PMI_fd, answer, PMIU_MAXLINE) <= 0)
-            return -1;
-        if (in_barrier && begins(answer, barrier_end))
-            barrier_is_over = true;
-        else if (spawn_pending && begins(answer, spawn_result))
-            MPL_strncpy(spawn_reply, answer, sizeof(spawn_reply));
-        else
-            return 0;
+    struct awaited_reply *each = awaited_replies;
+
+    if (in_barrier && begins(line, barrier_end)) {
+        barrier_is_over = true;
+        return true;
     }
+    while (each && (each->has_come || !begins(line, each->result)))
+        each = each->next;
+    if (!each)
+        return false;
+    MPL_strncpy(each->line, line, PMIU_MAXLINE);
+    each->has_come = true;
+    return true;
 }
 
-static void (*make_progress)(void);
+/* The next line that is neither.  0, or -1. */
+static int read_answer(char answer[PMIU_MAXLINE])
+{
+    do {
+        if (PMIU_readline(PMI_fd, answer, PMIU_MAXLINE) <= 0)
+            return -1;
+    } while (note_line(answer));
+    return 0;
+}
 
-void PMIU_Adapt_set_progress(void (*progress)(void))
+static void (*make_progress)(int fd, int wait_ms);
+
+void PMIU_Adapt_set_progress(void (*progress)(int fd, int wait_ms))
 {
     make_progress = progress;
 }
 
 /* Progress is polled often at first, as most messages come soon, and then at intervals that load no core. */
-#define SPAWN_POLLS 1000
-#define SPAWN_POLL_MS 1
+#define REPLY_POLLS 1000
+#define REPLY_POLL_MS 1
 
-static int await_spawn(char reply[PMIU_MAXLINE])
+/* Notes a line, if one comes while this process makes progress; without progress waits for one.  0, or -1. */
+static int poll_line(int polls, bool progresses)
+{
+    char line[PMIU_MAXLINE];
+
+    progresses = progresses && make_progress;
+    if (progresses)
+        make_progress(PMI_fd, PMIU_has_unread() || polls < REPLY_POLLS ? 0 : REPLY_POLL_MS);
+    if (!line_has_come(progresses ? 0 : -1))
+        return 0;
+    if (PMIU_readline(PMI_fd, line, sizeof(line)) <= 0)
+        return -1;
+    (void) note_line(line);     /* there is no other that anybody waits for */
+    return 0;
+}
+
+static bool is_awaited(const struct awaited_reply *other)
+{
+    const struct awaited_reply *each = awaited_replies;
+
+    while (each && each->is_name != other->is_name)
+        each = each->next;
+    return each != NULL;
+}
+
+/* Until no other thread awaits a reply of this kind: the process manager answers one query at a time.  0, or -1. */
+static int await_turn(const struct awaited_reply *mine, bool progresses)
 {
     int failed = 0;
 
-    spawn_pending = true;
-    spawn_reply[0] = '\0';
-    for (int polls = 0; !failed && !spawn_reply[0]; polls++) {
-        if (make_progress)
-            make_progress();
-        if (spawn_reply[0] || !line_has_come(!make_progress ? -1 : polls < SPAWN_POLLS ? 0 : SPAWN_POLL_MS))
-            continue;
-        failed = PMIU_readline(PMI_fd, reply, PMIU_MAXLINE) <= 0;
-        if (in_barrier && begins(reply, barrier_end))
-            barrier_is_over = true;
-        else
-            MPL_strncpy(spawn_reply, reply, sizeof(spawn_reply));
-    }
-    spawn_pending = false;
-    MPL_strncpy(reply, spawn_reply, PMIU_MAXLINE);
-    return failed ? -1 : 0;
+    for (int polls = 0; !failed && is_awaited(mine); polls++)
+        failed = poll_line(polls, progresses);
+    return failed;
+}
+
+static int await_reply(struct awaited_reply *mine, bool progresses)
+{
+    struct awaited_reply **link = &awaited_replies;
+    int failed = 0;
+
+    mine->next = awaited_replies;
+    awaited_replies = mine;
+    for (int polls = 0; !failed && !mine->has_come; polls++)
+        failed = poll_line(polls, progresses);
+    while (*link != mine)
+        link = &(*link)->next;
+    *link = mine->next;
+    return mine->has_come ? 0 : -1;
+}
+
+static const char spawn_result[] = "cmd=spawn_result";
+
+int PMIU_Adapt_await_spawn_turn(void)
+{
+    const struct awaited_reply spawn = {.result = spawn_result };
+
+    return await_turn(&spawn, true);
+}
+
+static int await_spawn(char reply[PMIU_MAXLINE])
+{
+    struct awaited_reply mine = {.result = spawn_result,.line = reply };
+
+    return await_reply(&mine, true);
 }
 
 /* As PMIU_Adapt_send, and then the line that is the answer, ended by 0.  0, or -1. */
@@ -155,42 +217,6 @@ int PMIU_Adapt_keep(void)
     return 0;
 }
 
-/* PMI_Publish_name and PMI_Lookup_name, also while this process is in a barrier, and with process managers that answer
- * info=ok instead of rc=0, as PMI's first implementations did (Slurm's plugin pmi2).  value has space for
- * MPI_MAX_PORT_NAME characters.  Returns 0, or -1. */
-/* Sends the line and reads the answer, in which values may be searched then: whether it reports success. */
-static bool request_name(const char *line, int length, const char *expected)
-{
-    char answer[PMIU_MAXLINE], text[PMIU_MAXLINE] = "";
-
-    if (PMI_initialized <= SINGLETON_INIT_BUT_NO_PM || length >= PMIU_MAXLINE ||
-        PMIU_Adapt_query(line, length, answer) || PMIU_parse_keyvals(answer) < 0)
-        return false;
-    PMIU_getval("cmd", text, sizeof(text));
-    if (strcmp(text, expected))
-        return false;
-    PMIU_getval("rc", text, sizeof(text));
-    if (!strcmp(text, "0"))
-        return true;
-    text[0] = 0;
-    PMIU_getval("info", text, sizeof(text));
-    return !strcmp(text, "ok");
-}
-
-int PMIU_Adapt_publish(const char *name, const char *value)
-{
-    char line[PMIU_MAXLINE];
-    int length = snprintf(line, sizeof(line), "cmd=publish_name service=%s port=%s\n", name, value);
-
-    return request_name(line, length, "publish_result") ? 0 : -1;
-}
-
-int PMIU_Adapt_lookup(const char *name, char *value)
-{
-    char line[PMIU_MAXLINE];
-    int length = snprintf(line, sizeof(line), "cmd=lookup_name service=%s\n", name);
-
-    return request_name(line, length, "lookup_result") && PMIU_getval("port", value, MPI_MAX_PORT_NAME) ? 0 : -1;
-}
+#include "simple_pmi_names.h"
 
 #endif /* SIMPLE_PMI_ADAPT_H_INCLUDED */

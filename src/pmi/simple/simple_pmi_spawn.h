@@ -15,6 +15,8 @@
 
 /* simple_pmi_adapt.h.  0: the reply is in `reply`. */
 static int await_spawn(char reply[PMIU_MAXLINE]);
+/* The next line that no other thread awaits. */
+static int read_answer(char answer[PMIU_MAXLINE]);
 
 /* Writes what is in `buf`, which is empty afterwards, and KEYNUMBER=VALUE, without NUMBER if it is negative. */
 static int write_spawn_text(char *buf, const char *key, int number, const char *value)

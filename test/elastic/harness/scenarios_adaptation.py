@@ -220,6 +220,16 @@ def two_nics(run: TestRun) -> None:
     checks.pass_line(run, job, len(run.test.changes), run.test.final_size)
 
 
+@scenario
+def slow_mutex(run: TestRun) -> None:
+    """Mutexes that threads initialise at once: an interposed pthread_mutex_init takes its time, from the program's file on."""
+    library = _interposed(run, "slow_mutex")
+    options = ["-genv", "LD_PRELOAD", library, "-genv", "SLOW_MUTEX", "begin"]
+    job = run.mpiexec([*options, *run.test.options])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    run.check("PASS files first" in job.lines, "the program has not passed")
+
+
 # ---- faults -------------------------------------------------------------------------------------
 
 

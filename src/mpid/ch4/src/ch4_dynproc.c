@@ -11,6 +11,7 @@
 #include "ch4_unresolved.h"
 #include "mpid_session.h"
 #include <limits.h>
+#include <poll.h>
 
 int MPID_Dynproc_addresses(MPIR_Comm * comm, int **sizes, char **addresses)
 {
@@ -129,16 +130,31 @@ bool MPID_Dynproc_is_alone(void)
     return !PMIU_Adapt_has_manager();
 }
 
-static void make_progress(void)
+/* Progress may query mpiexec.  Other threads may do so, too, and lead on what others wait for. */
+static void make_progress(int fd, int wait_ms)
 {
-    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);        /* progress may query mpiexec */
+    struct pollfd line = {.fd = fd,.events = POLLIN };
+
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
     (void) MPID_Progress_test(NULL);    /* errors belong to requests, whose owners get them */
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    if (wait_ms > 0)
+        (void) poll(&line, 1, wait_ms);
+    else
+        MPL_sched_yield();
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+}
+
+void MPID_Dynproc_prepare_names(void)
+{
+    PMIU_Adapt_set_progress(make_progress);
 }
 
 void MPID_Dynproc_prepare_spawn(void)
 {
     PMIU_Adapt_set_progress(make_progress);
+    (void) PMIU_Adapt_await_spawn_turn();       /* a broken connection is the spawn's error */
 }
 
 /* ---- members of a session's communicators that have ended ------------------------------------------------------ */
