@@ -14,7 +14,7 @@ packages_for() {
         # systemd: elasticd's units
         test)
             maint/check-dependencies --packages Debian check
-            echo clang libclang-rt-dev llvm libpng-dev procps shellcheck systemd man-db valgrind
+            echo clang libclang-rt-dev llvm libpng-dev procps shellcheck mypy systemd man-db valgrind
             echo libslurm38 python3-numpy
             ;;
         web) echo chromium chromium-driver ;;

@@ -210,7 +210,7 @@ def main() -> int:
         return 2
     for number in (signal.SIGINT, signal.SIGTERM):  # also when started in the background
         signal.signal(number, signal.default_int_handler)
-    for prefix in filter(None, (options.prefix, options.stock)):
+    for prefix in (folder for folder in (options.prefix, options.stock) if folder):
         if not os.access(prefix / "bin" / "mpiexec", os.X_OK):
             print(f"bench: {prefix}/bin/mpiexec is not there: is that an installed MPI?", file=sys.stderr)
             return 2

@@ -26,8 +26,9 @@ def bars(results: Results, workload: str, shares: list[float], metric: str, left
     data = {}
     for share in shares:
         for policy in COLOURS:
-            if draws := results.get((workload, share, policy)):
-                data[share, policy] = mean_and_interval([METRICS[metric](draw) for draw in draws])
+            draws = results.get((workload, share, policy), [])
+            if values := [value for draw in draws if (value := METRICS[metric](draw)) is not None]:
+                data[share, policy] = mean_and_interval(values)
     highest = max((mean + half for mean, half in data.values()), default=1) or 1
 
     def y(value: float) -> float:

@@ -109,7 +109,7 @@ class LiveMachine:
         self.program = folder / "phases"
         self.bench = Bench(self.programs, folder, False, 0)
         source = ROOT / "bench" / "phases" / "phases.c"
-        command = [mpi / "bin/mpicc", "-O2", "-std=gnu11", source, "-o", self.program, "-lm"]
+        command: list[str | Path] = [mpi / "bin/mpicc", "-O2", "-std=gnu11", source, "-o", self.program, "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise Failed(f"bench/phases cannot be compiled: {done.stderr}")

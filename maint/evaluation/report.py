@@ -47,8 +47,8 @@ def number(value: float, digits: int) -> str:
 
 
 def mean_cell(draws: list[dict], metric: Metric) -> str:
-    values = [metric(draw) for draw in draws]
-    if None in values:
+    values = [value for draw in draws if (value := metric(draw)) is not None]
+    if len(values) < len(draws):
         return ""
     mean, half = mean_and_interval(values)
     return number(mean, 4) + (f" ± {number(half, 2)}" if half > 1e-6 * mean else "")
@@ -56,10 +56,13 @@ def mean_cell(draws: list[dict], metric: Metric) -> str:
 
 def percent_cell(draws: list[dict], others: list[dict], metric: Metric) -> str:
     """How much more (+) or less (-) than in the other's draws of the same seeds."""
-    pairs = [(metric(draw), metric(other)) for draw, other in zip(draws, others)]
-    if any(None in pair or pair[1] == 0 for pair in pairs):
-        return ""
-    mean, half = mean_and_interval([100 * (value / other - 1) for value, other in pairs])
+    ratios = []
+    for draw, other in zip(draws, others):
+        value, base = metric(draw), metric(other)
+        if value is None or not base:
+            return ""
+        ratios.append(100 * (value / base - 1))
+    mean, half = mean_and_interval(ratios)
     return f"{mean:+.1f} ± {half:.1f} %"
 
 

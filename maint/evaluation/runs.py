@@ -66,6 +66,7 @@ class Runs:
             command += ["--jobs", setting.jobs]
         words = [str(word) for word in command]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+            assert running.stdout and running.stderr
             for line in running.stdout:
                 draw = json.loads(line) | {"workload": workload.name, "setting": setting._asdict()}
                 with self.lock, open(self.path, "a") as file:

@@ -48,10 +48,9 @@ def expand(clauses: str) -> list[str]:
     first, _, last = clauses.partition("-")
     if not last:
         return [first]
-    stem, low = re.fullmatch(r"(.*?)(\d+)", first).groups()
-    high = re.fullmatch(r"(.*?)(\d+)", last)
-    assert high and high[1] == stem, clauses
-    return [f"{stem}{number}" for number in range(int(low), int(high[2]) + 1)]
+    low, high = re.fullmatch(r"(.*?)(\d+)", first), re.fullmatch(r"(.*?)(\d+)", last)
+    assert low and high and low[1] == high[1], clauses
+    return [f"{low[1]}{number}" for number in range(int(low[2]), int(high[2]) + 1)]
 
 
 def read(path: Path) -> dict[str, list[str]]:

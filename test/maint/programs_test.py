@@ -23,7 +23,7 @@ def is_program(path: Path) -> bool:
     if not path.is_file() or not os.access(path, os.X_OK):
         return False
     text = path.read_bytes()
-    has_options = b"ArgumentParser(" in text or b"from harness.main import main" in text
+    has_options = b"ArgumentParser(" in text or b"from bench.harness.main import main" in text
     return text.startswith(b"#!") and b"python3" in text.split(b"\n", 1)[0] and has_options
 
 
@@ -61,7 +61,7 @@ def test_benchmark_compiles(source: Path, mpi: Path) -> None:
     """`./run test` runs no benchmark: each follows the names of what it measures."""
     compiler = ["mpicxx", "-std=c++20"] if source.suffix == ".cpp" else ["mpicc", "-std=gnu11"]
     folders = ["bench", "src", "src/adapt_data", "src/include", "src/pmi/include", "src/mpi/adapt", "src/pm/hydra/elastic"]
-    command = [mpi / "bin" / compiler[0], compiler[1], "-fsyntax-only", "-D_GNU_SOURCE"]
+    command: list[str | Path] = [mpi / "bin" / compiler[0], compiler[1], "-fsyntax-only", "-D_GNU_SOURCE"]
     result = subprocess.run([*command, *(f"-I{ROOT / folder}" for folder in folders), source],
                             capture_output=True, text=True, check=False)  # fmt: skip
     assert result.returncode == 0, result.stderr

@@ -9,7 +9,9 @@ import os
 import signal
 import socket
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from support import procfs
 from support.checks import Failure, expect, wait_for
@@ -103,13 +105,13 @@ class Bench:
             raise Failure("\n".join([f"mpiexec has not ended after {LIMIT_S} s", *reported])) from expired
         return Result(job.returncode, out or "", err or "")
 
-    def run(self, *args: object, **options: object) -> Result:
+    def run(self, *args: object, **options: Any) -> Result:
         return self.finish(self.start(*args, **options))
 
-    def adapt(self, *args: object, words: list[object] | None = None, hosts: str = "") -> Result:
+    def adapt(self, *args: object, words: Sequence[object] = (), hosts: str = "") -> Result:
         """A job of test processes with a log."""
         launcher = ["-launcher", "ssh", "-launcher-exec", self.ssh, "-hosts", hosts] if hosts else []
-        return self.run(*launcher, "--adapt-log", self.log, *args, program=[self.process, *(words or [])])
+        return self.run(*launcher, "--adapt-log", self.log, *args, program=[self.process, *words])
 
     def events(self, kind: str) -> list[dict[str, object]]:
         if not self.log.exists():
@@ -219,4 +221,4 @@ def query(path: Path, operation: str) -> dict[str, object]:
         client.connect(str(path))
         client.sendall(json.dumps({"op": operation}).encode() + b"\n")
         with client.makefile() as answer:
-            return json.loads(answer.readline())  # type: ignore[no-any-return]
+            return json.loads(answer.readline())

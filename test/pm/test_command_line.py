@@ -120,7 +120,7 @@ CASES = (
 # Options that print something and end mpiexec.
 INFORMING = ("h", "help", "info", "version")
 
-PROGRAMS = (
+PROGRAMS: tuple[tuple[list[str], str], ...] = (
     ([], "mpiexec: no program is given"),
     (["-n", "2"], "mpiexec: no program is given"),
     (["-n", "1", "true", ":"], "mpiexec: command 2 of those that are separated by ':' has no program"),
@@ -142,7 +142,7 @@ FILES = (
 
 def options_of(text: str) -> set[str]:
     """Those that the help text of mpiexec lists."""
-    found = set()
+    found: set[str] = set()
     for line in text.splitlines():
         if match := re.match(r"\s+(-[a-z][a-z-]*(?:/-[a-z][a-z-]*)*)\s", line):
             found.update(name.lstrip("-") for name in match[1].split("/"))

@@ -122,7 +122,7 @@ def test_expansion_proxy_killed(bench: Bench) -> None:
     )
 
     victim = wait_for("the expansion", lambda: children(job.pid)[1:])
-    os.kill(int(victim[0]), signal.SIGKILL)  # type: ignore[index]
+    os.kill(int(victim[0]), signal.SIGKILL)
     result = bench.finish(job)
     expect(result.code == 0 and bench.sizes() == [2], f"exit code {result.code}, sizes {bench.sizes()}: {result.err}")
     bench.expect_nothing_left()
@@ -177,7 +177,7 @@ def start_heeding(bench: Bench, count: int, *words: object, options: list[object
 
 def test_handlers_that_hang(bench: Bench) -> None:
     """What libinfinipath's does when a signal comes at a bad moment of MPI_Init: rigid and adaptive, in MPI_Init and later."""
-    kinds = (["mode=rigid", "term_at=init"], ["term_at=init"], ["mode=rigid"], [])
+    kinds: list[list[str]] = [["mode=rigid", "term_at=init"], ["term_at=init"], ["mode=rigid"], []]
     jobs = [start_heeding(bench, 4, "term=hang", *words) for words in kinds]
     for job in jobs:
         job.send_signal(signal.SIGTERM)
@@ -210,7 +210,8 @@ def test_adaptive_programs_that_do_not_end(bench: Bench) -> None:
 
 def test_second_interrupt_ends_at_once(bench: Bench) -> None:
     """Whatever state processes and daemons are in."""
-    for words in (["mode=rigid"], []):
+    kinds: list[list[str]] = [["mode=rigid"], []]
+    for words in kinds:
         job = start_heeding(bench, 2, "term=ignore", *words)
         daemon = bench.running(bench.mpiexec.parent / "hydra_pmi_proxy")[0]
         os.kill(daemon, signal.SIGSTOP)
@@ -225,12 +226,13 @@ def test_second_interrupt_ends_at_once(bench: Bench) -> None:
 
 def test_end_signal_while_proxies_connect(bench: Bench) -> None:
     """Those who come late are served; those who do not come are not waited for."""
-    jobs = []
+    jobs: list[subprocess.Popen[str]] = []
     for hosts in ("slow1,slow2", "aa,silent1"):
-        for options in ([], ["--adapt-log", f"{bench.log}-{len(jobs)}"]):
+        for has_log in (False, True):
+            options = ["--adapt-log", f"{bench.log}-{len(jobs)}"] if has_log else []
             launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", hosts, *options]
             job = bench.start(*launcher, "-n", 2, program=["/bin/sleep", "1000"])
-            wait_for("the launchers", lambda waits=job: len(children(waits.pid)) == 2)
+            wait_for("the launchers", lambda: len(children(job.pid)) == 2)
             job.send_signal(signal.SIGTERM)
             jobs.append(job)
     finish_all_soon(bench, jobs)

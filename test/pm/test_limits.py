@@ -94,7 +94,12 @@ def few_descriptors(bench: Bench, hosts: str, *launcher: object) -> None:
             return query
 
         query = [connect() for _ in range(40)][0]  # a process more takes up to 44 files at once, or is refused
-        wait_for("the end of an earlier client", lambda: connect() and not gaps(procfs.descriptors(job.pid)))
+
+        def has_no_gaps() -> bool:
+            connect()
+            return not gaps(procfs.descriptors(job.pid))
+
+        wait_for("the end of an earlier client", has_no_gaps)
         opened = len(procfs.descriptors(job.pid))
         for more in range(40):
             resource.prlimit(job.pid, resource.RLIMIT_NOFILE, (opened + more, usual[1]))

@@ -61,7 +61,7 @@ def test_longest_pset(bench: Bench) -> None:
 def test_same_as_stock(bench: Bench) -> None:
     if not bench.reference:
         pytest.skip("needs a stock mpiexec: --reference MPIEXEC")
-    for args, program in [
+    commands: list[tuple[list[str], list[str]]] = [
         (["-n", "3"], ["/bin/echo", "hello"]),
         (["-n", "2", "-l"], ["/bin/sh", "-c", "echo $PMI_RANK $PMI_SIZE"]),
         (["-n", "2"], ["/bin/sh", "-c", "exit $((PMI_RANK * 3))"]),
@@ -71,7 +71,8 @@ def test_same_as_stock(bench: Bench) -> None:
         (["-nonsense"], ["/bin/true"]),
         (["-n", "1"], ["/bin/cat"]),
         (["-n", "1", "/bin/echo", "a", ":", "-n", "2", "/bin/echo", "b"], []),
-    ]:
+    ]
+    for args, program in commands:
         seen = []
         for mpiexec in (bench.reference, bench.mpiexec):
             # who does not read its input makes stock's proxy fail, or not: a race

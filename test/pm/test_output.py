@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 from launcher import HOSTS, LIMIT_S, Bench, children, expect_ok, finish_soon, query_step
 from support import procfs
@@ -26,7 +27,7 @@ def spilt(text: str, uids: int, lines: int) -> None:
     expect(all(found == list(range(lines)) for found in numbers.values()) and len(got) == uids, f"lines by uid: {got}")
 
 
-def start_spilling(bench: Bench, *words: object, schedule: str = "4,2", **options: object) -> subprocess.Popen[str]:
+def start_spilling(bench: Bench, *words: object, schedule: str = "4,2", **options: Any) -> subprocess.Popen[str]:
     args = ["-n", 2, "--adapt-schedule", schedule, "--adapt-log", bench.log]
     return bench.start(*args, program=[bench.process, "probes=2", "seconds=60", "spill=16000", *words], **options)
 
@@ -134,7 +135,8 @@ def test_terminal_and_session(bench: Bench) -> None:
     setting = Path("/proc/sys/kernel/sched_autogroup_enabled")
     autogroups = setting.exists() and setting.read_text().strip() == "1"
     program = ["sh", "-c", "(read x < /dev/tty) 2> /dev/null && echo terminal || cut -d ' ' -f 5,6,7 /proc/self/stat"]
-    for options, shared in (([], False), (["--adapt-schedule", "4"], autogroups)):
+    kinds: list[tuple[list[str], bool]] = [([], False), (["--adapt-schedule", "4"], autogroups)]
+    for options, shared in kinds:
         ours, terminal = os.openpty()
         try:
             job = bench.start("-n", 2, *options, program=program, prefix=["setsid", "-c"], stdin=terminal)
@@ -173,7 +175,7 @@ def test_daemon_dies_in_a_message(bench: Bench) -> None:
     options = ["-n", 1, "--adapt-schedule", "2,2s:1", "--adapt-log", bench.log]
     words = ["probes=0", "seconds=5", "delay=30", "spill=16000", "spill_from=1"]
     job = bench.start(*launcher, *options, program=[bench.process, *words])
-    daemon = int(wait_for("the joining daemon", lambda: children(job.pid)[1:])[0])  # type: ignore[index]
+    daemon = int(wait_for("the joining daemon", lambda: children(job.pid)[1:])[0])
     wait_for("its process", lambda: children(daemon))
     job.send_signal(signal.SIGSTOP)
     time.sleep(1)  # the spilt output fills all buffers

@@ -37,7 +37,7 @@ def control_port(bench: Bench, group: int = 0, limit_s: float = 20) -> int:
                 return int(words[words.index("--control-port") + 1].rsplit(":", 1)[1])
         return None
 
-    return wait_for("a node daemon", poll, limit_s)  # type: ignore[return-value]
+    return wait_for("a node daemon", poll, limit_s)
 
 
 def expect_cut_off(port: int, printed: bytes) -> None:
@@ -151,7 +151,8 @@ def test_launcher_without_standard_input(bench: Bench) -> None:
     deaf = bench.folder / "deaf"
     deaf.write_text(f'#!/bin/sh\nexec {bench.ssh} "$@" </dev/null\n')
     deaf.chmod(0o755)
-    for options in ([], ["--adapt-log", bench.log]):
+    with_log: list[list[object]] = [[], ["--adapt-log", bench.log]]
+    for options in with_log:
         launcher = ["-launcher", "ssh", "-launcher-exec", deaf, "-hosts", "aa,bb"]
         result = bench.run(*launcher, *options, "-n", 2, program=["/bin/true"])
         expect(result.code not in (0, None), f"exit code {result.code}: {result.err}")

@@ -52,7 +52,7 @@ def test_same_pid_in_two_namespaces(bench: Bench) -> None:
             job = bench.start(*options, mpiexec=Path("unshare"), program=[bench.process, "seconds=60"])
             jobs.append(job)
             wait_for(f"the socket of step {step}", (folder / f"step-{step}.sock").exists)
-            wait_for("it to be the living one's", lambda name=step: listens(folder / f"step-{name}.sock"))
+            wait_for("it to be the living one's", lambda: listens(folder / f"step-{step}.sock"))
     for step in ids:
         expect(query(folder / f"step-{step}.sock", "hello")["step"] == step, f"step {step} calls itself otherwise")
     for job, step in zip(jobs, ids):

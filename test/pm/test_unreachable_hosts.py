@@ -78,7 +78,8 @@ def test_spawn_on_silent_hosts(bench: Bench) -> None:
 def test_unreachable_host_at_launch(bench: Bench) -> None:
     """Nobody waits for a host that cannot be reached; the other processes end, too."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,down1,bb,down2"]
-    for options in ([], ["--adapt-log", bench.log]):
+    with_log: list[list[object]] = [[], ["--adapt-log", bench.log]]
+    for options in with_log:
         result = bench.run(*launcher, *options, "-n", 4, program=["/bin/sleep", "40"])
         expect(result.code not in (0, None), f"exit code {result.code}")
         reported = [line for line in result.err.splitlines() if line.startswith("host down")]
@@ -180,8 +181,9 @@ def expect_failure(bench: Bench, launcher: str, after: str, options: list[object
 
 def test_daemon_dies_while_the_job_starts(bench: Bench) -> None:
     """Before it states who it is, right after, in the middle of a message, and while mpiexec waits for all in a barrier."""
+    with_log: list[list[object]] = [[], ["--adapt-log", bench.log]]
     for launcher, hello in (("one host", 4), ("fork", 4), ("ssh", 4 + 16)):
-        for options in ([], ["--adapt-log", bench.log]):
+        for options in with_log:
             for after in ("0", str(hello), str(hello + 20), "cmd=barrier_in"):
                 expect_failure(bench, launcher, after, options)
 
@@ -232,7 +234,8 @@ def test_barrier_of_a_lost_host(bench: Bench) -> None:
     script = bench.folder / "barrier.py"
     script.write_text(BARRIER_OF_A_LOST_HOST)
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
-    for options in ([], ["--adapt-log", bench.log]):
+    with_log: list[list[object]] = [[], ["--adapt-log", bench.log]]
+    for options in with_log:
         folder = Path(tempfile.mkdtemp(dir=bench.folder))
         job = bench.start(*launcher, *options, "-n", 2, program=[sys.executable, script, folder])
         (folder / "part_of_id").write_text(str(job.pid))

@@ -16,7 +16,8 @@ TURN_MAX_S = 0.010
 
 
 def longest_turn(daemon: Daemon) -> float:
-    return float(re.search(r"^elasticd_turn_longest_seconds (\S+)", str(daemon.get("/metrics").body), re.M).group(1))
+    (longest,) = re.findall(r"^elasticd_turn_longest_seconds (\S+)", str(daemon.get("/metrics").body), re.M)
+    return float(longest)
 
 
 def sum_of(seq: int, body: bytes) -> int:
@@ -84,12 +85,12 @@ def long_history_holds_up_nobody(bench: Bench) -> None:
             expect(reply.status in (200, 404), f"{path}: {reply.status} {reply.body}")
         return time.monotonic() - begin
 
-    seconds = {uid: run_as(uid, lambda uid=uid: read(uid)) for uid in (GOOD, BAD, 0)}
+    seconds = {uid: run_as(uid, lambda: read(uid)) for uid in (GOOD, BAD, 0)}
     seen = run_as(BAD, lambda: [record for record in daemon.records() if record["job"]])
     expect(not seen, f"another user's records: {seen[:3]}")
     pages, since, records = 0, 1, 0
     while since <= last and pages < 20:
-        page = run_as(GOOD, lambda since=since: daemon.get("/v1/records", since=since, limit=10000).body)
+        page = run_as(GOOD, lambda: daemon.get("/v1/records", since=since, limit=10000).body)
         expect(page["next"] > since, f"a page leads on: {page['next']} after {since}")
         since, pages, records = page["next"], pages + 1, records + len(page["records"])
     expect(records > 1000, f"the owner has seen {records} records in {pages} pages")

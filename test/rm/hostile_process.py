@@ -97,7 +97,7 @@ def send_one_line() -> None:
         send(b"x" * (1 << 20))
 
 
-def attack(family: socket.AddressFamily, address: object) -> None:
+def attack(family: socket.AddressFamily, address: tuple[str, int] | str) -> None:
     """Everything of the list, then no bytes of many."""
     with contextlib.ExitStack() as silent:
         for printed in RUBBISH + 100 * [b""]:

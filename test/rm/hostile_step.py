@@ -24,7 +24,9 @@ import socket
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+Json = dict[str, Any]
 KIND = sys.argv[1]
 PATH = f"/tmp/hostile-{os.getpid()}.sock"
 
@@ -70,8 +72,8 @@ def be_good(connection: socket.socket) -> None:
 
 def performance(number: int, **other: object) -> dict[str, object]:
     """An answer of a step of two processes that goes on as it has begun."""
-    loop = {"key": "probe", "parent": None, "ranks": "0-1", "processes": 2, "iterations": 20 * number, "measured_every": 1,
-            "loop_us": 2000000 * number, "mpi_us": 500000 * number, "ratio_min": 0.2, "ratio_max": 0.3, "slowest": []}  # fmt: skip
+    loop: Json = {"key": "probe", "parent": None, "ranks": "0-1", "processes": 2, "iterations": 20 * number, "measured_every": 1,
+                  "loop_us": 2000000 * number, "mpi_us": 500000 * number, "ratio_min": 0.2, "ratio_max": 0.3, "slowest": []}  # fmt: skip
     return {
         "id": f"performance-{number}", "ok": True, "available": True, "epoch": 0, "size": 2, "processes": 2, "stale": 0,
         "progress": {"probes": 10 * number, "ms": 1000 * number, "per_second": 10, "recent_per_second": None}, "loops": [loop],
@@ -82,7 +84,7 @@ def be_measured(connection: socket.socket) -> None:
     lines = connection.makefile("r")
     lines.readline()
     send(connection, {"id": "events", "ok": True, "oldest": 1, "next": 1}, {"event": "adaptive", "seq": 1})
-    lies = [{"epoch": 1}, {"size": 3}, {"epoch": 1 << 50, "size": 1, "processes": 1}, {"progress": {"probes": 0, "ms": 0}, "size": 1}]
+    lies: list[Json] = [{"epoch": 1}, {"size": 3}, {"epoch": 1 << 50, "size": 1, "processes": 1}, {"progress": {"probes": 0, "ms": 0}, "size": 1}]
     number = 0
     while KIND == "unasked":
         send(connection, performance(1, id="performance-17"))
@@ -110,8 +112,8 @@ def boast(connection: socket.socket) -> None:
         if requested.get("op") == "performance":
             requested_of_epoch += 1
             rounds, ms = size**3 * requested_of_epoch, 1000 * requested_of_epoch
-            loop = {"key": "probe", "parent": None, "ranks": f"0-{size - 1}", "processes": size, "iterations": size * rounds,
-                    "measured_every": 1, "loop_us": 1000 * ms * size, "mpi_us": 0, "ratio_min": 0, "ratio_max": 0, "slowest": []}  # fmt: skip
+            loop: Json = {"key": "probe", "parent": None, "ranks": f"0-{size - 1}", "processes": size, "iterations": size * rounds,
+                          "measured_every": 1, "loop_us": 1000 * ms * size, "mpi_us": 0, "ratio_min": 0, "ratio_max": 0, "slowest": []}  # fmt: skip
             progress = {"probes": rounds, "ms": ms, "per_second": size**3, "recent_per_second": None}
             send(connection, {"id": requested["id"], "ok": True, "available": True, "epoch": epoch, "size": size, "processes": size,
                               "stale": 0, "progress": progress, "loops": [loop]})  # fmt: skip

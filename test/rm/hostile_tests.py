@@ -39,8 +39,8 @@ def hostile(daemon: Daemon, kind: str, *arguments: str, most: int = 2) -> int:
     return number
 
 
-def cut_off(daemon: Daemon, number: int) -> dict[str, object]:
-    def marked() -> dict[str, object] | None:
+def cut_off(daemon: Daemon, number: int) -> dict[str, Any]:
+    def marked() -> dict[str, Any] | None:
         job = daemon.job(number)
         return job if (job["reason"] or "").startswith("step protocol broken: ") else None
 
@@ -53,7 +53,7 @@ def a_step_that_breaks_the_protocol_is_cut_off_and_its_job_marked(bench: Bench) 
     jobs = {kind: hostile(daemon, kind) for kind in ("types", "long", "deep")}
     for kind, number in jobs.items():
         if kind == "types":  # the first resize is answered wrongly
-            wait_for("the job to be adaptive", lambda number=number: daemon.job(number)["adaptive"] is not None)
+            wait_for("the job to be adaptive", lambda: daemon.job(number)["adaptive"] is not None)
             daemon.post(f"/v1/jobs/{number}/resize", size=1)
         job = cut_off(daemon, number)
         expect(job["state"] == "RUNNING" and job["adaptive"] is False, f"{kind}: it goes on, rigid: {job}")
@@ -149,7 +149,7 @@ def processes_that_lie_harm_their_own_job_alone(bench: Bench) -> None:
     bad = {kind: daemon.submit(*command, kind, name=kind, places=2, output=f"{kind}.txt") for kind in kinds}
     for kind in kinds:
         output = daemon.folder / f"{kind}.txt"
-        wait_for(f"{kind} to begin", lambda output=output: output.exists() and "begins" in output.read_text())
+        wait_for(f"{kind} to begin", lambda: output.exists() and "begins" in output.read_text())
     before = resident_kb(daemon)
     end = time.monotonic() + (30 if bench.full else 4)
     resizes = 0
@@ -224,9 +224,9 @@ def jobs_of_a_hostile_user_leave_a_good_one_alone(bench: Bench) -> None:
     wait_for("the good job to be adaptive", lambda: daemon.job(good)["adaptive"])
     for size in (1, 2, 1):
         daemon.wait_state(good, "RUNNING")
-        reply = run_as(GOOD, lambda size=size: daemon.request("POST", f"/v1/jobs/{good}/resize", {"size": size}).body)
+        reply = run_as(GOOD, lambda: daemon.request("POST", f"/v1/jobs/{good}/resize", {"size": size}).body)
         expect("job" in reply, f"resize to {size}: {reply}")
-        wait_for(f"the good job to have {size}", lambda size=size: daemon.job(good)["size"] == size)
+        wait_for(f"the good job to have {size}", lambda: daemon.job(good)["size"] == size)
     seen = run_as(BAD, lambda: daemon.request("GET", f"/v1/jobs/{good}").status)
     ended = run_as(BAD, lambda: daemon.request("POST", f"/v1/jobs/{good}/cancel", {}).status)
     expect(ended in (403, 404) and seen in (200, 404), f"the bad user: {seen}, {ended}")

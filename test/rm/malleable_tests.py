@@ -20,7 +20,7 @@ def work_program(bench: Bench) -> Path:
     """elastic_loop.c: runs until a file is there; its last line states whether the result is right."""
     mpi = bench.needs_mpi()
     program = bench.folder / "elastic_loop"
-    command = [mpi / "bin/mpicc", "-O1", "-std=gnu11", HERE / "elastic_loop.c", "-o", program]
+    command: list[str | Path] = [mpi / "bin/mpicc", "-O1", "-std=gnu11", HERE / "elastic_loop.c", "-o", program]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"elastic_loop.c does not compile: {done.stderr}")
     return program

@@ -24,7 +24,7 @@ def heat2d(bench: Bench) -> Path:
     mpi = bench.needs_mpi()
     program = bench.folder / "heat2d"
     sources = [path for path in sorted((EXAMPLES / "heat2d").glob("*.c")) if path.name != "scene_main.c"]
-    command = [mpi / "bin/mpicc", "-O2", "-std=gnu11", "-DHAVE_ADAPT_DATA", *sources, "-o", program, "-ladapt_data", "-lm"]
+    command: list[str | Path] = [mpi / "bin/mpicc", "-O2", "-std=gnu11", "-DHAVE_ADAPT_DATA", *sources, "-o", program, "-ladapt_data", "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"heat2d does not compile: {done.stderr}")
     return program
@@ -57,7 +57,7 @@ def loops(daemon: Daemon, number: int, **query: int) -> dict[str, Any]:
 
 
 def elastic(bench: Bench, daemon: Daemon, *words: str) -> str:
-    command = [bench.programs.elasticd.parent / "elastic", *words]
+    command: list[str | Path] = [bench.programs.elasticd.parent / "elastic", *words]
     done = subprocess.run(command, env={"ELASTICD_SOCKET": str(daemon.socket)}, capture_output=True, text=True, check=False, timeout=60)
     expect(done.returncode == 0, f"elastic {' '.join(words)}: {done.returncode} {done.stderr}")
     return done.stdout
@@ -125,7 +125,7 @@ def sizes_of(daemon: Daemon, number: int) -> list[int]:
 
 def compile_phases(bench: Bench, name: str, *words: str) -> Path:
     mpi = bench.needs_mpi()
-    command = [mpi / "bin/mpicc", "-O2", "-std=gnu11", PHASES, "-o", bench.folder / name, *words, "-lm"]
+    command: list[str | Path] = [mpi / "bin/mpicc", "-O2", "-std=gnu11", PHASES, "-o", bench.folder / name, *words, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"phases does not compile: {done.stderr}")
     return bench.folder / name
@@ -150,7 +150,7 @@ def cores_go_to_who_computes(bench: Bench) -> None:
     between = submit_phases(daemon, by_hand, "-w 300 -m 0.2", min=1, max=3, preferred=3)
     wanted = {gauss: [8, 4, 2], cannon: [9, 16], between: [3]}
     for number, sizes in wanted.items():
-        wait_for(f"job {number} to come to {sizes}", lambda n=number, s=sizes: sizes_of(daemon, n) == s)
+        wait_for(f"job {number} to come to {sizes}", lambda: sizes_of(daemon, number) == sizes)
     samples = daemon.job(between)["performance"]["samples"]
     wait_for("more samples", lambda: daemon.job(between)["performance"]["samples"] > samples + 3)
     for number, sizes in wanted.items():
@@ -163,7 +163,7 @@ def cores_go_from_gauss_to_cannon(bench: Bench) -> None:
     again, and multiplication, which waits between its shifts, takes what is given as soon as there is a square of it."""
     mpi = bench.needs_mpi()
     archives = {name: bench.folder / f"{name}.epop" for name in ("gauss", "cannon")}
-    command = ["make", "-s", "-C", EXAMPLES, f"MPICC={mpi / 'bin/mpicc'}", f"MPIFC={mpi / 'bin/mpifort'}", f"BUILD={bench.folder}"]
+    command: list[str | Path] = ["make", "-s", "-C", EXAMPLES, f"MPICC={mpi / 'bin/mpicc'}", f"MPIFC={mpi / 'bin/mpifort'}", f"BUILD={bench.folder}"]
     done = subprocess.run([*command, *archives.values()], capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"the case studies do not compile: {done.stderr}")
     limits = 'policy = "efficient"\nmtct_lower = 0.1\nmtct_upper = 0.3\n'
@@ -175,7 +175,7 @@ def cores_go_from_gauss_to_cannon(bench: Bench) -> None:
     gauss = submit("gauss", "--size", "200", "--systems", "1000000", min=2, max=8, preferred=8, sizes={"rule": "power_of_two"})
     cannon = submit("cannon", "--sleep", "20000", "--multiplications", "1000000", min=9, max=16, preferred=9, sizes={"rule": "square"})
     for number, sizes in {gauss: [8, 4, 2], cannon: [9, 16]}.items():
-        wait_for(f"job {number} to come to {sizes}", lambda n=number, s=sizes: sizes_of(daemon, n) == s, limit_s=240)
+        wait_for(f"job {number} to come to {sizes}", lambda: sizes_of(daemon, number) == sizes, limit_s=240)
     for number in (gauss, cannon):
         cancel(daemon, number)
 
@@ -293,7 +293,7 @@ def a_job_in_a_rigid_phase_is_left_alone(bench: Bench) -> None:
     """SPEC-epop M4: also in one without a condition, and before anything is measured."""
     mpi, archive = bench.needs_mpi(), bench.folder / "epop_measured"
     sources = [PROGRAMS / "epop_measured.c", PROGRAMS / "elastic_test.c"]
-    command = [mpi / "bin/mpicc", "-std=gnu11", "-shared", "-fPIC", *sources, "-o", archive, "-lpthread"]
+    command: list[str | Path] = [mpi / "bin/mpicc", "-std=gnu11", "-shared", "-fPIC", *sources, "-o", archive, "-lpthread"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"epop_measured does not compile: {done.stderr}")
     daemon = bench.start(config=CONFIG.replace("easy", "measured"), nodes=1, cores=4)

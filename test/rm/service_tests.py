@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from daemon_under_test import Bench, processes_of
@@ -50,7 +51,7 @@ def each_step_is_a_service_and_outlives_elasticd(bench: Bench) -> None:
         wait_for("its folder to go", lambda: not list((daemon.state / "steps").glob("*")))
 
 
-def daemon_answers(systemd: Systemd):  # type: ignore[no-untyped-def]
+def daemon_answers(systemd: Systemd) -> Callable[[], bool]:
     def answers() -> bool:
         try:
             return systemd.daemon.get("/healthz").status == 200

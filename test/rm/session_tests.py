@@ -17,7 +17,7 @@ ENDS = ("DONE", "FAILED", "CANCELLED")
 
 def compiled(bench: Bench, source: Path) -> Path:
     program = bench.folder / source.stem
-    command = [bench.needs_mpi() / "bin/mpicc", "-O1", source, "-o", program]
+    command: list[str | Path] = [bench.needs_mpi() / "bin/mpicc", "-O1", source, "-o", program]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"{source.name} does not compile: {done.stderr}")
     return program
@@ -136,7 +136,7 @@ def a_job_in_the_style_of_v2a_goes_on_where_no_core_is_free(bench: Bench) -> Non
     windows = submit_work(daemon, windows_program, "windows", 1, 1)
     number = submit(daemon, program, "2", high=2, psets=("app://all",))
     output = Path(daemon.job(number)["output"])
-    command = [daemon.programs.elasticd.parent / "elastic", "psets", f"job:{number}", "--json"]
+    command: list[str | Path] = [daemon.programs.elasticd.parent / "elastic", "psets", f"job:{number}", "--json"]
     environment = {**os.environ, "ELASTICD_SOCKET": str(daemon.socket)}
     listed = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     expect(listed.returncode == 0 and "app://all" in listed.stdout, f"elastic psets: {listed}")

@@ -18,7 +18,7 @@ EXAMPLES = HERE.parents[1] / "examples" / "dynamic"
 
 def compiled(bench: Bench, source: Path) -> Path:
     program = bench.folder / source.stem
-    command = [bench.needs_mpi() / "bin/mpicc", "-O1", "-D_GNU_SOURCE", source, "-o", program, "-lm"]
+    command: list[str | Path] = [bench.needs_mpi() / "bin/mpicc", "-O1", "-D_GNU_SOURCE", source, "-o", program, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"{source.name} does not compile: {done.stderr}")
     return program
@@ -49,7 +49,7 @@ def used(daemon: Daemon) -> int:
 
 
 def show(daemon: Daemon, number: int) -> str:
-    command = [daemon.programs.elasticd.parent / "elastic", "show", str(number)]
+    command: list[str | Path] = [daemon.programs.elasticd.parent / "elastic", "show", str(number)]
     environment = os.environ | {"ELASTICD_SOCKET": str(daemon.socket)}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
 

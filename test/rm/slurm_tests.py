@@ -34,7 +34,7 @@ def nodes_and_processes_per_node_agree(bench: Bench) -> None:
 
 def no_time_limit_over_a_default(bench: Bench) -> None:
     daemon = bench.start(config='[job]\ndefault_time_limit = "1h"\n')
-    cases = {"default": ({}, 3600000), "none": ({"time_limit_ms": 0}, 366 * 86400000), "own": ({"time_limit_ms": 5000}, 5000)}
+    cases: dict[str, tuple[dict[str, int], int]] = {"default": ({}, 3600000), "none": ({"time_limit_ms": 0}, 366 * 86400000), "own": ({"time_limit_ms": 5000}, 5000)}
     for name, (fields, wanted) in cases.items():
         job = daemon.job(daemon.submit("true", held=True, **fields))
         expect(job["time_limit_ms"] == wanted, f"{name}: {job['time_limit_ms']}, wanted {wanted}")
@@ -53,7 +53,7 @@ def signals_have_several_names(bench: Bench) -> None:
     wait_for("the script to be ready", ready.exists)
     for count, name in enumerate(("USR1", "SIGUSR1", "usr1", "10"), 1):
         expect(daemon.post(f"/v1/jobs/{number}/signal", signal=name).status == 200, f"signal {name}")
-        wait_for(f"signal {name}", lambda count=count: got.exists() and len(got.read_text().split()) == count)
+        wait_for(f"signal {name}", lambda: got.exists() and len(got.read_text().split()) == count)
     for name in ("STOP", "19", "0", "USR9"):
         reply = daemon.post(f"/v1/jobs/{number}/signal", signal=name)
         expect(reply.error() == "field" and "USR1" in reply.body["error"]["message"], f"{name}: {reply.body}")
@@ -77,7 +77,7 @@ def the_signal_leads_by_what_was_wanted(bench: Bench) -> None:
         limit_ms = int(time.time() * 1000) - daemon.job(number)["start_ms"] + 4000
         end = time.time() + 4
         expect(daemon.post(f"/v1/jobs/{number}/update", time_limit_ms=limit_ms).status == 200, "another limit")
-        wait_for(f"signal {count}", lambda count=count: len(signals()) == count)
+        wait_for(f"signal {count}", lambda: len(signals()) == count)
         lead = end - signals()[-1]
         expect(1.5 < lead < 3.5, f"signal {count} came {lead} s before the limit")
     daemon.post(f"/v1/jobs/{number}/cancel")
@@ -233,9 +233,10 @@ def metrics_have_all_digits(bench: Bench) -> None:
     before = time.time()
     daemon = bench.start()
     text = daemon.get("/metrics").body
-    started = float(re.search(r"^elasticd_start_time_seconds (\S+)$", text, re.M)[1])
+    values = dict(re.findall(r"^(\w+) (\S+)$", text, re.M))
+    started = float(values["elasticd_start_time_seconds"])
     expect(before - 1 <= started <= time.time(), f"start time {started}, begun at {before}")
-    total = re.search(r"^elasticd_turn_seconds_sum (\S+)$", text, re.M)[1]
+    total = values["elasticd_turn_seconds_sum"]
     expect(len(re.sub(r"e.*|\D", "", total).lstrip("0")) > 6, f"digits of {total}")
 
 
@@ -245,7 +246,8 @@ def pages_name_the_start_of_the_next(bench: Bench) -> None:
         daemon.wait_end(daemon.submit("true", name=f"j{i % 2}"))
     daemon.submit("true", held=True, name="j0")
     for order, way, wanted in (("id", "after", [1, 3, 5, 6]), ("-id", "before", [6, 5, 3, 1])):
-        found, query = [], {}
+        found: list[int] = []
+        query: dict[str, int] = {}
         for _ in range(10):
             body = daemon.get("/v1/jobs", all="true", name="j0", order=order, limit=1, **query).body
             found += [job["id"] for job in body["jobs"]]

@@ -29,19 +29,19 @@ def a_node_that_is_shut_down_requeues_its_jobs(bench: Bench) -> None:
     jobs = [daemon.submit("s", script=good, requeue=True), daemon.submit("sleep", "1000", requeue=True), daemon.submit("s", script=good)]
     for number in jobs:
         daemon.wait_state(number, "RUNNING")
-        wait_for("the step's file", lambda number=number: list((daemon.state / "steps").glob(f"{number}.*/stepd.json")))
+        wait_for("the step's file", lambda: list((daemon.state / "steps").glob(f"{number}.*/stepd.json")))
     time.sleep(0.5)  # the shell has set its trap
     for number in jobs:
         os.kill(stepd_of(daemon, number), signal.SIGTERM)
     for number in jobs[:2]:
-        wait_for(f"job {number} to run again", lambda number=number: daemon.job(number)["step"] == 2)
+        wait_for(f"job {number} to run again", lambda: daemon.job(number)["step"] == 2)
         reasons = [record["data"].get("reason", "") for record in daemon.records(job=number) if record["event"] == "requeued"]
         expect(reasons == ["the step is lost: its node was shut down in order"], f"the record of job {number}: {reasons}")
     job = daemon.wait_end(jobs[2])
     expect(job["state"] == "FAILED" and "shut down in order" in job["reason"], f"without requeue: {job}")
     for number in jobs[:2]:
         daemon.wait_state(number, "RUNNING")
-        wait_for("the step's file", lambda number=number: list((daemon.state / "steps").glob(f"{number}.2/stepd.json")))
+        wait_for("the step's file", lambda: list((daemon.state / "steps").glob(f"{number}.2/stepd.json")))
     stepd = stepd_of(daemon, jobs[1])
     daemon.kill()
     os.kill(stepd, signal.SIGTERM)

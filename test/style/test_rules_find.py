@@ -45,6 +45,8 @@ BROKEN = [
     ("purpose_first", "src/a.c", "int a;\n"),
     ("executable_programs", "maint/a", "#!/bin/sh\n# a\n"),
     ("python_compiles", "maint/a.py", "# a\ndef f(:\n"),
+    ("python_has_types", "test/rm/a.py", "# a\nclass A:\n    ended: set[int]\n\n    def ended(self) -> None: ...\n"),
+    ("python_has_types", "maint/b", "#!/usr/bin/python3\n# b\nimport time\n\nif time.sleep(1):\n    pass\n"),
     ("shell_is_clean", "maint/a.sh", "# a\nfor i in $(ls *.c); do rm $i; done\n[ $a = ]\n"),
     ("cxx_layout", "src/rm/core/a.cpp", "/* a */\n" + "int  f( int x ){return x ;}\n" * 40),
 ]
@@ -65,7 +67,7 @@ def make_tree(tmp_path: Path, style: ModuleType, monkeypatch: pytest.MonkeyPatch
     """An empty tree with our tables, in which the rules check; headers are those of the repository."""
     known = style.repository_files()
     (tmp_path / "maint").mkdir()
-    for name in ("maint/architecture", ".clang-format"):
+    for name in ("maint/architecture", ".clang-format", "mypy.ini"):
         shutil.copy(ROOT / name, tmp_path / name)
     monkeypatch.setattr(overlay, "ROOT", tmp_path)
     monkeypatch.setattr(style, "repository_files", lambda: known)

@@ -75,7 +75,8 @@ class Program:
                 output = done.stdout + done.stderr + f"exit code {done.returncode}\n"
                 code = done.returncode
             except subprocess.TimeoutExpired as expired:
-                output, code = f"{expired.stdout}\nnot finished after {LIMIT_S} s", -1
+                printed = (expired.stdout or b"").decode(errors="replace")
+                output, code = f"{printed}\nnot finished after {LIMIT_S} s", -1
             reported = json.loads(report.read_text()) if report.is_file() else {}
         results = {name: ("not finished", output[-6000:]) for name in names}
         for suite in reported.get("testsuites", []):

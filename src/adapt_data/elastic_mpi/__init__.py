@@ -42,7 +42,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-_library = ctypes.CDLL(str(Path(__file__).resolve().parent / "_adapt_data.so"))
+_library: ctypes.CDLL = ctypes.CDLL(str(Path(__file__).resolve().parent / "_adapt_data.so"))
 _library.MPIX_Adapt_data_message.restype = ctypes.c_char_p
 _library.MPIX_Adapt_data_call_as.restype = ctypes.c_char_p
 
@@ -503,9 +503,7 @@ class _Entry:
             raise Error(_ERR_ARG, "elastic_mpi.Data.add: an array has a first dimension")
         _address(array)
         self.array, self.layout = array, layout
-        self.bytes = view.itemsize
-        for length in view.shape[1:]:
-            self.bytes *= length
+        self.bytes = _item_bytes(array)
         self.base = ctypes.c_void_p(_address(array))
         self.former = self.base.value
         self.fresh: Any = None
@@ -542,7 +540,7 @@ class Data:
 
     def free(self) -> None:
         """The arrays stay; comes by itself when nobody has it any more, and before MPI_Finalize."""
-        if self._handle and not _is_finalized:
+        if self._handle.value and not _is_finalized:
             _check(_library.MPIX_Adapt_data_free(ctypes.byref(self._handle)))
 
     def __del__(self) -> None:
@@ -723,7 +721,7 @@ def move_box(
 def _item_bytes(array: Any) -> int:
     view = memoryview(array)
     product = view.itemsize
-    for length in view.shape[1:]:
+    for length in (view.shape or ())[1:]:
         product *= length
     return product
 
@@ -755,9 +753,9 @@ def move_items(window: Window, destination: Sequence[int], *arrays: Any) -> tupl
             made = _of_length(array, count.value + come.value)
             to, retained = _address(made), count.value * sizes[k]
             if to is not None and retained > 0:
-                ctypes.memmove(to, bases[k], retained)
+                ctypes.memmove(to, ctypes.c_void_p(bases[k]), retained)
             if to is not None and come.value > 0:
-                ctypes.memmove(to + retained, items[k], come.value * sizes[k])
+                ctypes.memmove(to + retained, ctypes.c_void_p(items[k]), come.value * sizes[k])
             fresh.append(made)
         return tuple(fresh)
     finally:

@@ -77,14 +77,14 @@ def loops(run: TestRun) -> None:
         if epoch > 0:
             done = run.elastic("resize", name, str(size), "--wait")
             run.check(done.returncode == 0, f"resize {size}: {done.stdout}{done.stderr}")
-        answer = run.await_value(lambda size=size: measured(size), f"a loop measured by {size} processes")
+        answer = run.await_value(lambda: measured(size), f"a loop measured by {size} processes")
         run.check((answer["epoch"], answer["size"], answer["processes"]) == (epoch, size, size), f"loops prints {answer}")
         progress, loop = answer["progress"], answer["loops"][0]
         run.check(0 < loop["iterations"] <= size * (progress["probes"] + 1000), f"more than was probed: {answer}")
         run.check(0 <= loop["mpi_us"] <= loop["loop_us"], f"more MPI than there was: {answer}")
         run.check(loop["loop_us"] <= size * (progress["ms"] + 1000) * 1000, f"more time than there was: {answer}")
         before = progress["probes"]
-        run.await_value(lambda before=before: performance().get("progress", {}).get("probes", 0) > before, "more probes")
+        run.await_value(lambda: performance().get("progress", {}).get("probes", 0) > before, "more probes")
     table = run.elastic("loops", name)
     run.check("loop that probes, ranks 0: " in table.stdout, f"loops prints {table.stdout}{table.stderr}")
     _stop(run, job, 2, 1)

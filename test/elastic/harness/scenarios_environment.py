@@ -219,10 +219,10 @@ def two_programs(run: TestRun) -> None:
     for number, name in enumerate(("first", "second")):
         count = number + 1 + sum(change.joining for change in run.test.changes if change.program == number)
         expected |= {f"APPNUM {number}": count}
-        folder = os.path.realpath(run.work / name)
-        words = "".join(f"[{word}]" for word in (*run.test.arguments, name))
-        expected |= {f"ARGUMENTS {words}": count, f"WORD {name}": count}
-        expected |= {f"DIRECTORY {folder}": count, f"PROGRAM {folder}/{name}": count}
+        directory = os.path.realpath(run.work / name)
+        arguments = "".join(f"[{word}]" for word in (*run.test.arguments, name))
+        expected |= {f"ARGUMENTS {arguments}": count, f"WORD {name}": count}
+        expected |= {f"DIRECTORY {directory}": count, f"PROGRAM {directory}/{name}": count}
     for line, count in expected.items():
         run.check(printed[line] == count, f"'{line}' came {printed[line]} times, expected {count}")
     checks.pass_line(run, job, len(run.test.changes), run.test.final_size)

@@ -94,7 +94,7 @@ def epop_same_share(run: TestRun) -> None:
     Both run at the same time, so that whatever else the machine does meets both.  They sleep, and leave cores free.
     """
     source = SOURCES.parent / "bench" / "phases" / "phases.c"
-    styles = {"probe": [], "work": ["-DPHASES_EPOP", "-lepop", "-ladapt_data"]}
+    styles: dict[str, list[str]] = {"probe": [], "work": ["-DPHASES_EPOP", "-lepop", "-ladapt_data"]}
     for style, words in styles.items():
         compiler = str(run.setting.prefix / "bin" / "mpicc")
         done = run.start([compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", str(source), "-o", style, *words, "-lm"])
@@ -105,8 +105,8 @@ def epop_same_share(run: TestRun) -> None:
     while any(job.process.poll() is None for job in jobs):
         rows = [json.loads(line) for line in run.elastic("ps", "--json").stdout.splitlines()]
         for row in rows:
-            done = run.elastic("loops", str(row["step"]), "--json")
-            for loop in json.loads(done.stdout).get("loops", []) if done.returncode == 0 else []:
+            answer = run.elastic("loops", str(row["step"]), "--json")
+            for loop in json.loads(answer.stdout).get("loops", []) if answer.returncode == 0 else []:
                 phases.update({style: loop for style in styles if style in (loop["key"], loop.get("name"))})
         time.sleep(0.2)
     run.check(all(job.wait() == 0 for job in jobs), f"exit codes {[job.process.returncode for job in jobs]}")
@@ -426,8 +426,8 @@ def epop_linked_check(run: TestRun) -> None:
 def epop_page(run: TestRun) -> None:
     """The page's two programs compile and come to the same result with and without adaptations."""
     text = EPOP_PAGE.read_text(encoding="utf-8")
-    options = {"c": ["mpicc", "-std=gnu11", "-ladapt_data"], "cpp": ["mpicxx", "-std=c++20"]}
-    for kind, (compiler, standard, *libraries) in options.items():
+    languages = {"c": ["mpicc", "-std=gnu11", "-ladapt_data"], "cpp": ["mpicxx", "-std=c++20"]}
+    for kind, (compiler, standard, *libraries) in languages.items():
         (piece,) = re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
         source = run.work / f"page.{kind}"
         source.write_text(piece, encoding="utf-8")

@@ -10,9 +10,11 @@ import ctypes
 import os
 import sys
 import time
+from typing import Any
 
 import elastic_mpi as elastic
 
+numpy: Any
 try:
     import numpy
 except ImportError:
@@ -47,7 +49,7 @@ def matrix(rows):
 
 
 def fill(data, joining):
-    empty = {name: [] for name in ("block", "bytes", "cyclic", "user", "same")}
+    empty: dict[str, list[int]] = {name: [] for name in ("block", "bytes", "cyclic", "user", "same")}
     mine = empty if joining else owned(elastic.rank(), elastic.size())
     layouts = {
         "block": elastic.block(N), "bytes": elastic.block(N), "cyclic": elastic.block_cyclic(N, 7),
@@ -161,7 +163,7 @@ class Logs:
 
     def write(self, epoch):
         self.lines += 1
-        if self.text:
+        if self.text and self.raw:
             self.text.write(f"after window {epoch}: ü\n")
             self.raw.write(b"%d\n" % epoch)
             assert self.text.line_buffering

@@ -7,9 +7,11 @@ the window goes on.  Argument: the number of adaptations.  SPEC-epop D4, V1, F1.
 import array
 import sys
 import time
+from typing import Any
 
 import elastic_mpi as elastic
 
+numpy: Any
 try:
     import numpy
 except ImportError:
@@ -56,7 +58,7 @@ class Graph:
         self.numbers, self.first, self.column = array.array("q"), array.array("q"), array.array("q")
         self.value, self.x = array.array("d"), array.array("d")
         self.pairs = numpy.zeros((0, 2)) if numpy else None
-        self.halo = None
+        self.halo: Any = None
         if joining:
             return
         self.first.append(0)
@@ -73,14 +75,14 @@ class Graph:
             self.pairs = numpy.array([[float(number), -float(number)] for number in self.numbers]).reshape(-1, 2)
 
     def move(self, window):
-        mine = self.numbers if window.old_rank >= 0 else []
+        mine: Any = self.numbers if window.old_rank >= 0 else []
         if self.halo:
             self.x = self.x[: len(self.numbers)]
             self.halo.restore(self.column)
             self.halo.free()
         to = [partition((number - 7) // 3, window.new_size) for number in mine]
         self.refuse(window, to)
-        more = [self.x, self.pairs] if numpy else [self.x]
+        more: list[Any] = [self.x, self.pairs] if numpy else [self.x]
         self.numbers, self.first, (self.column, self.value), *more = elastic.move_rows(
             window, to, self.numbers, self.first, [self.column, self.value], *more
         )

@@ -20,10 +20,12 @@ from support.checks import expect  # noqa: E402
 
 def test_wrong_usage(here: Setup) -> None:
     """wrong usage is reported before anything is sent"""
-    for words in (["run"], ["run", "-n", "0", "x"], ["run", "-n", "8:2", "x"], ["run", "-t", "x", "y"], ["run", "-n"],
-                  ["run", "--sizes", "odd", "x"], ["submit"], ["submit", "--kind", "soft", "x"], ["hold"],
-                  ["hold", "x"], ["show", "0"], ["drain", "n0"], ["resize", "1", "0"], ["queue", "extra"], ["explode"],
-                  ["run", "--explode", "x"], []):  # fmt: skip
+    wrong: list[list[str]] = [
+        ["run"], ["run", "-n", "0", "x"], ["run", "-n", "8:2", "x"], ["run", "-t", "x", "y"], ["run", "-n"],
+        ["run", "--sizes", "odd", "x"], ["submit"], ["submit", "--kind", "soft", "x"], ["hold"], ["hold", "x"],
+        ["show", "0"], ["drain", "n0"], ["resize", "1", "0"], ["queue", "extra"], ["explode"], ["run", "--explode", "x"], [],
+    ]  # fmt: skip
+    for words in wrong:
         _, err = here.call(*words, code=2)
         expect(err, f"{words}: no message")
     expect(not here.fake.requests, here.fake.requests)
@@ -96,7 +98,8 @@ def test_update(here: Setup) -> None:
     expect(here.posted("/v1/jobs/2/update") == [wanted], here.posted("/v1/jobs/2/update"))
     (job,) = here.objects("update", "1", "--time", "5")
     expect(job["time_limit_ms"] == 300000, job)
-    for words in ([], ["-t", "x"], ["-t", "unlimited"], ["-n", "4:2"], ["--priority", "x"], ["--preferred=-1"]):
+    wrong: list[list[str]] = [[], ["-t", "x"], ["-t", "unlimited"], ["-n", "4:2"], ["--priority", "x"], ["--preferred=-1"]]
+    for words in wrong:
         here.call("update", "1", *words, code=2)
     here.call("update", "9", "-t", "5", code=3)
     here.call("cancel", "1")
@@ -284,8 +287,9 @@ def test_sockets_of_others(here: Setup) -> None:
                 connection.close()
         return text
 
-    for variables in ({}, in_allocation):
-        here.environment |= variables
+    for is_inside in (False, True):
+        if is_inside:
+            here.environment |= in_allocation
         _, err = here.call("queue", code=4)
         expect("belongs to user 65534" in err and received() == b"", (err, "it has got something"))
     os.chown(base, nobody, nobody)

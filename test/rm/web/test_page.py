@@ -49,7 +49,7 @@ class MadeUp(FakeElasticd):
         self.token = ""
         self.web_changes = False
         self.most_nodes = 0
-        self.nodes = {f"n{i}": {"name": f"n{i}", "cores": 4, "state": "up", "reason": None} for i in range(4)}
+        self.nodes: dict[str, Json] = {f"n{i}": {"name": f"n{i}", "cores": 4, "state": "up", "reason": None} for i in range(4)}
         self.nodes["n3"].update(state="draining", reason="new memory")
         start = now_ms() - 240_000
         self.segments: list[Json] = []
@@ -290,7 +290,7 @@ def test_buttons(browser: Browser, site: Site, fake: MadeUp, changes: tuple[int,
         browser.click("#resize")
         expect(browser.dialog_text() == f"Change job {elastic} to {size} processes?", browser.dialog_text())
         browser.answer_dialog(True)
-        browser.wait(state, lambda state=state: browser.text("#changed") == state)
+        browser.wait(state, lambda: browser.text("#changed") == state)
     expect(fake.jobs[elastic]["size"] == 3, fake.jobs[elastic]["size"])
     browser.errors()  # the refused size is logged there
 

@@ -123,7 +123,7 @@ def fails_while_printing(run: HostRun, then: str, pause_s: float) -> None:
     took_s = time.monotonic() - began
     run.check(took_s < FAULT_S / 2, f"noticed after {took_s:.0f} s")
     for host in ("h1", "h2"):
-        run.await_value(lambda host=host: not run.pids(host, "prints"), f"end of the processes of {host}")
+        run.await_value(lambda: not run.pids(host, "prints"), f"end of the processes of {host}")
     reader.touch()
     ends_within(run, job, FAULT_S)
 

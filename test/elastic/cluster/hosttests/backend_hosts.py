@@ -57,7 +57,7 @@ def rm_hosts_wrong_hosts(run: HostRun) -> None:
     for host in ("h1", "h2"):
         daemon.await_node(host, "up")
     for host, printed in (("nowhere", "backend.hosts"), ("h3", "libmpi"), ("h4", "no sshd listens")):
-        node = run.await_value(lambda h=host, s=printed: next((n for n in [daemon.node(h)] if s in n["reason"]), None), f"{host}: {printed}")
+        node = run.await_value(lambda: next((n for n in [daemon.node(host)] if printed in n["reason"]), None), f"{host}: {printed}")
         run.check(node["state"] == "down" and f"host {host} " in node["reason"], f"node: {node}")
     # The program is on one host alone: when the other is free the job's growth fails, and the host stays good for others.
     blocker = daemon.submit("blocker", "2", "serve")

@@ -363,7 +363,7 @@ def rm_slurm_killed_again_and_again(run: HostRun) -> None:
     for job in jobs:
         daemon.await_adaptive(job)
     for job in jobs:
-        run.await_value(lambda j=job: daemon.agreed(j), f"Slurm's view of job {job}")
+        run.await_value(lambda: daemon.agreed(job), f"Slurm's view of job {job}")
         daemon.let_end(job)
     run.await_value(lambda: not daemon.query("queue"), "end of all jobs")
     daemon.finish()

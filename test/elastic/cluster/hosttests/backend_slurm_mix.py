@@ -36,7 +36,8 @@ class Watcher:
     """Polls who runs where, in a thread."""
 
     def __init__(self, run: HostRun) -> None:
-        self.run, self.polls, self.wrong = run, 0, []
+        self.run, self.polls = run, 0
+        self.wrong: list[str] = []
         self.seen: Counter[str] = Counter()
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self.watch, daemon=True)

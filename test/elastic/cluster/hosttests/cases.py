@@ -189,7 +189,12 @@ def testbed_of_another_user(run: HostRun) -> None:
         state.folder_of("default", None)
         foreign = above / "foreign"
         foreign.mkdir()
-        for spoil in (lambda: mine.chmod(0o777), lambda: os.chown(mine, 65534, 65534), lambda: (mine.rmdir(), mine.symlink_to(foreign))):
+
+        def replace_by_link() -> None:
+            mine.rmdir()
+            mine.symlink_to(foreign)
+
+        for spoil in (lambda: mine.chmod(0o777), lambda: os.chown(mine, 65534, 65534), replace_by_link):
             spoil()
             for use in (lambda: state.folder_of("default", None), lambda: state.locked(mine / "default").__enter__()):
                 try:

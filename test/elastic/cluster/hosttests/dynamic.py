@@ -26,7 +26,7 @@ KEY = '-DKEY="open sesame"'
 def example(run: HostRun, name: str, *flags: str) -> str:
     program = run.work / (name + "_keyed" * bool(flags))
     if not program.exists():
-        words = [run.setting.prefix / "bin" / "mpicc", "-O1", "-D_GNU_SOURCE", *flags, EXAMPLES / f"{name}.c", "-o", program, "-lm"]
+        words: list[str | Path] = [run.setting.prefix / "bin" / "mpicc", "-O1", "-D_GNU_SOURCE", *flags, EXAMPLES / f"{name}.c", "-o", program, "-lm"]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         run.check(done.returncode == 0, f"{name}.c does not compile: {done.stderr}")
     return str(program)

@@ -19,7 +19,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -106,7 +106,7 @@ class Scene:
         assert pid is not None, f"process {inner} of head is not there"
         return pid
 
-    def events(self) -> Iterator[dict[str, Any]]:
+    def events(self) -> Generator[dict[str, Any], None, None]:
         """What the step reports from now on; its socket is in the private /run of elasticd's host."""
         inner = self.daemon.show(self.job)["step_socket"]
         connection = socket.socket(socket.AF_UNIX)

@@ -86,7 +86,7 @@ class HostRun(TestRun):
     # ---- end
 
     def _private_files(self, host: Host) -> set[str]:
-        found = set()
+        found: set[str] = set()
         for part in PRIVATE:
             root = Path(f"/proc/{host.pid}/root") / part
             for folder, _, names in os.walk(root):

@@ -133,7 +133,7 @@ def nested_outlived_by_nothing(run: HostRun) -> None:
     job.wait()
     await_end_of_elasticd(run)
     for host in ("h1", "h2"):
-        run.await_value(lambda h=host: not run.pids(h, "serve") and not run.pids(h, "hydra_pmi_proxy"), f"end of all on {host}")
+        run.await_value(lambda: not run.pids(host, "serve") and not run.pids(host, "hydra_pmi_proxy"), f"end of all on {host}")
 
 
 @case("W6", nodes=3)
@@ -151,10 +151,10 @@ def nested_in_lsf(run: HostRun) -> None:
     def counts() -> list[int]:
         return [len(run.pids(host, "serve")) for host in ("h1", "h2", "h3")]
 
-    for size, wanted in ((None, [1, 2, 2]), ("2", None), ("5", [1, 2, 2])):
-        if size:
-            run.await_value(lambda s=size: run.on("h1", elastic, "resize", "1", s).returncode == 0, f"accepted resize to {size}")
-        run.await_value(lambda w=wanted: counts() == w if w else sum(counts()) == 2, f"processes on {wanted}: {counts()}")
+    run.await_value(lambda: counts() == [1, 2, 2], f"processes on all nodes: {counts()}")
+    for size in (2, 5):
+        run.await_value(lambda: run.on("h1", elastic, "resize", "1", str(size)).returncode == 0, f"accepted resize to {size}")
+        run.await_value(lambda: sum(counts()) == size, f"{size} processes: {counts()}")
     (run.work / "stop").touch()
     run.check(job.wait() == 0 and "PASS" in job.out, f"elastic run: {job.out[-400:]}{job.err[-400:]}")
     run.check("nodes of LSF job 77" in job.err, f"it prints: {job.err}")

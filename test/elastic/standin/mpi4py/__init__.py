@@ -6,4 +6,4 @@ It is not mpi4py, and shows nothing about mpi4py but that its calls, so called, 
 
 class rc:  # noqa: N801 (mpi4py's name)
     initialize = True
-    finalize = None
+    finalize: bool | None = None
