@@ -10,7 +10,11 @@ from pathlib import Path
 from header_pages import HEADERS, comment_before, prose
 
 C_TYPE = re.compile(r"^typedef [^;{(]*?(?:\{.*?\n\} ?\*?(\w+);|\*(\w+);|\b(\w+) ?\([^;]*?\);)", re.MULTILINE | re.DOTALL)
-C_MACRO = re.compile(r"^#define (MPIX_ADAPT_SHARE|MPIX_COLUMN|MPIX_COLUMNS|MPIX_ROW_COLUMNS|MPIX_ROW_LISTS)\(.*?\)", re.MULTILINE)
+C_MACRO = re.compile(
+    r"^#define (?:(MPIX_ADAPT_SHARE|MPIX_COLUMN|MPIX_COLUMNS|MPIX_ROW_COLUMNS|MPIX_ROW_LISTS)\(.*?\)"
+    r"|(MPIX_ADAPT_DEFAULT|MPIX_ALL_ARRAYS|MPIX_BOX_AXES) .*$)",
+    re.MULTILINE,
+)
 FORTRAN = ("adapt_data.F90", "adapt_base.inc", "adapt_window.inc", "adapt_fields.inc", "adapt_mesh.inc", "adapt_data_part.inc")
 CXX = ("elastic.hpp", "elastic_window.hpp", "elastic_data.hpp", "elastic_fields.hpp", "elastic_mesh.hpp")
 PYTHON = ("__init__.py", "mesh.py")

@@ -126,26 +126,22 @@ contains
     chunks = chunk_grid(size)
   end subroutine set_up
 
-  subroutine cells_of(tile, of_rank, processes, low, high)
-    integer, intent(in) :: tile, of_rank, processes
-    integer, intent(out) :: low(:), high(:)
+  subroutine build(new_rank, new_size)
+    integer, intent(in) :: new_rank, new_size
 
-    call tile_cells(of_rank * settings%tiles + tile, processes, low, high)
-  end subroutine cells_of
+    call build_tiles(new_rank, new_size, tiles)
+  end subroutine build
 
-  subroutine list_fields(fields, of_tiles)
+  subroutine list_fields(fields, tile)
     type(adapt_fields), intent(inout) :: fields
-    type(tile_type), intent(in) :: of_tiles(:)
-    integer :: t
+    integer, intent(in) :: tile
 
-    do t = 1, settings%tiles
-      call adapt_field(fields, 'dye', of_tiles(t)%dye, ghost=[1, 1])
-      call adapt_field(fields, 'heat', of_tiles(t)%heat, ghost=[1, 1])
-      call adapt_field(fields, 'salt', of_tiles(t)%salt, ghost=[1, 1])
-      call adapt_field(fields, 'u', of_tiles(t)%u, nodes=[1, 0])
-      call adapt_field(fields, 'v', of_tiles(t)%v, nodes=[0, 1])
-      call adapt_field(fields, 'age', of_tiles(t)%age)
-    end do
+    call adapt_tile_field(fields, 'dye', tiles(tile)%dye, ghost=[1, 1])
+    call adapt_tile_field(fields, 'heat', tiles(tile)%heat, ghost=[1, 1])
+    call adapt_tile_field(fields, 'salt', tiles(tile)%salt, ghost=[1, 1])
+    call adapt_tile_field(fields, 'u', tiles(tile)%u, nodes=[1, 0])
+    call adapt_tile_field(fields, 'v', tiles(tile)%v, nodes=[0, 1])
+    call adapt_tile_field(fields, 'age', tiles(tile)%age)
   end subroutine list_fields
 end module domain
 
@@ -450,16 +446,9 @@ contains
 
   subroutine moves(window)
     type(adapt_window), intent(inout) :: window
-    type(tile_type), allocatable :: built(:)
-    type(adapt_fields) :: fields
 
     call adapt_share_all(window, step, settings%steps, settings%nx, settings%ny, settings%tiles)
-    if (window%old_rank >= 0) call list_fields(fields, tiles)
-    call adapt_new_tiles(fields)
-    if (window%new_rank >= 0) call build_tiles(window%new_rank, window%new_size, built)
-    if (window%new_rank >= 0) call list_fields(fields, built)
-    call adapt_move_tiles(fields, window, settings%tiles, cells_of)
-    call move_alloc(built, tiles)
+    call adapt_move_tiles(window, settings%tiles, list_fields, build)
     call adapt_sums(window, cells)
     call adapt_file(window, 0, history)
   end subroutine moves

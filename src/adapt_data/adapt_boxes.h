@@ -26,6 +26,7 @@
 extern "C" {
 #endif
 
+/* The numbers in an array with one for each axis, also of boxes with fewer axes. */
 #define MPIX_BOX_AXES 3
 
 /* Cells low[a] <= i < high[a] of each axis, any numbers; [0, 1) along the axes that are not used. */

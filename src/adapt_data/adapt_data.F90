@@ -9,10 +9,10 @@
 ! call adapt_message(text) describes the error.
 
 #include "adapt_base.inc"
+#include "adapt_fields.inc"
 
 #include "adapt_kinds.inc"
 
-#include "adapt_fields.inc"
 #include "adapt_mesh.inc"
 
 module adapt_data
@@ -51,7 +51,7 @@ module adapt_data
   public :: adapt_share, adapt_sums, adapt_file
   public :: adapt_world, adapt_in_window, adapt_enter, adapt_moves, adapt_after
   public :: adapt_fields, adapt_field, adapt_new_tiles, adapt_move_fields, adapt_share_all
-  public :: adapt_tile, adapt_move_tiles
+  public :: adapt_tile_field, adapt_tile_list, adapt_tile, adapt_move_tiles
   public :: adapt_rows, adapt_move_rows, adapt_move_row_values, adapt_move_row_entries
   public :: adapt_ghosts, adapt_ghosts_create, adapt_ghosts_update, adapt_ghosts_restore, adapt_ghosts_free
   public :: adapt_cells, adapt_move_cells, adapt_cells_get, adapt_cells_free
@@ -105,10 +105,6 @@ module adapt_data
     subroutine adapt_moves(window)
       import adapt_window
       type(adapt_window), intent(inout) :: window
-    end subroutine
-    ! Derives all that follows from rank and size, in the new world.
-    subroutine adapt_after(new_rank, new_size)
-      integer, intent(in) :: new_rank, new_size
     end subroutine
   end interface
 

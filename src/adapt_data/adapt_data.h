@@ -44,6 +44,7 @@ typedef struct MPIX_Adapt_memory {
     void *state;
 } MPIX_Adapt_memory;
 
+/* In place of the number of an array: all that are registered.  For MPIX_Adapt_data_start, _wait and _volume. */
 #define MPIX_ALL_ARRAYS (-1)
 
 int MPIX_Adapt_data_create(MPIX_Adapt_data *data);

@@ -32,6 +32,7 @@ enum adapt_call_kind {
     ADAPT_CALL_FORTRAN_ARRAY,   /* bounds of an allocatable */
     ADAPT_CALL_FORTRAN_ITEMS,
     ADAPT_CALL_FORTRAN_CELLS,
+    ADAPT_CALL_FORTRAN_TILES,
     ADAPT_CALL_WINDOW,          /* MPIX_Adapt_window */
     ADAPT_CALL_ROWS,
     ADAPT_CALL_FUNCTION,        /* MPIX_Adapt_data_call, MPIX_Adapt_data_before */

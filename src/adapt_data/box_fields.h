@@ -13,5 +13,8 @@ const char *adapt_field_check(const MPIX_Field *field, int axes);
 /* The memory of one part. */
 void *adapt_field_grow(const MPIX_Field *field, int64_t count);
 void adapt_field_release(const MPIX_Field *field, void *part);
+/* MPIX_Adapt_boxes_move with one state of `boxes` for the old world and one for the new one. */
+int adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *old_state, void *new_state,
+                     int count, const MPIX_Field fields[]);
 
 #endif /* BOX_FIELDS_H_INCLUDED */

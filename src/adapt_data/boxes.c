@@ -27,6 +27,8 @@ struct call {
     const char *function;       /* that was called */
     const epop_window_t *window;
     int axes, count;
+    MPIX_Boxes *boxes;
+    void *state, *new_state;    /* of boxes, for the old world and for the new one */
     const MPIX_Field *fields;
     MPIX_Field *copies;         /* that fields are, once there is memory */
     struct adapt_roles roles;
@@ -153,14 +155,14 @@ static const char *copy_fields(struct call *call)
 }
 
 /* All but what needs the size of messages. */
-static const char *read_boxes(struct call *call, MPIX_Boxes *boxes, void *state)
+static const char *read_boxes(struct call *call)
 {
     const char *error = copy_fields(call);
 
     if (!error)
-        error = adapt_list_boxes(&call->old, call->window->old_size, boxes, state);
+        error = adapt_list_boxes(&call->old, call->window->old_size, call->boxes, call->state);
     if (!error)
-        error = adapt_list_boxes(&call->coming, call->window->new_size, boxes, state);
+        error = adapt_list_boxes(&call->coming, call->window->new_size, call->boxes, call->new_state);
     for (int f = 0; !error && f < call->count; f++)
         error = check_field(call, f);
     if (!error)
@@ -360,11 +362,11 @@ static int finish(struct MPIX_Adapt_motion_s *motion, int code)
     return code;
 }
 
-static const char *check_call(const struct call *call, MPIX_Boxes *boxes)
+static const char *check_call(const struct call *call)
 {
     if (!call->window || !call->window->new_rank_of)
         return "the window is NULL or not open (MPIX_Adapt_window_open)";
-    if (!boxes || (call->count > 0 && !call->fields))
+    if (!call->boxes || (call->count > 0 && !call->fields))
         return "boxes or fields is NULL";
     if (call->count < 0 || call->axes < 1 || call->axes > BOX_AXES)
         return adapt_misfit("the number of fields is negative, or that of axes is not 1, 2 or 3");
@@ -372,8 +374,7 @@ static const char *check_call(const struct call *call, MPIX_Boxes *boxes)
 }
 
 /* All but the messages: on all processes or on none.  Without memory for it `call` is NULL. */
-static int start(struct call *call, const struct call *described, MPIX_Boxes *boxes, void *state,
-                 const char *error)
+static int start(struct call *call, const struct call *described, const char *error)
 {
     struct call alone, *here = call ? call : &alone;
 
@@ -382,9 +383,9 @@ static int start(struct call *call, const struct call *described, MPIX_Boxes *bo
     int code = adapt_channel_open(here->window, &here->motion.channel);
     if (code)
         return adapt_channel_failed(code, here->function, error);
-    error = error ? error : check_call(here, boxes);
+    error = error ? error : check_call(here);
     if (!error)
-        error = call ? read_boxes(here, boxes, state) : ADAPT_NO_MEMORY;
+        error = call ? read_boxes(here) : ADAPT_NO_MEMORY;
     code = agree(here, error);
     if (!code)
         code = agree(here, prepare(here));
@@ -395,12 +396,11 @@ static int start(struct call *call, const struct call *described, MPIX_Boxes *bo
     return code;
 }
 
-static int start_or_refuse(const struct call *described, MPIX_Boxes *boxes, void *state,
-                           MPIX_Adapt_motion * motion)
+static int start_or_refuse(const struct call *described, MPIX_Adapt_motion * motion)
 {
     struct call *call = malloc(sizeof(*call));
 
-    int code = start(call, described, boxes, state, motion ? NULL : "motion is NULL");
+    int code = start(call, described, motion ? NULL : "motion is NULL");
     if (motion)
         *motion = code ? NULL : &call->motion;
     if (code)
@@ -412,22 +412,28 @@ int MPIX_Adapt_boxes_start(const epop_window_t *window, int axes, MPIX_Boxes *bo
                            int count, const MPIX_Field fields[], MPIX_Adapt_motion *motion)
 {
     const struct call described = {.function = "MPIX_Adapt_boxes_start",.window = window,
-        .axes = axes,.count = count,.fields = fields
+        .axes = axes,.boxes = boxes,.state = state,.new_state = state,.count = count,.fields = fields
     };
 
-    int code = start_or_refuse(&described, boxes, state, motion);
+    int code = start_or_refuse(&described, motion);
     return code ? code : adapt_channel_owe((*motion)->channel, &(*motion)->debt, "boxes",
                                            count > 0 ? fields[0].name : "");
+}
+
+int adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *old_state, void *new_state,
+                     int count, const MPIX_Field fields[])
+{
+    const struct call described = {.function = "MPIX_Adapt_boxes_move",.window = window,
+        .axes = axes,.boxes = boxes,.state = old_state,.new_state = new_state,.count = count,.fields = fields
+    };
+    MPIX_Adapt_motion motion;
+
+    int code = start_or_refuse(&described, &motion);
+    return code ? code : MPIX_Adapt_motion_wait(&motion);
 }
 
 int MPIX_Adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *state,
                           int count, const MPIX_Field fields[])
 {
-    const struct call described = {.function = "MPIX_Adapt_boxes_move",.window = window,
-        .axes = axes,.count = count,.fields = fields
-    };
-    MPIX_Adapt_motion motion;
-
-    int code = start_or_refuse(&described, boxes, state, &motion);
-    return code ? code : MPIX_Adapt_motion_wait(&motion);
+    return adapt_boxes_move(window, axes, boxes, state, state, count, fields);
 }
