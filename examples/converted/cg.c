@@ -337,20 +337,15 @@ static void free_all(void)
     free(q);
 }
 
-static int owner(int64_t number, int new_size, void *state)
-{
-    (void) state;
-    return partition((int) number, new_size);
-}
-
 static void register_state(void)
 {
     const MPIX_Rows matrix = {.index = MPI_INT,.count = &rows,.global = &global,.first = &first,.ghost_global =
-            &halo.global,.ghost_count = &halo.ghosts, MPIX_ROW_COLUMNS(x, r, p), MPIX_ROW_LISTS(column, value)
+            &halo.global,.ghost_count = &halo.ghosts,.partition = partition, MPIX_ROW_COLUMNS(x, r, p),
+        MPIX_ROW_LISTS(column, value)
     };
 
     MPIX_ADAPT_SHARE(MPIX_ADAPT_DEFAULT, step, steps, side, rho);
-    MPIX_Adapt_data_rows(MPIX_ADAPT_DEFAULT, "matrix", &matrix, owner, NULL);
+    MPIX_Adapt_data_rows(MPIX_ADAPT_DEFAULT, "matrix", &matrix, NULL, NULL);
     MPIX_Adapt_data_file(MPIX_ADAPT_DEFAULT, "cg.history", &history);
 }
 

@@ -73,6 +73,8 @@ typedef struct MPIX_Rows {
                                  * ghosts follow its rows'; the address of the pointer to the ghosts' global numbers,
                                  * of type index */
     const void *ghost_count;    /* with ghost_global: the address of their number, of type index */
+    int (*partition) (int global, int size);    /* NULL, or, where index is MPI_INT and MPIX_Adapt_data_rows has no
+                                                 * owner: the rank of a row among `size` */
 } MPIX_Rows;
 
 #ifndef __cplusplus
@@ -89,8 +91,9 @@ int MPIX_Adapt_rows_move(const epop_window_t *window, const MPIX_Rows *rows, con
 
 /* The new rank of a row.  Called for the rows of this process only. */
 typedef int MPIX_Row_owner(int64_t global, int new_size, void *state);
-/* Registers rows for MPIX_Adapt_window, moved with the items.  *ghosts is made anew of list 0 in the new world, before
- * `after` is called.  *rows and what it names are copied; what that points to stays valid as long as `data`. */
+/* Registers rows for MPIX_Adapt_window, moved with the items.  owner NULL: rows->partition gives the new rank.  *ghosts
+ * is made anew of list 0 in the new world, before `after` is called.  *rows and what it names are copied; what that
+ * points to stays valid as long as `data`. */
 int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows *rows, MPIX_Row_owner *owner,
                          void *state);
 

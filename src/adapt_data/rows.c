@@ -296,6 +296,11 @@ struct registered {
     MPIX_Column columns[];      /* those of rows, then the lists */
 };
 
+static int owner_of(const struct registered *it, int64_t global, int new_size)
+{
+    return it->owner ? it->owner(global, new_size, it->state) : it->rows.partition((int) global, new_size);
+}
+
 static int move_registered(struct adapt_part *part, const epop_window_t *window)
 {
     const struct registered *it = (struct registered *) part;
@@ -305,7 +310,7 @@ static int move_registered(struct adapt_part *part, const epop_window_t *window)
     (void) adapt_index_bytes(it->rows.index, &bytes);
     int *destination = adapt_reserve(count, sizeof(int));
     for (int64_t i = 0; destination && i < count && *(void **) it->rows.global; i++)
-        destination[i] = it->owner(adapt_get_index(*(void **) it->rows.global, bytes, i), window->new_size, it->state);
+        destination[i] = owner_of(it, adapt_get_index(*(void **) it->rows.global, bytes, i), window->new_size);
     int code = MPIX_Adapt_rows_move(window, &it->rows, destination);
     free(destination);
     return code;
@@ -337,11 +342,15 @@ int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows
     static const char function[] = "MPIX_Adapt_data_rows";
     int bytes;
 
-    if (!rows || !owner || !rows->count || !rows->global || rows->columns < 0 || rows->lists < 0 ||
+    if (!rows || !rows->count || !rows->global || rows->columns < 0 || rows->lists < 0 ||
         (rows->columns > 0 && !rows->column) || (rows->lists > 0 && (!rows->list || !rows->first)))
-        return adapt_fail(MPI_ERR_ARG, "%s: rows, owner, or what rows names is NULL", function);
+        return adapt_fail(MPI_ERR_ARG, "%s: rows, or what rows names is NULL", function);
     if (!adapt_index_bytes(rows->index, &bytes))
         return adapt_fail(MPI_ERR_ARG, "%s: index of the rows is not MPI_INT or MPI_INT64_T", function);
+    if (!owner == !rows->partition)
+        return adapt_fail(MPI_ERR_ARG, "%s: one of owner and partition of the rows is given, the other NULL", function);
+    if (rows->partition && bytes != (int) sizeof(int))
+        return adapt_fail(MPI_ERR_ARG, "%s: partition needs rows whose index is MPI_INT; give an owner", function);
     if ((rows->ghosts || rows->ghost_global) && rows->lists < 1)
         return adapt_fail(MPI_ERR_ARG, "%s: rows with ghosts need a list of what they name", function);
     const size_t columns = (size_t) rows->columns, lists = (size_t) rows->lists;

@@ -235,6 +235,12 @@ static void check_atoms(void)
     ET_CHECK(sums[0] == ATOMS && sums[1] == ATOMS * (ATOMS - 1) / 2, "%lld atoms", (long long) sums[0]);
 }
 
+/* The same as `partition`, for a registration without an owner. */
+static int partition_of(int row, int size)
+{
+    return partition(row, size, NULL);
+}
+
 /* ---- windows ----------------------------------------------------------------------------------- */
 
 /* A local number beyond the list of ghosts is an error of all processes, and nothing has moved. */
@@ -274,7 +280,8 @@ static void register_all(void)
     const MPIX_Column of_entry[] = { {&column, index_type()}, {&value, MPI_DOUBLE} };
     const MPIX_Rows matrix = {.index = index_type(),.count = &rows,.global = &global,.first = &first,
         .columns = 1,.column = of_row,.lists = 2,.list = of_entry,.ghosts = is_local == 1 ? &ghosts : NULL,
-        .ghost_global = is_local == 2 ? &ghost_global : NULL,.ghost_count = &ghost_count
+        .ghost_global = is_local == 2 ? &ghost_global : NULL,.ghost_count = &ghost_count,
+        .partition = bytes == 4 ? partition_of : NULL
     };
     const MPIX_Cells in_cells = {.cells = &cells,.count = &in_cell,.slots = SLOTS };
     MPI_Datatype point;
@@ -283,7 +290,7 @@ static void register_all(void)
     const MPIX_Column of_atom[] = { {&atom, MPI_INT64_T}, {&points, point} };
     ET_MPI(MPIX_Adapt_data_create(&data));
     ET_MPI(MPIX_Adapt_data_before(data, "undo", undo, &no_error));
-    ET_MPI(MPIX_Adapt_data_rows(data, "graph", &matrix, partition, NULL));
+    ET_MPI(MPIX_Adapt_data_rows(data, "graph", &matrix, bytes == 4 ? NULL : partition, NULL));
     ET_MPI(MPIX_Adapt_data_cells(data, "atoms", &in_cells, 2, of_atom, owner_of_atom, put_atom, NULL));
     ET_MPI(MPIX_ADAPT_SHARE(data, windows, steps, whole, launched));
     ET_MPI(MPI_Type_free(&point));
@@ -325,6 +332,20 @@ static void check_all(void)
         ET_MPI(MPIX_Ghosts_free(&ghosts));
 }
 
+/* Without an owner rows need a partition, and numbers that are int. */
+static void check_owners(void)
+{
+    MPIX_Rows matrix = {.index = MPI_INT,.count = &rows,.global = &global };
+
+    ET_ERROR(MPIX_Adapt_data_rows(data, "none", &matrix, NULL, NULL), MPI_ERR_ARG, NULL);
+    matrix.partition = partition_of;
+    ET_ERROR(MPIX_Adapt_data_rows(data, "both", &matrix, partition, NULL), MPI_ERR_ARG, NULL);
+    ET_CHECK(strstr(MPIX_Adapt_data_message(), "one of owner and partition"), "%s", MPIX_Adapt_data_message());
+    matrix.index = MPI_INT64_T;
+    ET_ERROR(MPIX_Adapt_data_rows(data, "long", &matrix, NULL, NULL), MPI_ERR_ARG, NULL);
+    ET_CHECK(strstr(MPIX_Adapt_data_message(), "index is MPI_INT"), "%s", MPIX_Adapt_data_message());
+}
+
 static void check_errors(void)
 {
     int64_t mine[1] = { et.rank }, twice[1] = { 9 }, names[2] = { 0, 77 };
@@ -340,6 +361,7 @@ static void check_errors(void)
     ET_MPI(MPIX_Ghosts_create(MPI_COMM_WORLD, MPI_INT64_T, 1, mine, 2, both, &made));
     ET_ERROR(MPIX_Ghosts_restore(made, MPI_INT64_T, 2, names), MPI_ERR_ARG, NULL);
     ET_MPI(MPIX_Ghosts_free(&made));
+    check_owners();
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
