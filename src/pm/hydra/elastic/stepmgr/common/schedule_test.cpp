@@ -47,6 +47,17 @@ TEST(ScheduleTest, leaving_ranks_and_hosts)
     EXPECT_EQ(entries.value()[3].change.leave, (std::vector{0, 1, 2}));
 }
 
+TEST(ScheduleTest, a_comma_in_a_list_of_ranks_ends_the_entry)
+{
+    auto entries = parse_schedule("3/leave=0,2", 3);
+    ASSERT_TRUE(entries) << entries.error();
+    ASSERT_EQ(entries.value().size(), 2u);
+    EXPECT_EQ(entries.value()[0].change.size, 3);
+    EXPECT_EQ(entries.value()[0].change.leave, std::vector{0});
+    EXPECT_EQ(entries.value()[1].change.size, 2);
+    EXPECT_EQ(entries.value()[1].change.leave, std::nullopt);
+}
+
 TEST(ScheduleTest, programs)
 {
     auto entries = parse_schedule("4/program=1,6/leave=0/program=0/hosts=a,8", 2, 2);
