@@ -25,7 +25,7 @@ struct adapt_debt {
 struct adapt_channel {
     MPI_Comm all;
     int old_size;               /* the first so many of its ranks are old */
-    bool is_closing;            /* all processes have called MPIX_Adapt_window_close */
+    bool is_closing;            /* all processes are in MPIX_Adapt_window_close, or at the end of MPIX_Adapt_window */
 
     /* private */
     int tags;                   /* that have been given out */

@@ -137,6 +137,18 @@ static int move_all(MPIX_Adapt_data data, const epop_window_t *window)
     return code;
 }
 
+/* All processes are here: they are in the same call, and each of its steps has worked on all of them.  So the close
+ * needs no agreement of its own. */
+static int close_window(epop_window_t *window)
+{
+    struct adapt_channel *channel;
+
+    int code = adapt_channel_open(window, &channel);
+    if (!code)
+        channel->is_closing = true;
+    return code ? code : MPIX_Adapt_window_close(window, NULL);
+}
+
 static int open_and_move(MPIX_Adapt_data data, int status, epop_window_t *window)
 {
     int code = MPIX_Adapt_window_open(status, window, NULL);
@@ -147,7 +159,7 @@ static int open_and_move(MPIX_Adapt_data data, int status, epop_window_t *window
         adapt_data_free_types(data);
         adapt_free_bytes_types();
     }
-    return code ? code : MPIX_Adapt_window_close(window, NULL);
+    return code ? code : close_window(window);
 }
 
 /* In the new world: what is left to do for the parts, around the program's function. */
