@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "failure.h"
 
 #define CHUNK_BYTES ((int64_t) 64 * 1024 * 1024)
 
@@ -52,6 +53,15 @@ static int find_slot(const struct adapt_exchange *exchange, const struct adapt_e
     return slot;
 }
 
+/* The other processes have agreed, and wait for the message.  MPI has raised its own errors. */
+static int raise_missing_memory(int code)
+{
+    if (code != MPI_ERR_NO_MEM)
+        return code;
+    return adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory for a message; elements are missing now",
+                      adapt_called("libadapt_data"));
+}
+
 static int post_more(struct adapt_exchange *exchange, bool sends)
 {
     struct adapt_exchange_side *side = sends ? &exchange->send : &exchange->receive;
@@ -59,7 +69,7 @@ static int post_more(struct adapt_exchange *exchange, bool sends)
     int code = MPI_SUCCESS, slot = 0;
 
     while (!code && side->next < count && (slot = find_slot(exchange, side, sends)) >= 0) {
-        code = exchange->post(exchange->state, sends, side->next, &side->requests[slot]);
+        code = raise_missing_memory(exchange->post(exchange->state, sends, side->next, &side->requests[slot]));
         side->next++;
     }
     return code;
