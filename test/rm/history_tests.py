@@ -6,10 +6,12 @@ import json
 import os
 import re
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 
-from daemon_under_test import Bench, Daemon, expect, wait_for
+from daemon_under_test import HERE, WAIT_S, Bench, Daemon, expect, wait_for
 from hostile_tests import BAD, GOOD, run_as, two_users
 
 TURN_MAX_S = 0.010
@@ -105,6 +107,21 @@ def long_history_holds_up_nobody(bench: Bench) -> None:
     print(f"# {count} ended jobs, {last} records (made in {made_s:.0f} s): longest turn {turn * 1000:.1f} ms, "
           f"all requests: owner {seconds[GOOD]:.2f} s, another user {seconds[BAD]:.2f} s, root {seconds[0]:.2f} s")  # fmt: skip
     expect(turn < TURN_MAX_S, f"the longest turn took {turn * 1000:.1f} ms of processor time")
+
+
+def latency_fails_if_a_turn_is_long(bench: Bench) -> None:
+    """test/rm/latency with a small machine: by the processor time of the loop's turns, on a busy machine, too"""
+    command = [sys.executable, str(HERE / "latency"), f"--rm={bench.programs.elasticd.parent}", "--nodes=50", "--jobs=1200",
+               "--seconds=2", "--limit-ms=0"]  # fmt: skip
+
+    def run(*words: str) -> tuple[int, str]:
+        done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=WAIT_S, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    code, text = run()
+    expect(code == 0 and "longest turn of the loop" in text and "failed" not in text, f"{code}: {text}")
+    code, text = run("--turn-ms=0.01")
+    expect(code == 1 and "turns of the loop took more than" in text, f"{code}: {text}")
 
 
 def page_of_jobs(daemon: Daemon, count: int) -> list[dict[str, object]]:
