@@ -2,7 +2,8 @@
  * --elsewhere HOST HERE-ALONE on another host, where this path leads to no program; with --silent 1 children call no
  * MPI until the spawn has returned; with --dies SIGNAL a child dies; with --early 1 programs end before MPI_Init,
  * and with --exits CODE a child ends after it; with --texts 1 arguments and other texts are long; with --progress 1
- * children wait, before MPI_Init, for a message that the root of the spawn receives. */
+ * children wait, before MPI_Init, for a message that the root of the spawn receives; with --grown 1 the world has grown
+ * before, and its last process has joined; with --survives 1 parents go on after a child has ended, and finalise. */
 
 #include "elastic_test.h"
 #include <signal.h>
@@ -33,6 +34,17 @@ static int child(MPI_Comm parent, int argc, char **argv)
         }
         for (;;)
             pause();
+    }
+    if (argc == 3 && !strcmp(argv[1], "--last")) {
+        et_world_changed();
+        et_await_file("returned");
+        if (et.rank == 0)
+            ET_MPI(MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        else
+            ET_MPI(MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD));
+        if (atoi(argv[2]) > 128)        /* as in a shell */
+            raise(atoi(argv[2]) - 128);
+        _exit(atoi(argv[2]));
     }
     if (argc == 2 && !strcmp(argv[1], "--silent")) {
         et_await_file("returned");
@@ -132,9 +144,9 @@ static void dies(const char *number)
 }
 
 /* DS4: a child ends without MPI_Finalize, which the parent waits for in a receive. */
-static void exits(const char *code)
+static void exits(const char *code, int survives)
 {
-    char *arguments[] = { "--exiting", (char *) code, NULL };
+    char *arguments[] = { survives ? "--last" : "--exiting", (char *) code, NULL };
     MPI_Comm inter;
     int value;
 
@@ -144,7 +156,13 @@ static void exits(const char *code)
         et_log("SPAWNED");
         et_make_file("returned");
     }
-    ET_MPI(MPI_Recv(&value, 1, MPI_INT, 1, 0, inter, MPI_STATUS_IGNORE));
+    if (!survives) {
+        ET_MPI(MPI_Recv(&value, 1, MPI_INT, 1, 0, inter, MPI_STATUS_IGNORE));
+        return;
+    }
+    ET_MPI(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
+    ET_ERROR(MPI_Recv(&value, 1, MPI_INT, 1, 0, inter, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, NULL);
+    ET_MPI(MPI_Comm_free(&inter));
 }
 
 /* The spawn of `n` commands of one process each fails, and each error code is set. */
@@ -343,6 +361,7 @@ static void elsewhere(const char *other, const char *here_alone)
 int main(int argc, char **argv)
 {
     MPI_Comm parent;
+    int grown = argc > 2 && !strcmp(argv[1], "--grown");
 
     program = argv[0];
     if (argc == 2 && !strcmp(argv[1], "--waiting"))
@@ -350,8 +369,10 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Init(&argc, &argv));
     ET_CHECK(uname(&host) == 0, "no uname");
     ET_MPI(MPI_Comm_get_parent(&parent));
-    if (parent != MPI_COMM_NULL)
+    if (parent != MPI_COMM_NULL && !grown)
         return child(parent, argc, argv);
+    if (parent == MPI_COMM_NULL && grown)
+        ET_MPI(MPIX_Comm_modify(MPI_COMM_WORLD, 1, NULL));
     et_options(&argc, &argv);
     et_world_changed();
     if (argc == 4 && !strcmp(argv[1], "--elsewhere")) {
@@ -367,7 +388,7 @@ int main(int argc, char **argv)
     } else if (et_number(argc, argv, "early", 0)) {
         early();
     } else if (et_number(argc, argv, "exits", -1) >= 0) {
-        exits(et_argument(argc, argv, "exits", ""));
+        exits(et_argument(argc, argv, "exits", ""), et_number(argc, argv, "survives", 0));
     } else if (et_number(argc, argv, "dies", 0)) {
         dies(et_argument(argc, argv, "dies", ""));
     } else {

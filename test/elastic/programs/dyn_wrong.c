@@ -347,13 +347,14 @@ static void outside(void)
 /* A process that needs an mpiexec, and gets none; it may try again. */
 static void unmanaged(void)
 {
-    int *universe, flag;
+    int *universe, flag, codes[2] = { -1, -1 };
 
     ET_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag));
     ET_CHECK(flag && *universe == 1, "%d processes", flag ? *universe : 0);
     for (int i = 0; i < 2; i++) {
-        ET_ERROR(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &none,
-                                MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN, "mpiexec -n 1");
+        ET_ERROR(MPI_Comm_spawn("true", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &none, codes), MPI_ERR_SPAWN,
+                 "mpiexec -n 1");
+        ET_CHECK(codes[0] == MPI_ERR_SPAWN && codes[1] == MPI_ERR_SPAWN, "error codes %d and %d", codes[0], codes[1]);
         ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, "true", NULL, 0, &none), MPI_ERR_SPAWN, "mpiexec -n 1");
     }
 }

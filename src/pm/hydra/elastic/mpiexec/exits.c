@@ -14,6 +14,7 @@
 #include "socket.h"
 #include "spawned.h"
 #include "wire/channel.h"
+#include "wire/spawn.h"
 #include "../ui/mpich/mpiexec.h"
 
 #define PMI_WAITING_MAX (16 * 1024 * 1024)      /* bytes to one daemon: more than all keys of a large job */
@@ -107,43 +108,80 @@ void HYD_step_note_exit(struct HYD_step_proxy *p)
     }
 }
 
-/* Whether all processes of a node daemon have ended, one of them with an error, and none of them
- * has called MPI_Init. */
-static int came_to_nothing(const struct HYD_step_group *g, const struct HYD_step_proxy *p)
+const char *HYD_step_program_of(const struct HYD_proxy *proxy, int index)
 {
-    int failed = 0;
+    const struct HYD_exec *exec = proxy->exec_list;
 
-    if (!p->proxy->exit_status)
-        return 0;
-    for (int i = 0; i < p->processes; i++) {
-        if (g->processes[p->ranks[i]].initialised)
-            return 0;
-        failed |= p->proxy->exit_status[i];
-    }
-    return failed && WIFEXITED(failed);
+    for (; exec && index >= exec->proc_count; exec = exec->next)
+        index -= exec->proc_count;
+    return exec && exec->exec[0] ? exec->exec[0] : "a process";
 }
 
-/* MPI_Init waits for the whole world.  If the processes of a host have ended before it (the program
- * is missing there, or a library), the others would wait for ever; stock leaves it at that, and so do
- * we for jobs that have nothing to do with adaptations. */
-static void check_that_world_comes(const struct HYD_step_group *g)
+void HYD_step_describe_end(char *text, size_t bytes, int wait_status)
 {
-    char text[512];
+    if (WIFSIGNALED(wait_status))
+        MPL_snprintf(text, bytes, "was ended by signal %d (%s)", WTERMSIG(wait_status),
+                     strsignal(WTERMSIG(wait_status)));
+    else
+        MPL_snprintf(text, bytes, "ended with exit code %d", WEXITSTATUS(wait_status));
+}
 
-    if (g->group != 0 || g->pg->barrier_count == 0 || !HYD_step_rules_apply(g) || HYD_step.abort_ms >= 0 ||
-        (!HYD_step_managed() && !HYD_step_options_given()))
+/* ---- ends before MPI_Init ------------------------------------------------------------------------ */
+
+/* The first process of the launch that has ended before MPI_Init; proxy NULL: there is none. */
+static struct {
+    const struct HYD_proxy *proxy;
+    struct HYD_launch_end end;
+} never_began;
+
+static int is_awaited(void)
+{
+    const struct HYD_pg *pg = &HYD_server_info.pg_list;
+    const struct HYD_pmcd_pmi_pg_scratch *scratch = pg->pg_scratch;
+
+    if (never_began.end.others_wait || pg->barrier_count > 0)
+        return 1;
+    for (int i = 0; scratch && i < pg->pg_process_count; i++)
+        if (scratch->ecount[i].epoch > 0)       /* PMI-2 */
+            return 1;
+    return 0;
+}
+
+/* MPI_Init waits for the whole world: if a process has ended before it, the others would wait for ever, as under stock.
+ * Programs with sessions detect that themselves. */
+static void check_that_world_comes(void)
+{
+    const struct HYD_proxy *proxy = never_began.proxy;
+    const struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(0) : NULL;
+    char how[128], text[1024];
+
+    if (!proxy || HYD_step.ending || HYD_step.abort_ms >= 0 || (g && !HYD_step_rules_apply(g)) ||
+        HYD_step.has_set_calls || HYD_step_notified_to_end() || !is_awaited())
         return;
-    for (int i = 0; i < g->proxy_count; i++) {
-        if (!came_to_nothing(g, &g->proxies[i]))
-            continue;
-        MPL_snprintf(text, sizeof(text), "host %s: all processes there ended before they called "
-                     "MPI_Init, in which the others wait for them: are the program and the libraries "
-                     "that it needs on that host?  The job ends",
-                     g->proxies[i].proxy->node->hostname);
-        HYD_step_print_message(text);
-        HYD_step_end_job_soon();
+    int code = WIFEXITED((int) never_began.end.wait_status) ? WEXITSTATUS(never_began.end.wait_status) : 0;
+    HYD_step_describe_end(how, sizeof(how), (int) never_began.end.wait_status);
+    MPL_snprintf(text, sizeof(text), "host %s: %s (rank %u) %s before it called MPI_Init, in which the others wait for "
+                 "it%s.  The job ends", proxy->node->hostname,
+                 HYD_step_program_of(proxy, (int) never_began.end.index), never_began.end.rank, how,
+                 code == 127 || code == 255 ? ": are the program and the libraries that it needs on that host?" : "");
+    HYD_step_print_message(text);
+    HYD_step.failed = 1;
+    HYD_step_end_job();
+}
+
+void HYD_step_never_began(const struct HYD_proxy *proxy, const char *payload, size_t bytes)
+{
+    struct HYD_launch_end end;
+
+    if (proxy->pg->pgid != 0 || bytes != sizeof(end))
         return;
+    memcpy(&end, payload, sizeof(end));
+    if (!never_began.proxy) {
+        never_began.proxy = proxy;
+        never_began.end = end;
     }
+    never_began.end.others_wait |= end.others_wait;
+    check_that_world_comes();
 }
 
 static void collect_exit_statuses(const struct HYD_proxy *proxy)
@@ -208,7 +246,6 @@ int HYD_step_proxy_ended(struct HYD_proxy *proxy)
     if ((rules || g->removed == HYD_STEP_JOB_ENDS) && g->group != 0)
         collect_exit_statuses(proxy);
     HYD_core_defer_departed(g, proxy->proxy_id);
-    check_that_world_comes(g);
     return rules;
 }
 
@@ -361,8 +398,8 @@ HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status)
 
     if (--begun == 0)
         signal(SIGPIPE, previous_sigpipe);
-    if (!g && HYD_step.core && proxy->pg->pgid == 0)
-        check_that_world_comes(HYD_step_find_group(0));
+    if (proxy->pg->pgid == 0)
+        check_that_world_comes();
     return !g || HYD_step_rules_apply(g) ? status : HYD_SUCCESS;
 }
 

@@ -55,7 +55,6 @@ void HYD_step_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, ui
 
 static void on_init(const struct report *r)
 {
-    struct HYD_step_process *process = process_of(r);
     uint32_t adaptive = 0;
 
     if (r->message->bytes >= 2 * sizeof(uint32_t))
@@ -65,14 +64,13 @@ static void on_init(const struct report *r)
         HYD_keepalive_watch(r->from->proxy->control_fd);
         HYD_step_output_counted(r->from);
     }
-    if (process)
-        process->initialised = 1;
     to_core(r);
 }
 
 /* Clients that list the sets of a rigid job need a socket, too. */
 static void on_set_call(const struct report *r)
 {
+    HYD_step.has_set_calls = 1;
     to_core(r);
     if (HYD_core_has_sets())
         HYD_step_socket_open();
@@ -250,6 +248,10 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
     }
     if (message.kind == HYD_ADAPT_SPAWN_BEGAN || message.kind == HYD_ADAPT_SPAWN_ENDED) {
         HYD_spawned_message(proxy, message.kind, buf + sizeof(message), (size_t) message.bytes);
+        goto fn_exit;
+    }
+    if (message.kind == HYD_ADAPT_NEVER_BEGAN) {
+        HYD_step_never_began(proxy, buf + sizeof(message), (size_t) message.bytes);
         goto fn_exit;
     }
     if (!HYD_step.core)

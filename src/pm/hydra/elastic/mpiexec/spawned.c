@@ -105,30 +105,12 @@ static void not_started(struct spawn *s, const struct HYD_proxy *cause)
 
 /* ---- processes that end too early ------------------------------------------------------------------------------ */
 
-static const char *program_of(const struct HYD_proxy *proxy, int index)
-{
-    const struct HYD_exec *exec = proxy->exec_list;
-
-    for (; exec && index >= exec->proc_count; exec = exec->next)
-        index -= exec->proc_count;
-    return exec && exec->exec[0] ? exec->exec[0] : "a process";
-}
-
-static void describe_end(char *text, size_t bytes, int wait_status)
-{
-    if (WIFSIGNALED(wait_status))
-        MPL_snprintf(text, bytes, "was ended by signal %d (%s)", WTERMSIG(wait_status),
-                     strsignal(WTERMSIG(wait_status)));
-    else
-        MPL_snprintf(text, bytes, "ended with exit code %d", WEXITSTATUS(wait_status));
-}
-
 static void ended_before_init(struct spawn *s, const struct HYD_proxy *proxy, int index, int wait_status)
 {
     char end[128], text[768];
 
-    describe_end(end, sizeof(end), wait_status);
-    MPL_snprintf(text, sizeof(text), "%s %s before it called MPI_Init%s", program_of(proxy, index), end,
+    HYD_step_describe_end(end, sizeof(end), wait_status);
+    MPL_snprintf(text, sizeof(text), "%s %s before it called MPI_Init%s", HYD_step_program_of(proxy, index), end,
                  WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127 ?
                  ": are the libraries that it needs on that host?" : "");
     fail(s, proxy, text);
@@ -142,10 +124,10 @@ static void ended_after_init(const struct HYD_proxy *proxy, const struct HYD_spa
     if (!HYD_server_info.user_global.auto_cleanup || WIFSIGNALED((int) end->wait_status) || HYD_step.ending ||
         HYD_step_notified_to_end())
         return;
-    describe_end(how, sizeof(how), (int) end->wait_status);
+    HYD_step_describe_end(how, sizeof(how), (int) end->wait_status);
     MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s (rank %u of the spawned processes) %s after "
                  "MPI_Init, without MPI_Finalize.  The job ends", proxy->node->hostname,
-                 program_of(proxy, (int) end->index), end->rank, how);
+                 HYD_step_program_of(proxy, (int) end->index), end->rank, how);
     HYD_step_print_message(text);
     HYD_step_spawned_died_of(end->wait_status ? (int) end->wait_status : W_EXITCODE(1, 0));
     HYD_step_end_job();

@@ -18,7 +18,6 @@ struct HYD_step_process {
     int label;                  /* last world rank seen, -1: none yet */
     int slot;                  /* on its node, for binding: 0, 1, ... */
     int ended;
-    int initialised;            /* it has called MPI_Init */
 };
 
 struct HYD_step_proxy {
@@ -75,6 +74,7 @@ struct HYD_step {
     int exit_status;            /* see HYD_step_exit_status */
     int failed;                 /* the job may not end with exit code 0 */
     int ending;                 /* all proxies have been ordered to kill their processes */
+    int has_set_calls;          /* processes use sessions */
     int log_fd, sets_log_fd;
 };
 extern struct HYD_step HYD_step;

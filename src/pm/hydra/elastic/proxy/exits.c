@@ -1,6 +1,7 @@
 /* See exits.h. */
 
 #include "state.h"
+#include <poll.h>
 #include <sys/syscall.h>
 #include "demux.h"
 #include "agent.h"
@@ -15,10 +16,13 @@
 #include "stdin.h"
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
+#include "wire/spawn.h"
 
 static int cause = -1;        /* process for whose end we kill the others */
 static int killing = 0;         /* all processes have been killed, or are in a moment */
 static int may_be_let_go = 0;   /* by a change through process sets */
+static int never_began = -1;    /* the first process of the launch that has ended without having used MPI */
+static int others_wait = 0;     /* a process is in a barrier */
 
 /* ---- watching ---------------------------------------------------------------------------------- */
 
@@ -146,6 +150,91 @@ int HYD_pmcd_pmip_adapt_is_let_go(int process_id)
 {
     return process_id >= 0 && HYD_agent.processes &&
         (HYD_agent.processes[process_id].let_go || HYD_agent.processes[process_id].undecided);
+}
+
+/* ---- ends before MPI_Init ---------------------------------------------------------------------- */
+
+static void report_never_began(void)
+{
+    struct HYD_launch_end end = {.index = (uint32_t) never_began,
+        .rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[never_began],
+        .wait_status = (uint32_t) HYD_agent.processes[never_began].wait_status,
+        .others_wait = (uint32_t) others_wait
+    };
+
+    HYD_reports_send(HYD_ADAPT_NEVER_BEGAN, 0, 0, &end, sizeof(end));
+}
+
+static int is_unused(int process_id)
+{
+    return HYD_agent.processes && !HYD_agent.join.given && !HYD_tasks_are_world() &&
+        !HYD_agent.processes[process_id].begun && HYD_pmcd_pmip.downstream.pmi_fd[process_id] == HYD_FD_CLOSED;
+}
+
+/* Stock ends the job for one that was killed by a signal. */
+static void check_never_began(int process_id)
+{
+    const struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+
+    if (never_began >= 0 || killing || !is_unused(process_id) || !p->ended ||
+        (WIFSIGNALED(p->wait_status) && HYD_pmcd_pmip.user_global.auto_cleanup))
+        return;
+    never_began = process_id;
+    report_never_began();
+}
+
+/* It wakes the main loop, as in watch_cb. */
+static HYD_status wake_cb(int fd, HYD_event_t events, void *userp)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    if (HYD_agent.processes[(size_t) userp].ended) {
+        status = HYDT_dmx_deregister_fd(fd);
+        close(fd);
+    }
+    return status;
+}
+
+void HYD_exits_closed(int process_id)
+{
+    int fd = -1;
+
+    if (never_began >= 0 || !is_unused(process_id))
+        return;
+    if (HYD_agent.processes[process_id].ended) {
+        check_never_began(process_id);
+        return;
+    }
+    /* without one it is noticed when some other event comes */
+    fd = (int) syscall(SYS_pidfd_open, HYD_pmcd_pmip.downstream.pid[process_id], 0);
+    if (fd >= 0 && (HYDU_sock_cloexec(fd) != HYD_SUCCESS ||
+                    HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, (void *) (size_t) process_id, wake_cb) != HYD_SUCCESS))
+        close(fd);
+}
+
+/* The end of its connection, which may not have been read yet. */
+static void read_connection(int process_id)
+{
+    int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
+    struct pollfd there = {.fd = fd,.events = POLLIN };
+    HYD_status status = HYD_SUCCESS;
+
+    HYD_loop_outdate();
+    while (status == HYD_SUCCESS && fd >= 0 && !HYD_agent.processes[process_id].begun &&
+           HYD_pmcd_pmip.downstream.pmi_fd[process_id] == fd && poll(&there, 1, 0) > 0)
+        status = HYD_pmcd_pmip_adapt_read_pmi(fd);
+}
+
+void HYD_pmcd_pmip_adapt_barrier(int fd)
+{
+    int i = HYD_agent_process_of_fd(fd);
+
+    /* with sessions a process detects the ends of others itself */
+    if (others_wait || i < 0 || HYD_sets_connected(i))
+        return;
+    others_wait = 1;
+    if (never_began >= 0)
+        report_never_began();
 }
 
 /* ---- ends --------------------------------------------------------------------------------------- */
@@ -342,6 +431,8 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
     if (!HYD_agent.processes || HYD_agent.processes[process_id].ended)
         return;
     note_exit(process_id, wait_status);
+    read_connection(process_id);
+    check_never_began(process_id);
     if (all_ended()) {          /* before the daemon's own end */
         HYD_upward_flush();
         HYD_reports_flush();

@@ -2,7 +2,9 @@
  * Ends of processes.  Stock reports the exit codes of a proxy when all of its processes have ended.  Adaptations
  * need each at once, and leaving processes must not remain as zombies, so a pidfd watches every adaptive process.
  * The pidfd only wakes the loop; the stock waitpid reaps.  An aborted process is reported before those that are
- * killed for it.  agent.h has the calls for Hydra's own files.
+ * killed for it.  A process of the launch that ends without having used MPI is reported, for others may wait for it
+ * in MPI_Init; in jobs that do not adapt a pidfd watches such a process once its connection is closed.  agent.h has
+ * the calls for Hydra's own files.
  */
 
 #ifndef PROXY_EXITS_H_INCLUDED
@@ -10,6 +12,8 @@
 
 #include "hydra.h"
 
+/* The connection of this process has been closed by its end. */
+void HYD_exits_closed(int process_id);
 /* Watches those that are not watched yet. */
 HYD_status HYD_exits_watch(void);
 /* Ends of processes before they were watched. */

@@ -35,5 +35,6 @@ int HYD_pmcd_pmip_adapt_closed(int process_id, int fd)
     HYDT_dmx_deregister_fd(fd);
     HYD_answers_close(fd);
     HYD_pmcd_pmip.downstream.pmi_fd[process_id] = HYD_FD_CLOSED;
+    HYD_exits_closed(process_id);
     return 1;
 }

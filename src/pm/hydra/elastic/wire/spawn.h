@@ -1,6 +1,7 @@
 /*
- * The end of a process of MPI_Comm_spawn that nobody expected: what its proxy sends to mpiexec with
- * HYD_ADAPT_SPAWN_ENDED.  Both sides are one build on one architecture.
+ * Ends of processes that come too early: what a proxy sends to mpiexec of a process of MPI_Comm_spawn with
+ * HYD_ADAPT_SPAWN_ENDED, and of one of the launch with HYD_ADAPT_NEVER_BEGAN.  Both sides are one build on one
+ * architecture.
  */
 
 #ifndef WIRE_SPAWN_H_INCLUDED
@@ -13,6 +14,13 @@ struct HYD_spawn_end {
     uint32_t rank;
     uint32_t wait_status;
     uint32_t begun;             /* it had called MPI_Init, and not MPI_Finalize; 0: it had called neither */
+};
+
+struct HYD_launch_end {
+    uint32_t index;             /* on its proxy */
+    uint32_t rank;
+    uint32_t wait_status;
+    uint32_t others_wait;       /* a process of the same proxy is in a barrier of PMI */
 };
 
 #endif /* WIRE_SPAWN_H_INCLUDED */

@@ -1,0 +1,127 @@
+"""Processes of the launch that end before MPI_Init, in which the others wait for them."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+from launcher import Bench, Result
+from support.checks import expect
+
+# What MPI_Init does first, by PMI-1 or PMI-2: all processes meet.
+MEETS = """
+import os, sys
+
+pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
+
+def send(text):
+    pmi.write(f"{len(text):6d}{text}".encode())
+
+def call(text):
+    send(text)
+    return pmi.read(int(pmi.read(6)))
+
+pmi.write(f"cmd=init pmi_version={sys.argv[1]} pmi_subversion={2 - int(sys.argv[1])}\\n".encode())
+while pmi.read(1) != b"\\n":
+    pass
+open(f"{sys.argv[2]}-{os.environ['PMI_RANK']}", "w").close()
+if sys.argv[1] == "1":
+    pmi.write(b"cmd=barrier_in\\n")
+    while pmi.read(1) != b"\\n":
+        pass
+    pmi.write(b"cmd=finalize\\n")
+    pmi.read(1)
+else:
+    call(f"cmd=fullinit;pmirank={os.environ['PMI_RANK']};threaded=FALSE;")
+    call("cmd=kvs-fence;")
+    call("cmd=kvs-get;key=of_all;")
+"""
+
+
+NUMBERS = itertools.count()
+
+
+def start(bench: Bench, end: str, *args: object, pmi: int = 1) -> Result:
+    """Rank 1 of three executes `end`, which may use $meets and wait for $there; the others meet."""
+    script = bench.folder / "meets.py"
+    script.write_text(MEETS)
+    there = bench.folder / f"there{next(NUMBERS)}"
+    program = f"meets='{sys.executable} {script} {pmi} {there}'; there={there}; test $PMI_RANK -ne 1 || {{ {end}; }}; exec $meets"
+    return bench.run(*args, "-n", 3, program=["sh", "-c", program])
+
+
+def over(bench: Bench, hosts: str) -> list[object]:
+    return ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", hosts]
+
+
+def job_ends(bench: Bench, result: Result, how: str, code: int, host: str = "") -> None:
+    lines = result.err.splitlines()
+    expect(len(lines) == 1 and result.code == code, f"exit code {result.code}, expected {code}: {result.out}{result.err}")
+    named = lines[0].startswith(f"host {host}") and f"sh (rank 1) {how} before it called MPI_Init" in lines[0]
+    expect(named and lines[0].endswith("The job ends"), f"it prints: {result.err}")
+    bench.expect_nothing_left()
+
+
+AFTER_OTHERS = "while ! test -e $there-0 || ! test -e $there-2; do sleep 0.1; done; sleep 0.3; "
+
+
+def test_a_rank_exits_before_init(bench: Bench) -> None:
+    """On the host of the others, beside one of them, and alone on a host; before and after the others come."""
+    places: list[list[object]] = [[], over(bench, "aa:2,bb"), over(bench, "aa,bb,cc")]
+    for code, before, place in itertools.product((0, 3, 127), ("", AFTER_OTHERS), places):
+        result = start(bench, f"{before}exit {code}", *place)
+        job_ends(bench, result, f"ended with exit code {code}", code or 1, "bb" if len(place) and "cc" in str(place[-1]) else "")
+        expect((code == 127) == ("are the program and the libraries" in result.err), f"it prints: {result.err}")
+
+
+def test_options_of_the_job_do_not_matter(bench: Bench) -> None:
+    """Nor does it matter where its output is."""
+    all_options: list[list[object]] = [["-disable-auto-cleanup"], ["--adapt-log", bench.log], ["--adapt-range", "1:4"]]
+    for options in all_options:
+        job_ends(bench, start(bench, f"{AFTER_OTHERS}exit 3", *options), "ended with exit code 3", 3)
+        job_ends(bench, start(bench, "exit 0", *options, *over(bench, "aa,bb")), "ended with exit code 0", 1)
+    job_ends(bench, start(bench, "exec >&- 2>&-; exit 3"), "ended with exit code 3", 3)
+    job_ends(bench, start(bench, "exit 3", pmi=2), "ended with exit code 3", 3)
+
+
+def test_a_rank_is_killed_before_init(bench: Bench) -> None:
+    """With -disable-auto-cleanup too, where nothing else ends processes on other hosts."""
+    result = start(bench, f"{AFTER_OTHERS}kill -9 $$")
+    expect(result.code == 9, f"exit code {result.code}: {result.out}{result.err}")
+    bench.expect_nothing_left()
+    result = start(bench, "kill -9 $$", "-disable-auto-cleanup", *over(bench, "aa,bb,cc"))
+    named = "host bb: sh (rank 1) was ended by signal 9 (Killed) before it called MPI_Init" in result.err
+    expect(result.code == 9 and named, f"exit code {result.code}: {result.out}{result.err}")
+    bench.expect_nothing_left()
+
+
+def compile_c(text: str, output: Path, *more: str) -> None:
+    subprocess.run(["cc", "-xc", "-", "-xnone", *more, "-o", str(output)], input=text, text=True, check=True)
+
+
+def test_a_library_is_missing(bench: Bench) -> None:
+    """The loader exits with 127."""
+    library, program = Path(bench.folder / "libmissing.so"), bench.folder / "linked"
+    compile_c("int missing(void) { return 0; }", library, "-shared", "-fPIC")
+    compile_c("int missing(void); int main(void) { return missing(); }", program, str(library))
+    library.unlink()
+    result = start(bench, f"exec {program}")
+    expect(result.code == 127 and "libmissing.so" in result.err, f"exit code {result.code}: {result.err}")
+    expect("(rank 1) ended with exit code 127 before it called MPI_Init" in result.err, f"it prints: {result.err}")
+    bench.expect_nothing_left()
+
+
+def test_a_child_may_begin_for_its_parent(bench: Bench) -> None:
+    """A process ends, and a child of its has the connection: nothing is wrong."""
+    result = start(bench, f"{{ {AFTER_OTHERS} exec $meets; }} & exit 0")
+    expect(result.code == 0 and not result.err, f"exit code {result.code}: {result.err}")
+    bench.expect_nothing_left()
+
+
+def test_programs_without_mpi(bench: Bench) -> None:
+    """Each ends when it likes, with its code."""
+    result = bench.run("-n", 3, program=["sh", "-c", "sleep 0.$PMI_RANK; echo $PMI_RANK; test $PMI_RANK -ne 1 || exit 5"])
+    expect(result.code == 5 and result.out.split() == ["0", "1", "2"] and not result.err, f"{result.code}: {result.err}")
+    bench.expect_nothing_left()
