@@ -409,6 +409,20 @@ static void idle(void)
     ET_MPI(MPI_Request_free(&requests[1]));
 }
 
+/* DA6: what two of them write at the same time, piece by piece, and what one's child writes later. */
+static void labels(void)
+{
+    MPI_Request requests[2] = { one_slot(), one_slot() };
+
+    start_shell(&requests[0], "for i in 1 2 3 4 5 6 7 8; do printf a; printf A >&2; done; echo; echo >&2");
+    start_shell(&requests[1], "for i in 1 2 3 4 5 6 7 8; do printf b; printf B >&2; done; echo; echo >&2");
+    ET_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    await(&requests[0], MPIX_STAGE_EXITED, 0);
+    await(&requests[1], MPIX_STAGE_EXITED, 0);
+    run_shell("(sleep 0.5; echo late; touch late) & echo early", 0);
+    et_await_file("late");
+}
+
 /* DA9: those that live at the end of the job, one of which ignores SIGTERM; a slot that is not used, and one
  * that fails. */
 static void left(void)
@@ -437,7 +451,7 @@ static const struct {
     {"life", life}, {"surroundings", surroundings}, {"copies", copies}, {"alone", alone}, {"child", child},
     {"waits", waits}, {"cancels", cancels}, {"absent", absent}, {"mixed", mixed}, {"farm", farm},
     {"room", capacity}, {"signals", signals}, {"hosts", hosts}, {"elsewhere", elsewhere}, {"idle", idle},
-    {"words", words},
+    {"words", words}, {"labels", labels},
     {"left", left}, {"dies", dies}
 };
 

@@ -11,6 +11,7 @@
 #include "pmiserv.h"
 #include "handshake.h"
 #include "state.h"
+#include "../ui/include/ui.h"
 
 #define STRANGERS_MAX 64
 
@@ -40,6 +41,10 @@ HYD_status HYD_step_proxy_args(struct HYD_string_stash *stash)
     HYD_STRING_STASH(*stash, MPL_strdup(end_after_ms), status);
     if (HYD_step_input_is_for_all()) {
         HYD_STRING_STASH(*stash, MPL_strdup("--input-all"), status);
+        HYD_STRING_STASH(*stash, MPL_strdup("1"), status);
+    }
+    if (HYD_ui_info.prepend_pattern) {
+        HYD_STRING_STASH(*stash, MPL_strdup("--label-tasks"), status);
         HYD_STRING_STASH(*stash, MPL_strdup("1"), status);
     }
     HYD_STRING_STASH(*stash, MPL_strdup("--secret"), status);

@@ -12,6 +12,7 @@ struct text {
 struct line {
     int fd;                     /* where it is written */
     struct HYD_lines_source source;
+    int uid, number;            /* HYD_lines_task */
     char *prefix;
     struct text rest;           /* what of it has not been written */
     int is_open;                /* a part of it is the last that was written to fd */
@@ -20,6 +21,7 @@ struct line {
 
 static struct line *lines = NULL;
 static int clock_fd = -1, clock_runs = 0;
+static int task_uid = -1, task_number = -1;
 
 /* ---- texts ----------------------------------------------------------------------------------------------------- */
 
@@ -61,17 +63,43 @@ static HYD_status write_text(int fd, const struct text *text)
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
+static void free_line(struct line *l)
+{
+    MPL_free(l->prefix);
+    MPL_free(l->rest.data);
+    MPL_free(l);
+}
+
+/* A program may start any number of processes one by one: those that wait for nothing are not stored. */
+static void free_tasks(void)
+{
+    struct line *last = NULL, *next;
+
+    for (struct line * l = lines; l; l = next) {
+        next = l->next;
+        if (l->uid < 0 || l->is_open || l->rest.bytes > 0) {
+            last = l;
+            continue;
+        }
+        if (last)
+            last->next = next;
+        else
+            lines = next;
+        free_line(l);
+    }
+}
+
 static struct line *find_line(int fd, const struct HYD_lines_source *s)
 {
     struct line *l;
 
     for (l = lines; l; l = l->next)
         if (l->fd == fd && l->source.stream == s->stream && l->source.pgid == s->pgid && l->source.proxy == s->proxy &&
-            l->source.rank == s->rank)
+            l->source.rank == s->rank && l->uid == task_uid && l->number == task_number)
             return l;
     l = MPL_calloc(1, sizeof(*l), MPL_MEM_PM);
     if (l) {
-        *l = (struct line) {.fd = fd,.source = *s,.next = lines };
+        *l = (struct line) {.fd = fd,.source = *s,.uid = task_uid,.number = task_number,.next = lines };
         lines = l;
     }
     return l;
@@ -173,14 +201,32 @@ static HYD_status start_clock(void)
     goto fn_exit;
 }
 
+/* ---- processes that a program starts ----------------------------------------------------------------------------- */
+
+void HYD_lines_task(int uid, int number)
+{
+    task_uid = uid;
+    task_number = number;
+}
+
+int HYD_lines_label(char *text, size_t bytes)
+{
+    if (task_uid < 0)
+        return 0;
+    MPL_snprintf(text, bytes, "%d.%d", task_uid, task_number);
+    return 1;
+}
+
 /* ---- for all --------------------------------------------------------------------------------------------------- */
 
 HYD_status HYD_lines_write(int fd, const struct HYD_lines_source *source, const char *prefix, const char *text,
                            size_t bytes)
 {
-    struct line *line = find_line(fd, source);
+    struct line *line = NULL;
     HYD_status status = HYD_SUCCESS;
 
+    free_tasks();
+    line = find_line(fd, source);
     HYDU_ERR_CHKANDJUMP(status, !line, HYD_NO_MEM, "no memory for output\n");
     status = append(&line->rest, text, bytes);
     HYDU_ERR_POP(status, "no memory for output\n");
@@ -210,8 +256,6 @@ void HYD_lines_finish(void)
     while (lines) {
         struct line *l = lines;
         lines = l->next;
-        MPL_free(l->prefix);
-        MPL_free(l->rest.data);
-        MPL_free(l);
+        free_line(l);
     }
 }

@@ -15,6 +15,7 @@
 #include "state.h"
 #include "end.h"
 #include "input.h"
+#include "lines.h"
 #include "output.h"
 #include "relay.h"
 #include <stdio.h>
@@ -109,6 +110,7 @@ int HYD_step_output(const struct HYD_proxy *proxy, const struct HYD_pmcd_hdr *hd
 {
     struct HYD_step_proxy *p = record_of(proxy);
 
+    HYD_lines_task(hdr->pid, hdr->pmi_version);
     if (p && p->counts_output) {
         p->output_came += (uint64_t) hdr->buflen;
         if (reading == READ_ALL)

@@ -20,6 +20,8 @@ HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv);
 HYD_status HYD_pmcd_pmip_adapt_bind_param(char *arg, char ***argv);
 /* Handler of --adapt-tasks (tasks.h). */
 HYD_status HYD_pmcd_pmip_adapt_tasks_param(char *arg, char ***argv);
+/* Handler of --label-tasks (tasks.h). */
+HYD_status HYD_pmcd_pmip_label_tasks_param(char *arg, char ***argv);
 int HYD_pmcd_pmip_adapt_bind_index(int process_id);
 
 /* Before the first process is started: makes the board. */

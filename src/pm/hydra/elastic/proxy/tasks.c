@@ -20,6 +20,7 @@
 #include "wire/task.h"
 
 #define END_GRACE_MS 2000
+#define READS_MAX 32            /* of a pipe that is drained */
 
 struct task {
     uint32_t uid, number;
@@ -33,9 +34,19 @@ static struct task *tasks = NULL;
 static pid_t owner = 0;         /* children that exit by exit() end nobody */
 static char *world = NULL;      /* --adapt-tasks */
 static char **environment = NULL;
-static struct {
-    int read, write, held;
-} pipes[2] = { {-1, -1, 0}, {-1, -1, 0} };      /* standard output, standard error */
+
+/* The read end of a pipe. */
+struct stream {
+    int fd;
+    int which;                  /* 0: standard output, 1: standard error */
+    int is_shared;
+    uint32_t uid, number;       /* of the one process whose it is */
+    struct stream *next;
+};
+
+static struct stream *streams = NULL;
+static int shared[2] = { -1, -1 };      /* write ends */
+static int labels = 0, held = 0;
 
 /* ---- environment --------------------------------------------------------------------------------------------- */
 
@@ -88,19 +99,29 @@ void HYD_tasks_environment(const struct HYD_env *env)
 
 /* ---- output -------------------------------------------------------------------------------------------------- */
 
-/* As output of the first process of this daemon. */
-static HYD_status send_output(int which, const char *bytes, int count)
+HYD_status HYD_pmcd_pmip_label_tasks_param(char *arg, char ***argv)
+{
+    labels = atoi(**argv);
+    (*argv)++;
+    return HYD_SUCCESS;
+}
+
+static HYD_status send_output(const struct stream *s, const char *bytes, int count)
 {
     struct HYD_pmcd_hdr hdr;
     int sent, closed;
     HYD_status status = HYD_SUCCESS;
 
     HYD_pmcd_init_header(&hdr);
-    hdr.cmd = which == 0 ? STDOUT : STDERR;
+    hdr.cmd = s->which == 0 ? STDOUT : STDERR;
     hdr.pgid = HYD_pmcd_pmip.local.pgid;
     hdr.proxy_id = HYD_pmcd_pmip.local.id;
     hdr.rank = HYD_pmcd_pmip.downstream.pmi_rank[0];
     hdr.buflen = count;
+    if (!s->is_shared) {        /* wire/task.h */
+        hdr.pid = (int) s->uid;
+        hdr.pmi_version = (int) s->number;
+    }
     status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, &hdr, sizeof(hdr), &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
     HYDU_ERR_POP(status, "unable to send to mpiexec\n");
     status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, bytes, count, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
@@ -113,52 +134,127 @@ static HYD_status send_output(int which, const char *bytes, int count)
     goto fn_exit;
 }
 
+/* Everybody who could write to it has closed it. */
+static HYD_status close_stream(struct stream *s)
+{
+    HYD_status status = HYDT_dmx_deregister_fd(s->fd);
+    struct stream *before = streams;
+
+    close(s->fd);
+    while (before != s && before->next != s)
+        before = before->next;
+    if (before == s)
+        streams = s->next;
+    else
+        before->next = s->next;
+    MPL_free(s);
+    return status;
+}
+
 static HYD_status output_cb(int fd, HYD_event_t events, void *userp)
 {
+    struct stream *s = userp;
     char bytes[HYD_TMPBUF_SIZE];
     ssize_t n = read(fd, bytes, sizeof(bytes));
 
-    return n > 0 ? send_output((int) (size_t) userp, bytes, (int) n) : HYD_SUCCESS;
+    if (n > 0)
+        return send_output(s, bytes, (int) n);
+    return n == 0 ? close_stream(s) : HYD_SUCCESS;
 }
 
-/* All that is there, at most what a pipe holds. */
-static HYD_status drain(void)
+static struct stream *find_next(struct stream *s, uint32_t uid, uint32_t number)
+{
+    while (s && !s->is_shared && (s->uid != uid || s->number != number))
+        s = s->next;
+    return s;
+}
+
+/* Forwards all that it has written, at most what pipes hold. */
+static HYD_status drain(uint32_t uid, uint32_t number)
 {
     HYD_status status = HYD_SUCCESS;
+    struct stream *next;
 
-    for (int which = 0; which < 2; which++) {
-        struct pollfd there = {.fd = pipes[which].read,.events = POLLIN };
-        for (int left = 32; left > 0 && status == HYD_SUCCESS && poll(&there, 1, 0) == 1; left--)
-            status = output_cb(pipes[which].read, HYD_POLLIN, (void *) (size_t) which);
+    HYD_loop_outdate();
+    for (struct stream * s = find_next(streams, uid, number); s && status == HYD_SUCCESS; s = next) {
+        struct pollfd there = {.fd = s->fd,.events = POLLIN };
+        next = find_next(s->next, uid, number);
+        for (int left = READS_MAX; left > 0 && status == HYD_SUCCESS && poll(&there, 1, 0) == 1; left--) {
+            int is_open = there.revents & POLLIN;
+            status = output_cb(s->fd, HYD_POLLIN, s);
+            if (!is_open)
+                break;          /* it has been closed */
+        }
     }
     return status;
 }
 
 void HYD_tasks_hold_output(int on)
 {
-    for (int which = 0; which < 2; which++) {
-        pipes[which].held = on;
-        if (pipes[which].read >= 0)
-            HYD_loop_pause(pipes[which].read, on);
-    }
+    held = on;
+    for (struct stream * s = streams; s; s = s->next)
+        HYD_loop_pause(s->fd, on);
 }
 
-/* "" or an error. */
-static const char *open_pipes(void)
+/* A pipe with its read end among the streams, and its write end (-1: none).  "" or an error. */
+static const char *open_stream(struct stream wanted, int *end)
 {
-    for (int which = 0; which < 2; which++) {
-        int ends[2];
-        if (pipes[which].read >= 0)
-            continue;
-        if (pipe2(ends, O_CLOEXEC) < 0)
-            return MPL_strerror(errno);
-        pipes[which].read = ends[0];
-        pipes[which].write = ends[1];
-        if (HYDT_dmx_register_fd(1, &ends[0], HYD_POLLIN, (void *) (size_t) which, output_cb) != HYD_SUCCESS)
-            return "no memory";
-        HYD_loop_pause(ends[0], pipes[which].held);
+    struct stream *s = NULL;
+    int ends[2];
+
+    *end = -1;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return MPL_strerror(errno);
+    s = MPL_malloc(sizeof(*s), MPL_MEM_PM);
+    if (s) {
+        *s = wanted;
+        s->fd = ends[0];
     }
+    if (!s || HYDT_dmx_register_fd(1, &s->fd, HYD_POLLIN, s, output_cb) != HYD_SUCCESS) {
+        MPL_free(s);
+        close(ends[0]);
+        close(ends[1]);
+        return "no memory";
+    }
+    s->next = streams;
+    streams = s;
+    HYD_loop_pause(s->fd, held);
+    *end = ends[1];
     return "";
+}
+
+/* It has been started, or could not be. */
+static void output_opened(const int ends[2])
+{
+    for (int which = 0; which < 2; which++)
+        if (ends[which] >= 0 && ends[which] != shared[which])
+            close(ends[which]);
+}
+
+static int open_own(uint32_t uid, uint32_t number, int ends[2])
+{
+    for (int which = 0; which < 2; which++)
+        (void) open_stream((struct stream) {.which = which,.uid = uid,.number = number }, &ends[which]);
+    if (ends[0] >= 0 && ends[1] >= 0)
+        return 1;
+    output_opened(ends);        /* the stream that there is ends by that */
+    return 0;
+}
+
+/* Pipes for a process that is started next: their write ends, for standard output and standard error.  "" or an
+ * error. */
+static const char *open_output(uint32_t uid, uint32_t number, int ends[2])
+{
+    const char *why = "";
+
+    if (labels && open_own(uid, number, ends))
+        return "";
+    for (int which = 0; which < 2 && !*why; which++) {
+        if (shared[which] < 0)
+            why = open_stream((struct stream) {.which = which,.is_shared = 1 }, &shared[which]);
+        ends[which] = shared[which];
+    }
+    return why;
 }
 
 /* ---- start and end ------------------------------------------------------------------------------------------- */
@@ -187,7 +283,7 @@ static HYD_status end_task(struct task **slot, int wait_status)
 {
     struct task *t = *slot;
     int code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-    HYD_status status = drain();
+    HYD_status status = drain(t->uid, t->number);
 
     *slot = t->next;
     HYD_reaper_ended(t->pid);
@@ -233,7 +329,7 @@ void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status)
 }
 
 /* In the child, which shares our memory until it executes: nothing but system calls. */
-static void become(char *const argv[], int null, volatile int *error)
+static void become(char *const argv[], int null, const int out[2], volatile int *error)
 {
     const struct sigaction usual = {.sa_handler = SIG_DFL };
     sigset_t none;
@@ -244,8 +340,7 @@ static void become(char *const argv[], int null, volatile int *error)
         sigaction(signum, &usual, NULL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (dup2(null, STDIN_FILENO) >= 0 && dup2(pipes[0].write, STDOUT_FILENO) >= 0 &&
-        dup2(pipes[1].write, STDERR_FILENO) >= 0)
+    if (dup2(null, STDIN_FILENO) >= 0 && dup2(out[0], STDOUT_FILENO) >= 0 && dup2(out[1], STDERR_FILENO) >= 0)
         execvpe(argv[0], argv, environment);
     *error = errno;
     _exit(127);
@@ -253,7 +348,7 @@ static void become(char *const argv[], int null, volatile int *error)
 
 /* The pid, or -1 with an error.  A vfork costs the same however large we are, and returns at once whether it could be
  * executed. */
-static pid_t execute(char *const argv[], int *error)
+static pid_t execute(char *const argv[], const int out[2], int *error)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     sigset_t all, before;
@@ -267,7 +362,7 @@ static pid_t execute(char *const argv[], int *error)
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = vfork();
     if (pid == 0)
-        become(argv, null, &failed);
+        become(argv, null, out, &failed);
     *error = pid < 0 ? errno : failed;
     sigprocmask(SIG_SETMASK, &before, NULL);
     close(null);
@@ -307,15 +402,16 @@ static void kill_groups(void)
 static HYD_status run(const struct task_head *head, char *const argv[])
 {
     struct task *t = NULL;
-    int error = 0;
-    const char *why = open_pipes();
+    int error = 0, out[2];
+    const char *why = environment ? open_output(head->uid, head->number, out) : "no memory";
     HYD_status status = HYD_SUCCESS;
 
-    if (*why || !environment)
-        return report(head->uid, head->number, PMI_TASK_EXITED, 127, *why ? why : "no memory");
+    if (*why)
+        return report(head->uid, head->number, PMI_TASK_EXITED, 127, why);
     HYDU_MALLOC_OR_JUMP(t, struct task *, sizeof(*t), status);
     *t = (struct task) {.uid = head->uid,.number = head->number,.pidfd = -1,.kill_at_ms = -1 };
-    t->pid = execute(argv, &error);
+    t->pid = execute(argv, out, &error);
+    output_opened(out);
     why = t->pid < 0 ? MPL_strerror(error) : watch(t);
     if (*why) {
         char text[512];

@@ -1,11 +1,13 @@
 /*
  * Processes that programs start one by one (clauses DA6-DA9, DA11), on this proxy's host: executed, watched by a
  * pidfd, signalled by name as long as they have not been waited for, and ended with SIGTERM and END_GRACE_MS later
- * SIGKILL.  Each is the leader of a process group of its own.  They have no standard input, and write to two pipes
- * that all of them share, so that waiting output, and descriptors, are bounded; their output is forwarded before
- * their end is reported.  The proxy stays as long as one lives; the kernel kills those of a killed proxy.
+ * SIGKILL.  Each is the leader of a process group of its own.  They have no standard input.  All share two pipes
+ * for their output, as output of the first process of this proxy, so that waiting output, and descriptors, are
+ * bounded.  If mpiexec labels lines (--label-tasks), each has pipes of its own, and its output has its name
+ * (wire/task.h); without descriptors for these the shared ones are used.  Output is forwarded before the end of its
+ * process is reported.  The proxy stays as long as one lives; the kernel kills those of a killed proxy.
  *
- * State: the living processes, owned by tasks.c; used from the event loop only.  At most PMI_TASKS_MAX.
+ * State: the living processes and the pipes, owned by tasks.c; used from the event loop only.  At most PMI_TASKS_MAX.
  */
 
 #ifndef PROXY_TASKS_H_INCLUDED
@@ -25,9 +27,9 @@ HYD_status HYD_tasks_answer_abort(int pmi_fd);
 /* STEP_TASK.  An error if the payload is malformed. */
 HYD_status HYD_tasks_order(const char *payload, size_t bytes);
 int HYD_tasks_live(void);
-/* mpiexec passes a signal on: it is for these processes, too. */
-void HYD_tasks_signalled(int signum);
 /* Their output stays in the pipes as long as mpiexec has no credit. */
 void HYD_tasks_hold_output(int on);
+/* mpiexec passes a signal on: it is for these processes, too. */
+void HYD_tasks_signalled(int signum);
 
 #endif /* PROXY_TASKS_H_INCLUDED */

@@ -8,6 +8,9 @@
 
 #include <stdint.h>
 
+/* Output of a process with pipes of its own (proxy/tasks.h) has its name in the header: `pid` is the uid, and
+ * `pmi_version` the number.  In the header of other output both are -1. */
+
 enum task_order {
     TASK_RUN = 1,               /* text executable, u32 n, n * text argument; a text is u32 bytes, then these */
     TASK_SIGNAL,                /* name of the signal, without SIG */
