@@ -58,7 +58,8 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/requests/comm_modify.cpp \
     elastic/stepmgr/requests/resize_requests.cpp \
     elastic/stepmgr/requests/size_hints.cpp \
-    elastic/stepmgr/requests/size_offers.cpp \
+    elastic/stepmgr/requests/size_delivery.cpp \
+    elastic/stepmgr/requests/size_request_queue.cpp \
     elastic/stepmgr/requests/size_requests.cpp \
     elastic/stepmgr/requests/size_source.cpp \
     elastic/stepmgr/state/adaptation_statistics.cpp \
@@ -113,6 +114,7 @@ noinst_HEADERS += \
     elastic/stepmgr/requests/adapt_policy.h \
     elastic/stepmgr/requests/resize_requests.h \
     elastic/stepmgr/requests/size_requests.h \
+    elastic/stepmgr/requests/size_request_queue.h \
     elastic/stepmgr/requests/size_source.h \
     elastic/stepmgr/state/adaptation_control.h \
     elastic/stepmgr/state/adaptation_statistics.h \

@@ -16,18 +16,6 @@ namespace {
 constexpr size_t LAUNCH_ERROR_BYTES = 1024;
 constexpr int64_t PACE_MS = 2;  /* proxies see how fast the program probes */
 
-const char *to_string(Source source)
-{
-    switch (source) {
-        case Source::SCHEDULE: return "schedule";
-        case Source::POLICY: return "policy";
-        case Source::CLIENT: return "client";
-        case Source::SIZE_REQUEST: return "wish";
-        case Source::PROGRAM: return "program";
-    }
-    return "?";
-}
-
 std::string sizes_of(const Adaptation &adaptation)
 {
     return std::to_string(adaptation.old_size) + " -> " +
@@ -36,29 +24,29 @@ std::string sizes_of(const Adaptation &adaptation)
 
 }  // namespace
 
-Adaptation &WorldResize::accept(Source source, const std::string &origin, const ChangeRequest &requested,
-                         const Change &change)
+const Adaptation &WorldResize::accept(const SizeRequest &request, const Change &change)
 {
     assert(!state_.adaptation);
     Adaptation &a = state_.adaptation.emplace();
     a.request = next_request_++;
-    a.source = source;
-    a.origin = origin;
-    a.requested = requested;
+    a.origin = request.origin;
+    a.label = request.label();
+    a.requested = request.wanted;
     a.change = change;
     a.old_size = state_.world.size();
     a.epoch = state_.epoch + 1; /* a withdrawn adaptation's number is used again: boards count on it */
-    a.reason = origin;
+    a.reason = request.reason.empty() ? a.label : request.reason.substr(0, REASON_MAX_BYTES);
+    a.deadline_unix_ms = request.deadline_unix_ms;
     a.requested_ms = state_.now_ms;
-    Json fields = {{"source", to_string(source)},
+    Json fields = {{"source", to_string(a.origin)},
                    {"old_size", a.old_size},
                    {"size", change.new_size},
                    {"joining", change.joining},
                    {"leaving", change.leaving}};
-    if (requested.program)
-        fields["program"] = *requested.program;
-    if (!requested.tag.empty())
-        fields["tag"] = requested.tag;
+    if (a.requested.program)
+        fields["program"] = *a.requested.program;
+    if (!a.requested.tag.empty())
+        fields["tag"] = a.requested.tag;
     state_.log("requested", fields);
     return a;
 }
@@ -87,7 +75,7 @@ void WorldResize::launch()
     int group = -1;
     int status = state_.effects.launch(
         state_.effects.context, a.epoch, a.change.joining, a.requested.program.value_or(0), a.old_size, a.first_uid,
-        a.source == Source::PROGRAM, hosts.data(), static_cast<int>(hosts.size()), &group, error, sizeof error);
+        a.origin == Origin::MODIFY, hosts.data(), static_cast<int>(hosts.size()), &group, error, sizeof error);
     if (status != 0) {
         raise(AdaptEvent::LAUNCH_REFUSED,
               error[0] ? error : "the joining processes could not be started");
@@ -159,7 +147,7 @@ void WorldResize::send_plan()
             a.prepare_pending.insert(process.agent());
         a.agents.insert(a.prepare_pending.begin(), a.prepare_pending.end());
     }
-    a.plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason, a.source == Source::PROGRAM}, a.change,
+    a.plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason, a.origin == Origin::MODIFY}, a.change,
                         state_.world.members(), joining);
     state_.log("plan", {{"bytes", a.plan.size()}, {"daemons", a.agents.size()}});
     if (a.plan.size() > STEP_PAYLOAD_MAX)
@@ -280,7 +268,7 @@ void WorldResize::finish()
     Adaptation &a = *state_.adaptation;
     const char *result = to_string(a.state);
     bool committed = a.state == AdaptState::COMMITTED;
-    Json fields = {{"source", to_string(a.source)},
+    Json fields = {{"source", to_string(a.origin)},
                    {"old_size", a.old_size},
                    {"size", committed ? a.change.new_size : a.old_size},
                    {"joining", a.change.joining},
@@ -295,7 +283,7 @@ void WorldResize::finish()
         hooks_.notify_unfinished();
     if (a.state == AdaptState::FAILED && !state_.ending)
         state_.notify_user("adaptation " + std::to_string(a.epoch) + " (" +
-                           sizes_of(a) + ", " + a.origin + ") failed: " +
+                           sizes_of(a) + ", " + a.label + ") failed: " +
                            a.end_reason + "; the job goes on as it was");
     if (a.waiter) {
         fields.update({{"request", a.request}, {"epoch", a.epoch}, {"result", result}});

@@ -50,8 +50,7 @@ class WorldResize final : public AdaptationControl {
     {
     }
 
-    Adaptation &accept(Source source, const std::string &origin, const ChangeRequest &requested,
-                       const Change &change) override;
+    const Adaptation &accept(const SizeRequest &request, const Change &change) override;
     void begin() override;
     void raise(AdaptEvent event, const std::string &why = "") override;
     void launch() override;

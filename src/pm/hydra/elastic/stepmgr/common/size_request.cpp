@@ -6,13 +6,38 @@
 
 namespace elastic {
 
-const char *to_string(SizeRequestKind kind)
+namespace {
+
+struct OriginRow {
+    const char *name, *label;
+    int priority;
+};
+
+/* Clients, schedules and policies never wait, nor does a request replace theirs. */
+const OriginRow &row_of(Origin origin)
 {
-    switch (kind) {
-        case SizeRequestKind::PROCESSES:
-        case SizeRequestKind::MODIFY: return "processes";
-    }
-    return "?";
+    static const OriginRow ROWS[] = {
+        {"program", "MPIX_Comm_modify", 3},     /* MODIFY */
+        {"client", "resize request", 0},        /* CLIENT */
+        {"wish", "the program's size request", 2},      /* PROGRAM */
+        {"wish", "the program's request", 2},   /* OPERATION */
+        {"wish", "the program's size request", 1},      /* HINTS */
+        {"schedule", "schedule entry ", 0},     /* SCHEDULE */
+        {"policy", "policy", 0},        /* POLICY */
+    };
+    return ROWS[static_cast<size_t>(origin)];
+}
+
+}  // namespace
+
+const char *to_string(Origin origin)
+{
+    return row_of(origin).name;
+}
+
+int priority_of(Origin origin)
+{
+    return row_of(origin).priority;
 }
 
 const char *to_string(SizeRequestEnd end)
@@ -25,10 +50,16 @@ const char *to_string(SizeRequestEnd end)
     return "?";
 }
 
+std::string SizeRequest::label() const
+{
+    std::string label = row_of(origin).label;
+    return origin == Origin::SCHEDULE ? label + std::to_string(entry) : label;
+}
+
 bool SizeRequest::is_same(const SizeRequest &other) const
 {
-    return kind == other.kind && size == other.size && size_min == other.size_min &&
-           size_max == other.size_max && reason == other.reason;
+    return wanted.size == other.wanted.size && size_min == other.size_min && size_max == other.size_max &&
+           reason == other.reason;
 }
 
 Result<int> best_size(const SizeRequest &size_request, const Range &range, const ProgramSizes *rule)
@@ -37,7 +68,7 @@ Result<int> best_size(const SizeRequest &size_request, const Range &range, const
     std::string limits = std::to_string(range.min) + ":" + std::to_string(range.max);
     if (low > high)
         return Error{"mpiexec was started with --adapt-range " + limits};
-    int size = std::clamp(size_request.size, low, high);
+    int size = std::clamp(size_request.wanted.size, low, high);
     if (!rule || rule->allows(size))
         return size;
     if (auto smaller = rule->next(size, -1, low))

@@ -1,7 +1,7 @@
 /*
- * A size request of the program for another size of its world (MPIX_Adapt_request): what is wanted, who waits for its
- * end, and which size of those that it allows would be best.  Data and pure functions; SizeRequests
- * (requests/size_requests.h) owns those that have no end yet.
+ * A request for another size of the world, of any origin: what is wanted, who waits for its end, and which size of
+ * those that it allows would be best.  Data and pure functions; SizeRequests (requests/size_requests.h) makes
+ * adaptations of them.
  */
 
 #ifndef ELASTIC_SIZE_REQUEST_H_INCLUDED
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/change.h"
 #include "base/program_sizes.h"
 #include "base/result.h"
 #include "pmi_adapt_request.h"
@@ -21,11 +22,19 @@
 
 namespace elastic {
 
-/* More than these go on being kinds that nobody knows here. */
-enum class SizeRequestKind : uint32_t {
-    PROCESSES = PMI_ADAPT_REQUEST_PROCESSES,
-    MODIFY = PMI_ADAPT_REQUEST_MODIFY
+/* Who requests. */
+enum class Origin {
+    MODIFY,             /* MPIX_Comm_modify: all processes of the world wait */
+    CLIENT,             /* a client of the step protocol */
+    PROGRAM,            /* MPIX_Adapt_request */
+    OPERATION,          /* an operation on process sets: a process waits */
+    HINTS,              /* sizes that the program prefers: nobody waits */
+    SCHEDULE, POLICY
 };
+/* As the events "requested" and "committed" name it, among others. */
+const char *to_string(Origin origin);
+/* A request replaces an open one of its own priority, or of a lower one. */
+int priority_of(Origin origin);
 
 /* How it ends; each size request does so in exactly one way. */
 enum class SizeRequestEnd : uint32_t {
@@ -33,7 +42,6 @@ enum class SizeRequestEnd : uint32_t {
     REFUSED = PMI_ADAPT_WISH_REFUSED,
     WITHDRAWN = PMI_ADAPT_WISH_WITHDRAWN
 };
-const char *to_string(SizeRequestKind kind);
 const char *to_string(SizeRequestEnd end);
 
 /* A process that has made the size request. */
@@ -44,19 +52,24 @@ struct SizeRequestHolder {
 };
 
 struct SizeRequest {
-    uint64_t number = 0;        /* among the step's: 1, 2, ... */
-    SizeRequestKind kind = SizeRequestKind::PROCESSES;
-    int size = 0, size_min = 0, size_max = 0;   /* wanted, and what it can do with */
+    Origin origin = Origin::PROGRAM;
+    ChangeRequest wanted;       /* the size, and who leaves, where joining processes go, if that matters */
+    size_t entry = 0;           /* of the schedule, from 1 */
+    std::string reason;         /* of the program or client, for people; "": none */
+    uint64_t deadline_unix_ms = 0;      /* of the adaptation; 0: none */
+
+    /* Of those that may wait (requests/size_request_queue.h): */
+    uint64_t number = 0;        /* among the step's: 1, 2, ...; 0: it has not been open */
+    int size_min = 0, size_max = 0;     /* what it can do with */
     uint64_t until_unix_ms = 0; /* 0: for ever */
-    std::string reason;         /* of the program, for people */
     int rank = -1;              /* of who was the first to make it; -1: not in the world yet */
-    std::vector<SizeRequestHolder>
-        holders; /* each uid once; none: it is of hints, or of an operation on
-                                                 * process sets */
+    std::vector<SizeRequestHolder> holders;     /* each uid once; none: it is of hints, or of an operation */
     uint64_t request = 0;       /* of the adaptation that is made for it here; 0: none */
     bool withdrawing = false;   /* nobody wants it any more, but it may be granted yet */
     bool notified = false;      /* its event has been */
-    bool awaited = false;       /* by an operation on process sets */
+
+    /* For messages: "schedule entry 3". */
+    std::string label() const;
 
     bool allows(int a_size) const { return size_min <= a_size && a_size <= size_max; }
     /* The time does not matter: several processes seldom give the same. */

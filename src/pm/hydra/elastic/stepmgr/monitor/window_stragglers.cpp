@@ -101,7 +101,7 @@ void StragglerReporter::notify_unfinished()
 {
     const Adaptation &a = *state_.adaptation;
     std::string text = "adaptation " + std::to_string(a.epoch) + " (" + std::to_string(a.old_size) +
-                       " -> " + std::to_string(a.change.new_size) + " processes, " + a.origin +
+                       " -> " + std::to_string(a.change.new_size) + " processes, " + a.label +
                        ") did not take place: ";
     if (std::string who = ignored(); !who.empty()) {
         text += "MPI_Probe_adapt had said MPI_ADAPT_TRUE, and without MPI_Comm_adapt_begin "

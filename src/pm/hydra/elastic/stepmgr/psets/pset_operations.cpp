@@ -228,13 +228,12 @@ void PsetOperations::start()
     std::string why = why_out_of_range(sizes);
     if (why.empty())
         why = requests_.why_no_capacity(*std::ranges::max_element(sizes));
-    auto change = requests_.resolve({sizes.front(), {}, {}});
-    if (!change || !why.empty())
-        return give_up(why.empty() ? "there would be as many processes as before" : why);
-    Adaptation &a = control_.accept(Source::SIZE_REQUEST, "the program's request", {sizes.front(), {}, {}},
-                                    change.value());
-    open_->request = a.request;
-    control_.begin();
+    if (!why.empty())
+        return give_up(why);
+    auto delivered = requests_.deliver_for_operation(sizes.front());
+    if (!delivered)
+        return give_up("there would be as many processes as before");
+    open_->request = *delivered;
 }
 
 /* The manager may grant a part of the request, but not of a REPLACE.  The rate of requests is bounded as that of size
@@ -252,11 +251,13 @@ void PsetOperations::request_size()
     if (too_often)
         return give_up("the program requests too often: the next request counts after a pause");
     SizeRequest size_request;
-    size_request.size = wanted;
+    size_request.wanted.size = wanted;
     size_request.size_min = replaces ? wanted : std::min(wanted, size + 1);
     size_request.size_max = replaces ? wanted : std::max(wanted, size - 1);
     size_request.until_unix_ms = state_.unix_now_ms() + MANAGER_ANSWERS_MS;
     open_->size_request = requests_.request_for_operation(size_request);
+    if (open_->size_request == 0)
+        give_up("the program waits in MPIX_Comm_modify");
 }
 
 /* The offered change is the result if its direction is the requested one; else the program has to accept or decline the

@@ -130,7 +130,7 @@ TEST(SizeSourceTest, a_policy_waits_for_the_interval)
     offers.adaptive(500);
     EXPECT_EQ(offers.due(), 1500);
     EXPECT_FALSE(offers.take(1499, 2));
-    EXPECT_EQ(offers.take(1500, 2)->change.size, 3);
+    EXPECT_EQ(offers.take(1500, 2)->wanted.size, 3);
     offers.ended(2000, true);
     EXPECT_EQ(offers.due(), 3000);
 }
@@ -169,11 +169,11 @@ TEST(SizeSourceTest, schedule_times_count_from_launch)
     offers.launched(100);
     offers.adaptive(200);
     EXPECT_EQ(offers.due(), 2100);
-    EXPECT_EQ(offers.take(2100, 2)->change.size, 4);
+    EXPECT_EQ(offers.take(2100, 2)->wanted.size, 4);
     offers.ended(5000, true);
-    EXPECT_EQ(offers.take(5000, 4)->change.size, 1);
+    EXPECT_EQ(offers.take(5000, 4)->wanted.size, 1);
     offers.ended(6000, false);
-    EXPECT_EQ(offers.take(6000, 4)->origin, "schedule entry 3") << "late, and offered at once";
+    EXPECT_EQ(offers.take(6000, 4)->label(), "schedule entry 3") << "late, and offered at once";
     EXPECT_FALSE(offers.due());
 }
 

@@ -15,8 +15,8 @@ namespace elastic {
 void SizeRequests::on_modify(const Process &process, const SizeRequestReport &report)
 {
     SizeRequest size_request;
-    size_request.kind = SizeRequestKind::MODIFY;
-    size_request.size = size_request.size_min = size_request.size_max = report.size;
+    size_request.origin = Origin::MODIFY;
+    size_request.wanted.size = size_request.size_min = size_request.size_max = report.size;
     size_request.reason = report.reason;
     size_request.holders.push_back({process.uid, report.number, process.agent()});
     size_request.rank = process.world_rank;
@@ -28,7 +28,7 @@ void SizeRequests::on_modify(const Process &process, const SizeRequestReport &re
                         PMI_ADAPT_WISH_AGAIN);
     if (state_.adaptation)      /* it is not agreed on */
         control_.raise(AdaptEvent::WITHDRAW, "modify");
-    replace(size_request);
+    submit(size_request);
 }
 
 bool SizeRequests::all_take_part() const
@@ -41,15 +41,13 @@ void SizeRequests::consider_modify()
 {
     if (state_.adaptation || !all_take_part())
         return;
-    if (!open_->notified)
+    if (!queue_.open()->notified)
         log_open();             /* a manager may answer at once */
-    if (open_->size == state_.world.size())
+    if (queue_.open()->wanted.size == state_.world.size())
         return end(SizeRequestEnd::GRANTED, "");
     if (state_.managed)
         return;                 /* the manager decides */
-    if (std::string why = why_refused(open_->size); !why.empty())
-        return end(SizeRequestEnd::REFUSED, why);
-    grant(open_->size);
+    grant(queue_.open()->wanted.size);
 }
 
 /* Of a resource manager: what the processes wait for, and nothing else. */
@@ -57,10 +55,11 @@ std::optional<ProtocolError> SizeRequests::check_modify(const Json &id, int size
 {
     if (state_.adaptation || !all_take_part())
         return ProtocolError{id, ErrorCode::BUSY, "the program is about to change its size: try again in a moment"};
-    if (size != open_->size)
+    const SizeRequest &open = *queue_.open();
+    if (size != open.wanted.size)
         return ProtocolError{id, ErrorCode::BUSY,
-                             "the program waits in MPIX_Comm_modify for " + std::to_string(open_->size) +
-                                 " processes: give it these, or refuse size request " + std::to_string(open_->number)};
+                             "the program waits in MPIX_Comm_modify for " + std::to_string(open.wanted.size) +
+                                 " processes: give it these, or refuse size request " + std::to_string(open.number)};
     return std::nullopt;
 }
 

@@ -43,32 +43,28 @@ std::string ResizeRequests::answer_resize(int client, const Json &id, const Resi
 {
     if (auto error = check_resize(id, resize))
         return write_error(*error);
-    auto change = resolve_change(state_.world.size(), resize.change, state_.programs);
-    if (!change)
-        return write_error({id, ErrorCode::CHANGE, change.error()});
-    if (std::string why = requests_.why_not_usable(change.value().new_size); !why.empty())
-        return write_error({id, ErrorCode::SIZES, why});
-    if (std::string why = requests_.why_refused(change.value().new_size); !why.empty())
-        return write_error({id, ErrorCode::CHANGE, why});
-
-    Adaptation &a = requests_.accept_for_client(resize.change, change.value());
-    a.deadline_unix_ms = resize.deadline_ms;
-    if (!resize.reason.empty())
-        a.reason = resize.reason;
-    uint64_t request = a.request;
-    Json accepted = {{"request", request},
-                     {"epoch", a.epoch},
-                     {"old_size", a.old_size},
-                     {"size", a.change.new_size},
-                     {"joining", a.change.joining},
-                     {"leaving", a.change.leaving}};
-    if (state_.adapts() || requests_.is_modify()) /* else when all processes have initialised */
-        control_.begin();
-    if (state_.last_end.request == request)   /* the launch was refused at once */
+    SizeRequest request;
+    request.origin = Origin::CLIENT;
+    request.wanted = resize.change;
+    request.reason = resize.reason;
+    request.deadline_unix_ms = resize.deadline_ms;
+    auto checked = requests_.check(request);
+    if (const auto *refusal = std::get_if<SizeRefusal>(&checked)) {
+        bool unusable = refusal->cause == SizeRefusal::Cause::PROGRAM_SIZES;
+        return write_error({id, unusable ? ErrorCode::SIZES : ErrorCode::CHANGE, refusal->why});
+    }
+    const Change &change = std::get<Change>(checked);
+    DeliveredRequest delivered = requests_.deliver(request, change);
+    if (state_.last_end.request == delivered.request)   /* the launch was refused at once */
         return write_error({id, ErrorCode::LAUNCH, state_.last_end.reason});
     if (resize.wait)
         state_.adaptation->waiter = Waiter{client, id};
-    return write_answer(id, accepted);
+    return write_answer(id, {{"request", delivered.request},
+                             {"epoch", delivered.epoch},
+                             {"old_size", delivered.old_size},
+                             {"size", change.new_size},
+                             {"joining", change.joining},
+                             {"leaving", change.leaving}});
 }
 
 void ResizeRequests::client_disconnected(int client)

@@ -111,19 +111,20 @@ std::string SizeRequests::add_hints(uint32_t uid, const SetData &given)
     return SetAnswer().number(1).data(notified).bytes();
 }
 
-/* Somebody else's size request is not replaced, and the same one not made twice. */
+/* The size request of a process is not replaced. */
 void SizeRequests::request_for_hints(const Range &sizes, int preferred, const std::string &reason)
 {
     hooks_.drop_ended();
     int present = state_.world.size();
     SizeRequest size_request;
-    size_request.size = preferred != 0 ? preferred : std::clamp(present, sizes.min, sizes.max);
+    size_request.origin = Origin::HINTS;
+    int &size = size_request.wanted.size;
+    size = preferred != 0 ? preferred : std::clamp(present, sizes.min, sizes.max);
     size_request.size_min = sizes.min;
-    size_request.size_max = sizes.max == INT32_MAX ? std::max(present, size_request.size) : sizes.max;
+    size_request.size_max = sizes.max == INT32_MAX ? std::max(present, size) : sizes.max;
     size_request.reason = reason;
-    bool is_open = open_ && (!open_->holders.empty() || open_->is_same(size_request));
-    if (size_request.size != present && !is_open && !hooks_.operation_waits() && !state_.ending)
-        replace(size_request);
+    if (size != present && !hooks_.operation_waits() && !state_.ending)
+        submit(size_request);
 }
 
 }  // namespace elastic

@@ -49,6 +49,24 @@ TEST_F(SetHintsTest, SR10_sizes_limit_the_range_and_a_preferred_one_is_a_request
     EXPECT_EQ(mpiexec.last_event("requested").at("size"), 4);
 }
 
+TEST_F(SetHintsTest, SR10_a_hint_waits_while_another_one_is_about_to_be_granted)
+{
+    hint({{"mpix_size_preferred", "5"}});
+    start_joining_group(1);
+    call(0, GetChange{});
+    call(0, AcceptChange{1, {}});
+    hint({{"mpix_size_preferred", "4"}});
+    hint({{"mpix_size_preferred", "2"}});
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0);
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 1);
+    enter(3);
+    enter(4);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at("result"), "granted");
+    EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 2);
+    EXPECT_EQ(mpiexec.last_event(SIZE_REQUESTED).at("size"), 2) << "the last one";
+    EXPECT_EQ(mpiexec.last_event("requested").at("size"), 2);
+}
+
 TEST_F(SetHintsTest, SR10_what_is_wrong_is_not_followed)
 {
     EXPECT_EQ(

@@ -48,35 +48,33 @@ void SizeRequests::send_end(const std::vector<SizeRequestHolder> &holders, SizeR
 
 Json SizeRequests::describe_open() const
 {
-    Json fields = {{REQUEST_NUMBER, open_->number},
-                   {"kind", to_string(open_->kind)},
-                   {"size", open_->size},
-                   {"size_min", open_->size_min},
-                   {"size_max", open_->size_max}};
-    if (is_modify())
+    const SizeRequest &open = *queue_.open();
+    Json fields = {{REQUEST_NUMBER, open.number},
+                   {"kind", "processes"},
+                   {"size", open.wanted.size},
+                   {"size_min", open.size_min},
+                   {"size_max", open.size_max}};
+    if (open.origin == Origin::MODIFY)
         fields["modify"] = true;
-    if (open_->awaited)
+    if (open.origin == Origin::OPERATION)
         fields["waits"] = true;
-    if (open_->until_unix_ms > 0)
-        fields["until_ms"] = open_->until_unix_ms;
-    if (!open_->reason.empty())
-        fields["reason"] = open_->reason;
+    if (open.until_unix_ms > 0)
+        fields["until_ms"] = open.until_unix_ms;
+    if (!open.reason.empty())
+        fields["reason"] = open.reason;
     return fields;
 }
 
 void SizeRequests::end(SizeRequestEnd end, const std::string &reason)
 {
-    Json fields = {
-        {REQUEST_NUMBER, open_->number}, {"result", to_string(end)}, {"size", state_.world.size()}};
+    SizeRequest ended = queue_.take_open();
+    Json fields = {{REQUEST_NUMBER, ended.number}, {"result", to_string(end)}, {"size", state_.world.size()}};
     if (end != SizeRequestEnd::GRANTED)
         fields["reason"] = reason;
-    if (open_->notified)
+    if (ended.notified)
         state_.journal.add(state_.now_ms, SIZE_REQUEST_ENDED, fields);
-    std::vector<SizeRequestHolder> holders = std::move(open_->holders);
-    bool of_operation = open_->awaited;
-    open_.reset();
-    send_end(holders, end, reason);
-    if (of_operation)
+    send_end(ended.holders, end, reason);
+    if (ended.origin == Origin::OPERATION)
         hooks_.operation_ended(end, reason);
 }
 
@@ -86,20 +84,35 @@ void SizeRequests::end(SizeRequestEnd end, const std::string &reason)
  * something else before all have. */
 bool SizeRequests::is_about_to_be_granted() const
 {
-    return open_ && state_.adaptation && !before_agreement(state_.adaptation->state) &&
-           open_->allows(state_.adaptation->change.new_size);
+    return queue_.open() && state_.adaptation && !before_agreement(state_.adaptation->state) &&
+           queue_.open()->allows(state_.adaptation->change.new_size);
 }
 
-/* The same size request of another process.  False: it is another one. */
-bool SizeRequests::join(std::optional<SizeRequest> &open, const SizeRequest &size_request)
+/* One way in for those that may wait.  Hints and operations are counted where they are called, and MPIX_Comm_modify
+ * not at all. */
+void SizeRequests::submit(const SizeRequest &request)
 {
-    if (!open || open->withdrawing || !open->is_same(size_request))
-        return false;
-    drop_holder(*open, size_request.holders.front().uid, REPLACED);
-    open->holders.push_back(size_request.holders.front());
-    bool for_ever = size_request.until_unix_ms == 0 || open->until_unix_ms == 0;
-    open->until_unix_ms = for_ever ? 0 : std::max(open->until_unix_ms, size_request.until_unix_ms);
-    return true;
+    using Turn = SizeRequestQueue::Turn;
+    Turn turn = queue_.turn_of(request, is_about_to_be_granted());
+    if (turn == Turn::REFUSED)
+        return send_end(request.holders, SizeRequestEnd::REFUSED, "the program waits in MPIX_Comm_modify");
+    if (turn == Turn::JOINS) {
+        SizeRequest &same = *queue_.find_same(request);
+        for (const SizeRequestHolder &holder : request.holders)
+            drop_holder(same, holder.uid, REPLACED);
+        return queue_.join(same, request);
+    }
+    if (request.origin == Origin::PROGRAM && !rate_.allows(state_.now_ms))
+        return send_end(request.holders, SizeRequestEnd::REFUSED,
+                        "the program has made too many size requests in a short time");
+    if (turn == Turn::WAITS) {
+        if (auto replaced = queue_.wait(request))
+            send_end(replaced->holders, SizeRequestEnd::WITHDRAWN, REPLACED);
+        return;
+    }
+    end_replaced();
+    queue_.open(request, ++state_.requests);
+    announce_open();
 }
 
 void SizeRequests::on_size_request(const Process &process, const SizeRequestReport &report)
@@ -109,39 +122,29 @@ void SizeRequests::on_size_request(const Process &process, const SizeRequestRepo
     if (report.modify)
         return on_modify(process, report);
     SizeRequest size_request;
-    size_request.size = report.size;
+    size_request.wanted.size = report.size;
     size_request.size_min = report.size_min;
     size_request.size_max = report.size_max;
     size_request.until_unix_ms = report.until_ms;
     size_request.reason = report.reason;
     size_request.holders.push_back({process.uid, report.number, process.agent()});
     size_request.rank = process.world_rank;
-    if (is_modify())
-        return send_end(size_request.holders, SizeRequestEnd::REFUSED,
-                        "the program waits in MPIX_Comm_modify");
-    if (join(next_, size_request) || join(open_, size_request))
-        return;
-    if (!rate_.allows(state_.now_ms))
-        return send_end(size_request.holders, SizeRequestEnd::REFUSED,
-                        "the program has made too many wishes in a short time");
-    if (!is_about_to_be_granted())
-        return replace(size_request);
-    if (next_)
-        send_end(next_->holders, SizeRequestEnd::WITHDRAWN, REPLACED);
-    next_ = size_request;
+    submit(size_request);
 }
 
 /* A change that is made for the previous one, and is not agreed on, is not made any more. */
-void SizeRequests::replace(const SizeRequest &size_request)
+void SizeRequests::end_replaced()
 {
-    if (open_ && has_adaptation() && before_agreement(state_.adaptation->state)) {
-        open_->withdrawing = true;
+    if (has_adaptation() && before_agreement(state_.adaptation->state)) {
+        queue_.open()->withdrawing = true;
         control_.raise(AdaptEvent::WITHDRAW, REPLACED);
     }
-    if (open_)
+    if (queue_.open())
         end(SizeRequestEnd::WITHDRAWN, REPLACED);
-    open_ = size_request;
-    open_->number = ++state_.requests;
+}
+
+void SizeRequests::announce_open()
+{
     if (!is_modify())           /* else when it can be granted */
         log_open();
 }
@@ -149,9 +152,9 @@ void SizeRequests::replace(const SizeRequest &size_request)
 void SizeRequests::log_open()
 {
     Json fields = describe_open();
-    fields["rank"] = open_->rank;
+    fields["rank"] = queue_.open()->rank;
     state_.journal.add(state_.now_ms, SIZE_REQUESTED, fields);
-    open_->notified = true;
+    queue_.open()->notified = true;
 }
 
 /* This process, if it has made the size request, is notified of an end of its own. */
@@ -168,21 +171,21 @@ void SizeRequests::drop_holder(SizeRequest &size_request, uint32_t uid, const st
 /* One that has ended already is no mistake: the two messages have met. */
 void SizeRequests::on_withdrawn(const Process &process, uint32_t number)
 {
-    auto has_made = [&](const std::optional<SizeRequest> &size_request) {
+    auto has_made = [&](const SizeRequest *size_request) {
         return size_request &&
                std::any_of(size_request->holders.begin(), size_request->holders.end(),
                            [&](const SizeRequestHolder &holder) {
                                return holder.uid == process.uid && holder.number == number;
                            });
     };
-    if (has_made(open_) || has_made(next_))
+    if (has_made(queue_.open()) || has_made(queue_.waiting()))
         process_left(process, "the program has withdrawn it");
 }
 
 /* Nobody wants it any more. */
 void SizeRequests::withdraw(const std::string &why)
 {
-    open_->withdrawing = true;
+    queue_.open()->withdrawing = true;
     if (has_adaptation() && before_agreement(state_.adaptation->state))
         control_.raise(AdaptEvent::WITHDRAW, why);
     else if (!has_adaptation())
@@ -192,16 +195,20 @@ void SizeRequests::withdraw(const std::string &why)
 /* This process wants it no more, or has ended.  The last one's size request ends by it. */
 void SizeRequests::process_left(const Process &process, const std::string &why)
 {
-    if (next_)
-        drop_holder(*next_, process.uid, why);
-    if (next_ && next_->holders.empty())
-        next_.reset();
-    bool is_last =
-        open_ && open_->holders.size() == 1 && open_->holders.front().uid == process.uid;
-    if (is_last)
+    auto is_last_of = [&](const SizeRequest &request) {
+        return request.holders.size() == 1 && request.holders.front().uid == process.uid;
+    };
+    if (SizeRequest *waiting = queue_.waiting()) {
+        bool is_last = is_last_of(*waiting);
+        drop_holder(*waiting, process.uid, why);
+        if (is_last)
+            queue_.remove_waiting();
+    }
+    SizeRequest *open = queue_.open();
+    if (open && is_last_of(*open))
         withdraw(why);
-    else if (open_)
-        drop_holder(*open_, process.uid, why);
+    else if (open)
+        drop_holder(*open, process.uid, why);
 }
 
 /* ---- what becomes of it ------------------------------------------------------------------------------- */
@@ -209,21 +216,16 @@ void SizeRequests::process_left(const Process &process, const std::string &why)
 /* Whether the adaptation under way is made for it. */
 bool SizeRequests::has_adaptation() const
 {
-    return open_ && state_.adaptation && open_->request == state_.adaptation->request;
-}
-
-/* The one that was made while another one was about to be granted. */
-void SizeRequests::take_next()
-{
-    if (auto next = std::exchange(next_, {}))
-        replace(*next);
+    return queue_.open() && state_.adaptation && queue_.open()->request == state_.adaptation->request;
 }
 
 void SizeRequests::consider()
 {
-    if (!open_)
-        take_next();
-    if (open_)
+    if (!queue_.open() && queue_.waiting()) {
+        queue_.open_waiting(++state_.requests);
+        announce_open();
+    }
+    if (queue_.open())
         consider_open();
 }
 
@@ -241,7 +243,7 @@ void SizeRequests::consider_open()
                    "the job is rigid: not all processes have called MPI_Init_adapt");
     if (state_.mode == InitMode::UNKNOWN)
         return;
-    if (open_->size == state_.world.size())
+    if (queue_.open()->wanted.size == state_.world.size())
         return state_.adaptation ? void() : end(SizeRequestEnd::GRANTED, "");
     if (!state_.managed)        /* else the manager decides */
         consider_in_range();
@@ -256,12 +258,13 @@ void SizeRequests::consider_in_range()
     const ProgramSizes *rule = rule_ ? &*rule_ : nullptr;
     if (!source_.range())
         return end(SizeRequestEnd::REFUSED, source_.is_schedule() ? BY_SCHEDULE : NO_RANGE);
-    auto size = best_size(*open_, *source_.range(), rule);
+    const SizeRequest &open = *queue_.open();
+    auto size = best_size(open, *source_.range(), rule);
     if (!size)
         return end(SizeRequestEnd::REFUSED, size.error());
     if (!hooks_.why_no_capacity(size.value()).empty()) {
         int max = state_.range_max - static_cast<int>(hooks_.slots_held());
-        size = best_size(*open_, {state_.range_min, max}, rule);
+        size = best_size(open, {state_.range_min, max}, rule);
         if (!size || size.value() <= state_.world.size())
             return;             /* until slots are released */
     }
@@ -273,24 +276,19 @@ void SizeRequests::consider_in_range()
 
 void SizeRequests::grant(int size)
 {
-    ChangeRequest requested{size, {}, {}};
-    auto change = resolve(requested);
-    if (!change)
-        return end(SizeRequestEnd::REFUSED, change.error());
-    Adaptation &a =
-        is_modify()
-            ? control_.accept(Source::PROGRAM, "MPIX_Comm_modify", requested, change.value())
-            : control_.accept(Source::SIZE_REQUEST, "the program's wish", requested, change.value());
-    if (!open_->reason.empty())
-        a.reason = open_->reason.substr(0, REASON_MAX_BYTES);
-    open_->request = a.request;
-    control_.begin();
+    SizeRequest request = *queue_.open();
+    request.wanted.size = size;
+    auto checked = check(request);
+    if (const Change *change = std::get_if<Change>(&checked))
+        deliver(request, *change);
+    else
+        end(SizeRequestEnd::REFUSED, std::get<SizeRefusal>(checked).why);
 }
 
 /* The adaptation under way has ended; the world is what it is from now on. */
 void SizeRequests::adaptation_ended(const Adaptation &adaptation)
 {
-    if (open_)
+    if (queue_.open())
         open_after(adaptation);
     if (source_.ended(state_.now_ms, adaptation.state == AdaptState::COMMITTED) && !state_.ending)
         state_.notify_user(
@@ -300,23 +298,26 @@ void SizeRequests::adaptation_ended(const Adaptation &adaptation)
 void SizeRequests::open_after(const Adaptation &adaptation)
 {
     bool committed = adaptation.state == AdaptState::COMMITTED;
-    if (committed && open_->allows(state_.world.size()))
+    const SizeRequest &open = *queue_.open();
+    if (committed && open.allows(state_.world.size()))
         return end(SizeRequestEnd::GRANTED, "");
-    if (open_->request != adaptation.request)
+    if (open.request != adaptation.request)
         return;                 /* made for somebody else */
-    bool withdrawn = open_->withdrawing || state_.ending;
+    bool withdrawn = open.withdrawing || state_.ending;
     end(withdrawn ? SizeRequestEnd::WITHDRAWN : SizeRequestEnd::REFUSED, adaptation.end_reason);
 }
 
 /* When it is void; nothing while what is agreed on, or what an operation on sets waits for, may still grant it. */
 std::optional<int64_t> SizeRequests::void_ms() const
 {
-    bool may_be_granted = open_ && state_.adaptation &&
-                          (open_->awaited || !before_agreement(state_.adaptation->state));
-    if (!open_ || open_->until_unix_ms == 0 || may_be_granted)
+    const SizeRequest *open = queue_.open();
+    if (!open || open->until_unix_ms == 0)
         return std::nullopt;
-    return std::max<int64_t>(static_cast<int64_t>(open_->until_unix_ms) - state_.unix_ms_at_zero,
-                             0);
+    bool may_be_granted = state_.adaptation && (open->origin == Origin::OPERATION ||
+                                                !before_agreement(state_.adaptation->state));
+    if (may_be_granted)
+        return std::nullopt;
+    return std::max<int64_t>(static_cast<int64_t>(open->until_unix_ms) - state_.unix_ms_at_zero, 0);
 }
 
 void SizeRequests::check_time()
@@ -333,27 +334,9 @@ void SizeRequests::check_time()
 
 /* ---- clients ------------------------------------------------------------------------------------------- */
 
-std::string SizeRequests::why_refused(int new_size) const
-{
-    const auto &range = source_.requests_range();
-    if (range && !range->holds(new_size))
-        return "mpiexec was started with --adapt-range " + std::to_string(range->min) + ":" +
-               std::to_string(range->max) + ": request a size in that range";
-    return hooks_.why_no_capacity(new_size);
-}
-
-Adaptation &SizeRequests::accept_for_client(const ChangeRequest &requested, const Change &change)
-{
-    if (!is_modify())
-        return control_.accept(Source::CLIENT, "resize request", requested, change);
-    Adaptation &a = control_.accept(Source::PROGRAM, "MPIX_Comm_modify", requested, change);
-    open_->request = a.request;
-    return a;
-}
-
 std::string SizeRequests::answer_refuse(const Json &id, const RefuseRequest &refuse)
 {
-    if (!open_ || open_->number != refuse.request_number)
+    if (!find(refuse.request_number))
         return write_error({id, ErrorCode::NOTHING,
                             "size request " + std::to_string(refuse.request_number) + " is not open"});
     if (has_adaptation())
@@ -368,15 +351,17 @@ std::string SizeRequests::answer_refuse(const Json &id, const RefuseRequest &ref
 
 uint64_t SizeRequests::request_for_operation(SizeRequest size_request)
 {
-    size_request.awaited = true;
-    replace(size_request);
-    return open_->number;
+    size_request.origin = Origin::OPERATION;
+    submit(size_request);
+    const SizeRequest &open = *queue_.open();   /* this one, or MPIX_Comm_modify */
+    return open.origin == Origin::OPERATION ? open.number : 0;
 }
 
 void SizeRequests::release(uint64_t number)
 {
-    if (find(number))
-        open_->awaited = false;
+    SizeRequest *open = queue_.find(number);
+    if (open && open->origin == Origin::OPERATION)
+        open->origin = open->holders.empty() ? Origin::HINTS : Origin::PROGRAM;
 }
 
 }  // namespace elastic

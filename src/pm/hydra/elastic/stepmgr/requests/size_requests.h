@@ -1,20 +1,20 @@
 /*
  * Requests for another size of the world, from all origins: the schedule or policy (size_source.h), the program
- * (MPIX_Adapt_request, hints, operations on process sets), MPIX_Comm_modify, and clients (resize_requests.h).  Each one
- * that is granted becomes an adaptation (AdaptationControl), and only here.
+ * (MPIX_Adapt_request, hints, operations on process sets), MPIX_Comm_modify, and clients (resize_requests.h).  Each is
+ * a SizeRequest, and deliver() alone makes an adaptation of it (AdaptationControl).
  *
- * Of size requests of the program one is open at a time, and one may follow it when the processes have agreed on the
- * first.  Without a resource manager it becomes an adaptation as soon as no other one is under way.  With one, the
- * resource manager gets the event "wish", and resizes the step or refuses.  Either way the commit of a size that the
- * size request allows grants it.  Its end is an event, and is written to the boards of all processes that have made it.
+ * Requests of the program enter by submit() and may wait (size_request_queue.h).  Without a resource manager the open
+ * one becomes an adaptation as soon as no other one is under way.  With one, the resource manager gets the event
+ * "wish", and resizes the step or refuses.  Either way the commit of a size that the size request allows grants it.
+ * Its end is an event, and is written to the boards of all processes that have made it.
  *
  *   size_requests.cpp   size requests of the program, and what becomes of them
  *   comm_modify.cpp     MPIX_Comm_modify
  *   size_hints.cpp      sizes that the program prefers
- *   size_offers.cpp     sizes of the schedule or policy; sizes that the program can use
+ *   size_delivery.cpp   the way to the adaptation; the schedule or policy; sizes that the program can use
  *
- * Invariants: each size request has exactly one end; MPIX_Comm_modify replaces any other one, and none replaces it; a
- * schedule or policy has its turn when no adaptation is under way, after the open size request.
+ * Invariants: each size request has exactly one end; a schedule or policy has its turn when no adaptation is under way,
+ * after the open size request.
  */
 
 #ifndef ELASTIC_SIZE_REQUESTS_H_INCLUDED
@@ -25,18 +25,33 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/program_sizes.h"
 #include "stepmgr/common/size_request.h"
 #include "stepmgr/proto/payload.h"
 #include "stepmgr/proto/protocol.h"
+#include "stepmgr/requests/size_request_queue.h"
 #include "stepmgr/requests/size_source.h"
 #include "stepmgr/state/adaptation_control.h"
 #include "stepmgr/state/size_request_control.h"
 #include "stepmgr/state/step_state.h"
 
 namespace elastic {
+
+/* Why a size cannot be had now. */
+struct SizeRefusal {
+    enum class Cause { CHANGE, PROGRAM_SIZES, RANGE, CAPACITY } cause;
+    std::string why;            /* and what to do */
+};
+
+/* A request that has become an adaptation. */
+struct DeliveredRequest {
+    uint64_t request = 0;
+    uint32_t epoch = 0;
+    int old_size = 0;
+};
 
 class SizeRequests final : public SizeRequestControl {
   public:
@@ -80,24 +95,21 @@ class SizeRequests final : public SizeRequestControl {
     std::optional<int64_t> source_due_ms() const { return source_.due(); }
 
     /* For the status, and for clients. */
-    Json describe() const { return open_ ? describe_open() : Json(); }
+    Json describe() const { return queue_.open() ? describe_open() : Json(); }
     Json rule() const { return rule_ ? Json(rule_->text()) : Json(); }
     std::string answer_refuse(const Json &id, const RefuseRequest &refuse);
     /* Processes wait in MPIX_Comm_modify; why a client cannot have this size then. */
-    bool is_modify() const { return open_ && open_->kind == SizeRequestKind::MODIFY; }
+    bool is_modify() const { return queue_.open() && queue_.open()->origin == Origin::MODIFY; }
     std::optional<ProtocolError> check_modify(const Json &id, int size) const;
-    /* "": --adapt-range allows a request for this size, and it has capacity.  Else why not, and what to do. */
-    std::string why_refused(int new_size) const;
-    /* "": the program can use this size. */
-    std::string why_not_usable(int size) const
-    {
-        return !rule_ || rule_->allows(size) ? "" : rule_->refusal(size);
-    }
-    /* An adaptation is to be made for a client; while processes wait in MPIX_Comm_modify it is theirs. */
-    Adaptation &accept_for_client(const ChangeRequest &requested, const Change &change);
 
-    /* For operations on process sets.  The change that leads to this size, if the program can use it. */
-    Result<Change> resolve(const ChangeRequest &request) const override;
+    /* The change that it leads to now, or why it is impossible. */
+    std::variant<Change, SizeRefusal> check(const SizeRequest &request) const;
+    /* It has been checked, and no adaptation is under way: the adaptation for it begins, unless processes have still to
+     * initialise.  While processes wait in MPIX_Comm_modify, that of a client is theirs.  It may have ended then. */
+    DeliveredRequest deliver(SizeRequest request, const Change &change);
+
+    /* For operations on process sets. */
+    std::optional<uint64_t> deliver_for_operation(int size) override;
     std::string why_no_capacity(int size) const override { return hooks_.why_no_capacity(size); }
     const std::optional<Range> &range() const override { return source_.range(); }
     /* Whether the program has not made too many requests in a short time. */
@@ -105,10 +117,7 @@ class SizeRequests final : public SizeRequestControl {
     /* Replaces the open one.  Returns its number. */
     uint64_t request_for_operation(SizeRequest size_request) override;
     /* The open one, if it has this number. */
-    const SizeRequest *find(uint64_t number) const override
-    {
-        return open_ && open_->number == number ? &*open_ : nullptr;
-    }
+    const SizeRequest *find(uint64_t number) const override { return queue_.find(number); }
     /* The operation waits no more, but the size request may be granted; or nobody wants it any more. */
     void release(uint64_t number) override;
     void withdraw(const std::string &why) override;
@@ -121,10 +130,10 @@ class SizeRequests final : public SizeRequestControl {
     void log_open();
     void end(SizeRequestEnd end, const std::string &reason);
     bool is_about_to_be_granted() const;
-    bool join(std::optional<SizeRequest> &open, const SizeRequest &size_request);
-    void replace(const SizeRequest &size_request);
+    void submit(const SizeRequest &request);
+    void end_replaced();
+    void announce_open();
     void drop_holder(SizeRequest &size_request, uint32_t uid, const std::string &reason);
-    void take_next();
     bool has_adaptation() const;
     void consider_open();
     void open_after(const Adaptation &adaptation);
@@ -137,7 +146,7 @@ class SizeRequests final : public SizeRequestControl {
 
     void request_for_hints(const Range &sizes, int preferred, const std::string &reason);
 
-    void offer(const Offer &offer);
+    void deliver_from_source(const SizeRequest &request);
     void report_policy_stops();
     void report_never_offered();
 
@@ -146,8 +155,7 @@ class SizeRequests final : public SizeRequestControl {
     AdaptationControl &control_;
     Hooks hooks_;
     std::optional<ProgramSizes> rule_;  /* of the program; none: it can use any size */
-    std::optional<SizeRequest> open_;
-    std::optional<SizeRequest> next_;   /* when the open one is granted, which it is about to be */
+    SizeRequestQueue queue_;
     RequestRate rate_;
 };
 

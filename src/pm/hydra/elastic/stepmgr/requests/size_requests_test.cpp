@@ -305,7 +305,7 @@ TEST_F(StepSizeRequestTest, too_many_in_a_short_time_are_refused)
     for (uint32_t number = 1; number <= 100; number++)
         size_request({0, number, static_cast<int>(3 + number), 1, 200, 0, ""});
     EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), RequestRate::AT_ONCE);
-    EXPECT_EQ(notified(), "refused 0.100: the program has made too many wishes in a short time");
+    EXPECT_EQ(notified(), "refused 0.100: the program has made too many size requests in a short time");
     mpiexec.time(10 * RequestRate::EVERY_MS);
     size_request({0, 101, 4, 4, 4, 0, ""});
     EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), RequestRate::AT_ONCE + 1);

@@ -71,15 +71,17 @@ std::optional<int64_t> SizeSource::due() const
     return entry.at_ms ? std::max(launch_ms_ + *entry.at_ms, not_before_ms_) : not_before_ms_;
 }
 
-std::optional<Offer> SizeSource::take(int64_t now_ms, int present, const ProgramSizes *rule)
+std::optional<SizeRequest> SizeSource::take(int64_t now_ms, int present, const ProgramSizes *rule)
 {
     auto when = due();
     if (!when || *when > now_ms)
         return std::nullopt;
+    SizeRequest request;
     if (!policy_) {
-        next_entry_++;
-        return Offer{schedule_[next_entry_ - 1].change,
-                     "schedule entry " + std::to_string(next_entry_)};
+        request.origin = Origin::SCHEDULE;
+        request.wanted = schedule_[next_entry_++].change;
+        request.entry = next_entry_;
+        return request;
     }
     if (policy_->skips()) {
         not_before_ms_ = now_ms + std::max(interval_ms_, SKIP_MS);
@@ -90,7 +92,9 @@ std::optional<Offer> SizeSource::take(int64_t now_ms, int present, const Program
         policy_.reset();        /* the range holds no other size: never anything to do */
         return std::nullopt;
     }
-    return Offer{ChangeRequest{*size, {}, {}}, "policy"};
+    request.origin = Origin::POLICY;
+    request.wanted.size = *size;
+    return request;
 }
 
 void SizeSource::postpone(int64_t now_ms)

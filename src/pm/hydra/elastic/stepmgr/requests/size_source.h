@@ -1,5 +1,5 @@
 /*
- * Source of adaptations without a request: --adapt-schedule or --adapt-policy.  Returns the change that
+ * Size requests of --adapt-schedule or --adapt-policy.  Returns the request that
  * is due, and the time of the next one.  Pure; times are milliseconds on the step manager's clock.
  *
  * An entry of a schedule is offered once, committed or not.  A policy waits for the interval after
@@ -17,15 +17,11 @@
 #include <vector>
 
 #include "stepmgr/common/schedule.h"
+#include "stepmgr/common/size_request.h"
 #include "stepmgr/requests/adapt_policy.h"
 #include "stepmgr/stepmgr.h"
 
 namespace elastic {
-
-struct Offer {
-    ChangeRequest change;
-    std::string origin;         /* "schedule entry 3", "policy" */
-};
 
 class SizeSource {
   public:
@@ -53,7 +49,7 @@ class SizeSource {
     /* When the next offer is due, in the past perhaps; nothing if there will be none. */
     std::optional<int64_t> due() const;
     /* Takes the offer that is due, for a world of `present` processes; a policy offers sizes of the rule only. */
-    std::optional<Offer> take(int64_t now_ms, int present, const ProgramSizes *rule = nullptr);
+    std::optional<SizeRequest> take(int64_t now_ms, int present, const ProgramSizes *rule = nullptr);
 
     /* The one that was taken cannot be made now. */
     void postpone(int64_t now_ms);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/change.h"
+#include "stepmgr/common/size_request.h"
 #include "stepmgr/common/step_events.h"
 #include "stepmgr/common/world.h"
 #include "stepmgr/proto/call_reply.h"
@@ -22,8 +23,6 @@
 #include "stepmgr/state/adaptation_table.h"
 
 namespace elastic {
-
-enum class Source { SCHEDULE, POLICY, CLIENT, SIZE_REQUEST, PROGRAM };
 
 struct Waiter {
     int client = -1;
@@ -43,8 +42,8 @@ struct NotifiedChange {
 
 struct Adaptation {
     uint64_t request = 0;       /* number of the request, 1, 2, ... per step */
-    Source source = Source::CLIENT;
-    std::string origin;         /* for messages: "schedule entry 3" */
+    Origin origin = Origin::CLIENT;
+    std::string label;          /* for messages: "schedule entry 3" */
     std::optional<Waiter> waiter;       /* gets a second answer at the end */
 
     ChangeRequest requested;

@@ -14,11 +14,9 @@ namespace elastic {
 
 class AdaptationControl {
   public:
-    /* No adaptation is under way: there is one from now on.  `origin` is for messages, and the reason for the
-     * application unless the caller changes it before begin(). */
-    virtual Adaptation &accept(Source source, const std::string &origin, const ChangeRequest &requested,
-                               const Change &change) = 0;
-    /* Its first step.  It may have ended when this returns. */
+    /* No adaptation is under way: there is one from now on.  SizeRequests alone calls this. */
+    virtual const Adaptation &accept(const SizeRequest &request, const Change &change) = 0;
+    /* Its first step, when the job can adapt.  It may have ended when this returns. */
     virtual void begin() = 0;
     /* An event of the adaptation under way; `why` is the reason of its end.  It may have ended when this returns. */
     virtual void raise(AdaptEvent event, const std::string &why = "") = 0;

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 
-#include "base/change.h"
 #include "stepmgr/common/schedule.h"
 #include "stepmgr/common/size_request.h"
 #include "stepmgr/proto/pset_call.h"
@@ -24,15 +23,16 @@ class SizeRequestControl {
     /* The answer to hints of the process with this uid. */
     virtual std::string add_hints(uint32_t uid, const SetData &hints) = 0;
 
-    /* The change that leads to this size, if the program can use it. */
-    virtual Result<Change> resolve(const ChangeRequest &request) const = 0;
+    /* Of an operation on process sets, without a resource manager: it becomes an adaptation now.  Returns the number
+     * of its request; nothing: this size is impossible. */
+    virtual std::optional<uint64_t> deliver_for_operation(int size) = 0;
     /* "": there are slots for a world of this size; else why not. */
     virtual std::string why_no_capacity(int size) const = 0;
     virtual const std::optional<Range> &range() const = 0;
     /* Whether the program has not made too many requests in a short time. */
     virtual bool rate_allows() = 0;
 
-    /* A size request for an operation on process sets.  Replaces the open one.  Returns its number. */
+    /* The same with a resource manager, which decides.  Replaces the open one.  Returns its number; 0: refused. */
     virtual uint64_t request_for_operation(SizeRequest size_request) = 0;
     /* The open one, if it has this number. */
     virtual const SizeRequest *find(uint64_t number) const = 0;

@@ -58,7 +58,7 @@ Json describe_status(const StepState &state, const Json &rule, const Json &size_
         status["adaptation"] = {{"request", state.adaptation->request},
                                 {"epoch", state.adaptation->epoch},
                                 {"state", to_string(state.adaptation->state)},
-                                {"origin", state.adaptation->origin},
+                                {"origin", state.adaptation->label},
                                 {"size", state.adaptation->change.new_size},
                                 {"joining", state.adaptation->change.joining},
                                 {"leaving", state.adaptation->change.leaving}};

@@ -5,7 +5,7 @@
  * Step passes events to components, which share the state of the step (state/step_state.h) and do not know each other:
  *   adapt/world_resize.h            the adaptation under way, and adaptation windows
  *   adapt/job_mode.h                initialisation: can the job adapt?
- *   requests/size_requests.h        sizes that the program, a schedule or policy request (resize_requests.h: clients)
+ *   requests/size_requests.h        requests for another size, of all origins (resize_requests.h: clients)
  *   psets/process_sets.h            calls on process sets
  *   psets/pset_changes.h            changes of the world through process sets (pset_operations.h: requests for them)
  *   monitor/performance_sampler.h   time of the processes in computation and in MPI

@@ -1,11 +1,58 @@
 /*
- * See size_requests.h: sizes that come without a request, of the schedule or policy, and the rule of the program for
- * sizes that it can use (MPIX_Adapt_sizes).
+ * See size_requests.h: the way of all size requests to the adaptation under way, those of the schedule or policy, and
+ * the rule of the program for sizes that it can use (MPIX_Adapt_sizes).
  */
 
 #include "stepmgr/requests/size_requests.h"
 
 namespace elastic {
+
+/* ---- the way to the adaptation ------------------------------------------------------------------------- */
+
+/* --adapt-range without a policy is for clients and MPIX_Comm_modify; other origins choose a size in it. */
+std::variant<Change, SizeRefusal> SizeRequests::check(const SizeRequest &request) const
+{
+    using Cause = SizeRefusal::Cause;
+    auto change = resolve_change(state_.world.size(), request.wanted, state_.programs);
+    if (!change)
+        return SizeRefusal{Cause::CHANGE, change.error()};
+    int size = change.value().new_size;
+    if (rule_ && !rule_->allows(size))
+        return SizeRefusal{Cause::PROGRAM_SIZES, rule_->refusal(size)};
+    const auto &range = source_.requests_range();
+    bool is_limited = request.origin == Origin::CLIENT || request.origin == Origin::MODIFY;
+    if (is_limited && range && !range->holds(size))
+        return SizeRefusal{Cause::RANGE, "mpiexec was started with --adapt-range " + std::to_string(range->min) + ":" +
+                                             std::to_string(range->max) + ": request a size in that range"};
+    if (std::string why = hooks_.why_no_capacity(size); !why.empty())
+        return SizeRefusal{Cause::CAPACITY, why};
+    return change.value();
+}
+
+DeliveredRequest SizeRequests::deliver(SizeRequest request, const Change &change)
+{
+    if (request.origin == Origin::CLIENT && is_modify()) {
+        request.origin = Origin::MODIFY;
+        request.number = queue_.open()->number;
+    }
+    const Adaptation &a = control_.accept(request, change);
+    DeliveredRequest delivered = {a.request, a.epoch, a.old_size};
+    if (SizeRequest *open = queue_.find(request.number))
+        open->request = a.request;
+    if (state_.adapts() || is_modify()) /* else when all processes have initialised */
+        control_.begin();
+    return delivered;
+}
+
+std::optional<uint64_t> SizeRequests::deliver_for_operation(int size)
+{
+    SizeRequest request;
+    request.origin = Origin::OPERATION;
+    request.wanted.size = size;
+    auto checked = check(request);
+    const Change *change = std::get_if<Change>(&checked);
+    return change ? std::optional(deliver(request, *change).request) : std::nullopt;
+}
 
 /* ---- the schedule or policy ------------------------------------------------------------------------- */
 
@@ -21,29 +68,25 @@ void SizeRequests::consider_source()
             report_policy_stops();
         if (!due)
             break;
-        offer(*due);
+        deliver_from_source(*due);
     }
 }
 
-/* A change of a schedule or policy.  An entry that cannot be applied is skipped, with a line. */
-void SizeRequests::offer(const Offer &offer)
+/* An entry that cannot be applied is skipped, with a line. */
+void SizeRequests::deliver_from_source(const SizeRequest &request)
 {
-    auto change = resolve(offer.change);
-    if (!change) {
-        state_.journal.add(state_.now_ms, "skipped", {{"origin", offer.origin}, {"reason", change.error()}});
-        bool same_size = offer.change.size == state_.world.size() && !offer.change.leave;
-        if (!same_size)
-            state_.notify_user(offer.origin + " is skipped: " + change.error());
+    auto checked = check(request);
+    if (const Change *change = std::get_if<Change>(&checked)) {
+        deliver(request, *change);
         return;
     }
-    if (std::string why = hooks_.why_no_capacity(change.value().new_size); !why.empty()) {
-        state_.journal.add(state_.now_ms, "skipped", {{"origin", offer.origin}, {"reason", why}});
+    const auto &[cause, why] = std::get<SizeRefusal>(checked);
+    state_.journal.add(state_.now_ms, "skipped", {{"origin", request.label()}, {"reason", why}});
+    bool same_size = request.wanted.size == state_.world.size() && !request.wanted.leave;
+    if (cause == SizeRefusal::Cause::CAPACITY)
         source_.postpone(state_.now_ms);
-        return;
-    }
-    control_.accept(source_.is_schedule() ? Source::SCHEDULE : Source::POLICY, offer.origin, offer.change,
-                    change.value());
-    control_.begin();
+    else if (!same_size)
+        state_.notify_user(request.label() + " is skipped: " + why);
 }
 
 void SizeRequests::report_policy_stops()
@@ -96,19 +139,11 @@ void SizeRequests::on_sizes(const SizesReport &report)
         return;
     std::string why = rule_->refusal(state_.adaptation->change.new_size);
     bool late = !before_agreement(state_.adaptation->state);
-    if (late || state_.adaptation->source != Source::CLIENT)
-        state_.notify_user(state_.adaptation->origin +
+    if (late || state_.adaptation->origin != Origin::CLIENT)
+        state_.notify_user(state_.adaptation->label +
                            (late ? " is carried out all the same, it has been agreed on: " : " is skipped: ") + why);
     if (!late)
         control_.raise(AdaptEvent::WITHDRAW, why);
-}
-
-Result<Change> SizeRequests::resolve(const ChangeRequest &request) const
-{
-    auto change = resolve_change(state_.world.size(), request, state_.programs);
-    if (change && rule_ && !rule_->allows(change.value().new_size))
-        return Error{rule_->refusal(change.value().new_size)};
-    return change;
 }
 
 }  // namespace elastic
