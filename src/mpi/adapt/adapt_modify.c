@@ -91,8 +91,8 @@ static bool is_agreed(void)
 
 static int refusal(const struct pmi_adapt_request_end *end)
 {
-    int errclass = end->cause == PMI_ADAPT_WISH_AGAIN ? MPIX_ERR_EAGAIN :
-        end->cause == PMI_ADAPT_WISH_SETS ? MPI_ERR_UNSUPPORTED_OPERATION : MPI_ERR_SPAWN;
+    int errclass = end->cause == PMI_ADAPT_REQUEST_AGAIN ? MPIX_ERR_EAGAIN :
+        end->cause == PMI_ADAPT_REQUEST_SETS ? MPI_ERR_UNSUPPORTED_OPERATION : MPI_ERR_SPAWN;
 
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, errclass, "**modifyrefused",
                                 "**modifyrefused %s", end->reason);

@@ -13,8 +13,8 @@
 #include <time.h>
 
 /* So many requests at once, and then one in so many ms: mpiexec has other things to do. */
-#define WISHES_AT_ONCE 16
-#define WISH_EVERY_MS 100
+#define REQUESTS_AT_ONCE 16
+#define REQUEST_EVERY_MS 100
 
 struct size_request {
     uint32_t number;            /* 0: none */
@@ -164,7 +164,7 @@ static bool is_open(struct size_request *size_request)
     if (size_request->end.number)
         return false;
     if (!control || MPIR_Adapt.state == MPIR_ADAPT_STATE__LEFT) {
-        end_here(size_request, PMI_ADAPT_WISH_WITHDRAWN, "this process has left its job");
+        end_here(size_request, PMI_ADAPT_REQUEST_WITHDRAWN, "this process has left its job");
         return false;
     }
     const char *board = (const char *) control;
@@ -174,15 +174,15 @@ static bool is_open(struct size_request *size_request)
     return !pmi_adapt_read_request_end(ends + (MPIR_Adapt.slot - first), size_request->number, &size_request->end);
 }
 
-/* A bucket of WISHES_AT_ONCE, filled by one every WISH_EVERY_MS. */
+/* A bucket of REQUESTS_AT_ONCE, filled by one every REQUEST_EVERY_MS. */
 static bool too_many(void)
 {
     int64_t now = clock_ms(CLOCK_MONOTONIC);
 
-    made.allowed_ms = MPL_MAX(made.allowed_ms, now - WISHES_AT_ONCE * WISH_EVERY_MS) + WISH_EVERY_MS;
+    made.allowed_ms = MPL_MAX(made.allowed_ms, now - REQUESTS_AT_ONCE * REQUEST_EVERY_MS) + REQUEST_EVERY_MS;
     bool is = made.allowed_ms > now;
     if (is)
-        made.allowed_ms -= WISH_EVERY_MS;
+        made.allowed_ms -= REQUEST_EVERY_MS;
     return is;
 }
 
@@ -222,10 +222,11 @@ int MPIR_Adapt_request_impl(MPIR_Info * info, int *request_id)
     MPIR_Assert(made.last < PMI_ADAPT_REQUEST_NUMBER_MAX);
     size_request.number = made.last + 1;
     if (!MPIR_Adapt.control || MPIR_Adapt.state == MPIR_ADAPT_STATE__LEFT)
-        end_here(&size_request, PMI_ADAPT_WISH_REFUSED,
+        end_here(&size_request, PMI_ADAPT_REQUEST_REFUSED,
                  "there is no process manager that could change the world's size");
     else if (too_many())
-        end_here(&size_request, PMI_ADAPT_WISH_REFUSED, "this process has made too many wishes in a short time");
+        end_here(&size_request, PMI_ADAPT_REQUEST_REFUSED,
+                 "this process has made too many size requests in a short time");
     else {
         mpi_errno = notify_size_request(&size_request);
         MPIR_ERR_CHECK(mpi_errno);

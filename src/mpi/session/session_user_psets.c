@@ -18,7 +18,7 @@ static int get_value(MPIR_Info * info, const char *key, char value[MPI_MAX_INFO_
 }
 
 /* SN6: too long a text is no name, and an empty text requests none. */
-static int add_wished_name(struct MPIR_Session_call *call, MPIR_Info * info)
+static int add_proposed_name(struct MPIR_Session_call *call, MPIR_Info * info)
 {
     int mpi_errno = MPI_SUCCESS;
     char value[MPI_MAX_INFO_VAL + 1];
@@ -154,7 +154,7 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     }
     MPIR_Session_call_begin(&call, PMI_SET_MAKE);
     MPIR_Session_call_number(&call, op);
-    mpi_errno = add_wished_name(&call, info);
+    mpi_errno = add_proposed_name(&call, info);
     MPIR_ERR_CHECK(mpi_errno);
     if (op == MPIX_PSETOP_SPLIT)
         mpi_errno = add_parts(&call, info, &parts);
@@ -205,7 +205,7 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_begin(&call, PMI_SET_FROM_LIST);
-    mpi_errno = add_wished_name(&call, info);
+    mpi_errno = add_proposed_name(&call, info);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_members(&call, ranks, group->size);
     MPIR_Session_call_number(&call, true);      /* wants the data of the set */

@@ -33,16 +33,16 @@ enum pmi_adapt_request_kind {
 
 /* Why one of MPIX_Comm_modify is refused, where that is another error for the program. */
 enum pmi_adapt_request_cause {
-    PMI_ADAPT_WISH_NO_CAUSE = 0,
-    PMI_ADAPT_WISH_AGAIN = 1,   /* another adaptation is agreed on: when that is committed */
-    PMI_ADAPT_WISH_SETS = 2     /* the job changes through process sets */
+    PMI_ADAPT_REQUEST_NO_CAUSE = 0,
+    PMI_ADAPT_REQUEST_AGAIN = 1,   /* another adaptation is agreed on: when that is committed */
+    PMI_ADAPT_REQUEST_SETS = 2     /* the job changes through process sets */
 };
 
 enum pmi_adapt_request_state {     /* as MPIX_ADAPT_REQUEST_*: values never change */
-    PMI_ADAPT_WISH_OPEN = 0,
-    PMI_ADAPT_WISH_GRANTED = 1,
-    PMI_ADAPT_WISH_REFUSED = 2,
-    PMI_ADAPT_WISH_WITHDRAWN = 3
+    PMI_ADAPT_REQUEST_OPEN = 0,
+    PMI_ADAPT_REQUEST_GRANTED = 1,
+    PMI_ADAPT_REQUEST_REFUSED = 2,
+    PMI_ADAPT_REQUEST_WITHDRAWN = 3
 };
 
 struct pmi_adapt_request_end {
@@ -83,7 +83,7 @@ static inline int pmi_adapt_read_request_end(const struct pmi_adapt_request_ends
         return 0;
     *end = *entry;
     end->reason[PMI_ADAPT_REQUEST_REASON_MAX] = '\0';
-    return end->state != PMI_ADAPT_WISH_OPEN;
+    return end->state != PMI_ADAPT_REQUEST_OPEN;
 }
 
 /* A text for people: no control characters (UTF-8 is its maker's business). */

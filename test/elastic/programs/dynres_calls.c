@@ -101,7 +101,7 @@ static MPI_Comm connect(const char *set, const char *tag)
 
 static void check_sets(void)
 {
-    char mine[MPI_MAX_PSET_NAME_LEN] = "mpi://SELF", rest[MPI_MAX_PSET_NAME_LEN], wished[MPI_MAX_PSET_NAME_LEN];
+    char mine[MPI_MAX_PSET_NAME_LEN] = "mpi://SELF", rest[MPI_MAX_PSET_NAME_LEN], proposed[MPI_MAX_PSET_NAME_LEN];
     const char *const hints[] = { "mpidynres_proposed_name", rank ? "app://one" : "app://zero" };
     MPI_Info sets, info;
     MPI_Group group;
@@ -123,8 +123,8 @@ static void check_sets(void)
              value_is(info, "mpidynres_op_parent2", mine), "SI3: what it was made of");
     ET_MPI(MPI_Info_free(&info));
     ET_MPI(from_strings(2, hints, &info));
-    ET_MPI(create_op(session, info, mine, rest, MPIDYNRES_PSET_UNION, wished));
-    ET_CHECK(!strcmp(wished, hints[1]), "SN6: %s", wished);
+    ET_MPI(create_op(session, info, mine, rest, MPIDYNRES_PSET_UNION, proposed));
+    ET_CHECK(!strcmp(proposed, hints[1]), "SN6: %s", proposed);
     ET_MPI(MPI_Info_free(&info));
 
     ET_MPI(pset_free(session, rest));
@@ -132,7 +132,7 @@ static void check_sets(void)
     ET_MPI(get_pset_info(session, rest, &info));
     ET_CHECK(info == MPI_INFO_NULL, "SC1: a set that was freed is described");
     ET_CHECK(from_pset(session, rest, &group) != 0 && group == MPI_GROUP_EMPTY, "SC1: a freed set gives a group");
-    ET_CHECK(create_op(session, MPI_INFO_NULL, mine, rest, MPIDYNRES_PSET_UNION, wished) != 0 && !wished[0], "SO5");
+    ET_CHECK(create_op(session, MPI_INFO_NULL, mine, rest, MPIDYNRES_PSET_UNION, proposed) != 0 && !proposed[0], "SO5");
     ET_MPI(pset_free(session, mine));
 }
 

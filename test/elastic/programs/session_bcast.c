@@ -28,7 +28,7 @@ static int bcast(const char *set, const char *given)
     return MPIX_Session_bcast_pset_info(session, set, text, sizeof(text), given != NULL);
 }
 
-static void make_set(const char *wished, int n, const int *ranks)
+static void make_set(const char *proposed, int n, const int *ranks)
 {
     MPI_Group world, group;
     MPI_Info info;
@@ -37,9 +37,9 @@ static void make_set(const char *wished, int n, const int *ranks)
     ET_MPI(MPI_Comm_group(all, &world));
     ET_MPI(MPI_Group_incl(world, n, ranks, &group));
     ET_MPI(MPI_Info_create(&info));
-    ET_MPI(MPI_Info_set(info, "mpix_name", wished));
+    ET_MPI(MPI_Info_set(info, "mpix_name", proposed));
     ET_MPI(MPIX_Session_pset_from_group(session, group, info, made));
-    ET_CHECK(!strcmp(made, wished), "%s is called %s", wished, made);
+    ET_CHECK(!strcmp(made, proposed), "%s is called %s", proposed, made);
     ET_MPI(MPI_Info_free(&info));
     ET_MPI(MPI_Group_free(&group));
     ET_MPI(MPI_Group_free(&world));

@@ -86,9 +86,9 @@ static void use_set(const char *name)
 }
 
 /* By one process, sent to all; the operation's name as in libmpidynres. */
-static void make(int root, int op, const char *const *input, int n, const char *wished, pset_name name)
+static void make(int root, int op, const char *const *input, int n, const char *proposed, pset_name name)
 {
-    MPI_Info info = wished ? info_of("mpix_name", wished) : MPI_INFO_NULL;
+    MPI_Info info = proposed ? info_of("mpix_name", proposed) : MPI_INFO_NULL;
     int noutput = 1;
 
     if (rank == root) {
@@ -100,10 +100,10 @@ static void make(int root, int op, const char *const *input, int n, const char *
     share(name, root);
 }
 
-static void make_from_ranks(int root, int n, const int *ranks, const char *wished, pset_name name)
+static void make_from_ranks(int root, int n, const int *ranks, const char *proposed, pset_name name)
 {
     MPI_Group world, group;
-    MPI_Info info = wished ? info_of("mpidynres_proposed_name", wished) : MPI_INFO_NULL;
+    MPI_Info info = proposed ? info_of("mpidynres_proposed_name", proposed) : MPI_INFO_NULL;
 
     ET_MPI(MPI_Comm_group(all, &world));
     ET_MPI(MPI_Group_incl(world, n, ranks, &group));

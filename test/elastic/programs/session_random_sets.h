@@ -154,26 +154,26 @@ static void step_rename(void)
 static MPI_Info requested_name(pset_name expected)
 {
     int kind = draw(6);
-    pset_name wished;
+    pset_name proposed;
     MPI_Info info;
 
     expected[0] = '\0';
-    make_up("wish", wished);
+    make_up("proposed", proposed);
     switch (kind) {
         case 0:
-            strcpy(expected, wished);
+            strcpy(expected, proposed);
             break;
         case 1:
-            strcpy(wished, model.set);
+            strcpy(proposed, model.set);
             break;
         case 2:
-            strcpy(wished, "mpix://mine");
+            strcpy(proposed, "mpix://mine");
             break;
         default:
             return MPI_INFO_NULL;
     }
     ET_MPI(MPI_Info_create(&info));
-    ET_MPI(MPI_Info_set(info, draw(2) ? "mpix_name" : "mpidynres_proposed_name", wished));
+    ET_MPI(MPI_Info_set(info, draw(2) ? "mpix_name" : "mpidynres_proposed_name", proposed));
     return info;
 }
 

@@ -176,7 +176,7 @@ static void too_many(void)
         id = request_size(et.size + 1 + i % 2);
         ET_MPI(MPIX_Adapt_request_state(id, &state, NULL));
     }
-    ET_CHECK(state == MPIX_ADAPT_REQUEST_REFUSED, "forty wishes at once, state %d", state);
+    ET_CHECK(state == MPIX_ADAPT_REQUEST_REFUSED, "forty size requests at once, state %d", state);
     await_end(id, reason, sizeof(reason));
     ET_CHECK(strstr(reason, "too many"), "%s", reason);
 }

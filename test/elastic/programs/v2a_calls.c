@@ -160,7 +160,7 @@ static void check_not_granted(void)
     ET_MPI(MPI_Info_free(&wrong));
 }
 
-/* Wished for by the first process; all follow.  Whether this process goes on. */
+/* The first process requests it; all follow.  Whether this process goes on. */
 static int change(int step)
 {
     static const struct {

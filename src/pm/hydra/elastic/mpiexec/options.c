@@ -119,7 +119,7 @@ void HYD_step_option_help_fn(void)
     printf("   random[:SEED[:DEVIATION[:PROBABILITY]]]\n");
     printf("                       normally distributed differences, each made with this probability\n");
     printf("-adapt-range MIN:MAX: Sizes that a policy chooses from; without a policy, those that\n");
-    printf("   requests (elastic resize) are accepted for, and wishes of the program granted\n");
+    printf("   requests (elastic resize) are accepted for, and size requests of the program granted\n");
     printf("-adapt-interval TIME: How long a policy waits between two offers (default 1s;\n");
     printf("   0: the next one at once)\n");
     printf("-adapt-log FILE: One JSON line for each event, with times\n");

@@ -50,7 +50,7 @@ uint64_t HYD_board_phase_ms(const struct HYD_board *board, int slot);
 /* The loops that the process of this slot has written (pmi_adapt_measured.h). */
 struct pmi_adapt_graph;
 const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int slot);
-/* The ends of the size requests of this slot's process (pmi_adapt_size_request.h). */
+/* The ends of the size requests of this slot's process (pmi_adapt_request.h). */
 struct pmi_adapt_request_ends;
 struct pmi_adapt_request_ends *HYD_board_request_ends(struct HYD_board *board, int slot);
 /* The counts of this slot's process of calls for broadcasts of process sets: PMI_SET_BCASTS_MAX slots

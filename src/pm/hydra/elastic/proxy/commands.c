@@ -201,7 +201,7 @@ static HYD_status on_performance(const struct command *c)
     return HYD_performance_report(&HYD_agent.board, c->message->epoch, c->payload, c->message->bytes);
 }
 
-static HYD_status on_wished(const struct command *c)
+static HYD_status on_size_request_ended(const struct command *c)
 {
     return HYD_request_ended(c->payload, c->message->bytes);
 }
@@ -338,7 +338,7 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_RELEASE] = on_release,
     [STEP_COUNTS] = on_counts,
     [STEP_PERFORMANCE] = on_performance,
-    [STEP_WISHED] = on_wished,
+    [STEP_SIZE_REQUEST_ENDED] = on_size_request_ended,
     [STEP_SETS] = on_sets,
     [STEP_SET_ANSWER] = on_set_answer,
     [STEP_BCAST] = on_bcast,

@@ -28,7 +28,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_request(int fd, char *args[])
         .size_min = (uint32_t) min,.size_max = (uint32_t) max,.until_ms = (uint64_t) until
     };
     memcpy(payload, &made, sizeof(made));
-    return HYD_reports_send(REPORT_WISH, 0, 0, payload, sizeof(made) + (size_t) bytes);
+    return HYD_reports_send(REPORT_SIZE_REQUEST, 0, 0, payload, sizeof(made) + (size_t) bytes);
 }
 
 HYD_status HYD_pmcd_pmip_adapt_fn_request_withdraw(int fd, char *args[])
@@ -39,7 +39,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_request_withdraw(int fd, char *args[])
     if (rank < 0 || number < 1)
         return HYD_SUCCESS;
     uint32_t payload[2] = { (uint32_t) rank, (uint32_t) number };
-    return HYD_reports_send(REPORT_WISH_WITHDRAWN, 0, 0, payload, sizeof(payload));
+    return HYD_reports_send(REPORT_SIZE_REQUEST_WITHDRAWN, 0, 0, payload, sizeof(payload));
 }
 
 /* The members of the list that are ours. */

@@ -1,14 +1,14 @@
 /*
- * The proxy's part in size requests (pmi_adapt_size_request.h): each goes up to mpiexec as it comes, and its end is
+ * The proxy's part in size requests (pmi_adapt_request.h): each goes up to mpiexec as it comes, and its end is
  * put on the board.  No decision is made and nothing is stored here.
  */
 
-#ifndef PROXY_WISH_H_INCLUDED
-#define PROXY_WISH_H_INCLUDED
+#ifndef PROXY_REQUESTS_H_INCLUDED
+#define PROXY_REQUESTS_H_INCLUDED
 
 #include "hydra.h"
 
-/* STEP_WISHED.  An error if the payload is malformed. */
+/* STEP_SIZE_REQUEST_ENDED.  An error if the payload is malformed. */
 HYD_status HYD_request_ended(const char *payload, size_t bytes);
 
-#endif /* PROXY_WISH_H_INCLUDED */
+#endif /* PROXY_REQUESTS_H_INCLUDED */

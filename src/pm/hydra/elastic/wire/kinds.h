@@ -21,7 +21,7 @@ enum step_command {
     STEP_COUNTS,                /* report the slots */
     STEP_PERFORMANCE,           /* [u32 interval in ms, or nothing] report what is measured; processes write their loops
                                  * so often from now on; the epoch is the number of the sample, also in the answer */
-    STEP_WISHED,                /* [struct request_ended, {u32 uid, u32 number} ..., text] the end of a wish, for those
+    STEP_SIZE_REQUEST_ENDED,    /* [struct request_ended, {u32 uid, u32 number} ..., text] its end, for those
                                  * processes of the daemon that are listed (wire/request_messages.h); no epoch */
     STEP_SETS,                  /* [] report from now on who begins to use MPI and who ends, also of processes that do
                                  * not adapt; no epoch */
@@ -71,8 +71,8 @@ enum step_report {
                                  * known; wire/sample.h, wire/loop_set.h */
     REPORT_LOOPS,               /* [u32 group, loops] of processes of that group, put together on the way up the tree;
                                  * the epoch is the number of the sample */
-    REPORT_WISH,                /* [struct request_made, text] a request of a process (wire/request_messages.h) */
-    REPORT_WISH_WITHDRAWN,      /* [u32 rank, u32 number] it is not wanted any more */
+    REPORT_SIZE_REQUEST,        /* [struct request_made, text] a request of a process (wire/request_messages.h) */
+    REPORT_SIZE_REQUEST_WITHDRAWN,      /* [u32 rank, u32 number] it is not wanted any more */
     REPORT_SET_CALL,            /* [u32 rank, u32 id, bytes] a call on process sets (pmi_adapt_set.h) */
     REPORT_BCAST,               /* [struct bcast_frozen] answer to BCAST_FREEZE (wire/bcast.h) */
     REPORT_FORGOTTEN,           /* [u64 number] STEP_FORGET has been carried out */

@@ -1,11 +1,11 @@
 /*
- * Payloads of REPORT_WISH and STEP_WISHED (kinds.h): a size request of a process on its way up, and its end on its
- * way down to all proxies whose processes have made it.  Native byte order.  pmi_adapt_size_request.h has the valid
- * values.
+ * Payloads of REPORT_SIZE_REQUEST and STEP_SIZE_REQUEST_ENDED (kinds.h): a size request of a process on its way up,
+ * and its end on its way down to all proxies whose processes have made it.  Native byte order.  pmi_adapt_request.h
+ * has the valid values.
  */
 
-#ifndef WIRE_WISH_H_INCLUDED
-#define WIRE_WISH_H_INCLUDED
+#ifndef WIRE_REQUEST_MESSAGES_H_INCLUDED
+#define WIRE_REQUEST_MESSAGES_H_INCLUDED
 
 #include <stdint.h>
 
@@ -28,4 +28,4 @@ struct request_holder {
     uint32_t uid, number;
 };
 
-#endif /* WIRE_WISH_H_INCLUDED */
+#endif /* WIRE_REQUEST_MESSAGES_H_INCLUDED */

@@ -38,9 +38,9 @@ int priority_of(Origin origin);
 
 /* How it ends; each size request does so in exactly one way. */
 enum class SizeRequestEnd : uint32_t {
-    GRANTED = PMI_ADAPT_WISH_GRANTED,
-    REFUSED = PMI_ADAPT_WISH_REFUSED,
-    WITHDRAWN = PMI_ADAPT_WISH_WITHDRAWN
+    GRANTED = PMI_ADAPT_REQUEST_GRANTED,
+    REFUSED = PMI_ADAPT_REQUEST_REFUSED,
+    WITHDRAWN = PMI_ADAPT_REQUEST_WITHDRAWN
 };
 const char *to_string(SizeRequestEnd end);
 

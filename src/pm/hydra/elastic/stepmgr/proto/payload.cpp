@@ -358,7 +358,7 @@ std::string write_unreceived(const UnreceivedReport &report)
     return bytes_of(report.rank, report.count, report.source, report.tag) + report.communicator;
 }
 
-std::string write_slot_request(const SizeRequestReport &report)
+std::string write_size_request(const SizeRequestReport &report)
 {
     request_made made = {};
     made.rank = report.rank;

@@ -139,7 +139,7 @@ std::string write_loops(const LoopsReport &report);
 std::string write_exited(const ExitReport &report);
 std::string write_sizes(const SizesReport &report);
 std::string write_unreceived(const UnreceivedReport &report);
-std::string write_slot_request(const SizeRequestReport &report);
+std::string write_size_request(const SizeRequestReport &report);
 std::string write_size_request_withdrawal(const SizeRequestWithdrawal &withdrawal);
 std::string write_set_report(uint32_t rank, uint32_t id, const std::string &call);
 std::string write_started(const StartedReport &report);

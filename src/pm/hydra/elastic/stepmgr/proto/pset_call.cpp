@@ -84,7 +84,7 @@ class SetWriter : public FieldWriter {
 template <class Codec> static void code(Codec &codec, MakeSets &call)
 {
     codec.integer(call.op, PMI_SET_OP_SPLIT);
-    codec.name(call.wished);
+    codec.name(call.proposed);
     codec.list(call.parts, PMI_SET_OPERANDS_MAX, [&](uint32_t &part) { codec.integer(part); });
     codec.list(call.operands, PMI_SET_OPERANDS_MAX, [&](SetOperand &operand) { codec.operand(operand); });
     codec.flag(call.lookups);
@@ -92,7 +92,7 @@ template <class Codec> static void code(Codec &codec, MakeSets &call)
 
 template <class Codec> static void code(Codec &codec, MakeFromList &call)
 {
-    codec.name(call.wished);
+    codec.name(call.proposed);
     codec.members(call.members);
     codec.flag(call.lookups);
 }

@@ -27,14 +27,14 @@ struct SetOperand {
 struct MakeSets {
     static constexpr uint32_t KIND = PMI_SET_MAKE;
     pmi_set_op op = PMI_SET_OP_UNION;
-    std::string wished;         /* "": no size request */
+    std::string proposed;         /* "": none */
     std::vector<uint32_t> parts;
     std::vector<SetOperand> operands;
     bool lookups = false;       /* the caller wants their lookups, too */
 };
 struct MakeFromList {
     static constexpr uint32_t KIND = PMI_SET_FROM_LIST;
-    std::string wished;
+    std::string proposed;
     SetMembers members;
     bool lookups = false;
 };

@@ -151,13 +151,13 @@ std::string Sets::full_error() const
 }
 
 /* SN6; "" for no members.  There is capacity. */
-std::string Sets::make(const Caller &caller, const std::string &wished, Set set)
+std::string Sets::make(const Caller &caller, const std::string &proposed, Set set)
 {
     if (set.members.empty())
         return "";
     set.name =
-        is_user_set_name(wished) && !find(wished)
-            ? wished
+        is_user_set_name(proposed) && !find(proposed)
+            ? proposed
             : "mpix://op/" + std::to_string(caller.uid) + "." + std::to_string(++made_[caller.uid]);
     std::string name = set.name;
     insert(std::move(set));
@@ -342,7 +342,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeSets &ca
         set.op = call.op;
         for (const SetOperand &operand : call.operands)
             set.operands.push_back(operand.name);
-        names.push_back(make(caller, call.wished, std::move(set)));
+        names.push_back(make(caller, call.proposed, std::move(set)));
         made.text(names.back());
     }
     if (call.lookups)
@@ -358,7 +358,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeFromList
         return full_error();
     Set set;
     set.members = call.members;
-    std::string name = make(caller, call.wished, std::move(set));
+    std::string name = make(caller, call.proposed, std::move(set));
     SetAnswer made;
     made.text(name);
     if (call.lookups)

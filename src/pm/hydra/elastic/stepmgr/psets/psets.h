@@ -252,7 +252,7 @@ class Sets {
     Written write(const Caller &caller, Set &set, SetAnswer &answer);
     void share(const Shared &shared, std::span<const uint32_t> neighbours, Reply &reply) const;
     void write_made(const Caller &caller, std::span<const std::string> names, SetAnswer &answer);
-    std::string make(const Caller &caller, const std::string &wished, Set set);
+    std::string make(const Caller &caller, const std::string &proposed, Set set);
     void erase(const std::string &name, const char *why);
     void drop_lookups(const Set &set);
     pmi_set_lasts how_lasting(const Set &set) const;

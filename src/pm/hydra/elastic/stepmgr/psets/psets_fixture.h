@@ -77,9 +77,9 @@ class SetsTest : public testing::Test {
 
     std::vector<std::string> make(uint32_t uid, pmi_set_op op,
                                   const std::vector<std::string> &names,
-                                  const std::string &wished = "", const UidList &parts = {})
+                                  const std::string &proposed = "", const UidList &parts = {})
     {
-        MakeSets call{op, wished, parts, {}};
+        MakeSets call{op, proposed, parts, {}};
         for (const std::string &name : names)
             call.operands.push_back(named(name));
         Answer answer = send_request(uid, call);
@@ -90,9 +90,9 @@ class SetsTest : public testing::Test {
         EXPECT_TRUE(answer.complete());
         return made;
     }
-    std::string from_list(uint32_t uid, const UidList &uids, const std::string &wished = "")
+    std::string from_list(uint32_t uid, const UidList &uids, const std::string &proposed = "")
     {
-        Answer answer = send_request(uid, MakeFromList{wished, list(uids)});
+        Answer answer = send_request(uid, MakeFromList{proposed, list(uids)});
         EXPECT_EQ(answer.number(), PMI_SET_OK);
         return answer.text();
     }

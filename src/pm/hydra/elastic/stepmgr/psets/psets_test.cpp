@@ -102,7 +102,7 @@ TEST_F(SetsTest, SN3_both_spellings_of_a_library_name)
     EXPECT_EQ(lookup("mpix://op/3.1").name, "");
 }
 
-TEST_F(SetsTest, SN6_a_wished_name_is_given_if_it_can_be)
+TEST_F(SetsTest, SN6_a_proposed_name_is_given_if_it_can_be)
 {
     EXPECT_EQ(from_list(0, {0, 1}, "app://main"), "app://main");
     EXPECT_EQ(from_list(0, {2}, "app://main"), "mpix://op/0.1") << "in use";

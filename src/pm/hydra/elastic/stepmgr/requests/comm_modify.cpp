@@ -22,10 +22,10 @@ void SizeRequests::on_modify(const Process &process, const SizeRequestReport &re
     size_request.rank = process.world_rank;
     if (state_.mode == InitMode::SETS)
         return send_end(size_request.holders, SizeRequestEnd::REFUSED, "the job changes through process sets",
-                        PMI_ADAPT_WISH_SETS);
+                        PMI_ADAPT_REQUEST_SETS);
     if (state_.adaptation && !before_agreement(state_.adaptation->state))
         return send_end(size_request.holders, SizeRequestEnd::REFUSED, "another adaptation is agreed on",
-                        PMI_ADAPT_WISH_AGAIN);
+                        PMI_ADAPT_REQUEST_AGAIN);
     if (state_.adaptation)      /* it is not agreed on */
         control_.raise(AdaptEvent::WITHDRAW, "modify");
     submit(size_request);

@@ -32,8 +32,8 @@ class StepModifyTest : public testing::Test {
     }
     void make_request(int size, uint32_t number = 1)
     {
-        mpiexec.report(0, 0, REPORT_WISH, 0,
-                       write_slot_request({0, number, size, size, size, 0, "", true}));
+        mpiexec.report(0, 0, REPORT_SIZE_REQUEST, 0,
+                       write_size_request({0, number, size, size, size, 0, "", true}));
     }
     /* A process on a is created: group 1. */
     void create_one(uint32_t epoch)
@@ -55,7 +55,7 @@ class StepModifyTest : public testing::Test {
     std::string notified() const
     {
         for (auto m = mpiexec.sent.rbegin(); m != mpiexec.sent.rend(); ++m) {
-            if (m->command != STEP_WISHED)
+            if (m->command != STEP_SIZE_REQUEST_ENDED)
                 continue;
             request_ended head;
             request_holder holder;
@@ -129,7 +129,7 @@ TEST_F(StepModifyTest, a_created_process_that_dies_changes_nothing)
         ASSERT_EQ(fresh.create(), "");
         fresh.start_group(0, {"a"});
         fresh.report(0, 0, REPORT_INIT, 0, write_init({0, false, "addr", 0, true}));
-        fresh.report(0, 0, REPORT_WISH, 0, write_slot_request({0, 1, 2, 2, 2, 0, "", true}));
+        fresh.report(0, 0, REPORT_SIZE_REQUEST, 0, write_size_request({0, 1, 2, 2, 2, 0, "", true}));
         fresh.start_group(1, {"a"});
         if (state > 0)
             fresh.report(1, 0, REPORT_INIT, 0, write_init({0, false, "addr", 0, true}));
@@ -211,7 +211,7 @@ TEST_F(StepModifyTest, another_size_request_does_not_disturb_it)
 {
     start(true);
     make_request(4);
-    mpiexec.report(0, 0, REPORT_WISH, 0, write_slot_request({1, 1, 2, 2, 2, 0, ""}));
+    mpiexec.report(0, 0, REPORT_SIZE_REQUEST, 0, write_size_request({1, 1, 2, 2, 2, 0, ""}));
     EXPECT_EQ(notified(), "refused(0) 1.1: the program waits in MPIX_Comm_modify");
     EXPECT_EQ(mpiexec.count_events("withdrawn"), 0);
 }

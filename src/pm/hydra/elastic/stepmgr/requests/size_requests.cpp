@@ -43,7 +43,7 @@ void SizeRequests::send_end(const std::vector<SizeRequestHolder> &holders, SizeR
     std::string payload = write_size_request_end(end, state_.world.size(), holders, reason, cause);
     if (!to.empty())
         state_.effects.send(state_.effects.context, to.data(), static_cast<int>(to.size()),
-                            STEP_WISHED, 0, payload.data(), payload.size());
+                            STEP_SIZE_REQUEST_ENDED, 0, payload.data(), payload.size());
 }
 
 Json SizeRequests::describe_open() const

@@ -125,7 +125,7 @@ class SizeRequests final : public SizeRequestControl {
   private:
     void send_end(const std::vector<SizeRequestHolder> &holders, SizeRequestEnd end,
                   const std::string &reason,
-                  pmi_adapt_request_cause cause = PMI_ADAPT_WISH_NO_CAUSE);
+                  pmi_adapt_request_cause cause = PMI_ADAPT_REQUEST_NO_CAUSE);
     Json describe_open() const;
     void log_open();
     void end(SizeRequestEnd end, const std::string &reason);

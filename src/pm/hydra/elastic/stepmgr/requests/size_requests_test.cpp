@@ -25,11 +25,11 @@ class StepSizeRequestTest : public testing::Test {
     static int proxy_of(uint32_t rank) { return rank == 2 ? 1 : 0; }
     void size_request(const SizeRequestReport &report)
     {
-        mpiexec.report(0, proxy_of(report.rank), REPORT_WISH, 0, write_slot_request(report));
+        mpiexec.report(0, proxy_of(report.rank), REPORT_SIZE_REQUEST, 0, write_size_request(report));
     }
     void withdraw(uint32_t rank, uint32_t number)
     {
-        mpiexec.report(0, proxy_of(rank), REPORT_WISH_WITHDRAWN, 0,
+        mpiexec.report(0, proxy_of(rank), REPORT_SIZE_REQUEST_WITHDRAWN, 0,
                        write_size_request_withdrawal({rank, number}));
     }
     /* Both proxies are prepared and frozen: the change is agreed on. */
@@ -47,11 +47,11 @@ class StepSizeRequestTest : public testing::Test {
         for (int proxy : {0, 1})
             mpiexec.committed(0, proxy, epoch);
     }
-    /* "granted 0.1 2.4: " of the last STEP_WISHED: uid and number of each holder, and the reason. */
+    /* "granted 0.1 2.4: " of the last STEP_SIZE_REQUEST_ENDED: uid and number of each holder, and the reason. */
     std::string notified() const
     {
         for (auto m = mpiexec.sent.rbegin(); m != mpiexec.sent.rend(); ++m) {
-            if (m->command != STEP_WISHED)
+            if (m->command != STEP_SIZE_REQUEST_ENDED)
                 continue;
             request_ended head;
             std::memcpy(&head, m->payload.data(), sizeof head);
@@ -146,7 +146,7 @@ TEST_F(StepSizeRequestTest, the_same_request_of_several_processes_is_one)
     size_t before = mpiexec.sent.size();
     shrink(1);
     EXPECT_EQ(notified(), "granted 0.5 1.5 2.5: ");
-    EXPECT_NE(mpiexec.sent_text(before).find("wished:0.0 wished:0.1"), std::string::npos)
+    EXPECT_NE(mpiexec.sent_text(before).find("size_request_ended:0.0 size_request_ended:0.1"), std::string::npos)
         << "to both daemons: " << mpiexec.sent_text(before);
 }
 
@@ -314,7 +314,7 @@ TEST_F(StepSizeRequestTest, too_many_in_a_short_time_are_refused)
 TEST_F(StepSizeRequestTest, rubbish_is_counted)
 {
     start();
-    std::string good = write_slot_request({0, 1, 2, 2, 2, 0, ""});
+    std::string good = write_size_request({0, 1, 2, 2, 2, 0, ""});
     auto with = [&good](size_t at, uint32_t value) {
         std::string text = good;
         std::memcpy(text.data() + at, &value, sizeof value);
@@ -334,7 +334,7 @@ TEST_F(StepSizeRequestTest, rubbish_is_counted)
         with(offsetof(request_made, until_ms) + 4, 0x7fffffff),
     };
     for (const std::string &payload : bad)
-        mpiexec.report(0, 0, REPORT_WISH, 0, payload);
+        mpiexec.report(0, 0, REPORT_SIZE_REQUEST, 0, payload);
     EXPECT_EQ(mpiexec.status().at("unexpected"), bad.size());
     EXPECT_EQ(mpiexec.count_events(SIZE_REQUESTED), 0);
 }

@@ -127,7 +127,7 @@ class FakeMpiexec {
     std::string sent_text(size_t first = 0) const
     {
         static const char *const NAMES[] = {"?", "plan", "freeze", "target", "thaw", "release",
-                                            "counts", "performance", "wished", "sets", "answer",
+                                            "counts", "performance", "size_request_ended", "sets", "answer",
                                             "bcast", "let_go", "offer", "forget", "task", "sync", "break",
                                             "by_sets", "starts"};
         std::string text;

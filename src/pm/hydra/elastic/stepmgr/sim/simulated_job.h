@@ -116,7 +116,7 @@ class SimulatedJob {
     void wake(Daemon &daemon);
     void check_daemon_over(Daemon &daemon);
     void lose_daemon(Daemon &daemon);
-    void wished(Daemon &daemon, const std::string &payload);
+    void size_request_ended(Daemon &daemon, const std::string &payload);
 
     /* processes */
     void initialise(Actor &actor);
@@ -204,10 +204,10 @@ class SimulatedJob {
     uint64_t open_request_ = 0;
     uint32_t committed_epoch_ = 0, target_epoch_ = 0;
     std::map<uint32_t, size_t> departing_;      /* epoch to number of leaving processes */
-    std::map<uint64_t, Json> open_slot_requests_;       /* by number: their events */
+    std::map<uint64_t, Json> open_size_requests_;       /* by number: their events */
     uint64_t last_size_request_ = 0;
     std::map<uint32_t, std::set<uint32_t>>
-        own_slot_requests_;     /* by uid: numbers of size requests that have no end yet */
+        own_size_requests_;     /* by uid: numbers of size requests that have no end yet */
     std::set<uint64_t> answers_pending_;        /* requests whose client waits for the end */
     JobOutcome outcome_;
 };

@@ -82,8 +82,8 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_COMES:
         case STEP_SET_SHARED:
             return;             /* nobody queries */
-        case STEP_WISHED:
-            return wished(daemon, payload);
+        case STEP_SIZE_REQUEST_ENDED:
+            return size_request_ended(daemon, payload);
     }
 }
 

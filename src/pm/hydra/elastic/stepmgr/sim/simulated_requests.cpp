@@ -44,9 +44,9 @@ void SimulatedJob::make_size_request(Actor &actor)
         size_request.size_max = size + static_cast<int>(between(0, 3));
     if (chance(0.3))
         size_request.until_ms = static_cast<uint64_t>(1700000000000 + now_ms() + between(1, 60));
-    own_slot_requests_[actor.uid].insert(actor.size_requests);
-    note("process " + std::to_string(actor.uid) + " wishes for " + std::to_string(size));
-    report(actor.agent, REPORT_WISH, 0, write_slot_request(size_request));
+    own_size_requests_[actor.uid].insert(actor.size_requests);
+    note("process " + std::to_string(actor.uid) + " requests " + std::to_string(size));
+    report(actor.agent, REPORT_SIZE_REQUEST, 0, write_size_request(size_request));
     if (!chance(0.3))
         return;
     for (auto &[uid, other] : actors_) {        /* of all processes */
@@ -56,20 +56,20 @@ void SimulatedJob::make_size_request(Actor &actor)
         SizeRequestReport same = size_request;
         same.rank = other->rank;
         same.number = ++other->size_requests;
-        own_slot_requests_[uid].insert(other->size_requests);
-        report(other->agent, REPORT_WISH, 0, write_slot_request(same));
+        own_size_requests_[uid].insert(other->size_requests);
+        report(other->agent, REPORT_SIZE_REQUEST, 0, write_size_request(same));
     }
 }
 
 void SimulatedJob::withdraw_size_request(Actor &actor)
 {
     if (actor.size_requests > 0)
-        report(actor.agent, REPORT_WISH_WITHDRAWN, 0,
+        report(actor.agent, REPORT_SIZE_REQUEST_WITHDRAWN, 0,
                write_size_request_withdrawal(
                    {actor.rank, static_cast<uint32_t>(between(1, actor.size_requests))}));
 }
 
-void SimulatedJob::wished(Daemon &daemon, const std::string &payload)
+void SimulatedJob::size_request_ended(Daemon &daemon, const std::string &payload)
 {
     request_ended head;
     if (payload.size() < sizeof head)
@@ -79,11 +79,11 @@ void SimulatedJob::wished(Daemon &daemon, const std::string &payload)
         request_holder holder;
         std::memcpy(&holder, payload.data() + sizeof head + k * sizeof holder, sizeof holder);
         const Actor &actor = *actors_.at(holder.uid);
-        if (actor.agent == daemon.agent && own_slot_requests_[holder.uid].erase(holder.number) == 0)
+        if (actor.agent == daemon.agent && own_size_requests_[holder.uid].erase(holder.number) == 0)
             broken("request " + std::to_string(holder.number) + " of process " +
                    std::to_string(holder.uid) + " ends twice, or was never made");
         if (holder.uid == modify_.uid && holder.number == modify_.number &&
-            head.state != PMI_ADAPT_WISH_GRANTED)
+            head.state != PMI_ADAPT_REQUEST_GRANTED)
             modify_.over = true;        /* rank 0 notifies the others */
     }
 }
@@ -120,10 +120,10 @@ void SimulatedJob::request_modify(Actor &actor)
                                          : size + static_cast<int>(between(1, 3));
     modify_.uid = actor.uid;
     modify_.number = ++actor.size_requests;
-    own_slot_requests_[actor.uid].insert(modify_.number);
+    own_size_requests_[actor.uid].insert(modify_.number);
     note("process " + std::to_string(actor.uid) + " requests " + std::to_string(wanted));
-    report(actor.agent, REPORT_WISH, 0,
-           write_slot_request({actor.rank, modify_.number, wanted, wanted, wanted, 0, "", true}));
+    report(actor.agent, REPORT_SIZE_REQUEST, 0,
+           write_size_request({actor.rank, modify_.number, wanted, wanted, wanted, 0, "", true}));
 }
 
 /* At its board, without reading the count. */
@@ -152,16 +152,16 @@ void SimulatedJob::check_size_request(const std::string &name, const Json &event
 {
     uint64_t number = event.at(REQUEST_NUMBER);
     if (name == SIZE_REQUESTED) {
-        if (!open_slot_requests_.empty())
-            broken("two wishes are open");
+        if (!open_size_requests_.empty())
+            broken("two size requests are open");
         if (number != last_size_request_ + 1)
-            broken("wishes are not numbered one after the other");
+            broken("size requests are not numbered one after the other");
         last_size_request_ = number;
-        open_slot_requests_[number] = event;
+        open_size_requests_[number] = event;
         return;
     }
-    auto open = open_slot_requests_.find(number);
-    if (open == open_slot_requests_.end())
+    auto open = open_size_requests_.find(number);
+    if (open == open_size_requests_.end())
         return broken("request " + std::to_string(number) + " ends twice, or was never made");
     std::string result = event.at("result");
     (result == "granted"   ? outcome_.requests_granted
@@ -173,7 +173,7 @@ void SimulatedJob::check_size_request(const std::string &name, const Json &event
         broken("a size request is granted with a size that it does not allow: " + event.dump());
     if (result != "granted" && event.at("reason").get<std::string>().empty())
         broken("a size request is not granted, without a reason");
-    open_slot_requests_.erase(open);
+    open_size_requests_.erase(open);
 }
 
 /* ---- events of the journal ---------------------------------------------------------------------- */
@@ -236,8 +236,8 @@ void SimulatedJob::check_end()
         broken("the job does not come to an end");
     if (open_request_ != 0)
         broken("request " + std::to_string(open_request_) + " has no end");
-    if (!open_slot_requests_.empty())
-        broken("request " + std::to_string(open_slot_requests_.begin()->first) + " has no end");
+    if (!open_size_requests_.empty())
+        broken("request " + std::to_string(open_size_requests_.begin()->first) + " has no end");
     for (const auto &[uid, actor] : actors_) {
         if (actor->alive)
             broken("process " + std::to_string(uid) + " is left over, in phase " +

@@ -163,11 +163,11 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto sizes = parse_sizes(payload); sizes && process_of(sizes->rank))
                 understood = true, requests_.on_sizes(*sizes);
             break;
-        case REPORT_WISH:
+        case REPORT_SIZE_REQUEST:
             if (auto size_request = parse_size_request(payload); size_request && process_of(size_request->rank))
                 understood = true, requests_.on_size_request(*process_of(size_request->rank), *size_request);
             break;
-        case REPORT_WISH_WITHDRAWN:
+        case REPORT_SIZE_REQUEST_WITHDRAWN:
             if (auto withdrawal = parse_size_request_withdrawal(payload); withdrawal && process_of(withdrawal->rank))
                 understood = true, requests_.on_withdrawn(*process_of(withdrawal->rank), withdrawal->number);
             break;

@@ -227,7 +227,7 @@ Json write_hosts(const Slots::HostCounts &hosts)
     return list;
 }
 
-Json write_slot_request(const Slots::SlotRequest &slot_request)
+Json write_size_request(const Slots::SlotRequest &slot_request)
 {
     Json fields = {{REQUEST_NUMBER, slot_request.number},
                    {"kind", "slots"},
@@ -264,7 +264,7 @@ void TaskManager::log_slots(const Slots::Notice &notice)
     if (!notice.slot_request)
         return state_.journal.add(state_.now_ms, "released", {{"hosts", write_hosts(notice.released)}});
     if (!notice.end)
-        return state_.journal.add(state_.now_ms, SIZE_REQUESTED, write_slot_request(*notice.slot_request));
+        return state_.journal.add(state_.now_ms, SIZE_REQUESTED, write_size_request(*notice.slot_request));
     Json fields = {
         {REQUEST_NUMBER, notice.slot_request->number}, {"kind", "slots"}, {"result", to_string(*notice.end)}};
     if (*notice.end != SizeRequestEnd::GRANTED)
@@ -305,7 +305,7 @@ std::string TaskManager::answer_slots(const Json &id, const SlotsRequest &slots)
             host["exclusive"] = true;
     }
     for (const auto &[number, slot_request] : slots_.slot_requests())
-        slot_requests.push_back(write_slot_request(slot_request));
+        slot_requests.push_back(write_size_request(slot_request));
     return write_answer(id, {{"step", state_.step_id},
                              {"told", state_.journal.next()},
                              {"granted", slots_.granted()},

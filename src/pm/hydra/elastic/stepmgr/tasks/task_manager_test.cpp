@@ -299,7 +299,7 @@ TEST_F(StepSlotsTest, AProgramThatGrowsItselfDoesNotUseHeldSlots)
     for (uint32_t rank = 0; rank < 2; rank++)
         mpiexec.report(0, 0, REPORT_INIT, 0, write_init({rank, false, "addr", 0, true}));
     allocate(1, 2, true);
-    mpiexec.report(0, 0, REPORT_WISH, 0, write_slot_request({0, 1, 3, 3, 3, 0, "", true}));
+    mpiexec.report(0, 0, REPORT_SIZE_REQUEST, 0, write_size_request({0, 1, 3, 3, 3, 0, "", true}));
     EXPECT_EQ(mpiexec.launches.size(), 0u);
     EXPECT_EQ(mpiexec.last_event(SIZE_REQUEST_ENDED).at("result"), "refused");
     auto reason = mpiexec.last_event(SIZE_REQUEST_ENDED).at("reason").get<std::string>();
@@ -326,7 +326,7 @@ TEST_F(StepSlotsTest, ARequestForMoreProcessesWaitsForSlots)
 {
     begin(false, 4);
     allocate(1, 2, true);
-    mpiexec.report(0, 0, REPORT_WISH, 0, write_slot_request({0, 1, 4, 4, 4, 0, ""}));
+    mpiexec.report(0, 0, REPORT_SIZE_REQUEST, 0, write_size_request({0, 1, 4, 4, 4, 0, ""}));
     EXPECT_EQ(mpiexec.count_events("requested"), 0);
     EXPECT_EQ(mpiexec.count_events(SIZE_REQUEST_ENDED), 0);
     call(ReleaseSlot{1});
