@@ -18,6 +18,9 @@
 HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv);
 /* Handler of --adapt-bind: for each process, its slot of the binding. */
 HYD_status HYD_pmcd_pmip_adapt_bind_param(char *arg, char ***argv);
+/* Handler of --adapt-gpus: VARIABLE,...:COUNT:NUMBER,...  Each process gets so many of these GPUs (0: all of them) in
+ * the variables. */
+HYD_status HYD_pmcd_pmip_adapt_gpus_param(char *arg, char ***argv);
 /* Handler of --adapt-tasks (tasks.h). */
 HYD_status HYD_pmcd_pmip_adapt_tasks_param(char *arg, char ***argv);
 /* Handler of --label-tasks (tasks.h). */
@@ -26,7 +29,7 @@ int HYD_pmcd_pmip_adapt_bind_index(int process_id);
 
 /* Before the first process is started: makes the board. */
 HYD_status HYD_pmcd_pmip_adapt_start(void);
-/* Adds PMI_ADAPT to the environment of a process that is about to be started. */
+/* Adds its GPUs and PMI_ADAPT to the environment of a process that is about to be started. */
 HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env);
 /* Where the write end of a process' standard input is (stock stores only rank 0's). */
 int *HYD_pmcd_pmip_adapt_stdin(int process_id);

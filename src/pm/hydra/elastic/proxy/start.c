@@ -21,6 +21,10 @@ struct HYD_agent HYD_agent = {.board = {.fd = -1} };
 
 extern int HYDU_child_death_signal;     /* launch.c */
 static char *bind_slots = NULL;        /* --adapt-bind: numbers with commas */
+static struct {
+    char *variables, *numbers;  /* of --adapt-gpus, with commas; NULL: not given */
+    int count;                  /* of each process; 0: all processes have all */
+} gpus;
 
 HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv)
 {
@@ -56,6 +60,65 @@ int HYD_pmcd_pmip_adapt_bind_index(int process_id)
         slot = slot ? slot + 1 : NULL;
     }
     return slot ? atoi(slot) : process_id;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_gpus_param(char *arg, char ***argv)
+{
+    HYD_status status = HYD_SUCCESS;
+    char *count = strchr(**argv, ':'), *numbers = count ? strchr(count + 1, ':') : NULL;
+
+    HYDU_ERR_CHKANDJUMP(status, !numbers, HYD_INTERNAL_ERROR, "bad value of --%s: %s\n", arg, **argv);
+    *count = *numbers = '\0';
+    gpus.variables = MPL_strdup(**argv);
+    gpus.count = atoi(count + 1);
+    gpus.numbers = MPL_strdup(numbers + 1);
+    (*argv)++;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The text after so many commas. */
+static char *after_commas(char *text, int commas)
+{
+    for (; commas > 0; commas--)
+        text = strchr(text, ',') + 1;
+    return text;
+}
+
+/* Of the GPUs of this node those of one process; more processes than were booked begin with the first again. */
+static void own_gpus(int process_id, char *own, size_t bytes)
+{
+    int all = gpus.numbers[0] != '\0';
+
+    for (const char *comma = gpus.numbers; (comma = strchr(comma, ',')); comma++)
+        all++;
+    int shares = gpus.count > 0 ? all / gpus.count : 0;
+    char *first = shares > 0 ? after_commas(gpus.numbers, process_id % shares * gpus.count) : gpus.numbers;
+    size_t length = strlen(first);
+    if (shares > 0 && (process_id % shares + 1) * gpus.count < all)
+        length = (size_t) (after_commas(first, gpus.count) - 1 - first);
+    MPL_snprintf(own, bytes, "%.*s", (int) length, first);
+}
+
+static HYD_status add_gpus(int process_id, struct HYD_env **env)
+{
+    char own[512], name[128];
+    HYD_status status = HYD_SUCCESS;
+
+    if (!gpus.numbers)
+        return HYD_SUCCESS;
+    own_gpus(process_id, own, sizeof(own));
+    for (const char *next = gpus.variables; *next && status == HYD_SUCCESS;) {
+        size_t length = strcspn(next, ",");
+        MPL_snprintf(name, sizeof(name), "%.*s", (int) length, next);
+        status = HYDU_append_env_to_list(name, own, env);
+        next += length + (next[length] == ',');
+    }
+    return status;
 }
 
 HYD_status HYD_pmcd_pmip_adapt_start(void)
@@ -143,8 +206,9 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
 {
     char text[256];
 
-    if (HYD_agent.board.fd < 0)
-        return HYD_SUCCESS;
+    HYD_status status = add_gpus(process_id, env);
+    if (status != HYD_SUCCESS || HYD_agent.board.fd < 0)
+        return status;
     if (HYD_tasks_are_world())
         return HYDU_sock_cloexec(HYD_agent.board.fd);   /* they have no board */
     if (process_id == 0)
