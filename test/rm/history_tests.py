@@ -124,6 +124,43 @@ def latency_fails_if_a_turn_is_long(bench: Bench) -> None:
     expect(code == 1 and "turns of the loop took more than" in text, f"{code}: {text}")
 
 
+def jobs_of_a_time(bench: Bench) -> None:
+    """GET /v1/jobs with from_ms and to_ms: jobs that waited or ran then, page by page"""
+    daemon = bench.start()
+    for _ in range(5):
+        daemon.wait_end(daemon.submit("true"))
+    running = daemon.submit("sleep", "1000")
+    daemon.wait_state(running, "RUNNING")
+    time.sleep(0.05)
+    last_ms = max(daemon.job(number)["end_ms"] for number in range(1, 6)) + 1
+
+    def numbers(**query: object) -> list[int]:
+        found: list[int] = []
+        after = 0
+        while True:
+            page = daemon.get("/v1/jobs", all="true", limit=2, after=after, **query).body
+            found += [job["id"] for job in page["jobs"]]
+            if not page["more"]:
+                return found
+            after = page["last"]
+
+    for _ in range(2):  # then the same from the store alone
+        third = daemon.job(3)
+        expect(numbers() == [1, 2, 3, 4, 5, running], f"all: {numbers()}")
+        expect(numbers(to_ms=third["submit_ms"]) == [1, 2, 3], f"submitted by then: {numbers(to_ms=third['submit_ms'])}")
+        expect(numbers(from_ms=third["end_ms"]) == [3, 4, 5, running], f"not ended by then: {numbers(from_ms=third['end_ms'])}")
+        expect(numbers(from_ms=last_ms) == [running], "the one that runs")
+        expect(numbers(to_ms=daemon.job(1)["submit_ms"] - 1) == [] == numbers(from_ms=1, to_ms=2), "none was there")
+        daemon.kill()
+        daemon.start()
+    reply = daemon.get("/v1/jobs", from_ms=5, to_ms=4)
+    expect(reply.status == 400 and reply.body["error"]["field"] == "to_ms", f"{reply}")
+    for wrong in ("x", "-1", "99999999999999999999"):
+        expect(daemon.get("/v1/jobs", from_ms=wrong).status == 400, f"from_ms={wrong}")
+    daemon.post(f"/v1/jobs/{running}/cancel")
+    daemon.wait_end(running)
+
+
 def page_of_jobs(daemon: Daemon, count: int) -> list[dict[str, object]]:
     jobs: list[dict[str, object]] = []
     before = 0

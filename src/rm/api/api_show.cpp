@@ -451,7 +451,11 @@ void Api::get_jobs(Call &call)
     EndedQuery &past = list->past;
     past.after = static_cast<JobId>(query.number("after", 0, INT64_MAX, 0));
     past.before = static_cast<JobId>(query.number("before", 0, INT64_MAX, 0));
+    past.from_ms = daemon_.core_ms(query.number("from_ms", 0, INT64_MAX / 2, 0));
+    past.to_ms = daemon_.core_ms(query.number("to_ms", 0, INT64_MAX / 2, INT64_MAX / 2));
     query.finish();
+    if (past.from_ms > past.to_ms)
+        throw ApiError{400, "field", "'to_ms' must not be before 'from_ms'", "to_ms"};
     auto known_order = job_order(order);
     if (!known_order)
         throw ApiError{400, "field", "'order' must be id, -id or queue", "order"};
@@ -485,6 +489,7 @@ bool Api::find_jobs(const std::shared_ptr<JobList> &list)
         }
         (list->order == JobOrder::NEWEST ? list->left.before : list->left.after) = job.id;
         if (!may_see(list->caller, job.spec.uid) || !is_wanted_state(list->states, job.state) ||
+            job.submitted_ms > list->past.to_ms ||
             (!list->user.empty() && job.spec.user != list->user) ||
             (!list->name.empty() && job.spec.name != list->name))
             return true;

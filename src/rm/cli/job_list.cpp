@@ -30,6 +30,11 @@ bool is_on(const Json &job, const std::set<std::string> &nodes)
     return nodes.empty();
 }
 
+std::string number_text(std::optional<int64_t> number)
+{
+    return number ? std::to_string(*number) : "";
+}
+
 std::set<std::string> names_in(const std::string &list)
 {
     std::set<std::string> names;
@@ -91,6 +96,8 @@ int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &ord
                                 {"state", filter.states},
                                 {"ids", filter.ids},
                                 {"all", filter.all ? "true" : ""},
+                                {"from_ms", number_text(filter.from_ms)},
+                                {"to_ms", number_text(filter.to_ms)},
                                 {page, last},
                                 {"skip", skips ? std::to_string(read) : ""},
                                 {"limit", std::to_string(std::min(missing, PAGE_MAX))}});

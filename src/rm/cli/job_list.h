@@ -5,6 +5,7 @@
 #ifndef ELASTIC_CLI_JOB_LIST_H_INCLUDED
 #define ELASTIC_CLI_JOB_LIST_H_INCLUDED
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct JobFilter {
     bool all = false, mine = false;     /* ended ones, too; only those of the caller */
     std::string user, name, states, ids, nodes;
     int limit = 0;              /* 0: all */
+    std::optional<int64_t> from_ms, to_ms;      /* waiting or running between these times */
     bool is_empty() const
     {
         return !mine && user.empty() && name.empty() && states.empty() && ids.empty() &&

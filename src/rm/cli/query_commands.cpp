@@ -16,6 +16,7 @@
 #include "cli/step_commands.h"
 #include "cli/step_connection.h"
 #include "cli/target.h"
+#include "cli/units.h"
 
 #ifndef ELASTIC_VERSION
 #define ELASTIC_VERSION "development"
@@ -26,6 +27,7 @@ namespace elastic {
 namespace {
 
 constexpr int LIST_MAX = 10000;         /* what the interface gives at once */
+constexpr int HISTORY_LIMIT = 100;      /* of jobs, if neither a number nor a time is given */
 constexpr const char *USED_FIELDS =
     "jobid,jobname,user,state,elapsed,cputime,totalcpu,maxrss,coresecondsbysize,exitcode";
 
@@ -33,6 +35,7 @@ struct Looking {
     bool json = false, follow = false, each_task = false, is_long = false;
     ListOptions list;
     std::string format, names_format, sort;
+    std::optional<std::string> start_time, end_time;
     std::string id;
     std::vector<std::string> names;
     int64_t since = 0;
@@ -87,12 +90,12 @@ void print_jobs(const Looking &options, const std::optional<ListFormat> &format,
     }
 }
 
-void add_filters(CLI::App *command, Looking &options)
+void add_filters(CLI::App *command, Looking &options, const char *sort_names)
 {
     add_common_filters(*command, options.filter);
     command->add_option("-j,--jobs", options.filter.ids, "only these, such as 3,5,8");
     add_list_options(*command, options.list);
-    command->add_option("-S,--sort", options.sort,
+    command->add_option(sort_names, options.sort,
                         "by these fields, such as -Q,jobid: letters or names, '-' for falling");
 }
 
@@ -121,7 +124,7 @@ void add_queue(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
     CLI::App *command = add_command(app, "queue", "list jobs that run or wait", options->json);
-    add_filters(command, *options);
+    add_filters(command, *options, "-S,--sort");
     command->add_option("-t,--states,--state", options->filter.states,
                         "only in these states, such as R,PD");
     command->add_flag("-a,--all", options->filter.all, "jobs that have ended, too");
@@ -225,10 +228,37 @@ int job_history(Looking &options, const std::string &text)
     }
 }
 
+/* The times of -S and -E, as the filter has them. */
+int read_times(Looking &options)
+{
+    const std::tuple<const char *, const std::optional<std::string> &, std::optional<int64_t> &>
+        times[] = {{"--starttime", options.start_time, options.filter.from_ms},
+                   {"--endtime", options.end_time, options.filter.to_ms}};
+    for (const auto &[option, text, found] : times) {
+        if (!text)
+            continue;
+        auto seconds = parse_past(*text, time(nullptr));
+        if (!seconds)
+            return complain(USAGE, std::string(option) + ": " + seconds.error());
+        found = seconds.value() * 1000;
+    }
+    auto [from, to] = std::pair(options.filter.from_ms, options.filter.to_ms);
+    if (from && from > to.value_or(present_ms()))
+        return complain(USAGE, to ? "--endtime: '" + *options.end_time + "' is before --starttime"
+                                  : "--starttime: '" + *options.start_time + "' has not come yet");
+    return DONE;
+}
+
 int run_history(Looking &options)
 {
+    if (!options.id.empty() && (options.start_time || options.end_time))
+        return complain(USAGE, "--starttime and --endtime are for lists: leave JOB out");
     if (!options.id.empty())
         return job_history(options, options.id);
+    if (int code = read_times(options))
+        return code;
+    if (options.filter.limit == 0 && !options.filter.from_ms && !options.filter.to_ms)
+        options.filter.limit = HISTORY_LIMIT;
     if (options.is_long && options.format.empty())
         options.format = USED_FIELDS;
     std::optional<ListFormat> format;
@@ -249,17 +279,23 @@ int run_history(Looking &options)
 void add_history(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
-    options->filter.limit = 100;
     CLI::App *command = add_command(
         app, "history", "list jobs that have ended, or all that happened to one", options->json);
     command->add_option("JOB", options->id, "one job");
-    add_filters(command, *options);
-    command->add_option("-t,--states,--state", options->filter.states,
+    add_filters(command, *options, "--sort");
+    command->add_option("-t,-s,--states,--state", options->filter.states,
                         "only in these states, such as F,CA");
+    command->add_option("-S,--starttime", options->start_time,
+                        "only those that waited or ran then or later: YYYY-MM-DD[THH:MM[:SS]], "
+                        "HH:MM of today, now-2hours, now-7days, today, yesterday");
+    command->add_option("-E,--endtime", options->end_time,
+                        "only those that waited or ran then or earlier");
     command->add_option("-o,--format", options->format,
                         "fields as sacct's, such as JobID,JobName%20,Elapsed,MaxRSS");
     command->add_flag("-l,--long", options->is_long, "what each has used");
-    command->add_option("--limit", options->filter.limit, "only the last N (default 100)")
+    command
+        ->add_option("--limit", options->filter.limit,
+                     "only the last N (default 100, with -S or -E all)")
         ->check(CLI::Range(1, 10000000));
     command->callback([options, &code] { code = run_history(*options); });
 }

@@ -2,6 +2,7 @@
 
 #include "cli/units.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <optional>
@@ -151,22 +152,47 @@ int64_t date_seconds(const std::string &text)
     return local_seconds(year, month, day, hour, minute, second);
 }
 
+/* That time of day, some days from today on. */
+int64_t time_of_day(int64_t now, int days, int hour, int minute, int second)
+{
+    time_t present = now;
+    std::tm day = {};
+    localtime_r(&present, &day);
+    day.tm_mday += days;
+    day.tm_hour = 12;
+    day.tm_isdst = -1;
+    mktime(&day);
+    return local_seconds(day.tm_year + 1900, day.tm_mon + 1, day.tm_mday, hour, minute, second);
+}
+
 /* The next time that it is so late, today or tomorrow. */
 int64_t next_time_of_day(int64_t now, int hour, int minute, int second)
 {
-    time_t present = now;
-    std::tm today = {};
-    localtime_r(&present, &today);
     for (int days = 0; days < 3; days++) {
-        std::tm day = today;
-        day.tm_mday += days;
-        day.tm_hour = 12;
-        day.tm_isdst = -1;
-        mktime(&day);
-        int64_t found =
-            local_seconds(day.tm_year + 1900, day.tm_mon + 1, day.tm_mday, hour, minute, second);
-        if (found > now)
+        if (int64_t found = time_of_day(now, days, hour, minute, second); found > now)
             return found;
+    }
+    return -1;
+}
+
+/* "2hours", "7days", "90s": a number with a unit; -1: it is none. */
+int64_t seconds_with_unit(const std::string &text)
+{
+    struct Unit {
+        const char *names;
+        int64_t seconds;
+    };
+    constexpr Unit UNITS[] = {{" s second seconds ", 1},
+                              {" m minute minutes ", 60},
+                              {" h hour hours ", 3600},
+                              {" d day days ", 86400},
+                              {" w week weeks ", 7 * 86400}};
+    constexpr int64_t NUMBER_MAX = 1000000000;
+    size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+    auto number = parse_number(text.substr(0, end), 0, NUMBER_MAX);
+    for (const Unit &each : UNITS) {
+        if (number && std::string(each.names).find(" " + text.substr(end) + " ") != std::string::npos)
+            return *number * each.seconds;
     }
     return -1;
 }
@@ -218,6 +244,32 @@ Result<int64_t> parse_begin(std::string_view text, int64_t now)
         return found;
     return Error{"'" + given + "' is no time to begin: now+TIME such as now+2h, HH:MM[:SS], or "
                  "YYYY-MM-DD[THH:MM[:SS]]"};
+}
+
+Result<int64_t> parse_past(std::string_view text, int64_t now)
+{
+    std::string given(text);
+    int hour = 0, minute = 0, second = 0;
+    int64_t found = -1;
+    if (given == "now") {
+        found = now;
+    } else if (given.starts_with("now-")) {
+        int64_t ago = seconds_with_unit(given.substr(4));
+        found = ago < 0 ? -1 : std::max<int64_t>(now - ago, 0);
+    } else if (given == "today" || given == "midnight" || given == "yesterday") {
+        found = time_of_day(now, given == "yesterday" ? -1 : 0, 0, 0, 0);
+    } else if (given == "noon") {
+        found = time_of_day(now, 0, 12, 0, 0);
+    } else if (read_clock(given, hour, minute, second)) {
+        found = time_of_day(now, 0, hour, minute, second);
+    } else {
+        found = date_seconds(given);
+    }
+    if (found >= 0)
+        return found;
+    return Error{"'" + given + "' is no time: YYYY-MM-DD[THH:MM[:SS]], HH:MM[:SS] of today, now, "
+                 "now-2hours, now-7days (seconds, minutes, hours, days, weeks), today, noon, or "
+                 "yesterday"};
 }
 
 Result<LimitSignal> parse_limit_signal(std::string_view text)

@@ -34,6 +34,11 @@ Result<int64_t> parse_memory(std::string_view text);
  * (the next time that it is so late), "YYYY-MM-DD[THH:MM[:SS]]"; of the local time. */
 Result<int64_t> parse_begin(std::string_view text, int64_t now);
 
+/* A time of the past as sacct's -S and -E have it, in seconds since 1970: "YYYY-MM-DD[THH:MM[:SS]]",
+ * "HH:MM[:SS]" (of today), "now", "now-2hours", "now-7days", "today", "midnight", "noon",
+ * "yesterday"; of the local time. */
+Result<int64_t> parse_past(std::string_view text, int64_t now);
+
 /* "USR1", "SIGUSR1@90s", "USR1@5": a signal, and how long before the time limit (Slurm's: a
  * number alone is seconds; default 60). */
 struct LimitSignal {

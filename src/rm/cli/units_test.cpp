@@ -52,6 +52,34 @@ TEST(UnitsTest, times_to_begin)
         EXPECT_FALSE(parse_begin(text, NOON)) << text;
 }
 
+TEST(UnitsTest, times_of_the_past_as_sacct_reads_them)
+{
+    setenv("TZ", "UTC", 1);
+    tzset();
+    constexpr int64_t NOW = 1700049600 + 3600;  /* 2023-11-15, 13:00 */
+    constexpr int64_t MIDNIGHT = 1700006400;
+    struct { const char *text; int64_t seconds; } cases[] = {
+        {"now", NOW}, {"now-2hours", NOW - 7200}, {"now-7days", NOW - 7 * 86400},
+        {"now-1week", NOW - 7 * 86400}, {"now-90s", NOW - 90}, {"now-5m", NOW - 300},
+        {"now-1minute", NOW - 60}, {"now-1000000weeks", 0}, {"today", MIDNIGHT},
+        {"midnight", MIDNIGHT}, {"yesterday", MIDNIGHT - 86400}, {"noon", NOW - 3600},
+        {"14:30", MIDNIGHT + 52200}, {"00:00:01", MIDNIGHT + 1}, {"2023-11-14", MIDNIGHT - 86400},
+        {"2023-11-14T12:00", MIDNIGHT - 43200}, {"2023-11-15T00:00:05", MIDNIGHT + 5},
+    };
+    for (const auto &[text, seconds] : cases) {
+        auto parsed = parse_past(text, NOW);
+        ASSERT_TRUE(parsed) << text << ": " << parsed.error();
+        EXPECT_EQ(parsed.value(), seconds) << text;
+    }
+    for (const char *text :
+         {"", "now-", "now-5", "now-5x", "now-hours", "now--5s", "now-5 s", "now+2h", "24:00", "1",
+          "2023-02-30", "2023-11-15 12:00", "11/15", "todays", "now-99999999999999999999s"}) {
+        auto parsed = parse_past(text, NOW);
+        ASSERT_FALSE(parsed) << text;
+        EXPECT_NE(parsed.error().find("now-7days"), std::string::npos);
+    }
+}
+
 TEST(UnitsTest, signals_before_the_limit)
 {
     EXPECT_EQ(parse_limit_signal("USR1").value().seconds, 60);

@@ -163,12 +163,13 @@ History::read_page(sqlite3_stmt *statement, const RecordQuery &query, uint64_t l
 
 Result<EndedPage> History::ended(const EndedQuery &query, const Wanted &wanted)
 {
-    std::string sql = query.with_launch ? "SELECT ended.job, ended.body, launch.body FROM ended "
-                                          "LEFT JOIN launch ON launch.job = "
-                                          LAUNCH_OF("ended.job") " "
-                                        : "SELECT ended.job, ended.body, NULL FROM ended ";
-    sql += "WHERE +ended.submitted_ms >= ?1 AND +ended.submitted_ms <= ?2 "
-           "AND ended.job > ?3 AND ended.job < ?4";
+    /* Of a job at another time only the number is read: a page of such jobs leads on, too. */
+    const std::string when = "CASE WHEN ended.ended_ms >= ?1 AND ended.submitted_ms <= ?2 THEN ";
+    std::string sql = "SELECT ended.job, " + when + "ended.body END, ";
+    sql += query.with_launch ? when + "(SELECT body FROM launch WHERE launch.job = "
+                                      LAUNCH_OF("ended.job") ") END"
+                             : "NULL";
+    sql += " FROM ended WHERE ended.job > ?3 AND ended.job < ?4";
     if (query.uid)
         sql += " AND ended.uid = ?5";
     if (!query.ids.empty()) {
@@ -191,6 +192,8 @@ Result<EndedPage> History::ended(const EndedQuery &query, const Wanted &wanted)
     size_t bytes = 0;
     while (bytes < PAGE_BYTES_MAX && page.jobs.size() < query.limit && row.row()) {
         last = static_cast<JobId>(row.number(0));
+        if (row.is_null(1))
+            continue;
         std::string body = row.text(1);
         auto job = parse<Job>(Json::parse(body, nullptr, false));
         if (!job || !wanted(job.value()))

@@ -36,7 +36,8 @@ class HistoryTest : public testing::Test {
             rest.bound.emplace_back(id, id);
             for (const char *event : {record::SUBMITTED, record::ENDED})
                 rest.records.push_back({++last_, 0, event, id, "", {{"text", text_}}});
-            rest.ended.push_back({id, uid_of(id), 0, 0, write(job)});
+            auto second = static_cast<int64_t>(id) * 1000;
+            rest.ended.push_back({id, uid_of(id), second, second + 3000, write(job)});
         }
         ASSERT_EQ(store.value().write(begun), "");
         ASSERT_EQ(store.value().write(rest), "");
@@ -134,6 +135,34 @@ TEST_F(HistoryTest, EndedJobsComeInPages)
     EXPECT_EQ(history_->owner(5).value(), 7u);
     EXPECT_FALSE(history_->owner(1000).value());
     EXPECT_EQ(history_->launch(5).value()->script, "#!script");
+}
+
+TEST_F(HistoryTest, EndedJobsOfATimeWereWaitingOrRunningThen)
+{
+    auto numbers = [&](const EndedQuery &query) {
+        auto page = history_->ended(query, [](const Job &) { return true; });
+        std::vector<JobId> found;
+        for (const EndedJob &each : page.value().jobs) {
+            EXPECT_EQ(each.launch["command"][0], "a");
+            found.push_back(each.job.id);
+        }
+        return found;
+    };
+    EndedQuery query;           /* job N is submitted at N seconds, and ends 3 seconds later */
+    query.from_ms = 9000;
+    query.to_ms = 10000;
+    EXPECT_EQ(numbers(query), (std::vector<JobId>{6, 7, 8, 9, 10}));
+    query.to_ms = INT64_MAX;
+    query.before = 9;
+    EXPECT_EQ(numbers(query), (std::vector<JobId>{6, 7, 8}));
+    query = {};
+    query.to_ms = 2999;
+    query.newest_first = true;
+    query.limit = 1;
+    EXPECT_EQ(numbers(query), (std::vector<JobId>{2}));
+    EXPECT_EQ(history_->ended(query, [](const Job &) { return true; }).value().last, 2u);
+    query.from_ms = INT64_MAX;
+    EXPECT_TRUE(numbers(query).empty());
 }
 
 TEST_F(HistoryTest, ReadingEndsAtTheDeadline)

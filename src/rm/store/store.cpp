@@ -848,8 +848,7 @@ Result<uint64_t> Store::last_record()
 
 Result<std::vector<Json>> Store::ended(const EndedQuery &query)
 {
-    std::string sql =
-        "SELECT body FROM ended WHERE submitted_ms >= ?1 AND submitted_ms <= ?2 AND job > ?3";
+    std::string sql = "SELECT body FROM ended WHERE job > ?1";
     if (query.before)
         sql += " AND job < " + std::to_string(query.before);
     if (query.uid)
@@ -860,7 +859,7 @@ Result<std::vector<Json>> Store::ended(const EndedQuery &query)
             sql += (i ? "," : "") + std::to_string(query.ids[i]);
         sql += ")";
     }
-    sql += query.newest_first ? " ORDER BY job DESC LIMIT ?4" : " ORDER BY job LIMIT ?4";
+    sql += query.newest_first ? " ORDER BY job DESC LIMIT ?2" : " ORDER BY job LIMIT ?2";
     /* Not stored: the numbers in it differ each time. */
     sqlite3_stmt *statement = nullptr;
     sqlite3_prepare_v2(database_, sql.c_str(), -1, &statement, nullptr);
@@ -868,10 +867,7 @@ Result<std::vector<Json>> Store::ended(const EndedQuery &query)
     std::string error;
     {
         Statement row(statement);
-        row.bind(query.from_ms)
-            .bind(query.to_ms)
-            .bind(static_cast<int64_t>(query.after))
-            .bind(static_cast<int64_t>(query.limit));
+        row.bind(static_cast<int64_t>(query.after)).bind(static_cast<int64_t>(query.limit));
         while (row.row())
             jobs.push_back(Json::parse(row.text(0), nullptr, false));
         if (row.failed())

@@ -94,7 +94,8 @@ constexpr size_t PAGE_BYTES_MAX = 1 << 20;
 struct EndedQuery {
     std::optional<uint32_t> uid;
     JobId after = 0, before = 0;        /* 0: no bound */
-    int64_t from_ms = 0, to_ms = INT64_MAX;     /* of submission */
+    /* Waiting or running between these times; History alone respects them. */
+    int64_t from_ms = INT64_MIN, to_ms = INT64_MAX;
     std::vector<JobId> ids;
     size_t limit = 1000;
     bool newest_first = false;

@@ -310,6 +310,8 @@ class FakeElasticd:
             jobs = [job for job in jobs if query["user"] == job["user"]]
         if "name" in query:
             jobs = [job for job in jobs if job["name"] == query["name"]]
+        jobs = [job for job in jobs if (job["end_ms"] or 1 << 62) >= int(query.get("from_ms", 0))]
+        jobs = [job for job in jobs if job["submit_ms"] <= int(query.get("to_ms", 1 << 62))]
         jobs = [job for job in jobs if int(query.get("after", 0)) < job["id"] < int(query.get("before", 1 << 62))]
         jobs = jobs[int(query.get("skip", 0)) :]
         limit = min(int(query.get("limit", 1000)), 3)  # small, so that pages are needed

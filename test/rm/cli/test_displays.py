@@ -83,7 +83,7 @@ def test_completion_and_manual(here: Setup) -> None:
         expect(re.search(rf"^  {command} ", help_text, re.M), f"--help lacks {command}")
         expect(re.search(rf"^\.B[RI]? elastic {command}\b", manual, re.M), f"elastic.1 lacks {command}")
         lines = re.findall(r"^  (-.*)$", here.call(command, "--help")[0], re.M)
-        options = {name for line in lines for name in re.findall(r"^(?:-\w,)?(--[a-zA-Z0-9-]+)", line)} - {"--help"}
+        options = {name for line in lines for name in re.findall(r"^(?:-\w,)*(--[a-zA-Z0-9-]+)", line)} - {"--help"}
         completed = set(complete(here, ["elastic", command, "--"]))
         expect(options == completed, f"{command}: --help {sorted(options - completed)}, completion {sorted(completed - options)}")
         for option in options:

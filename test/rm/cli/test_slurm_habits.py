@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,32 @@ def test_formats_of_lists(here: Setup) -> None:
     out, _ = here.call("history", "-P", "--format", "JobID,JobName,State,CPUTime,TotalCPU,MaxRSS,ExitCode")
     expect(out.splitlines() == ["JOBID|NAME|STATE|CPU_TIME|TOTAL_CPU|MAX_RSS|EXIT", "4|over|DONE|1:01|0:30|1024K|0"], out)
     expect("1:61" in here.call("history", "--long")[0], "core seconds by size")
+
+
+def test_history_of_a_time(here: Setup) -> None:
+    """history -S and -E: jobs that waited or ran then, all of them; wrong times are refused with the right forms"""
+    for _ in range(110):
+        here.call("submit", "--hold", "true")
+    day_ms = 86_400_000
+    for number, job in here.fake.jobs.items():  # each of an hour, the first three days ago
+        begin = int(time.time() * 1000) - 3 * day_ms + number * day_ms // 110
+        job.update(state="DONE", code="CD", submit_ms=begin, start_ms=begin, end_ms=begin + day_ms // 24)
+
+    def numbers(*words: str) -> list[int]:
+        return [job["id"] for job in here.objects("history", *words)]
+
+    expect(len(numbers()) == 100 and len(numbers("-S", "now-4days")) == 110, "a limit unless a time is given")
+    last = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(here.fake.jobs[7]["submit_ms"] // 1000 + 1))
+    expect(numbers("-E", last) == list(range(1, 8)), (last, numbers("-E", last)))
+    expect(numbers("-S", "now-49hours")[0] == here.fake.jobs[numbers("-S", "now-49hours")[0]]["id"] > 95, "the first that had not ended")
+    expect(numbers("-S", "now-4days", "-E", last, "--limit", "2") == [6, 7], "the last two of them")
+    expect(numbers("-S", "now-7days", "-E", "now-4days") == [] and numbers("-S", "now-1hours") == [], "none was there")
+    expect(numbers("-u", "nobody", "-S", "yesterday") == [] and numbers("-s", "F", "-S", "now-7days") == [], "other filters hold, too")
+    for words, wrong in ((("-S", "last week"), "--starttime: 'last week' is no time: YYYY-MM-DD"), (("-E", ""), "--endtime: ''"),
+                         (("-S", "today", "-E", "yesterday"), "--endtime: 'yesterday' is before --starttime"),
+                         (("-S", "2999-01-01"), "has not come yet"), (("3", "-S", "today"), "leave JOB out")):  # fmt: skip
+        _, err = here.call("history", *words, code=2)
+        expect(wrong in err, (words, err))
 
 
 def test_test_only(here: Setup) -> None:
