@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import subprocess
 import time
 from pathlib import Path
 
-from daemon_under_test import Bench, expect, wait_for
+from daemon_under_test import WAIT_S, Bench, Daemon, expect, wait_for
 
 
 def nodes_and_processes_per_node_agree(bench: Bench) -> None:
@@ -140,6 +142,68 @@ def arrays_are_jobs_that_have_one_name(bench: Bench) -> None:
     expect(daemon.post(f"/v1/jobs/{first}/cancel").status == 200 and daemon.wait_end(first + 1)["state"] == "CANCELLED", "the rest")
     expect(daemon.post(f"/v1/jobs/{first}/cancel").status == 409, "an array that has ended is cancelled")
     expect(daemon.wait_end(after)["state"] == "DONE" and daemon.wait_end(well)["state"] == "CANCELLED", "who waits for the array")
+
+
+def elastic(daemon: Daemon, *words: str, code: int = 0) -> str:
+    """What the command prints, errors included."""
+    environment = {**os.environ, "ELASTICD_SOCKET": str(daemon.socket)}
+    command = [str(daemon.programs.elasticd.parent / "elastic"), *words]
+    done = subprocess.run(command, env=environment, cwd=daemon.folder, capture_output=True, text=True, timeout=WAIT_S, check=False)
+    expect(done.returncode == code, f"{words}: exit code {done.returncode}, wanted {code}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def every_command_takes_some_tasks_of_an_array(bench: Bench) -> None:
+    daemon = bench.start()
+    plain = daemon.submit("true", held=True)
+    first = daemon.submit("sleep", "1000", array="1-9", held=True)
+
+    def free() -> list[int]:
+        jobs = daemon.get("/v1/jobs", ids=str(first)).body["jobs"]
+        return [job["array"]["index"] for job in jobs if not job["held"]]
+
+    def listed(*words: str) -> list[str]:
+        return elastic(daemon, *words, "--noheader", "-o", "%A").split()
+
+    some = f"{first}_[1-3,9]"
+    numbers = [str(first + i) for i in (0, 1, 2, 8)]
+    expect(listed("queue", "-r", "-j", f"{plain},{some}") == [str(plain), *numbers], listed("queue", "-r", "-j", f"{plain},{some}"))
+    expect(listed("queue", "-r", "-j", f"{first}_[4-40:5%2]") == [str(first + 3), str(first + 8)], "a step, a limit as the queue shows it")
+    for words in (("why", some), ("show", some)):
+        text = elastic(daemon, *words)
+        expect([line for line in ("1", "2", "3", "9") if f"{first}_{line}" not in text] == [], f"{words}: {text}")
+        expect(f"{first}_4" not in text, f"{words}: {text}")
+    elastic(daemon, "update", some, "-J", "renamed", "--priority", "-3")
+    renamed = [job["id"] for job in daemon.get("/v1/jobs", name="renamed").body["jobs"]]
+    expect([str(number) for number in renamed] == numbers, f"renamed: {renamed}")
+    elastic(daemon, "release", f"{first}_[4,5]", f"{first}_6")
+    expect(free() == [4, 5, 6], f"released: {free()}")
+    elastic(daemon, "hold", f"{first}_7")
+    daemon.wait_state(first + 3, "RUNNING")
+    elastic(daemon, "cancel", "-s", "TERM", f"{first}_[4,9]")
+    daemon.wait_end(first + 3)
+    after = json.loads(elastic(daemon, "submit", "--json", "--hold", "--after-any", f"{plain},{first}_[1-2]", "true"))
+    expect([each["job"] for each in after["dependencies"]] == [plain, first, first + 1], f"waits for {after['dependencies']}")
+    elastic(daemon, "cancel", f"{first}_[1-5,8-9]", str(plain), str(after["id"]))
+    for index in (1, 2, 3, 5, 8, 9):
+        expect(daemon.wait_end(first + index - 1)["state"] == "CANCELLED", f"task {index}")
+    expect(daemon.job(first + 6)["state"] == "PENDING" and daemon.job(first + 5)["state"] != "CANCELLED", "more tasks are cancelled")
+    expect(listed("history", "-j", f"{first}_[2-3]") == [str(first + 1), str(first + 2)], "history")
+    expect(elastic(daemon, "history", f"{first}_[2-3]").count("submitted") == 2, "the records of two tasks")
+    for words, code, wrong in (
+        (("hold", "12_[3-1]"), 2, "3_[1-5,9]"), (("why", "12_[a]"), 2, "'12_[a]' is no job: a job has a number"),
+        (("queue", "-j", f"{first}_[1-2"), 2, "is no job"), (("queue", "-j", f"{first}_[1-2],x"), 2, "'x' is no job"),
+        (("submit", "--hold", "--after", "12_[", "true"), 2, "'12_[' is no job"),
+        (("attach", some), 2, f"are several jobs: give one, such as {first}_1"), (("events", some), 2, "several jobs"),
+        (("resize", some, "3"), 2, "several jobs"), (("why", f"{first}_[20-30]"), 3, f"array {first} has 1-9"),
+        (("why", f"{plain}_[1-3]"), 3, f"job {plain} is no array"), (("queue", "-j", "77777_[1-3]"), 3, "there is no job 77777_[1-3]"),
+    ):  # fmt: skip
+        text = elastic(daemon, *words, code=code)
+        expect(wrong in text, f"{words}: {text}")
+    for ids in (f"{first}_[", f"{first}_[]", f"{first}_[1-2", f"{first}_[x]", "_[1]", f"{first}_[1]]"):
+        expect(daemon.get("/v1/jobs", ids=ids).status == 400, f"ids={ids}: {daemon.get('/v1/jobs', ids=ids)}")
+    elastic(daemon, "cancel", f"{first}_[6-7]")
+    daemon.wait_end(first + 5)
 
 
 def memory_is_counted_in_cores(bench: Bench) -> None:

@@ -67,6 +67,36 @@ std::pair<JobId, std::string> parse_tasks(const std::string &text)
     return {parse_id(text.substr(0, mark)), text.substr(mark + 1)};
 }
 
+/* Array and indices of "3_[1-5,9]"; 0: it is none. */
+std::pair<JobId, ArrayIndices> tasks_of_name(const std::string &name)
+{
+    auto [array, tasks] = parse_tasks(name);
+    bool is_range = tasks.size() > 2 && tasks.starts_with("[") && tasks.ends_with("]");
+    auto indices = parse_array(is_range ? tasks.substr(1, tasks.size() - 2) : "");
+    return indices ? std::pair(array, indices.value()) : std::pair(JobId{0}, ArrayIndices());
+}
+
+/* The tasks with these indices that there are, of the array that begins with this job; an error if
+ * it has none. */
+std::vector<JobId> tasks_in(const Job &first, const std::vector<int> &indices,
+                            const std::string &name)
+{
+    bool is_array = first.task && first.task->array == first.id;
+    auto array = parse_array(is_array ? first.spec.array : "");
+    std::vector<JobId> ids;
+    for (int index : indices) {
+        if (auto position = array ? array.value().position(index) : std::optional<size_t>())
+            ids.push_back(first.id + *position);
+    }
+    if (!ids.empty())
+        return ids;
+    std::string id = std::to_string(first.id);
+    throw ApiError{404, "not_found",
+                   "there is no task " + name.substr(0, 60) + ": " +
+                       (is_array ? "array " + id + " has " + first.spec.array
+                                 : "job " + id + " is no array")};
+}
+
 ApiError storage_error()
 {
     return {503,
@@ -386,11 +416,19 @@ std::vector<JobId> Api::find_ids(const Caller &caller, const std::vector<std::st
     size_t tasks_read = 0;
     for (const std::string &name : names) {
         tasks_read += name.find('_') != name.npos;
-        JobId id = tasks_read <= TASKS_READ_MAX ? find_id(caller, name) : 0;
+        bool is_range = name.find('[') != name.npos, too_many = tasks_read > TASKS_READ_MAX;
+        auto [first, range] = is_range && !too_many ? tasks_of_name(name)
+                                                    : std::pair(JobId{0}, ArrayIndices());
+        if (first) {
+            auto tasks = tasks_in(job_of(caller, first, name, false), range.indices, name);
+            ids.insert(ids.end(), tasks.begin(), tasks.end());
+            continue;
+        }
+        JobId id = is_range || too_many ? 0 : find_id(caller, name);
         if (id == 0)
             throw ApiError{400, "field",
                            "'ids' must be at most 10000 job numbers such as 3,5,8, or names of "
-                           "tasks such as 3_7, at most 100",
+                           "tasks such as 3_7 or 3_[1-5,9], at most 100",
                            "ids"};
         const JobArray *array = daemon_.state().array(parse_id(name));
         for (int i = 0; i < (array ? array->tasks : 1) && ids.size() <= IDS_MAX; i++)

@@ -3,7 +3,9 @@
 #include "cli/array_tasks.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
+#include <optional>
 
 #include "base/change.h"
 
@@ -13,9 +15,46 @@ namespace {
 
 constexpr const char *MERGED = "merged_name";   /* in the JSON of a job, by us */
 
-bool is_number(const std::string &text)
+constexpr int INDEX_MAX = 4000000;      /* of a task */
+
+/* "5", "1-7" or "1-7:2": first, last, step. */
+struct Range {
+    long long first, last, step;
+};
+
+std::optional<Range> read_range(const std::string &text)
 {
-    return parse_number(text, 0, INT64_MAX).has_value();
+    size_t colon = text.find(':'), dash = text.find('-');
+    auto first = parse_number(text.substr(0, std::min(colon, dash)), 0, INDEX_MAX);
+    if (!first || (dash == text.npos && colon != text.npos))
+        return std::nullopt;
+    if (dash == text.npos)
+        return Range{*first, *first, 1};
+    auto last = parse_number(text.substr(dash + 1, colon - dash - 1), *first, INDEX_MAX);
+    auto step =
+        colon == text.npos ? last : parse_number(text.substr(colon + 1), 1, INDEX_MAX);
+    if (!last || !step)
+        return std::nullopt;
+    return Range{*first, *last, colon == text.npos ? 1 : *step};
+}
+
+/* Of "[1-5,9]" or "[4-9%2]"; nothing: it is neither. */
+std::optional<std::vector<Range>> read_ranges(const std::string &text)
+{
+    size_t percent = std::min(text.find('%'), text.size() - 1);
+    bool is_limited = percent + 1 < text.size();
+    if (text.size() < 3 || text.front() != '[' || text.back() != ']' ||
+        (is_limited &&
+         !parse_number(text.substr(percent + 1, text.size() - percent - 2), 1, INDEX_MAX)))
+        return std::nullopt;
+    std::vector<Range> ranges;
+    for (const std::string &part : split_names(text.substr(1, percent - 1))) {
+        auto range = read_range(part);
+        if (!range)
+            return std::nullopt;
+        ranges.push_back(*range);
+    }
+    return ranges;
 }
 
 }  // namespace
@@ -25,11 +64,55 @@ bool is_job_name(const std::string &text)
     size_t mark = text.find('_');
     if (!parse_number(text.substr(0, mark), 1, INT64_MAX))
         return false;
-    if (mark == text.npos || is_number(text.substr(mark + 1)))
-        return true;
-    std::string tasks = text.substr(mark + 1);
-    return tasks.size() > 2 && tasks.front() == '[' && tasks.back() == ']' &&
-        tasks.find_first_not_of("0123456789-,:", 1) == tasks.size() - 1;
+    return mark == text.npos || parse_number(text.substr(mark + 1), 0, INT64_MAX) ||
+        read_ranges(text.substr(mark + 1));
+}
+
+bool names_tasks(const std::string &text)
+{
+    return text.find('[') != text.npos;
+}
+
+std::vector<std::string> split_names(const std::string &list, const char *separators)
+{
+    std::vector<std::string> names(1);
+    bool in_brackets = false;
+    for (char c : list) {
+        in_brackets = c == '[' || (in_brackets && c != ']');
+        if (strchr(separators, c) && c != '\0' && !in_brackets)
+            names.emplace_back();
+        else
+            names.back() += c;
+    }
+    return names;
+}
+
+std::string wrong_with_names(const std::string &list)
+{
+    for (const std::string &name : split_names(list)) {
+        if (!is_job_name(name))
+            return "'" + name + "' is no job: " + JOB_NAME_FORM;
+    }
+    return "";
+}
+
+std::vector<std::string> each_task(const std::string &name)
+{
+    if (!is_job_name(name))
+        return {};
+    if (!names_tasks(name))
+        return {name};
+    size_t mark = name.find('_');
+    std::vector<std::string> tasks;
+    const auto ranges = read_ranges(name.substr(mark + 1));
+    for (const Range &range : ranges.value_or(std::vector<Range>())) {
+        for (long long index = range.first; index <= range.last; index += range.step) {
+            if (tasks.size() == TASKS_MAX)
+                return {};
+            tasks.push_back(name.substr(0, mark + 1) + std::to_string(index));
+        }
+    }
+    return tasks;
 }
 
 std::string job_name(const Json &job)

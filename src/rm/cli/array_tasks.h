@@ -6,12 +6,29 @@
 #ifndef ELASTIC_CLI_ARRAY_TASKS_H_INCLUDED
 #define ELASTIC_CLI_ARRAY_TASKS_H_INCLUDED
 
+#include <string>
+#include <vector>
+
 #include "cli/output.h"
 
 namespace elastic {
 
-/* "12", "12_3", or "12_[1-5,7]". */
+/* "12", "12_3", or "12_[1-5,7]"; also "12_[4-9%2]", as the queue lists tasks that wait. */
 bool is_job_name(const std::string &text);
+/* Whether it is one with brackets, which is several jobs. */
+bool names_tasks(const std::string &text);
+/* The form of these names, for messages. */
+inline constexpr const char *JOB_NAME_FORM =
+    "a job has a number, such as 3, a task of an array is 3_7, some of its tasks are 3_[1-5,9] "
+    "('elastic queue' lists them)";
+/* "3,12_[1-2,5]" in its parts; the commas between brackets are not between parts. */
+std::vector<std::string> split_names(const std::string &list, const char *separators = ",");
+/* A list of names, checked: empty, or what is wrong. */
+std::string wrong_with_names(const std::string &list);
+/* Each task alone: "12_1", "12_2" of "12_[1-2]", at most TASKS_MAX; a name without brackets as it
+ * is.  Empty: it is no job name, or too many. */
+constexpr size_t TASKS_MAX = 1000;
+std::vector<std::string> each_task(const std::string &name);
 /* "12_3" of a task, else "12". */
 std::string job_name(const Json &job);
 /* Tasks of one array that wait for the same become one job with the name of all of them, where the

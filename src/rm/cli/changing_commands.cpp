@@ -171,7 +171,7 @@ void add_resize(CLI::App &app, int &code)
 int cancel_one(Changing &options, const std::string &text)
 {
     int code = DONE;
-    auto target = find_target(options.elasticd, text, code);
+    auto target = find_target(options.elasticd, text, code, Tasks::SOME);
     if (!target)
         return code;
     if (target->kind == Target::STEP && !options.signal.empty())
@@ -218,7 +218,7 @@ int cancel_all(Changing &options)
     JobFilter filter = options.filter;
     for (const std::string &name : options.names) {
         int wrong = DONE;
-        auto id = job_number(name, wrong);
+        auto id = job_number(name, wrong, Tasks::SOME);
         if (!id)
             return wrong;
         filter.ids += (filter.ids.empty() ? "" : ",") + *id;
@@ -315,11 +315,10 @@ int run_update(Changing &options, const JobChanges &wanted)
     if (!request)
         return complain(USAGE, request.error());
     return for_each_name(options, [&](const std::string &name) {
-        int wrong = DONE;
-        auto id = job_number(name, wrong);
-        return id ? post(options, "/v1/jobs/" + *id + "/update", request.value(),
-                         "job " + *id + " is updated")
-                  : wrong;
+        return for_each_job(options.elasticd, name, DONE, [&](const std::string &id) {
+            return post(options, "/v1/jobs/" + id + "/update", request.value(),
+                        "job " + id + " is updated");
+        });
     });
 }
 
@@ -354,7 +353,7 @@ void add_hold_or_release(CLI::App &app, const char *verb, const char *what, cons
     command->callback([=, &code] {
         code = for_each_name(*options, [&](const std::string &name) {
             int wrong = DONE;
-            auto id = job_number(name, wrong);
+            auto id = job_number(name, wrong, Tasks::SOME);
             return id ? post(*options, "/v1/jobs/" + *id + "/" + verb, Json::object(),
                              "job " + *id + " " + done)
                       : wrong;

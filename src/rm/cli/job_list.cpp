@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "cli/array_tasks.h"
+
 namespace elastic {
 
 namespace {
@@ -79,6 +81,8 @@ bool names_an_end(const std::string &states)
 int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &order,
              std::vector<Json> &jobs)
 {
+    if (std::string wrong = filter.ids.empty() ? "" : wrong_with_names(filter.ids); !wrong.empty())
+        return complain(USAGE, wrong);
     const std::string user = filter.mine ? my_name() : filter.user;
     const auto wanted = static_cast<size_t>(filter.limit);
     const std::set<std::string> nodes = names_in(filter.nodes);

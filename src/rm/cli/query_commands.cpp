@@ -93,7 +93,8 @@ void print_jobs(const Looking &options, const std::optional<ListFormat> &format,
 void add_filters(CLI::App *command, Looking &options, const char *sort_names)
 {
     add_common_filters(*command, options.filter);
-    command->add_option("-j,--jobs", options.filter.ids, "only these, such as 3,5,8");
+    command->add_option("-j,--jobs", options.filter.ids,
+                        "only these, such as 3,5,12_[1-5,9]");
     add_list_options(*command, options.list);
     command->add_option(sort_names, options.sort,
                         "by these fields, such as -Q,jobid: letters or names, '-' for falling");
@@ -155,14 +156,10 @@ Json tasks_of(const Json &job)
     return answer ? list_of(answer.value(), "tasks") : Json::array();
 }
 
-int show_job(Looking &options, const std::string &text)
+int show_job(Looking &options, const std::string &id)
 {
     Json answer;
-    int wrong = DONE;
-    auto id = job_number(text, wrong);
-    if (!id)
-        return wrong;
-    if (int code = options.elasticd.get("/v1/jobs/" + *id, answer))
+    if (int code = options.elasticd.get("/v1/jobs/" + id, answer))
         return code;
     Json job = object_of(answer, "job");
     job["tasks"] = tasks_of(job);
@@ -175,13 +172,9 @@ int show_job(Looking &options, const std::string &text)
     return DONE;
 }
 
-int show_script(Looking &options, const std::string &text)
+int show_script(Looking &options, const std::string &id)
 {
-    int wrong = DONE;
-    auto id = job_number(text, wrong);
-    if (!id)
-        return wrong;
-    HttpAnswer answer = options.elasticd.request("GET", "/v1/jobs/" + *id + "/script");
+    HttpAnswer answer = options.elasticd.request("GET", "/v1/jobs/" + id + "/script");
     if (!answer.ok())
         return complain_about(answer);
     std::cout << answer.text << std::flush;
@@ -197,8 +190,9 @@ void add_show(CLI::App &app, int &code)
     command->add_flag("--script", *script, "print the submitted script instead");
     command->callback([options, script, &code] {
         for (const std::string &name : options->names) {
-            int result = *script ? show_script(*options, name) : show_job(*options, name);
-            code = code == DONE ? result : code;
+            code = for_each_job(options->elasticd, name, code, [&](const std::string &id) {
+                return *script ? show_script(*options, id) : show_job(*options, id);
+            });
         }
     });
 }
@@ -206,16 +200,12 @@ void add_show(CLI::App &app, int &code)
 /* ---- history --------------------------------------------------------------------------------- */
 
 /* One job's life: its records, one a line. */
-int job_history(Looking &options, const std::string &text)
+int job_history(Looking &options, const std::string &id)
 {
-    int wrong = DONE;
-    auto id = job_number(text, wrong);
-    if (!id)
-        return wrong;
     int64_t since = 1;
     while (true) {
         Json answer;
-        std::string path = "/v1/jobs/" + *id + "/records?limit=" + std::to_string(LIST_MAX) +
+        std::string path = "/v1/jobs/" + id + "/records?limit=" + std::to_string(LIST_MAX) +
                            "&since=" + std::to_string(since);
         if (int code = options.elasticd.get(path, answer))
             return code;
@@ -254,7 +244,9 @@ int run_history(Looking &options)
     if (!options.id.empty() && (options.start_time || options.end_time))
         return complain(USAGE, "--starttime and --endtime are for lists: leave JOB out");
     if (!options.id.empty())
-        return job_history(options, options.id);
+        return for_each_job(options.elasticd, options.id, DONE, [&](const std::string &id) {
+            return job_history(options, id);
+        });
     if (int code = read_times(options))
         return code;
     if (options.filter.limit == 0 && !options.filter.from_ms && !options.filter.to_ms)

@@ -7,15 +7,30 @@
 
 #include "cli/array_tasks.h"
 #include "cli/commands.h"
+#include "cli/job_list.h"
 #include "cli/step_connection.h"
 
 namespace elastic {
 
 namespace {
 
-bool is_job_number(const std::string &text)
+/* "12_[4-9]" of "12_[4-9%2]". */
+std::string without_limit(const std::string &name)
 {
-    return is_job_name(text);
+    size_t percent = name.find('%');
+    return percent == name.npos ? name : name.substr(0, percent) + "]";
+}
+
+/* Some tasks where a command takes one job: it complains. */
+bool is_refused(const std::string &name, Tasks tasks, int &code)
+{
+    if (tasks == Tasks::SOME || !names_tasks(name))
+        return false;
+    size_t bracket = name.find('['), end = name.find_first_not_of("0123456789", bracket + 1);
+    code = complain(USAGE, "'" + name + "' are several jobs: give one, such as " +
+                               name.substr(0, bracket) +
+                               name.substr(bracket + 1, end - bracket - 1));
+    return true;
 }
 
 }  // namespace
@@ -43,24 +58,61 @@ void add_step_command(CLI::App &app, const char *name, const char *what,
     });
 }
 
-std::optional<std::string> job_number(const std::string &text, int &code)
+std::optional<std::string> job_number(const std::string &text, int &code, Tasks tasks)
 {
     std::string number = text.starts_with("job:") ? text.substr(4) : text;
-    if (is_job_number(number))
-        return number;
-    code = complain(USAGE, "'" + text + "' is no job: a job has a number, such as 3, "
-                           "a task of an array is 3_7 ('elastic queue' lists them)");
-    return std::nullopt;
+    if (!is_job_name(number)) {
+        code = complain(USAGE, "'" + text + "' is no job: " + JOB_NAME_FORM);
+        return std::nullopt;
+    }
+    if (is_refused(number, tasks, code))
+        return std::nullopt;
+    return without_limit(number);
 }
 
-std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, int &code)
+std::optional<std::vector<std::string>> job_numbers(Elasticd &elasticd, const std::string &text,
+                                                    int &code)
+{
+    auto number = job_number(text, code, Tasks::SOME);
+    if (!number)
+        return std::nullopt;
+    if (!names_tasks(*number))
+        return std::vector<std::string>{*number};
+    JobFilter filter;
+    filter.ids = *number;
+    std::vector<Json> jobs;
+    if ((code = get_jobs(elasticd, filter, "id", jobs)))
+        return std::nullopt;
+    std::vector<std::string> names;
+    for (const Json &job : jobs)
+        names.push_back(job_name(job));
+    return names;
+}
+
+int for_each_job(Elasticd &elasticd, const std::string &text, int code,
+                 const std::function<int(const std::string &id)> &one)
+{
+    int wrong = DONE;
+    auto ids = job_numbers(elasticd, text, wrong);
+    if (!ids)
+        return code == DONE ? wrong : code;
+    for (const std::string &id : *ids) {
+        int result = one(id);
+        code = code == DONE ? result : code;
+    }
+    return code;
+}
+
+std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, int &code,
+                                  Tasks tasks)
 {
     if (text.starts_with("step:"))
         return Target{Target::STEP, text.substr(5)};
-    if (text.starts_with("job:") && is_job_number(text.substr(4)))
-        return Target{Target::JOB, text.substr(4)};
-    if (text.find('_') != text.npos && is_job_name(text))
-        return Target{Target::JOB, text};
+    bool is_job = text.starts_with("job:") && is_job_name(text.substr(4));
+    if (is_job || (text.find('_') != text.npos && is_job_name(text))) {
+        auto number = job_number(text, code, tasks);
+        return number ? std::optional(Target{Target::JOB, *number}) : std::nullopt;
+    }
     FindError kind = FindError::NONE;
     std::string error;
     bool is_step = find_step(text, kind, error).has_value();
@@ -69,7 +121,7 @@ std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, i
         return std::nullopt;
     }
     HttpAnswer answer;
-    if (is_job_number(text))
+    if (is_job_name(text))
         answer = elasticd.request("GET", "/v1/jobs/" + text);
     if (is_step && answer.ok()) {
         code = complain(
@@ -87,8 +139,8 @@ std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, i
     }
     if (!text.empty() && !isdigit(static_cast<unsigned char>(text.front()))) {
         code = complain(NOT_FOUND,
-                        "'" + text + "' is neither a job nor a step: a job has a number, such as 3 "
-                        "('elastic queue' lists them), a step has what 'elastic ps' lists");
+                        "'" + text + "' is neither a job nor a step: " + JOB_NAME_FORM +
+                            ", a step has what 'elastic ps' lists");
         return std::nullopt;
     }
     bool no_daemon = answer.status == 0;

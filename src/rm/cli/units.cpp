@@ -302,16 +302,15 @@ Result<LimitSignal> parse_limit_signal(std::string_view text)
 Result<std::vector<std::string>> parse_jobs(std::string_view text)
 {
     std::vector<std::string> jobs;
-    for (std::string_view rest = text;;) {
-        size_t end = rest.find_first_of(",:");
-        std::string name(rest.substr(0, end));
-        if (!is_job_name(name) || name.find('[') != name.npos)
-            return Error{"'" + std::string(text) + "' are no numbers of jobs such as 3 or 3,5"};
-        jobs.push_back(name);
-        if (end == rest.npos)
-            return jobs;
-        rest.remove_prefix(end + 1);
+    for (const std::string &name : split_names(std::string(text), ",:")) {
+        auto tasks = each_task(name);
+        if (tasks.empty() && is_job_name(name))
+            return Error{"'" + name + "' are more than " + std::to_string(TASKS_MAX) + " jobs"};
+        if (tasks.empty())
+            return Error{"'" + name + "' is no job: " + JOB_NAME_FORM};
+        jobs.insert(jobs.end(), tasks.begin(), tasks.end());
     }
+    return jobs;
 }
 
 }  // namespace elastic

@@ -47,7 +47,8 @@ struct LimitSignal {
 };
 Result<LimitSignal> parse_limit_signal(std::string_view text);
 
-/* "3", "3,5" or "3:5" (Slurm's): numbers of jobs and arrays, and tasks of arrays, such as 3_7. */
+/* "3", "3,5" or "3:5" (Slurm's): numbers of jobs and arrays, and tasks of arrays, such as 3_7 or
+ * 3_[1-5], of which each becomes one. */
 Result<std::vector<std::string>> parse_jobs(std::string_view text);
 
 inline constexpr int64_t TIME_LIMIT_MAX_SECONDS = int64_t{366} * 86400;

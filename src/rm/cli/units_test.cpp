@@ -102,8 +102,12 @@ TEST(UnitsTest, numbers_of_jobs)
         EXPECT_FALSE(parse_memory(text)) << text;
     EXPECT_EQ(parse_jobs("3").value(), std::vector<std::string>{"3"});
     EXPECT_EQ(parse_jobs("3,5_2:7").value(), (std::vector<std::string>{"3", "5_2", "7"}));
-    for (const char *text : {"", ",", "3,", "0", "-1", "x", "3 5", "99999999999999999999"})
+    EXPECT_EQ(parse_jobs("3:12_[1-3:2,7]:4").value(),
+              (std::vector<std::string>{"3", "12_1", "12_3", "12_7", "4"}));
+    for (const char *text : {"", ",", "3,", "0", "-1", "x", "3 5", "99999999999999999999", "12_[1",
+                             "12_[5-1]", "12_[0-1000]"})
         EXPECT_FALSE(parse_jobs(text)) << text;
+    EXPECT_NE(parse_jobs("abc").error().find("3_[1-5,9]"), std::string::npos);
 }
 
 TEST(UnitsTest, sizes)

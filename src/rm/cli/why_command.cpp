@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/array_tasks.h"
 #include "cli/commands.h"
 #include "cli/job_view.h"
 #include "cli/target.h"
@@ -22,7 +23,7 @@ struct Why {
 std::string headline(const Json &job)
 {
     int64_t size = integer_or(job, "size", 0);
-    std::string text = "job " + text_of(job, "id") + ": " + string_or(job, "state", "?");
+    std::string text = "job " + job_name(job) + ": " + string_or(job, "state", "?");
     bool runs = size > 0 && !has_ended(job);
     if (runs)
         text += ", " + std::to_string(size) + " processes of " + size_range(job);
@@ -51,14 +52,10 @@ Json explanation(const Json &job)
     return found;
 }
 
-int explain(Why &options, const std::string &name)
+int explain(Why &options, const std::string &id)
 {
-    int wrong = DONE;
-    auto id = job_number(name, wrong);
-    if (!id)
-        return wrong;
     Json answer;
-    if (int code = options.elasticd.get("/v1/jobs/" + *id, answer))
+    if (int code = options.elasticd.get("/v1/jobs/" + id, answer))
         return code;
     const Json &job = object_of(answer, "job");
     if (options.json)
@@ -130,8 +127,8 @@ void add_why(CLI::App &app, int &code)
     command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
     command->callback([options, &code] {
         for (const std::string &name : options->names) {
-            int result = explain(*options, name);
-            code = code == DONE ? result : code;
+            code = for_each_job(options->elasticd, name, code,
+                                [&](const std::string &id) { return explain(*options, id); });
         }
     });
 }

@@ -238,10 +238,17 @@ bool QueryReader::flag(const char *name)
 std::vector<std::string> QueryReader::list(const char *name)
 {
     std::vector<std::string> items;
-    std::istringstream words(text(name));
-    for (std::string item; std::getline(words, item, ',');)
-        if (!item.empty())
-            items.push_back(item);
+    std::string item;
+    bool in_brackets = false;
+    for (char c : text(name) + ",") {
+        in_brackets = c == '[' || (in_brackets && c != ']');
+        if (c != ',' || in_brackets)
+            item += c;
+        else if (!item.empty())
+            items.push_back(std::exchange(item, ""));
+    }
+    if (!item.empty())          /* a bracket is not closed */
+        items.push_back(item);
     return items;
 }
 

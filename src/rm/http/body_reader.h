@@ -61,6 +61,7 @@ class QueryReader {
     std::string text(const char *name);
     int64_t number(const char *name, int64_t lowest, int64_t highest, int64_t otherwise);
     bool flag(const char *name);
+    /* "3,12_[1,5]": what stands between commas that are not between brackets. */
     std::vector<std::string> list(const char *name);
     void finish() const;
 

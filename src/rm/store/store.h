@@ -95,7 +95,7 @@ struct EndedQuery {
     std::optional<uint32_t> uid;
     JobId after = 0, before = 0;        /* 0: no bound */
     /* Waiting or running between these times; History alone respects them. */
-    int64_t from_ms = INT64_MIN, to_ms = INT64_MAX;
+    int64_t from_ms = 0, to_ms = INT64_MAX;
     std::vector<JobId> ids;
     size_t limit = 1000;
     bool newest_first = false;

@@ -123,8 +123,8 @@ def test_formats_of_lists(here: Setup) -> None:
 
 def test_history_of_a_time(here: Setup) -> None:
     """history -S and -E: jobs that waited or ran then, all of them; wrong times are refused with the right forms"""
-    for _ in range(110):
-        here.call("submit", "--hold", "true")
+    here.call("submit", "--hold", "true")
+    here.fake.jobs |= {number: {**here.fake.jobs[1], "id": number} for number in range(2, 111)}
     day_ms = 86_400_000
     for number, job in here.fake.jobs.items():  # each of an hour, the first three days ago
         begin = int(time.time() * 1000) - 3 * day_ms + number * day_ms // 110
