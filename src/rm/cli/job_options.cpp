@@ -115,6 +115,41 @@ std::optional<Error> add_hints(const JobOptions &options, Json &request)
     return std::nullopt;
 }
 
+/* Adds after and its kin, singleton. */
+std::optional<Error> add_dependencies(const JobOptions &options, Json &request)
+{
+    auto sbatch = options.dependency ? parse_dependencies(*options.dependency)
+                                     : Result<Dependencies>(Dependencies());
+    if (!sbatch)
+        return Error{"--dependency: " + sbatch.error()};
+    const Dependencies &more = sbatch.value();
+    struct List {
+        const char *field, *option;
+        const std::string &text;
+        const std::vector<std::string> &more;
+    };
+    const List lists[] = {
+        {"after", "--after", options.after, more.after},
+        {"after_any", "--after-any", options.after_any, more.after_any},
+        {"after_ok", "--after-ok", options.after_ok, more.after_ok},
+        {"after_not_ok", "--after-not-ok", options.after_not_ok, more.after_not_ok}};
+    for (const List &each : lists) {
+        auto jobs = each.text.empty() ? Result<std::vector<std::string>>(std::vector<std::string>())
+                                      : parse_jobs(each.text);
+        if (!jobs)
+            return Error{std::string(each.option) + ": " + jobs.error()};
+        for (const auto &names : {jobs.value(), each.more}) {
+            for (const std::string &name : names) {
+                auto number = parse_number(name, 1, INT64_MAX);
+                request[each.field].push_back(number ? Json(*number) : Json(name));
+            }
+        }
+    }
+    if (options.singleton || more.singleton)
+        request["singleton"] = true;
+    return std::nullopt;
+}
+
 /* Adds begin_ms, after and its kin, limit_signal. */
 std::optional<Error> add_times(const JobOptions &options, Json &request)
 {
@@ -124,23 +159,8 @@ std::optional<Error> add_times(const JobOptions &options, Json &request)
             return Error{"--begin: " + begin.error()};
         request["begin_ms"] = begin.value() * 1000;
     }
-    const std::tuple<const char *, const char *, const std::string &> lists[] = {
-        {"after", "--after", options.after},
-        {"after_any", "--after-any", options.after_any},
-        {"after_ok", "--after-ok", options.after_ok},
-        {"after_not_ok", "--after-not-ok", options.after_not_ok}};
-    for (const auto &[field, option, text] : lists) {
-        if (text.empty())
-            continue;
-        auto jobs = parse_jobs(text);
-        if (!jobs)
-            return Error{std::string(option) + ": " + jobs.error()};
-        request[field] = Json::array();
-        for (const std::string &name : jobs.value()) {
-            auto number = parse_number(name, 1, INT64_MAX);
-            request[field].push_back(number ? Json(*number) : Json(name));
-        }
-    }
+    if (auto error = add_dependencies(options, request))
+        return error;
     if (!options.limit_signal.empty()) {
         auto limit_signal = parse_limit_signal(options.limit_signal);
         if (!limit_signal)
@@ -254,6 +274,9 @@ void add_job_options(CLI::App &command, JobOptions &options)
     last(command.add_option(
         "--after-not-ok", options.after_not_ok,
         "only when these jobs have ended, but not as DONE; cancelled if one is"));
+    last(command.add_option("-d,--dependency", options.dependency,
+                            "the same as sbatch has it: afterok:3:4,after:5,afterany:12_[1-5],"
+                            "singleton; all must be fulfilled"));
     last(command.add_option(
         "--signal", options.limit_signal,
         "SIGNAL[@TIME]: send it so long before the time limit (default: 60 seconds)"));
@@ -307,8 +330,6 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
         request["priority"] = *options.priority;
     if (options.held)
         request["held"] = true;
-    if (options.singleton)
-        request["singleton"] = true;
     if (options.requeue)
         request["requeue"] = true;
     const std::pair<const char *, const std::string &> texts[] = {{"name", options.name},

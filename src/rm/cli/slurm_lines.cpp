@@ -3,11 +3,11 @@
 #include "cli/slurm_lines.h"
 
 #include <cstring>
-#include <map>
 #include <optional>
 #include <sstream>
 
 #include "cli/job_options.h"
+#include "cli/units.h"
 
 namespace elastic {
 
@@ -209,10 +209,10 @@ std::optional<Error> take(const Given &given, SlurmOptions &found)
         found.notes.push_back(given.text + " is not honoured: " + why);
     };
     if (given.name == "dependency" || given.name == "d") {
-        auto words = slurm_dependencies(*given.value);
-        if (!words)
-            return Error{given.text + ": " + words.error()};
-        found.words.insert(found.words.end(), words.value().begin(), words.value().end());
+        auto known = parse_dependencies(*given.value);
+        if (!known)
+            return Error{given.text + ": " + known.error()};
+        found.words.push_back("--dependency=" + *given.value);
         return std::nullopt;
     }
     if (given.name == "exclusive") {
@@ -244,34 +244,6 @@ void complete(SlurmOptions &found)
 }
 
 }  // namespace
-
-Result<std::vector<std::string>> slurm_dependencies(const std::string &text)
-{
-    static const std::map<std::string, std::string> KINDS = {
-        {"after", "--after"}, {"afterany", "--after-any"}, {"afterok", "--after-ok"},
-        {"afternotok", "--after-not-ok"}};
-    if (text.find('?') != text.npos)
-        return Error{"'?' (any of the jobs) is not known: all must be fulfilled"};
-    std::map<std::string, std::string> lists;
-    std::istringstream parts(text);
-    for (std::string part; std::getline(parts, part, ',');) {
-        if (part == "singleton") {
-            lists["--singleton"] = "";
-            continue;
-        }
-        size_t colon = part.find(':');
-        auto kind = KINDS.find(part.substr(0, colon));
-        if (kind == KINDS.end() || colon == part.npos)
-            return Error{"'" + part + "' is none of after:JOB, afterany:JOB, afterok:JOB, "
-                         "afternotok:JOB, singleton"};
-        std::string &list = lists[kind->second];
-        list += (list.empty() ? "" : ",") + part.substr(colon + 1);
-    }
-    std::vector<std::string> words;
-    for (const auto &[option, jobs] : lists)
-        words.push_back(jobs.empty() ? option : option + "=" + jobs);
-    return words;
-}
 
 Result<SlurmOptions> slurm_options(const std::string &script)
 {

@@ -23,9 +23,6 @@ struct SlurmOptions {
 /* Of the head of a script.  An error names the line. */
 Result<SlurmOptions> slurm_options(const std::string &script);
 
-/* A list of dependencies as sbatch has it, such as "afterok:3:4,after:5", as words. */
-Result<std::vector<std::string>> slurm_dependencies(const std::string &text);
-
 }  // namespace elastic
 
 #endif /* ELASTIC_CLI_SLURM_LINES_H_INCLUDED */

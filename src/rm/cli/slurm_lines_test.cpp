@@ -34,15 +34,14 @@ TEST(SlurmLinesTest, what_is_the_same_is_passed_on)
     EXPECT_FALSE(slurm_options("#!/bin/sh\n#ELASTIC -n 2\n#SBATCHX -n 3\n").value().any);
 }
 
-TEST(SlurmLinesTest, dependencies_have_their_own_options)
+TEST(SlurmLinesTest, dependencies_are_checked)
 {
-    EXPECT_EQ(words_of("#SBATCH -d afterok:3:4,after:5\n"),
-              (Words{"--after=5", "--after-ok=3:4"}));
-    EXPECT_EQ(words_of("#SBATCH -d afternotok:3\n"), (Words{"--after-not-ok=3"}));
+    for (const char *list : {"afterok:3:4,after:5", "afternotok:3", "singleton,after:3_[1-5,7]"})
+        EXPECT_EQ(words_of(std::string("#SBATCH -d ") + list + "\n"),
+                  (Words{std::string("--dependency=") + list}));
     for (const char *wrong : {"afterok", "afterok:3?afterany:4", "aftercorr:3", "expand:3"})
         EXPECT_NE(error_of(std::string("#SBATCH --dependency=") + wrong + "\n"), "") << wrong;
     EXPECT_EQ(words_of("#SBATCH -a 1-9%2\n"), (Words{"--array=1-9%2"}));
-    EXPECT_EQ(words_of("#SBATCH -d singleton,after:3\n"), (Words{"--after=3", "--singleton"}));
 }
 
 TEST(SlurmLinesTest, what_is_not_honoured_is_reported)

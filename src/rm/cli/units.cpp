@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <optional>
 #include <string>
@@ -190,8 +191,9 @@ int64_t seconds_with_unit(const std::string &text)
     constexpr int64_t NUMBER_MAX = 1000000000;
     size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
     auto number = parse_number(text.substr(0, end), 0, NUMBER_MAX);
+    std::string unit = " " + text.substr(end) + " ";
     for (const Unit &each : UNITS) {
-        if (number && std::string(each.names).find(" " + text.substr(end) + " ") != std::string::npos)
+        if (number && std::string_view(each.names).find(unit) != std::string_view::npos)
             return *number * each.seconds;
     }
     return -1;
@@ -296,6 +298,34 @@ Result<LimitSignal> parse_limit_signal(std::string_view text)
     if (!seconds || *seconds > TIME_LIMIT_MAX_SECONDS)
         return wrong();
     found.seconds = *seconds;
+    return found;
+}
+
+Result<Dependencies> parse_dependencies(const std::string &text)
+{
+    Dependencies found;
+    const std::pair<const char *, std::vector<std::string> &> kinds[] = {
+        {"after:", found.after}, {"afterany:", found.after_any}, {"afterok:", found.after_ok},
+        {"afternotok:", found.after_not_ok}};
+    if (text.find('?') != text.npos)
+        return Error{"'?' (any of the jobs) is not known: all must be fulfilled"};
+    if (text.find('+') != text.npos)
+        return Error{"'+' (minutes after the start) is not known: give --begin"};
+    for (const std::string &part : split_names(text)) {
+        auto kind = std::ranges::find_if(
+            kinds, [&](const auto &each) { return part.starts_with(each.first); });
+        found.singleton |= part == "singleton";
+        if (part == "singleton")
+            continue;
+        if (kind == std::end(kinds))
+            return Error{"'" + part + "' is none of after:JOB, afterany:JOB, afterok:JOB, "
+                         "afternotok:JOB (several jobs as afterok:3:4), singleton"};
+        auto jobs = parse_jobs(part.substr(strlen(kind->first)));
+        if (!jobs)
+            return Error{jobs.error()};
+        for (const std::string &job : jobs.value())
+            kind->second.push_back(job);
+    }
     return found;
 }
 

@@ -34,9 +34,9 @@ Result<int64_t> parse_memory(std::string_view text);
  * (the next time that it is so late), "YYYY-MM-DD[THH:MM[:SS]]"; of the local time. */
 Result<int64_t> parse_begin(std::string_view text, int64_t now);
 
-/* A time of the past as sacct's -S and -E have it, in seconds since 1970: "YYYY-MM-DD[THH:MM[:SS]]",
- * "HH:MM[:SS]" (of today), "now", "now-2hours", "now-7days", "today", "midnight", "noon",
- * "yesterday"; of the local time. */
+/* A time of the past as sacct's -S and -E have it, in seconds since 1970:
+ * "YYYY-MM-DD[THH:MM[:SS]]", "HH:MM[:SS]" (of today), "now", "now-2hours", "now-7days", "today",
+ * "midnight", "noon", "yesterday"; of the local time. */
 Result<int64_t> parse_past(std::string_view text, int64_t now);
 
 /* "USR1", "SIGUSR1@90s", "USR1@5": a signal, and how long before the time limit (Slurm's: a
@@ -50,6 +50,13 @@ Result<LimitSignal> parse_limit_signal(std::string_view text);
 /* "3", "3,5" or "3:5" (Slurm's): numbers of jobs and arrays, and tasks of arrays, such as 3_7 or
  * 3_[1-5], of which each becomes one. */
 Result<std::vector<std::string>> parse_jobs(std::string_view text);
+
+/* sbatch's "afterok:3:4,after:5_2,singleton": all must be fulfilled. */
+struct Dependencies {
+    std::vector<std::string> after, after_any, after_ok, after_not_ok;
+    bool singleton = false;
+};
+Result<Dependencies> parse_dependencies(const std::string &text);
 
 inline constexpr int64_t TIME_LIMIT_MAX_SECONDS = int64_t{366} * 86400;
 

@@ -56,15 +56,26 @@ TEST(UnitsTest, times_of_the_past_as_sacct_reads_them)
 {
     setenv("TZ", "UTC", 1);
     tzset();
-    constexpr int64_t NOW = 1700049600 + 3600;  /* 2023-11-15, 13:00 */
+    constexpr int64_t NOW = 1700049600 + 3600; /* 2023-11-15, 13:00 */
     constexpr int64_t MIDNIGHT = 1700006400;
-    struct { const char *text; int64_t seconds; } cases[] = {
-        {"now", NOW}, {"now-2hours", NOW - 7200}, {"now-7days", NOW - 7 * 86400},
-        {"now-1week", NOW - 7 * 86400}, {"now-90s", NOW - 90}, {"now-5m", NOW - 300},
-        {"now-1minute", NOW - 60}, {"now-1000000weeks", 0}, {"today", MIDNIGHT},
-        {"midnight", MIDNIGHT}, {"yesterday", MIDNIGHT - 86400}, {"noon", NOW - 3600},
-        {"14:30", MIDNIGHT + 52200}, {"00:00:01", MIDNIGHT + 1}, {"2023-11-14", MIDNIGHT - 86400},
-        {"2023-11-14T12:00", MIDNIGHT - 43200}, {"2023-11-15T00:00:05", MIDNIGHT + 5},
+    const std::pair<const char *, int64_t> cases[] = {
+        {"now", NOW},
+        {"now-2hours", NOW - 7200},
+        {"now-7days", NOW - 7 * 86400},
+        {"now-1week", NOW - 7 * 86400},
+        {"now-90s", NOW - 90},
+        {"now-5m", NOW - 300},
+        {"now-1minute", NOW - 60},
+        {"now-1000000weeks", 0},
+        {"today", MIDNIGHT},
+        {"midnight", MIDNIGHT},
+        {"yesterday", MIDNIGHT - 86400},
+        {"noon", NOW - 3600},
+        {"14:30", MIDNIGHT + 52200},
+        {"00:00:01", MIDNIGHT + 1},
+        {"2023-11-14", MIDNIGHT - 86400},
+        {"2023-11-14T12:00", MIDNIGHT - 43200},
+        {"2023-11-15T00:00:05", MIDNIGHT + 5},
     };
     for (const auto &[text, seconds] : cases) {
         auto parsed = parse_past(text, NOW);
@@ -108,6 +119,21 @@ TEST(UnitsTest, numbers_of_jobs)
                              "12_[5-1]", "12_[0-1000]"})
         EXPECT_FALSE(parse_jobs(text)) << text;
     EXPECT_NE(parse_jobs("abc").error().find("3_[1-5,9]"), std::string::npos);
+}
+
+TEST(UnitsTest, dependencies_as_sbatch_has_them)
+{
+    using Names = std::vector<std::string>;
+    auto found = parse_dependencies("afterok:3:4,after:5,afterok:12_[1-2,7]:9,singleton");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(found.value().after_ok, (Names{"3", "4", "12_1", "12_2", "12_7", "9"}));
+    EXPECT_EQ(found.value().after, Names{"5"});
+    EXPECT_TRUE(found.value().singleton && found.value().after_any.empty());
+    EXPECT_EQ(parse_dependencies("afternotok:3,afterany:4").value().after_not_ok, Names{"3"});
+    for (const char *text : {"", "afterok", "afterok:", "afterok:3:", "afterok:3,4", "afterok:x",
+                             "aftercorr:3", "afterok:3?afterany:4", "after:3+10", "afterok:3,"})
+        EXPECT_FALSE(parse_dependencies(text)) << text;
+    EXPECT_NE(parse_dependencies("afterok:3,4").error().find("afterok:3:4"), std::string::npos);
 }
 
 TEST(UnitsTest, sizes)

@@ -44,15 +44,29 @@ def test_slurm_script(here: Setup) -> None:
     script(here, "#SBATCH -a 1-9%3")
     here.call("submit", name)
     expect(only(here.posted())["array"] == "1-9%3", "an array")
-    script(here, "#SBATCH -d singleton")
+    script(here, "#SBATCH -d singleton,afterok:3:4")
     here.call("submit", name)
-    expect(only(here.posted())["singleton"] is True, "singleton")
+    expect(only(here.posted())["singleton"] is True and only(here.posted())["after_ok"] == [3, 4], "singleton and others")
+    here.call("submit", "--dependency=afterany:5", name)
+    expect("after_ok" not in only(here.posted()) and only(here.posted())["after_any"] == [5], "the command line goes over it")
     count = len(here.posted())
     script(here, "#SBATCH -d aftercorr:3")
     expect("line 2" in here.call("submit", name, code=2)[1] and len(here.posted()) == count, "it started too early")
     script(here, "#ELASTIC -n 2")
     here.call("submit", name)
     expect("slurm_environment" not in only(here.posted()), "not a script for Slurm")
+
+
+def test_dependencies(here: Setup) -> None:
+    """submit -d: several kinds and several jobs of each, beside --after and its kin; wrong ones are refused with the right forms"""
+    here.call("submit", "--hold", "-d", "afterok:1:2,afterany:12_[3-4,9]:7,afternotok:5,after:6,singleton", "--after-ok", "8", "true")
+    body = only(here.posted())
+    expect(body["after_ok"] == [8, 1, 2] and body["after_any"] == ["12_3", "12_4", "12_9", 7], body)
+    expect((body["after_not_ok"], body["after"], body["singleton"]) == ([5], [6], True), body)
+    for wrong, right in (("afterok:1,2", "'2' is none of after:JOB"), ("afterok", "afterok:3:4"), ("afterok:x", "'x' is no job"),
+                         ("afterok:1?afterok:2", "all must be fulfilled"), ("after:1+5", "--begin")):  # fmt: skip
+        _, err = here.call("submit", f"--dependency={wrong}", "true", code=2)
+        expect("--dependency: " in err and right in err, (wrong, err))
 
 
 def test_environment_and_time(here: Setup) -> None:
