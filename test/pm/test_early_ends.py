@@ -10,7 +10,7 @@ from pathlib import Path
 from launcher import Bench, Result
 from support.checks import expect
 
-# What MPI_Init does first, by PMI-1 or PMI-2: all processes meet.
+# The first step of MPI_Init, by PMI-1 or PMI-2: a barrier of all processes.
 MEETS = """
 import os, sys
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from daemon_under_test import Bench, ControlGroup, Daemon
 from support.checks import Skip, expect, wait_for
 
-# What systemd and the units refer to; a machine has more in them.
+# Targets that systemd and the units name; those of a machine are not empty.
 TARGETS = ("sysinit", "basic", "shutdown", "sockets", "network", "local-fs", "remote-fs", "nss-user-lookup", "multi-user")
 UNITS = ("elasticd.service", "elastic-step.socket", "elastic-step@.service")
 

@@ -34,7 +34,7 @@ class StartServiceTest : public testing::Test {
     {
         return Descriptor(accept4(service_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     }
-    /* What elastic-stepd answers to these bytes with that descriptor. */
+    /* The error of elastic-stepd for these bytes with that descriptor. */
     std::string error_of(const std::string &text, int descriptor) const
     {
         Descriptor mine(connect_unix(folder_ + "/service"));

@@ -27,7 +27,7 @@ static void make_buffer(void)
     close(fd);
 }
 
-/* What was transferred, and where the individual pointer is. */
+/* Checks the bytes that were transferred, and the individual file pointer. */
 static void check(const char *call, MPI_Status *status, MPI_File file, MPI_Offset moved)
 {
     MPI_Count bytes;

@@ -58,7 +58,7 @@ struct SizeRequest {
     std::string reason;         /* of the program or client, for people; "": none */
     uint64_t deadline_unix_ms = 0;      /* of the adaptation; 0: none */
 
-    /* Of those that may wait (requests/size_request_queue.h): */
+    /* Only requests that may wait (requests/size_request_queue.h) have these: */
     uint64_t number = 0;        /* among the step's: 1, 2, ...; 0: it has not been open */
     int size_min = 0, size_max = 0;     /* what it can do with */
     uint64_t until_unix_ms = 0; /* 0: for ever */

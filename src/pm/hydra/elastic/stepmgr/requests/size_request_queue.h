@@ -28,7 +28,7 @@ class SizeRequestQueue {
         WAITS,
         REFUSED
     };
-    /* What happens to a new request.  `granted`: the processes have agreed on what the open one allows. */
+    /* The turn of a new request.  `granted`: the processes have agreed on what the open one allows. */
     Turn turn_of(const SizeRequest &request, bool granted) const;
 
     SizeRequest *open() { return open_ ? &*open_ : nullptr; }

@@ -1,4 +1,4 @@
-/* Whose turn a size request has, by its origin and by what is open. */
+/* The turn of a size request, by its origin and by what is open. */
 
 #include "stepmgr/requests/size_request_queue.h"
 
