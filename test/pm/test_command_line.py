@@ -208,6 +208,7 @@ printf 'unfinished %s' $PMI_RANK
 """
 
 
+@pytest.mark.load_sensitive  # mpiexec writes the piece of a line that waits for some time
 def test_lines_with_ranks_are_whole(mpiexec: Mpiexec) -> None:
     done = mpiexec("-l", "-n", "3", "/bin/sh", "-c", PIECES)
     lines = sorted(done.stdout.splitlines())

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from launcher import Bench, Result, expect_ok
 from support import procfs
 from support.checks import Failure, expect, wait_for
@@ -64,6 +65,7 @@ def expect_reported_once(result: Result) -> None:
     expect(result.code == 0 and len(reported) == 1, f"exit code {result.code}, it prints: {result.err}")
 
 
+@pytest.mark.load_sensitive  # the job runs for 3 s
 def test_unauthenticated_connections_after_the_proxies(bench: Bench) -> None:
     """Whoever names a daemon's id without the secret is cut off; adaptive and rigid jobs go on."""
     for words in (["seconds=3"], ["seconds=3", "mode=rigid"]):
