@@ -1,5 +1,5 @@
 /*
- * See core_impl.h: overdue answers, and all that is awaited.
+ * See core_impl.h: overdue answers, and all that is awaited and may be sent again.
  *
  * Each job has one deadline, for the answer that it awaits at present.  An action without an
  * answer is repeated, at growing intervals: after answer_tries_max times a start is given up and a
@@ -209,6 +209,40 @@ void Core::Impl::pending_of_running(const Job &job, Actions &actions) const
         if (departure.releasing)
             actions.push_back(release(job, departure));
     }
+}
+
+/* ---- actions that may be sent again ---------------------------------------------------------- */
+
+StartStep Core::Impl::start_step(const Job &job)
+{
+    return {job.id, job.step, job.size(), job.blocks};
+}
+
+AcquireNodes Core::Impl::acquire(const Job &job)
+{
+    if (job.adaptation)
+        return {job.id, job.step, job.adaptation->request, job.adaptation->joining};
+    return {job.id, job.step, 0, job.blocks};
+}
+
+ResizeStep Core::Impl::resize(const Job &job)
+{
+    const Adaptation &adaptation = *job.adaptation;
+    return {job.id,          job.step,         adaptation.request, job.epoch,
+            adaptation.size, adaptation.leave, adaptation.joining, adaptation.reason};
+}
+
+ReleaseNodes Core::Impl::release_all(const Job &job)
+{
+    Blocks all = job.blocks;
+    for (const Departure &departure : job.departures)
+        all = append(std::move(all), departure.blocks);
+    return {job.id, job.step, 0, true, all};
+}
+
+ReleaseNodes Core::Impl::release(const Job &job, const Departure &departure)
+{
+    return {job.id, job.step, departure.request, false, departure.blocks};
 }
 
 }  // namespace elastic::rm

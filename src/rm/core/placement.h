@@ -17,6 +17,12 @@ int capacity_on(const JobSpec &spec, int cores, int free, int own);
 /* Its capacity is its free cores. */
 bool any_core_will_do(const JobSpec &spec);
 
+/* A number of processes of all nodes together. */
+inline int within_int(int64_t value)
+{
+    return static_cast<int>(std::min<int64_t>(value, std::numeric_limits<int>::max()));
+}
+
 class Space {
   public:
     /* The free cores. */

@@ -1,0 +1,171 @@
+/* See placement.h: what a Space gains when bookings end, and a job that grows in it. */
+
+#include "core/placement.h"
+
+namespace elastic::rm {
+
+/* ---- what is given, counted ------------------------------------------------------------------ */
+
+GrowingCapacity::GrowingCapacity(const Space &space, const JobSpec &spec)
+    : cores_(space.cores_), spec_(spec), any_core_will_do_(any_core_will_do(spec)),
+      capacity_(any_core_will_do_ ? space.total() : space.capacity(spec)), total_(space.total()),
+      capacity_of_each_(-1)
+{
+    if (!cores_.all_usable() || cores_.idle_groups().size() != 1)
+        return;
+    int cores = cores_.groups()[cores_.idle_groups().front()].cores;
+    capacity_of_each_ = capacity_on(spec, cores, cores, 0);
+}
+
+/* Nothing else is on nodes that are booked as a whole. */
+void GrowingCapacity::give(const Booking &booking)
+{
+    if (any_core_will_do_ && cores_.all_usable()) {
+        capacity_ = total_ += booking.cores;
+    } else if (booking.whole && capacity_of_each_ >= 0) {
+        capacity_ += int64_t{capacity_of_each_} * static_cast<int64_t>(booking.shares.size());
+        total_ += booking.cores;
+    } else {
+        for (const Share &share : booking.shares)
+            give(share);
+    }
+}
+
+void GrowingCapacity::give(const Share &share)
+{
+    if (!cores_.usable(*share.node))
+        return;
+    if (free_.empty())
+        free_ = cores_.by_position();
+    int cores = share.node->cores, &free = free_[share.node->position];
+    capacity_ -= capacity_on(spec_, cores, free, 0);
+    free += share.cores;
+    capacity_ += capacity_on(spec_, cores, free, 0);
+    total_ += share.cores;
+}
+
+/* ---- step by step ---------------------------------------------------------------------------- */
+
+GrowingJob::GrowingJob(const Space &space, const JobSpec &spec, const Blocks &own)
+    : spec_(&spec), has_own_(!own.empty()), nodes_(space.usable_own(spec, own))
+{
+    for (const Space::Own &each : nodes_) {
+        capacity_ += each.capacity;
+        open_ += each.capacity > 0;
+    }
+}
+
+/* Other allocations change the capacity of shared nodes. */
+void GrowingJob::look(const Space &space)
+{
+    if (spec_->whole_nodes)
+        return;
+    capacity_ = 0;
+    for (Space::Own &each : nodes_) {
+        each.capacity =
+            capacity_on(*spec_, each.node->cores, space.cores_.free(*each.node), each.processes);
+        capacity_ += each.capacity;
+    }
+}
+
+int GrowingJob::capacity_within(const Space &space)
+{
+    look(space);
+    return within_int(capacity_);
+}
+
+int GrowingJob::capacity(const Space &space)
+{
+    look(space);
+    int64_t all = capacity_ + space.capacity(*spec_);
+    if (spec_->whole_nodes)     /* no core of its own nodes is free */
+        return within_int(all);
+    for (const Space::Own &each : nodes_)
+        all -= capacity_on(*spec_, each.node->cores, space.cores_.free(*each.node), 0);
+    return within_int(all);
+}
+
+bool GrowingJob::fits(const Space &space, int more)
+{
+    bool own_nodes = spec_->whole_nodes && has_own_;
+    if (!own_nodes && int64_t{more} * spec_->cores_per_process > space.total())
+        return false;
+    bool own_suffice = own_nodes && capacity_ >= more;
+    return any_core_will_do(*spec_) || own_suffice || capacity(space) >= more;
+}
+
+namespace {
+
+/* Before `begin` they are in order. */
+template <class Nodes> void order_from(Nodes &nodes, size_t begin)
+{
+    auto is_before = [](const auto &a, const auto &b) {
+        return a.node->position < b.node->position;
+    };
+    auto middle = nodes.begin() + static_cast<std::ptrdiff_t>(begin);
+    if (!std::is_sorted(middle, nodes.end(), is_before))
+        std::sort(middle, nodes.end(), is_before);
+    std::inplace_merge(nodes.begin(), middle, nodes.end(), is_before);
+}
+
+}  // namespace
+
+void GrowingJob::allocate(Space &space, int more, Blocks &target)
+{
+    if (spec_->whole_nodes && open_ == 1 && nodes_[last_].capacity >= more)
+        return fill_last(more, target);
+    look(space);
+    std::vector<Space::Piece> pieces;
+    bool all_are_new = spec_->whole_nodes && open_ == 0;
+    if (all_are_new)
+        space.choose_others(*spec_, more, nodes_, pieces);
+    else
+        pieces = space.choose(*spec_, more, nodes_);
+    for (const Space::Piece &piece : pieces) {
+        space.cores_.set(*piece.node, space.cores_.free(*piece.node) - piece.cores);
+        append(target, {piece.node->name, piece.processes});
+    }
+    /* Many whole nodes are appended, and sorted at the end. */
+    size_t own = nodes_.size(), after_own = all_are_new && !pieces.empty() ? pieces.size() - 1 : 0;
+    for (size_t i = 0; i < after_own; i++) {
+        int capacity = capacity_on(*spec_, pieces[i].node->cores, 0, pieces[i].processes);
+        nodes_.push_back({pieces[i].node, pieces[i].processes, capacity});
+        capacity_ += capacity;
+        open_ += capacity > 0;
+    }
+    order_from(nodes_, own);
+    for (size_t i = after_own; i < pieces.size(); i++)
+        put(space, pieces[i]);
+    has_own_ = true;
+}
+
+/* Its whole node with capacity books nothing more. */
+void GrowingJob::fill_last(int more, Blocks &target)
+{
+    Space::Own &last = nodes_[last_];
+    append(target, {last.node->name, more});
+    last.processes += more;
+    last.capacity -= more;
+    capacity_ -= more;
+    open_ -= last.capacity == 0;
+}
+
+void GrowingJob::put(const Space &space, const Space::Piece &piece)
+{
+    auto at = std::lower_bound(nodes_.begin(), nodes_.end(), piece.node->position,
+                               [](const Space::Own &each, uint32_t position) {
+                                   return each.node->position < position;
+                               });
+    if (at == nodes_.end() || at->node != piece.node)
+        at = nodes_.insert(at, {piece.node, 0, 0});
+    capacity_ -= at->capacity;
+    open_ -= at->capacity > 0;
+    at->processes += piece.processes;
+    at->capacity =
+        capacity_on(*spec_, at->node->cores, space.cores_.free(*at->node), at->processes);
+    capacity_ += at->capacity;
+    open_ += at->capacity > 0;
+    last_ = static_cast<size_t>(at - nodes_.begin());
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,252 @@
+/* See state.h: what jobs have booked, and the nodes that it is booked on. */
+
+#include "core/position_ranks.h"
+#include "core/state.h"
+
+namespace elastic::rm {
+
+namespace {
+
+/* By the nodes' names, which decide where nothing else does. */
+constexpr auto is_before = [](const Share &a, const Share &b) {
+    return std::pair(a.node->position, a.cores) < std::pair(b.node->position, b.cores);
+};
+
+}  // namespace
+
+/* A whole node is booked once, whatever the job has on it.  In the order of is_before: by marks,
+ * since grown jobs have no order, and this is called often. */
+void State::make_whole(Shares &shares) const
+{
+    const FreeCores &nodes = free_cores();
+    bool in_order = true;
+    for (size_t i = 1; i < shares.size(); i++)
+        in_order = in_order && shares[i - 1].node->position < shares[i].node->position;
+    if (!in_order) {
+        PositionMarks marks(nodes.positions());
+        for (const Share &share : shares)
+            marks.add(share.node->position);
+        shares.clear();
+        marks.each([&](uint32_t position) { shares.push_back({&nodes.node(position), 0}); });
+    }
+    for (Share &share : shares)
+        share.cores = share.node->cores;
+}
+
+void leave_differences(Shares &left, Shares &right)
+{
+    if (std::is_sorted(left.begin(), left.end(), is_before) &&
+        std::is_sorted(right.begin(), right.end(), is_before)) {
+        Shares left_alone, right_alone;
+        auto l = left.begin(), r = right.begin();
+        while (l != left.end() && r != right.end()) {
+            if (l->node == r->node && l->cores == r->cores)
+                ++l, ++r;
+            else if (is_before(*l, *r))
+                left_alone.push_back(*l++);
+            else
+                right_alone.push_back(*r++);
+        }
+        left_alone.insert(left_alone.end(), l, left.end());
+        right_alone.insert(right_alone.end(), r, right.end());
+        left = std::move(left_alone);
+        right = std::move(right_alone);
+        return;
+    }
+    auto same = [](const Share &a, const Share &b) {
+        return a.node == b.node && a.cores == b.cores;
+    };
+    auto [left_from, right_from] =
+        std::mismatch(left.begin(), left.end(), right.begin(), right.end(), same);
+    left.erase(left.begin(), left_from);
+    right.erase(right.begin(), right_from);
+}
+
+Shares State::shares(const JobSpec &spec, const Blocks &blocks) const
+{
+    Shares shares;
+    shares.reserve(blocks.size());
+    for (const Block &block : blocks) {
+        if (const Node *where = node(block.node))
+            shares.push_back({where, block.processes * spec.cores_per_process});
+    }
+    if (spec.whole_nodes)
+        make_whole(shares);
+    return shares;
+}
+
+Shares State::shares(const Job &job) const
+{
+    if (!is_allocated(job.state))
+        return {};
+    Shares all;
+    all.reserve(job.blocks.size());
+    auto add = [&](const Blocks &blocks) {
+        for (const Block &block : blocks)
+            all.push_back({node(block.node), block.processes * job.spec.cores_per_process});
+    };
+    add(job.blocks);
+    if (job.adaptation)
+        add(job.adaptation->joining);
+    for (const Departure &departure : job.departures)
+        add(departure.blocks);
+    if (job.slots)
+        add(slots_of(job));
+    if (job.spec.whole_nodes)
+        make_whole(all);
+    return all;
+}
+
+Booking::Booking(Shares all) : shares(std::move(all))
+{
+    for (const Share &share : shares) {
+        cores += share.cores;
+        whole = whole && share.cores == share.node->cores;
+    }
+}
+
+const Booking &State::booking(JobId id) const
+{
+    static const Booking nothing;
+    auto found = booked_.find(id);
+    return found == booked_.end() ? nothing : found->second;
+}
+
+/* ---- what is booked ------------------------------------------------------------ */
+
+namespace {
+
+/* Of shares in the order of the nodes, each node once: those that are there before or now alone. */
+template <class Visit> void each_difference(const Shares &before, const Shares &now, Visit visit)
+{
+    auto old = before.begin();
+    for (const Share &share : now) {
+        for (; old != before.end() && old->node->position < share.node->position; ++old)
+            visit(*old, -1);
+        bool known = old != before.end() && old->node == share.node;
+        if (known && old->cores == share.cores) {
+            ++old;
+            continue;
+        }
+        if (known)
+            visit(*old++, -1);
+        visit(share, 1);
+    }
+    for (; old != before.end(); ++old)
+        visit(*old, -1);
+}
+
+}  // namespace
+
+void State::book(const Job &job)
+{
+    free_cores();               /* so that the nodes have their positions */
+    Booking now(shares(job)), &booked = booked_[job.id];
+    count_use(job.spec.uid, 0, now.cores - booked.cores);
+    if (booked.shares.empty() || now.shares.empty()) {
+        book(booked.shares, -1);
+        book(now.shares, 1);
+    } else if (job.spec.whole_nodes) {
+        each_difference(booked.shares, now.shares, [this](const Share &share, int sign) {
+            book(*const_cast<Node *>(share.node), sign * share.cores);
+        });
+    } else {
+        Shares less = booked.shares, more = now.shares;
+        leave_differences(less, more);
+        book(less, -1);
+        book(more, 1);
+    }
+    booked = std::move(now);
+    if (booked.shares.empty())
+        booked_.erase(job.id);
+    changes_.capacity = true;
+}
+
+void State::book(const Shares &shares, int sign)
+{
+    for (const Share &share : shares)
+        book(*const_cast<Node *>(share.node), sign * share.cores);
+}
+
+void State::book(Node &node, int cores)
+{
+    NodeState state = node.state();
+    bool was_empty = node.used == 0;
+    node.used += cores;
+    indices_.nodes.used_cores += cores;
+    if (state == NodeState::DRAINING)
+        indices_.nodes.drained += (node.used == 0) - was_empty;
+    if (state != NodeState::UP)
+        return;
+    indices_.free_cores -= cores;
+    free_cores_.set(node, node.free());
+}
+
+const FreeCores &State::free_cores() const
+{
+    if (stale_)
+        free_cores_.rebuild(nodes);
+    stale_ = false;
+    return free_cores_;
+}
+
+/* ---- nodes ------------------------------------------------------------ */
+
+void State::index(Node &node)
+{
+    size_t number = node.name.number();
+    by_number_.resize(std::max(by_number_.size(), number + 1));
+    by_number_[number] = &node;
+    count(node, 1);
+}
+
+void State::unindex(const Node &node)
+{
+    by_number_[node.name.number()] = nullptr;
+    count(node, -1);
+}
+
+/* The counts that depend on Node::used. */
+void State::count_booked(const Node &node, int sign)
+{
+    indices_.free_cores += sign * node.free();
+    indices_.nodes.used_cores += sign * node.used;
+    if (node.state() == NodeState::DRAINING && node.used == 0)
+        indices_.nodes.drained += sign;
+}
+
+void State::count(const Node &node, int sign)
+{
+    auto count_kind = [&](std::map<int, int> &kinds) {
+        if ((kinds[node.cores] += sign) == 0)
+            kinds.erase(node.cores);
+    };
+    count_booked(node, sign);
+    indices_.nodes.states[static_cast<size_t>(node.state())] += sign;
+    indices_.nodes.cores += sign * node.cores;
+    if (node.state() == NodeState::UP) {
+        indices_.up_cores += sign * node.cores;
+        count_kind(indices_.up_nodes);
+    }
+    if (node.removed)
+        indices_.removed_nodes += sign;
+    else
+        count_kind(indices_.known_nodes);
+    find_runnable();
+    stale_ = true;
+    changes_.capacity = true;
+}
+
+int State::capacity_when_empty(const Shape &shape, bool up_only) const
+{
+    int64_t capacity = 0;
+    for (const auto &[cores, nodes] : up_only ? indices_.up_nodes : indices_.known_nodes) {
+        int here = cores / shape.cores_per_process;
+        if (shape.processes_per_node > 0)
+            here = std::min(here, shape.processes_per_node);
+        capacity += int64_t{here} * nodes;
+    }
+    return static_cast<int>(std::min<int64_t>(capacity, std::numeric_limits<int>::max() - 1));
+}
+
+}  // namespace elastic::rm
