@@ -391,7 +391,11 @@ void add_resume(CLI::App &app, int &code)
     command->add_option("NODE", options->names, "nodes, as 'elastic nodes' lists them")->required();
     command->callback([options, &code] {
         code = for_each_name(*options, [&](const std::string &node) {
-            return change_node(*options, "resume", node, Json::object(), "is used again");
+            int result = change_node(*options, "resume", node, Json::object(), "is used again");
+            if (result != NOT_FOUND || !is_job_name(node))
+                return result;
+            return complain(NOT_FOUND, "'elastic resume' is for nodes; 'elastic release " + node +
+                                           "' lets a job start that is held");
         });
     });
 }

@@ -16,7 +16,7 @@ constexpr std::pair<const char *, const char *> OTHER_NAMES[] = {
     {"sprio", "queue"},    {"sstat", "loops"},     {"sreport", "report"}, {"smap", "top"},
     {"kill", "cancel"},    {"list", "queue"},      {"status", "queue"},   {"jobs", "queue"},
     {"qsub", "submit"},    {"qstat", "queue"},     {"qdel", "cancel"},    {"bsub", "submit"},
-    {"log", "events"},     {"logs", "attach"},     {"node", "nodes"},     {"suspend", "hold"},
+    {"log", "events"},     {"logs", "attach"},     {"node", "nodes"},
 };
 
 }  // namespace
@@ -38,6 +38,15 @@ int edit_distance(const std::string &x, const std::string &y)
         }
     }
     return rows[x.size()][y.size()];
+}
+
+std::string instead_of(const std::string &word)
+{
+    if (word != "suspend")
+        return "";
+    return "elasticd stops no running job: 'elastic requeue' ends it and lets it wait again, "
+           "'elastic resize' takes cores from an elastic one, 'elastic hold' keeps a waiting one "
+           "from starting";
 }
 
 std::string nearest_command(const std::string &word, const std::vector<std::string> &commands)

@@ -13,6 +13,9 @@ namespace elastic {
 /* How many letters must be put in, left out, replaced or exchanged with the next. */
 int edit_distance(const std::string &x, const std::string &y);
 
+/* What to do instead of a command that no other one stands for; empty: nothing is known. */
+std::string instead_of(const std::string &word);
+
 /* One of `commands`, perhaps with an option after it; empty: none is near. */
 std::string nearest_command(const std::string &word, const std::vector<std::string> &commands);
 

@@ -185,6 +185,10 @@ def test_unknown_commands(here: Setup) -> None:
         _, err = here.call(word, "3", code=2)
         expect(f"elastic {near}" in err, err)
     expect("do you mean" not in here.call("explode", code=2)[1], "nothing is near")
+    expect("'elastic requeue' ends it" in here.call("suspend", "3", code=2)[1], "what to do instead")
+    _, err = here.call("resume", "3", code=3)
+    expect("there is no node 3" in err and "'elastic release 3'" in err, err)
+    expect("release" not in here.call("resume", "n3", code=3)[1], "a node's name")
 
 
 def test_names_that_are_no_jobs(here: Setup) -> None:
