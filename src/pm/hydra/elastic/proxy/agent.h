@@ -72,7 +72,7 @@ void HYD_pmcd_pmip_cannot(const char *format, ...) __attribute__ ((noreturn, for
 /* Whether the processes started next have only the variables that are given for them (-genvnone, -genvlist, ...). */
 void HYD_pmcd_pmip_choose_env(const char *prop);
 
-/* Some watched process still runs although its output is closed. */
+/* Some process still runs although its output is closed, or a decision about one is awaited. */
 int HYD_pmcd_pmip_adapt_busy(void);
 
 /* So much output of a process has been sent to mpiexec (output.h). */

@@ -67,6 +67,47 @@ HYD_status HYD_exits_watch(void)
     goto fn_exit;
 }
 
+/* ---- waking the main loop ------------------------------------------------------------------------ */
+
+#define POLL_MS 100             /* where the kernel does not wake it */
+
+static HYD_status nothing(void)
+{
+    return HYD_SUCCESS;
+}
+
+/* As in watch_cb. */
+static HYD_status wake_cb(int fd, HYD_event_t events, void *userp)
+{
+    struct HYD_agent_process *p = &HYD_agent.processes[(size_t) userp];
+    HYD_status status = HYD_SUCCESS;
+
+    if (p->ended) {
+        p->wake_fd = -1;
+        status = HYDT_dmx_deregister_fd(fd);
+        close(fd);
+    }
+    return status;
+}
+
+static void wake_at_end(int process_id)
+{
+    struct HYD_agent_process *p = HYD_agent.processes ? &HYD_agent.processes[process_id] : NULL;
+    pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
+
+    if (p && (p->watch_fd >= 0 || p->wake_fd >= 0))
+        return;
+    int fd = p ? (int) syscall(SYS_pidfd_open, pid, 0) : -1;
+    if (fd >= 0 && HYDU_sock_cloexec(fd) == HYD_SUCCESS &&
+        HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, (void *) (size_t) process_id, wake_cb) == HYD_SUCCESS) {
+        p->wake_fd = fd;
+        return;
+    }
+    if (fd >= 0)
+        close(fd);
+    HYD_loop_call(nothing, POLL_MS);
+}
+
 /* ---- processes that leave ------------------------------------------------------------------------ */
 
 /* mpiexec ends the job for a process that was killed by a signal: this one exited, as in a shell. */
@@ -183,33 +224,14 @@ static void check_never_began(int process_id)
     report_never_began();
 }
 
-/* It wakes the main loop, as in watch_cb. */
-static HYD_status wake_cb(int fd, HYD_event_t events, void *userp)
-{
-    HYD_status status = HYD_SUCCESS;
-
-    if (HYD_agent.processes[(size_t) userp].ended) {
-        status = HYDT_dmx_deregister_fd(fd);
-        close(fd);
-    }
-    return status;
-}
-
 void HYD_exits_closed(int process_id)
 {
-    int fd = -1;
-
     if (never_began >= 0 || !is_unused(process_id))
         return;
-    if (HYD_agent.processes[process_id].ended) {
+    if (HYD_agent.processes[process_id].ended)
         check_never_began(process_id);
-        return;
-    }
-    /* without one it is noticed when some other event comes */
-    fd = (int) syscall(SYS_pidfd_open, HYD_pmcd_pmip.downstream.pid[process_id], 0);
-    if (fd >= 0 && (HYDU_sock_cloexec(fd) != HYD_SUCCESS ||
-                    HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, (void *) (size_t) process_id, wake_cb) != HYD_SUCCESS))
-        close(fd);
+    else
+        wake_at_end(process_id);
 }
 
 /* The end of its connection, which may not have been read yet. */
@@ -295,30 +317,35 @@ static int awaits_decision(void)
     return 1;
 }
 
-int HYD_pmcd_pmip_adapt_busy(void)
+static int runs(int process_id)
 {
-    if (HYD_tasks_live() || HYD_spawned_busy())
-        return 1;
-    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++)
-        if (HYD_agent.processes[i].undecided && !killing)
-            return 1;
-    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
-        siginfo_t info = {.si_pid = 0 };
-        if (HYD_agent.processes[i].ended || HYD_agent.processes[i].watch_fd < 0)
-            continue;
-        if (HYD_board_in_window(&HYD_agent.board) || HYD_sets_connected(i))
-            return 1;   /* how it ended decides whether we stay: the main loop waits for it first */
-        if (waitid(P_PID, (id_t) HYD_pmcd_pmip.downstream.pid[i], &info,
-                   WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
-            return 1;
-    }
-    return HYD_agent.processes && awaits_decision();
+    siginfo_t info = {.si_pid = 0 };
+    pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
+
+    return pid > 0 && waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
 }
 
-/* Lets the main loop poll once more although nothing else may happen. */
-static HYD_status nothing(void)
+/* All output is closed.  Stock then waits for the ends of processes and for nothing else: no signal of mpiexec is
+ * passed on, and no process is answered. */
+int HYD_pmcd_pmip_adapt_busy(void)
 {
-    return HYD_SUCCESS;
+    int spawned = HYD_spawned_busy(), busy = spawned || HYD_tasks_live();
+
+    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
+        const struct HYD_agent_process *p = &HYD_agent.processes[i];
+        if (p->undecided && !killing)
+            busy = 1;
+        /* how it ended decides whether we stay: the main loop waits for it first */
+        if (!p->ended && p->watch_fd >= 0 && (HYD_board_in_window(&HYD_agent.board) || HYD_sets_connected(i)))
+            busy = 1;
+    }
+    for (int i = 0; i < HYD_agent_process_count(); i++)
+        if (runs(i)) {
+            busy = 1;
+            if (!spawned)       /* whose ends wake it */
+                wake_at_end(i);
+        }
+    return busy || (HYD_agent.processes && awaits_decision());
 }
 
 static int all_ended(void)

@@ -160,7 +160,7 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
                         HYD_agent_process_count() * sizeof(*HYD_agent.processes), status);
     for (int i = 0; i < HYD_agent_process_count(); i++) {
         HYD_agent.processes[i] = (struct HYD_agent_process) {.stdin_fd = HYD_FD_UNSET,.input_path = -1,
-            .watch_fd = -1
+            .watch_fd = -1,.wake_fd = -1
         };
         HYD_queue_init(&HYD_agent.processes[i].input);
     }

@@ -24,6 +24,7 @@ struct HYD_agent_process {
     uint64_t socket;            /* inode of the connection on which it made calls on process sets; 0: none */
     /* the others are exits.c's */
     int watch_fd;               /* pidfd, or -1 */
+    int wake_fd;                /* the same, which only wakes the main loop */
     int ended;
     int wait_status;            /* when ended */
     int held;                   /* its end is to be reported after the root cause's */
