@@ -12,9 +12,18 @@ from support.checks import expect
 
 # The first step of MPI_Init, by PMI-1 or PMI-2: a barrier of all processes.
 MEETS = """
-import os, sys
+import os, socket, sys
 
-pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
+rank = os.environ.get("PMI_RANK") or os.environ["PMI_ID"]
+if "PMI_PORT" in os.environ:
+    host, port = os.environ["PMI_PORT"].rsplit(":", 1)
+    pmi = socket.create_connection((host, int(port))).makefile("rwb", buffering=0)
+    pmi.write(f"cmd=initack pmiid={rank}\\n".encode())
+    for line in range(4):
+        while pmi.read(1) != b"\\n":
+            pass
+else:
+    pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
 
 def send(text):
     pmi.write(f"{len(text):6d}{text}".encode())
@@ -26,7 +35,7 @@ def call(text):
 pmi.write(f"cmd=init pmi_version={sys.argv[1]} pmi_subversion={2 - int(sys.argv[1])}\\n".encode())
 while pmi.read(1) != b"\\n":
     pass
-open(f"{sys.argv[2]}-{os.environ['PMI_RANK']}", "w").close()
+open(f"{sys.argv[2]}-{rank}", "w").close()
 if sys.argv[1] == "1":
     pmi.write(b"cmd=barrier_in\\n")
     while pmi.read(1) != b"\\n":
@@ -34,7 +43,7 @@ if sys.argv[1] == "1":
     pmi.write(b"cmd=finalize\\n")
     pmi.read(1)
 else:
-    call(f"cmd=fullinit;pmirank={os.environ['PMI_RANK']};threaded=FALSE;")
+    call(f"cmd=fullinit;pmirank={rank};threaded=FALSE;")
     call("cmd=kvs-fence;")
     call("cmd=kvs-get;key=of_all;")
 """
@@ -48,7 +57,8 @@ def start(bench: Bench, end: str, *args: object, pmi: int = 1) -> Result:
     script = bench.folder / "meets.py"
     script.write_text(MEETS)
     there = bench.folder / f"there{next(NUMBERS)}"
-    program = f"meets='{sys.executable} {script} {pmi} {there}'; there={there}; test $PMI_RANK -ne 1 || {{ {end}; }}; exec $meets"
+    variables = f"meets='{sys.executable} {script} {pmi} {there}'; there={there}"
+    program = f"{variables}; test ${{PMI_RANK-$PMI_ID}} -ne 1 || {{ {end}; }}; exec $meets"
     return bench.run(*args, "-n", 3, program=["sh", "-c", program])
 
 
@@ -115,9 +125,40 @@ def test_a_library_is_missing(bench: Bench) -> None:
 
 def test_a_child_may_begin_for_its_parent(bench: Bench) -> None:
     """A process ends, and a child of its has the connection: nothing is wrong."""
-    result = start(bench, f"{{ {AFTER_OTHERS} exec $meets; }} & exit 0")
-    expect(result.code == 0 and not result.err, f"exit code {result.code}: {result.err}")
-    bench.expect_nothing_left()
+    options: list[list[object]] = [[], ["-pmi-port"]]
+    for option in options:
+        result = start(bench, f"{{ {AFTER_OTHERS} exec $meets; }} & exit 0", *option)
+        expect(result.code == 0 and not result.err, f"exit code {result.code}: {result.err}")
+        bench.expect_nothing_left()
+
+
+def test_with_a_port(bench: Bench) -> None:
+    """With -pmi-port a process has no connection until it begins."""
+    for before in ("", AFTER_OTHERS):
+        job_ends(bench, start(bench, f"{before}exit 3", "-pmi-port"), "ended with exit code 3", 3)
+        job_ends(bench, start(bench, f"{before}exit 0", "-pmi-port", *over(bench, "aa,bb,cc")), "ended with exit code 0", 1, "bb")
+    job_ends(bench, start(bench, "exec >&- 2>&-; exit 3", "-pmi-port"), "ended with exit code 3", 3)
+    job_ends(bench, start(bench, "sleep 1 & exit 3", "-pmi-port"), "ended with exit code 3", 3)
+    job_ends(bench, start(bench, "exit 3", "-pmi-port", "--adapt-range", "1:4"), "ended with exit code 3", 3)
+    job_ends(bench, start(bench, "exit 3", "-pmi-port", "-disable-auto-cleanup"), "ended with exit code 3", 3)
+
+
+CONNECTS = """
+import os, socket, time
+
+host, port = os.environ["PMI_PORT"].rsplit(":", 1)
+socket.create_connection((host, int(port))).close()
+time.sleep(1)
+ticks = open(f"/proc/{os.getppid()}/stat").read().rsplit(")", 1)[1].split()
+print(int(ticks[11]) + int(ticks[12]), os.sysconf("SC_CLK_TCK"))
+"""
+
+
+def test_a_connection_to_the_port_without_a_word(bench: Bench) -> None:
+    """The proxy does not turn in circles about it."""
+    result = bench.run("-pmi-port", "-n", 1, program=[sys.executable, "-c", CONNECTS])
+    used, second = map(int, result.out.split())
+    expect(result.code == 0 and used < second / 2, f"the proxy has used {used} ticks of {second} in a second: {result.err}")
 
 
 def test_programs_without_mpi(bench: Bench) -> None:

@@ -68,6 +68,33 @@ static int read_stat(const char *folder, char *state, uint64_t *used)
     return 1;
 }
 
+static int is_living_member(const char *folder, pid_t leader)
+{
+    char path[64], text[1024], state = 'Z';
+    int group = -1;
+
+    MPL_snprintf(path, sizeof(path), "%s/stat", folder);
+    const char *rest = read_text(path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
+    return rest && sscanf(rest + 1, " %c %*d %d", &state, &group) == 2 && group == (int) leader && state != 'Z' &&
+        state != 'X';
+}
+
+/* killpg() alone also finds processes that have ended and that nobody waits for, as in some containers. */
+int HYD_end_group_lives(pid_t leader)
+{
+    char folder[32];
+    int lives = 0;
+    DIR *dir = killpg(leader, 0) == 0 ? opendir("/proc") : NULL;
+
+    for (struct dirent * e; dir && !lives && (e = readdir(dir));) {
+        MPL_snprintf(folder, sizeof(folder), "/proc/%.16s", e->d_name);
+        lives = isdigit((unsigned char) e->d_name[0]) && is_living_member(folder, leader);
+    }
+    if (dir)
+        closedir(dir);
+    return lives;
+}
+
 static uint64_t number_after(const char *text, const char *label, int base)
 {
     const char *found = strstr(text, label);

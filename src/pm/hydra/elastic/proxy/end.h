@@ -23,4 +23,7 @@ HYD_status HYD_pmcd_pmip_end_after_param(char *arg, char ***argv);
 /* mpiexec has sent a signal, which is about to be passed on. */
 void HYD_pmcd_pmip_end_signalled(int signum);
 
+/* Whether a process of this process group lives. */
+int HYD_end_group_lives(pid_t leader);
+
 #endif /* ADAPT_END_H_INCLUDED */

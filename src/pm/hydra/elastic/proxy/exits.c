@@ -195,6 +195,8 @@ int HYD_pmcd_pmip_adapt_is_let_go(int process_id)
 
 /* ---- ends before MPI_Init ---------------------------------------------------------------------- */
 
+static void check_never_began(int process_id);
+
 static void report_never_began(void)
 {
     struct HYD_launch_end end = {.index = (uint32_t) never_began,
@@ -206,10 +208,28 @@ static void report_never_began(void)
     HYD_reports_send(HYD_ADAPT_NEVER_BEGAN, 0, 0, &end, sizeof(end));
 }
 
+#define GROUP_POLL_MS 500
+
+/* With -pmi-port a process, or a child of its, connects when it begins; the child is in its process group. */
+static int may_connect(int process_id)
+{
+    return HYD_agent.processes[process_id].leader > 0 && HYD_end_group_lives(HYD_agent.processes[process_id].leader);
+}
+
 static int is_unused(int process_id)
 {
+    int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
+
     return HYD_agent.processes && !HYD_agent.join.given && !HYD_tasks_are_world() &&
-        !HYD_agent.processes[process_id].begun && HYD_pmcd_pmip.downstream.pmi_fd[process_id] == HYD_FD_CLOSED;
+        !HYD_agent.processes[process_id].begun &&
+        (fd == HYD_FD_CLOSED || (fd == HYD_FD_UNSET && HYD_pmcd_pmip.user_global.pmi_port));
+}
+
+static HYD_status check_again(void)
+{
+    for (int i = 0; i < HYD_agent_process_count(); i++)
+        check_never_began(i);
+    return HYD_SUCCESS;
 }
 
 /* Stock ends the job for one that was killed by a signal. */
@@ -220,8 +240,20 @@ static void check_never_began(int process_id)
     if (never_began >= 0 || killing || !is_unused(process_id) || !p->ended ||
         (WIFSIGNALED(p->wait_status) && HYD_pmcd_pmip.user_global.auto_cleanup))
         return;
+    if (may_connect(process_id)) {
+        HYD_loop_call(check_again, GROUP_POLL_MS);
+        return;
+    }
     never_began = process_id;
     report_never_began();
+}
+
+void HYD_exits_started(void)
+{
+    for (int i = 0; HYD_pmcd_pmip.user_global.pmi_port && i < HYD_agent_process_count(); i++) {
+        HYD_agent.processes[i].leader = HYD_pmcd_pmip.downstream.pid[i];
+        wake_at_end(i);
+    }
 }
 
 void HYD_exits_closed(int process_id)
@@ -234,10 +266,10 @@ void HYD_exits_closed(int process_id)
         wake_at_end(process_id);
 }
 
-/* The end of its connection, which may not have been read yet. */
+/* The end of its connection, which may not have been read yet; one that was used may be closed here, too. */
 static void read_connection(int process_id)
 {
-    int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
+    int fd = HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] ? -1 : HYD_pmcd_pmip.downstream.pmi_fd[process_id];
     struct pollfd there = {.fd = fd,.events = POLLIN };
     HYD_status status = HYD_SUCCESS;
 

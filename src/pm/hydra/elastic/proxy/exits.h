@@ -14,6 +14,8 @@
 
 /* The connection of this process has been closed by its end. */
 void HYD_exits_closed(int process_id);
+/* The processes of the launch run.  With -pmi-port no end of a connection tells that one will never use MPI. */
+void HYD_exits_started(void);
 /* Watches those that are not watched yet. */
 HYD_status HYD_exits_watch(void);
 /* Ends of processes before they were watched. */

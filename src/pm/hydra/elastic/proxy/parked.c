@@ -28,9 +28,13 @@ HYD_status HYD_pmcd_pmip_adapt_fn_resumed(int fd, char *args[])
 
 int HYD_pmcd_pmip_adapt_closed(int process_id, int fd)
 {
-    if (process_id < 0 ||
-        (HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] && !HYD_pmcd_pmip_adapt_is_let_go(process_id) &&
-         !HYD_exits_query(process_id)))
+    if (process_id < 0) {       /* it has come to the port of -pmi-port, and has not said who it is */
+        HYDT_dmx_deregister_fd(fd);
+        HYD_answers_close(fd);
+        return 1;
+    }
+    if (HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] && !HYD_pmcd_pmip_adapt_is_let_go(process_id) &&
+        !HYD_exits_query(process_id))
         return 0;
     HYDT_dmx_deregister_fd(fd);
     HYD_answers_close(fd);

@@ -240,5 +240,6 @@ HYD_status HYD_pmcd_pmip_adapt_started(void)
     }
     /* A joining process that cannot even be executed must be noticed (E3).  For a launch, this
      * waits for the first process that reports that it is adaptive: stock runs pay nothing. */
+    HYD_exits_started();
     return HYD_agent.join.given ? HYD_exits_watch() : HYD_SUCCESS;
 }

@@ -25,6 +25,7 @@ struct HYD_agent_process {
     /* the others are exits.c's */
     int watch_fd;               /* pidfd, or -1 */
     int wake_fd;                /* the same, which only wakes the main loop */
+    pid_t leader;               /* with -pmi-port: its process group, in which somebody may connect; else 0 */
     int ended;
     int wait_status;            /* when ended */
     int held;                   /* its end is to be reported after the root cause's */
