@@ -34,6 +34,8 @@ static struct contact *contacts;        /* of rank 0 that wait */
 static void free_contact(struct contact *contact)
 {
     MPIR_Dynproc_link_free(contact->link);
+    if (contact->endpoint.by_service)
+        MPIR_Dynproc_forget_lookup(contact);
     MPL_free(contact);
 }
 
@@ -94,13 +96,17 @@ static void try_later(struct contact *contact, const char *why)
 }
 
 /* The server may have another address, and another secret, than a moment ago. */
-static bool is_found(struct contact *contact)
+static enum MPIR_Dynproc_found find_way(struct contact *contact)
 {
     char text[MPI_MAX_PORT_NAME];
+    enum MPIR_Dynproc_found found = MPIR_Dynproc_step_lookup(contact, contact->endpoint.name, text);
 
+    if (found == MPIR_DYNPROC_LOOKS)
+        return found;
     contact->way_since = MPIR_Dynproc_now();
-    return MPIR_Dynproc_lookup(contact->endpoint.name, text) &&
-        MPIR_Dynproc_read_way(text, contact->way++, &contact->endpoint);
+    if (found == MPIR_DYNPROC_FOUND && !MPIR_Dynproc_read_way(text, contact->way++, &contact->endpoint))
+        found = MPIR_DYNPROC_NOBODY;
+    return found;
 }
 
 /* Whether nobody is at the address that is being tried. */
@@ -117,7 +123,12 @@ static void try_now(struct contact *contact)
 {
     struct MPIR_Dynproc_hello hello = { contact->endpoint.name, contact->key, contact->key_bytes };
 
-    if (contact->endpoint.by_service && (contact->nobody = !is_found(contact))) {
+    enum MPIR_Dynproc_found found = contact->endpoint.by_service ? find_way(contact) : MPIR_DYNPROC_FOUND;
+
+    if (found == MPIR_DYNPROC_LOOKS)
+        return;
+    if (found == MPIR_DYNPROC_NOBODY) {
+        contact->nobody = true;
         try_later(contact, NULL);
         return;
     }

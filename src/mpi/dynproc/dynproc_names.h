@@ -40,16 +40,24 @@ int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_endpoint *endpoint);
 int MPIR_Dynproc_listen(struct MPIR_Dynproc_endpoint *endpoint, int *fd);
 void MPIR_Dynproc_close(const struct MPIR_Dynproc_endpoint *endpoint, int fd);
 
-/* name_service.c: in a job of elasticd, which knows the names of all jobs of the user. */
+/* name_service.c: in a job of elasticd, which knows the names of all jobs of the user.  The process makes progress, and
+ * its other threads go on, while one of these waits for the reply; not in a hook of progress. */
 bool MPIR_Dynproc_has_name_service(void);
 /* False: somebody else has the name. */
 bool MPIR_Dynproc_publish(const char *name, const char *text);
-void MPIR_Dynproc_withdraw(const char *name);
 /* `text` has MPI_MAX_PORT_NAME bytes.  False: nobody has it. */
 bool MPIR_Dynproc_lookup(const char *name, char *text);
 /* So that only processes of this job can publish it. */
 bool MPIR_Dynproc_reserve(const char *name);
 void MPIR_Dynproc_end_reservation(const char *name);
+
+/* Also in a hook: it waits, for the process manager's own reply, without progress. */
+void MPIR_Dynproc_withdraw(const char *name);
+
+/* Also in a hook: a lookup in steps.  While it LOOKS the owner calls it again, or has it forgotten. */
+enum MPIR_Dynproc_found { MPIR_DYNPROC_LOOKS, MPIR_DYNPROC_FOUND, MPIR_DYNPROC_NOBODY };
+enum MPIR_Dynproc_found MPIR_Dynproc_step_lookup(const void *owner, const char *name, char *text);
+void MPIR_Dynproc_forget_lookup(const void *owner);
 
 /* At the end of the process. */
 void MPIR_Dynproc_release_names(void);

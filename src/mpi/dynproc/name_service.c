@@ -7,6 +7,7 @@
  */
 
 #include "dynproc_names.h"
+#include "mpid_dynproc.h"
 #include "pmi_adapt_calls.h"
 
 #define PREFIX "server:"        /* MPI_Publish_name has names of its own */
@@ -38,19 +39,45 @@ bool MPIR_Dynproc_lookup(const char *name, char *text)
 
     snprintf(written, sizeof(written), PREFIX "%s", name);
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-    int failed = PMIU_Adapt_lookup_name(written, text, false);
+    MPID_Dynproc_prepare_names();
+    int failed = PMIU_Adapt_lookup_name(written, text, true);
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
     return !failed;
 }
 
-void MPIR_Dynproc_withdraw(const char *name)
+enum MPIR_Dynproc_found MPIR_Dynproc_step_lookup(const void *owner, const char *name, char *text)
 {
     char written[WRITTEN];
 
     snprintf(written, sizeof(written), PREFIX "%s", name);
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-    (void) PMIU_Adapt_unpublish_name(written, false);
+    int result = PMIU_Adapt_step_lookup(owner, written, text);
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    return result > 0 ? MPIR_DYNPROC_LOOKS : result == 0 ? MPIR_DYNPROC_FOUND : MPIR_DYNPROC_NOBODY;
+}
+
+void MPIR_Dynproc_forget_lookup(const void *owner)
+{
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    PMIU_Adapt_forget_lookup(owner);
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+}
+
+static void withdraw(const char *name, bool progresses)
+{
+    char written[WRITTEN];
+
+    snprintf(written, sizeof(written), PREFIX "%s", name);
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    if (progresses)
+        MPID_Dynproc_prepare_names();
+    (void) PMIU_Adapt_unpublish_name(written, progresses);
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+}
+
+void MPIR_Dynproc_withdraw(const char *name)
+{
+    withdraw(name, false);
 }
 
 /* Instead of a reservation of this job. */
@@ -61,7 +88,8 @@ bool MPIR_Dynproc_publish(const char *name, const char *text)
     snprintf(written, sizeof(written), PREFIX "%s", name);
     MPIR_Dynproc_end_reservation(name);
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-    int failed = PMIU_Adapt_publish_name(written, text, false);
+    MPID_Dynproc_prepare_names();
+    int failed = PMIU_Adapt_publish_name(written, text, true);
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
     return !failed;
 }
@@ -79,5 +107,5 @@ void MPIR_Dynproc_end_reservation(const char *name)
     char known[MPI_MAX_PORT_NAME];
 
     if (MPIR_Dynproc_lookup(name, known) && is_ours(known))
-        MPIR_Dynproc_withdraw(name);
+        withdraw(name, true);
 }

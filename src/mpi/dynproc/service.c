@@ -79,13 +79,28 @@ static int open_registered(const char *name, struct MPIR_Dynproc_service **opene
     goto fn_exit;
 }
 
+static bool is_opening;         /* a thread waits for the name of its service, while others go on */
+
+static int await_turn(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Dynproc_wait wait = {.fd = -1 };
+
+    while (!mpi_errno && is_opening)
+        mpi_errno = MPIR_Dynproc_pause(&wait);
+    return mpi_errno;
+}
+
 int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **opened)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Dynproc_service *service = MPIR_Dynproc_services;
+    struct MPIR_Dynproc_service *service;
     struct MPIR_Dynproc_endpoint endpoint;
 
     MPIR_ERR_CHKANDJUMP(!name, mpi_errno, MPI_ERR_ARG, "**dynprocname");
+    mpi_errno = await_turn();
+    MPIR_ERR_CHECK(mpi_errno);
+    service = MPIR_Dynproc_services;
     while (service && (!name[0] || strcmp(service->name, name)))        /* those of lines and parents have no name */
         service = service->next;
     *opened = service;
@@ -93,7 +108,9 @@ int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **op
         goto fn_exit;
     mpi_errno = MPIR_Dynproc_find(name, &endpoint);
     MPIR_ERR_CHECK(mpi_errno);
+    is_opening = endpoint.by_service;
     mpi_errno = endpoint.by_service ? open_registered(name, opened) : MPIR_Dynproc_service_at(&endpoint, opened);
+    is_opening = false;
     MPIR_ERR_CHECK(mpi_errno);
     snprintf((*opened)->name, sizeof((*opened)->name), "%s", name);
 

@@ -24,6 +24,10 @@ int PMIU_Adapt_lookup(const char *name, char *value);
 int PMIU_Adapt_publish_name(const char *name, const char *port, bool progresses);
 int PMIU_Adapt_unpublish_name(const char *name, bool progresses);
 int PMIU_Adapt_lookup_name(const char *name, char *port, bool progresses);
+/* A lookup in steps of which none waits, for hooks of progress: 1: call it again with the same owner; 0: `port` is
+ * written; -1.  An owner who does not call it again has it forgotten. */
+int PMIU_Adapt_step_lookup(const void *owner, const char *name, char *port);
+void PMIU_Adapt_forget_lookup(const void *owner);
 /* A process calls this again and again while it waits for the reply to a spawn or about a name; the PMI lock is held.
  * It lets other threads go on, for at most `wait_ms` or until there is something to read from `fd`. */
 void PMIU_Adapt_set_progress(void (*progress)(int fd, int wait_ms));

@@ -118,7 +118,7 @@ static bool is_awaited(const struct awaited_reply *other)
 {
     const struct awaited_reply *each = awaited_replies;
 
-    while (each && each->is_name != other->is_name)
+    while (each && (each->has_come || each->is_name != other->is_name))
         each = each->next;
     return each != NULL;
 }
@@ -133,18 +133,29 @@ static int await_turn(const struct awaited_reply *mine, bool progresses)
     return failed;
 }
 
-static int await_reply(struct awaited_reply *mine, bool progresses)
+static void begin_await(struct awaited_reply *mine)
 {
-    struct awaited_reply **link = &awaited_replies;
-    int failed = 0;
-
     mine->next = awaited_replies;
     awaited_replies = mine;
-    for (int polls = 0; !failed && !mine->has_come; polls++)
-        failed = poll_line(polls, progresses);
+}
+
+static void end_await(struct awaited_reply *mine)
+{
+    struct awaited_reply **link = &awaited_replies;
+
     while (*link != mine)
         link = &(*link)->next;
     *link = mine->next;
+}
+
+static int await_reply(struct awaited_reply *mine, bool progresses)
+{
+    int failed = 0;
+
+    begin_await(mine);
+    for (int polls = 0; !failed && !mine->has_come; polls++)
+        failed = poll_line(polls, progresses);
+    end_await(mine);
     return mine->has_come ? 0 : -1;
 }
 

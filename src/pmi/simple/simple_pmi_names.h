@@ -13,16 +13,13 @@
 #ifndef SIMPLE_PMI_NAMES_H_INCLUDED
 #define SIMPLE_PMI_NAMES_H_INCLUDED
 
-/* Sends the line and reads the reply, in which values may be searched then.  0: success; 1: the process manager has
- * understood it, and refuses it; -1. */
-static int request_name(const char *line, int length, const char *expected, bool progresses)
+/* Of a reply, in which values may be searched then.  0: success; 1: the process manager has understood the query, and
+ * refuses it; -1. */
+static int result_of(char answer[PMIU_MAXLINE])
 {
-    char answer[PMIU_MAXLINE], text[PMIU_MAXLINE] = "";
-    struct awaited_reply mine = {.result = expected,.is_name = true,.line = answer };
+    char text[PMIU_MAXLINE] = "";
 
-    if (PMI_initialized <= SINGLETON_INIT_BUT_NO_PM || length < 0 || length >= PMIU_MAXLINE ||
-        await_turn(&mine, progresses) || PMIU_Adapt_send(line, length) || await_reply(&mine, progresses) ||
-        PMIU_parse_keyvals(answer) < 0)
+    if (PMIU_parse_keyvals(answer) < 0)
         return -1;
     bool has_code = PMIU_getval("rc", text, sizeof(text)) != NULL;
     if (has_code && !strcmp(text, "0"))
@@ -31,6 +28,20 @@ static int request_name(const char *line, int length, const char *expected, bool
     PMIU_getval("info", text, sizeof(text));
     return strcmp(text, "ok") ? -1 : has_code ? 1 : 0;
 }
+
+/* Sends the line and reads the reply: as result_of. */
+static int request_name(const char *line, int length, const char *expected, bool progresses)
+{
+    char answer[PMIU_MAXLINE];
+    struct awaited_reply mine = {.result = expected,.is_name = true,.line = answer };
+
+    if (PMI_initialized <= SINGLETON_INIT_BUT_NO_PM || length < 0 || length >= PMIU_MAXLINE ||
+        await_turn(&mine, progresses) || PMIU_Adapt_send(line, length) || await_reply(&mine, progresses))
+        return -1;
+    return result_of(answer);
+}
+
+static const char lookup_result[] = "cmd=lookup_result";
 
 static int publish_text(const char *name, const char *value, bool progresses)
 {
@@ -46,7 +57,7 @@ static int lookup_text(const char *name, char *value, int bytes, bool progresses
     char line[PMIU_MAXLINE];
     int length = snprintf(line, sizeof(line), "cmd=lookup_name service=%s\n", name);
 
-    if (request_name(line, length, "cmd=lookup_result", progresses) != 0 || !PMIU_getval("port", value, bytes))
+    if (request_name(line, length, lookup_result, progresses) != 0 || !PMIU_getval("port", value, bytes))
         return -1;
     return 0;
 }
@@ -133,6 +144,77 @@ int PMIU_Adapt_lookup_name(const char *name, char *port, bool progresses)
     if (!write_text(name, written) || lookup_text(written, value, sizeof(value), progresses) != 0)
         return -1;
     return read_text(value, port, MPI_MAX_PORT_NAME) ? 0 : -1;
+}
+
+/* ---- lookups in steps, of which none waits ------------------------------------------------------------------- */
+
+/* The one that is under way. */
+static struct {
+    bool is_asked;
+    const void *owner;          /* NULL: nobody wants the reply any more */
+    struct awaited_reply reply;
+    char answer[PMIU_MAXLINE];
+} step;
+
+/* 0, or -1: the connection is broken. */
+static int read_lines(void)
+{
+    char line[PMIU_MAXLINE];
+
+    while (step.is_asked && !step.reply.has_come && line_has_come(0)) {
+        if (PMIU_readline(PMI_fd, line, sizeof(line)) <= 0)
+            return -1;
+        (void) note_line(line);
+    }
+    return 0;
+}
+
+static void end_step(void)
+{
+    end_await(&step.reply);
+    step.is_asked = false;
+}
+
+static int begin_step(const void *owner, const char *name)
+{
+    char line[PMIU_MAXLINE], written[PMIU_MAXLINE];
+
+    if (PMI_initialized <= SINGLETON_INIT_BUT_NO_PM || !write_text(name, written))
+        return -1;
+    int length = snprintf(line, sizeof(line), "cmd=lookup_name service=%s\n", written);
+    if (length >= PMIU_MAXLINE || PMIU_Adapt_send(line, length))
+        return -1;
+    step.is_asked = true;
+    step.owner = owner;
+    step.reply = (struct awaited_reply) {.result = lookup_result,.is_name = true,.line = step.answer };
+    begin_await(&step.reply);
+    return 1;
+}
+
+int PMIU_Adapt_step_lookup(const void *owner, const char *name, char *port)
+{
+    const struct awaited_reply any = {.is_name = true };
+    char value[PMIU_MAXLINE];
+
+    if (read_lines() != 0) {
+        end_step();
+        return -1;
+    }
+    if (step.is_asked && step.reply.has_come && step.owner == owner) {
+        end_step();
+        if (result_of(step.answer) != 0 || !PMIU_getval("port", value, sizeof(value)))
+            return -1;
+        return read_text(value, port, MPI_MAX_PORT_NAME) ? 0 : -1;
+    }
+    if (step.is_asked && step.reply.has_come && !step.owner)
+        end_step();
+    return step.is_asked || is_awaited(&any) ? 1 : begin_step(owner, name);
+}
+
+void PMIU_Adapt_forget_lookup(const void *owner)
+{
+    if (step.owner == owner)
+        step.owner = NULL;
 }
 
 #endif /* SIMPLE_PMI_NAMES_H_INCLUDED */

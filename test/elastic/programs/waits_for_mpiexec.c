@@ -3,6 +3,9 @@
  * characters.
  *
  *   --case lookup     MPI_Lookup_name, while the proxy is stopped: a message of rank 0 completes, and a thread answers
+ *   --case server     MPIX_Iaccept as in a job of elasticd, which registers the name, while the proxy is stopped
+ *   --case client     MPIX_Client_connect as in such a job
+ *   --case contact    MPIX_Icontact as in such a job; and MPI_Lookup_name meanwhile
  *   --case spawn      MPI_Comm_spawn of a program that waits for what another thread of the root does
  *   --case spawns     two threads spawn at once, and others look up names
  *   --case texts      names and ports with any characters, and too long ones
@@ -65,29 +68,62 @@ static void query(void)
 
 /* ---- names -------------------------------------------------------------------------------------------------- */
 
-static void lookup_stopped(void)
+/* What waits for mpiexec in rank 0. */
+static const char *which;
+static MPI_Request contact = MPI_REQUEST_NULL;
+
+static void wait_for_mpiexec(void)
 {
     char port[MPI_MAX_PORT_NAME];
+    MPI_Comm inter;
+
+    if (!strcmp(which, "server")) {
+        ET_MPI(MPIX_Iaccept(MPI_COMM_SELF, "server", 1, &contact));
+    } else if (!strcmp(which, "client")) {
+        ET_MPI(MPIX_Client_connect(MPI_COMM_SELF, "server", &inter));
+        ET_MPI(MPI_Comm_disconnect(&inter));
+    } else {
+        ET_MPI(MPI_Lookup_name("a name", MPI_INFO_NULL, port));
+        ET_CHECK(!strcmp(port, "a port"), "the port is '%s'", port);
+    }
+}
+
+static void lookup_stopped(void)
+{
     MPI_Request send;
+    MPI_Status status;
 
     ET_MPI(MPI_Publish_name("a name", MPI_INFO_NULL, "a port"));
     ET_MPI(MPI_Isend(large, BYTES, MPI_CHAR, 1, TAG_LARGE, MPI_COMM_WORLD, &send));
     pthread_t thread = start(answer, NULL);
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     et_await_file("stopped");
-    ET_MPI(MPI_Lookup_name("a name", MPI_INFO_NULL, port));
-    ET_CHECK(!strcmp(port, "a port"), "the port is '%s'", port);
+    if (!strcmp(which, "contact"))
+        ET_MPI(MPIX_Icontact(MPI_COMM_SELF, "nobody", &contact));
+    wait_for_mpiexec();
     ET_CHECK(pthread_join(thread, NULL) == 0, "no thread");
     ET_MPI(MPI_Wait(&send, MPI_STATUS_IGNORE));
+    for (int k = 0; k < NAMES && !strcmp(which, "contact"); k++)
+        wait_for_mpiexec();
+    if (contact != MPI_REQUEST_NULL) {
+        ET_MPI(MPI_Cancel(&contact));
+        ET_MPI(MPI_Wait(&contact, &status));
+        ET_MPI(MPI_Request_free(&contact));
+    }
     ET_MPI(MPI_Unpublish_name("a name", MPI_INFO_NULL, "a port"));
 }
 
 static void lookup(void)
 {
+    MPI_Request port = MPI_REQUEST_NULL;
+    MPI_Comm inter;
+
     if (rank == 0) {
         lookup_stopped();
         return;
     }
+    if (!strcmp(which, "client"))
+        ET_MPI(MPIX_Iaccept(MPI_COMM_SELF, "server", 1, &port));
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
     signal(SIGALRM, give_up);
     ET_CHECK(kill(getppid(), SIGSTOP) == 0, "the proxy cannot be stopped");
@@ -97,6 +133,19 @@ static void lookup(void)
     ET_MPI(MPI_Recv(large, BYTES, MPI_CHAR, 0, TAG_LARGE, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     alarm(0);
     kill(getppid(), SIGCONT);
+    if (port == MPI_REQUEST_NULL)
+        return;
+    ET_MPI(MPI_Wait(&port, MPI_STATUS_IGNORE));
+    ET_MPI(MPIX_Remote_attach(MPI_COMM_SELF, 1, &port, &inter));
+    ET_MPI(MPI_Comm_disconnect(&inter));
+}
+
+/* Names of servers go the way of MPI_Publish_name then; mpiexec itself knows of no elasticd. */
+static void use_name_service(void)
+{
+    setenv("ELASTICD_SOCKET", "none", 1);
+    setenv("ELASTIC_JOB_ID", "1", 1);
+    setenv("ELASTIC_STEP_REGISTER", "none", 1);
 }
 
 static void check_text(const char *name, const char *port)
@@ -224,9 +273,9 @@ static void spawns(void)
 
 int main(int argc, char **argv)
 {
-    const char *which = et_argument(argc, argv, "case", "lookup");
     int provided;
 
+    which = et_argument(argc, argv, "case", "lookup");
     program = argv[0];
     if (et_argument(argc, argv, "child", NULL))
         return child();
@@ -234,6 +283,8 @@ int main(int argc, char **argv)
     ET_CHECK(provided == MPI_THREAD_MULTIPLE, "level %d", provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    if (!strcmp(which, "server") || !strcmp(which, "client") || !strcmp(which, "contact"))
+        use_name_service();
     if (!strcmp(which, "texts"))
         texts();
     else if (!strcmp(which, "spawn"))
