@@ -55,6 +55,8 @@ extern const struct MPIR_Device_callbacks {
     void (*dynproc_note_ended) (int context_id);
     /* whether it has, by all that is known here */
     bool (*dynproc_has_ended) (const struct MPIR_Comm * comm);
+    /* both sides have this intercommunicator, and detect the end of the other one from now on */
+    int (*dynproc_accepted) (struct MPIR_Comm * comm);
 } MPIR_Device_callbacks;
 
 #endif /* MPIR_DEVICE_CALLBACKS_H_INCLUDED */

@@ -27,4 +27,5 @@ const struct MPIR_Device_callbacks MPIR_Device_callbacks = {
     .dynproc_had_connections = MPIR_Dynproc_had_connections,
     .dynproc_note_ended = MPIR_Dynproc_note_ended,
     .dynproc_has_ended = MPIR_Dynproc_has_ended,
+    .dynproc_accepted = MPIR_Dynproc_accepted,
 };

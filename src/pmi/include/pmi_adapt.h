@@ -34,6 +34,7 @@
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
+#define PMI_CLEANUP_ENV "PMI_AUTO_CLEANUP"      /* "0": mpiexec ends no process for the end of another one */
 #define PMI_ADAPT_VERSION 14
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */

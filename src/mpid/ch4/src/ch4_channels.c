@@ -1,6 +1,8 @@
 /* See ch4_channels.h. */
 
 #include "mpidimpl.h"
+#include "mpir_device_callbacks.h"
+#include "pmi_adapt.h"
 #include "ch4_channels.h"
 #include "mpid_session.h"
 #include "ch4_locality.h"
@@ -128,12 +130,17 @@ void MPID_Channels_counts(unsigned **open, unsigned long long **sent)
 
 /* ---- of spawned processes -------------------------------------------------------------------------------------- */
 
-static void offer_all(MPIR_Comm * intercomm, char *bcs)
+struct spawn_card {
+    char bc[MPIDI_LANES_CARD_BYTES];
+    bool is_watched;            /* of parents: both sides detect the end of the other one */
+};
+
+static void offer_all(MPIR_Comm * intercomm, struct spawn_card *cards)
 {
     int avtid, lpid;
 
     for (int i = 0; i < intercomm->remote_size; i++) {
-        char *bc = bcs + i * MPIDI_LANES_CARD_BYTES;
+        char *bc = cards[i].bc;
         bc[MPIDI_LANES_CARD_BYTES - 1] = '\0';
         MPIDIU_comm_rank_to_pid(intercomm, i, &lpid, &avtid);
         if (address_of(avtid, lpid)->is_local == MPIDI_LOCALITY__NETWORK)
@@ -152,20 +159,29 @@ static void decide_channels(MPIR_Comm * intercomm)
     }
 }
 
+/* Where mpiexec ends no process for the end of another one (-disable-auto-cleanup), what waits for it has to fail by
+ * itself, as after MPI_Comm_accept (DS4). */
+static bool ends_alone(void)
+{
+    const char *cleanup = getenv(PMI_CLEANUP_ENV);
+
+    return cleanup && !strcmp(cleanup, "0");
+}
+
 /* The barrier goes by the network; the rest of it then is received by nobody who has not posted it before. */
 int MPIDI_Channels_connect(MPIR_Comm * intercomm)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    char own[MPIDI_LANES_CARD_BYTES] = "", *bcs;
+    struct spawn_card own = {.is_watched = intercomm->is_low_group && ends_alone() }, *cards;
     MPIR_CHKLMEM_DECL(1);
 
-    MPIR_CHKLMEM_MALLOC(bcs, char *, (size_t) intercomm->remote_size * sizeof(own), mpi_errno, "cards",
+    MPIR_CHKLMEM_MALLOC(cards, struct spawn_card *, (size_t) intercomm->remote_size * sizeof(own), mpi_errno, "cards",
                         MPL_MEM_ADDRESS);
-    MPID_Channels_bc(own, sizeof(own));
-    mpi_errno = MPIR_Allgather(own, sizeof(own), MPI_BYTE, bcs, sizeof(own), MPI_BYTE, intercomm, &errflag);
+    MPID_Channels_bc(own.bc, sizeof(own.bc));
+    mpi_errno = MPIR_Allgather(&own, sizeof(own), MPI_BYTE, cards, sizeof(own), MPI_BYTE, intercomm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
-    offer_all(intercomm, bcs);
+    offer_all(intercomm, cards);
     mpi_errno = MPIR_Barrier(intercomm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     /* Its last message may still be here; who waits for it need not wait until this process calls MPI again. */
@@ -173,6 +189,9 @@ int MPIDI_Channels_connect(MPIR_Comm * intercomm)
         mpi_errno = MPID_Progress_test(NULL);
     MPIR_ERR_CHECK(mpi_errno);
     decide_channels(intercomm);
+    if (intercomm->is_low_group ? own.is_watched : cards[0].is_watched)
+        mpi_errno = MPIR_Device_callbacks.dynproc_accepted(intercomm);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPIR_CHKLMEM_FREEALL();

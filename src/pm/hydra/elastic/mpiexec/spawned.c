@@ -116,20 +116,26 @@ static void ended_before_init(struct spawn *s, const struct HYD_proxy *proxy, in
     fail(s, proxy, text);
 }
 
-/* The exit code of a process that was ended by a signal comes with those of its proxy (exits.c). */
+/* A process that was ended by a signal ends the job when its proxy sends the exit codes (exits.c); with
+ * -disable-auto-cleanup nothing does, and those that wait for the process find out themselves. */
 static void ended_after_init(const struct HYD_proxy *proxy, const struct HYD_spawn_end *end)
 {
+    int ends_job = HYD_server_info.user_global.auto_cleanup;
+    int wait_status = end->wait_status ? (int) end->wait_status : W_EXITCODE(1, 0);
     char how[128], text[1024];
 
-    if (!HYD_server_info.user_global.auto_cleanup || WIFSIGNALED((int) end->wait_status) || HYD_step.ending ||
-        HYD_step_notified_to_end())
+    if ((ends_job && WIFSIGNALED(wait_status)) || HYD_step.ending || HYD_step_notified_to_end())
         return;
     HYD_step_describe_end(how, sizeof(how), (int) end->wait_status);
     MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s (rank %u of the spawned processes) %s after "
-                 "MPI_Init, without MPI_Finalize.  The job ends", proxy->node->hostname,
-                 HYD_step_program_of(proxy, (int) end->index), end->rank, how);
+                 "MPI_Init, without MPI_Finalize%s", proxy->node->hostname,
+                 HYD_step_program_of(proxy, (int) end->index), end->rank, how, ends_job ? ".  The job ends" : "");
     HYD_step_print_message(text);
-    HYD_step_spawned_died_of(end->wait_status ? (int) end->wait_status : W_EXITCODE(1, 0));
+    if (!ends_job) {
+        HYD_step.exit_status |= wait_status;
+        return;
+    }
+    HYD_step_spawned_died_of(wait_status);
     HYD_step_end_job();
 }
 

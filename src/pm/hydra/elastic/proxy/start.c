@@ -207,6 +207,8 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
     char text[256];
 
     HYD_status status = add_gpus(process_id, env);
+    if (status == HYD_SUCCESS && !HYD_pmcd_pmip.user_global.auto_cleanup)
+        status = HYDU_append_env_to_list(PMI_CLEANUP_ENV, "0", env);
     if (status != HYD_SUCCESS || HYD_agent.board.fd < 0)
         return status;
     if (HYD_tasks_are_world())
@@ -238,8 +240,8 @@ HYD_status HYD_pmcd_pmip_adapt_started(void)
         status = HYD_tasks_adopt();
         return status == HYD_SUCCESS ? HYD_exits_watch() : status;
     }
+    HYD_exits_started();
     /* A joining process that cannot even be executed must be noticed (E3).  For a launch, this
      * waits for the first process that reports that it is adaptive: stock runs pay nothing. */
-    HYD_exits_started();
     return HYD_agent.join.given ? HYD_exits_watch() : HYD_SUCCESS;
 }
