@@ -211,7 +211,7 @@ static const char *prepare(const struct adapt_agree_call *call, int k, bool capa
 static int agree(struct adapt_agree_call *call, const struct verdict *verdict)
 {
     const MPIX_Adapt_data data = call->data;
-    const char *object = data && call->first < data->count ? data->arrays[call->first]->name : NULL;
+    const bool names_array = data && call->first < data->count && call->kind != ADAPT_CALL_WINDOW;
     char text[AGREEMENT_TEXT];
     struct adapt_agreed agreed;
 
@@ -221,7 +221,7 @@ static int agree(struct adapt_agree_call *call, const struct verdict *verdict)
     else
         snprintf(text, sizeof(text), "%s", verdict->text ? verdict->text : "");
     const struct adapt_proposal mine = {.kind = call->kind,.function = call->function,
-        .object = object,.error = verdict->text ? text : NULL,.error_class = verdict->error_class,
+        .object = names_array ? data->arrays[call->first]->name : NULL,.error = verdict->text ? text : NULL,.error_class = verdict->error_class,
         .order = verdict->array + 1,.terms = adapt_arrays_terms(call),.chunk = call->chunk_bytes
     };
     int code = adapt_agree_on_call(call->channel, &mine, &agreed);
@@ -268,7 +268,7 @@ static void prepare_all(const struct adapt_agree_call *call, bool with_facts, bo
 /* error: what is wrong with the call itself. */
 static int agree_on_all(struct adapt_agree_call *call, const char *error)
 {
-    const bool capacity = call->kind == ADAPT_CALL_ARRAYS;
+    const bool capacity = call->kind != ADAPT_CALL_VOLUME;
     struct verdict verdict = verdict_of(error, -1);
 
     if (!verdict.text)

@@ -23,7 +23,8 @@ static const char *name_of_kind(int kind)
 static int64_t signature_of(const struct adapt_array *array)
 {
     const int64_t numbers[] = { array->layout.kind, array->layout.n, array->layout.block,
-        array->layout.rows, array->layout.columns, array->element.size, array->details
+        array->layout.rows, array->layout.columns, array->element.size, array->details,
+        array->memory.grow != NULL
     };
 
     return adapt_mix_all(adapt_mix_text(0, array->name), numbers, sizeof(numbers) / sizeof(*numbers));
@@ -40,9 +41,14 @@ static void describe(const struct adapt_array *array, bool is_moved, char text[A
         snprintf(numbers, sizeof(numbers), "(%" PRId64 ", %" PRId64 ")", layout->n, layout->block);
     else if (layout->n >= 0)
         snprintf(numbers, sizeof(numbers), "(%" PRId64 ")", layout->n);
-    snprintf(text, AGREEMENT_TEXT, "'%.100s' is %s%s of %d bytes each%s", array->name,
-             name_of_kind(layout->kind), numbers, array->element.size,
-             is_moved ? "" : " and is not moved, or is started already");
+    if (layout->kind == ADAPT_LAYOUT_SHARED)
+        snprintf(text, AGREEMENT_TEXT, "'%.100s' is a shared variable of %" PRId64 " bytes", array->name,
+                 layout->n * array->element.size);
+    else
+        snprintf(text, AGREEMENT_TEXT, "'%.100s' is %s%s of %d bytes each%s%s", array->name,
+                 name_of_kind(layout->kind), numbers, array->element.size,
+                 array->memory.grow ? " in memory of the program" : "",
+                 is_moved ? "" : " and is not moved, or is started already");
 }
 
 /* Functions of the program have listed its pieces, for this window. */
@@ -82,6 +88,8 @@ int64_t adapt_arrays_terms(const struct adapt_agree_call *call)
 {
     int64_t hash = adapt_mix(adapt_mix(call->data ? call->data->count : 0, call->first), call->end);
 
+    if (call->data && call->kind == ADAPT_CALL_WINDOW)
+        hash = adapt_mix(hash, adapt_parts_terms(call->data));
     for (int k = 0; call->data && k < call->data->count; k++) {
         const struct adapt_array *array = call->data->arrays[k];
         hash = adapt_mix(adapt_mix(hash, signature_of(array)), adapt_is_concerned(call, k));
@@ -149,10 +157,28 @@ static int refuse_pieces(const struct adapt_agree_call *call, const struct adapt
     return adapt_refuse_difference(call->channel, call->function, what, text);
 }
 
+/* Fails if what is registered beside arrays differs; *found: it does. */
+static int refuse_parts(const struct adapt_agree_call *call, bool *found)
+{
+    const int64_t terms = adapt_parts_terms(call->data);
+    char text[AGREEMENT_TEXT];
+    int64_t index;
+
+    int code = adapt_find_difference(call->channel, &terms, 1, &index);
+    *found = !code && index >= 0;
+    if (!*found)
+        return code;
+    adapt_parts_describe(call->data, text);
+    return adapt_refuse_difference(call->channel, call->function, "what is registered beside arrays", text);
+}
+
 int adapt_arrays_refuse(const struct adapt_agree_call *call)
 {
-    bool found;
-    int code = refuse_registrations(call, &found);
+    bool found = false;
+    int code = call->kind == ADAPT_CALL_WINDOW ? refuse_parts(call, &found) : MPI_SUCCESS;
+
+    if (!code && !found)
+        code = refuse_registrations(call, &found);
 
     for (int k = call->first; !code && !found && k < call->end; k++) {
         const struct adapt_array *array = call->data->arrays[k];

@@ -80,7 +80,8 @@ static int start(MPIX_Adapt_data data, const epop_window_t *window, int array, b
     int first, end;
 
     const char *why = find_range(data, window, array, &first, &end);
-    int code = adapt_agree(data, window, first, end, ADAPT_CALL_ARRAYS, why, function);
+    const enum adapt_call_kind kind = data && data->begins_window ? ADAPT_CALL_WINDOW : ADAPT_CALL_ARRAYS;
+    int code = adapt_agree(data, window, first, end, kind, why, function);
     for (int k = first; k < end; k++) {
         if (!adapt_array_is_meant(data, k))
             continue;

@@ -50,6 +50,7 @@ enum adapt_meant { ADAPT_MEANT_ALL, ADAPT_MEANT_SHARED, ADAPT_MEANT_OTHERS };
 
 struct MPIX_Adapt_data_s {
     enum adapt_meant meant;
+    bool begins_window;         /* the next start is the first agreement of MPIX_Adapt_window: for parts, too */
     struct adapt_array **arrays;
     int count, started;
     struct adapt_part *parts;   /* in the order of registration */
@@ -83,10 +84,17 @@ void adapt_data_free_types(MPIX_Adapt_data data);
 /* The same for MPIX_Adapt_bytes. */
 void adapt_free_bytes_types(void);
 
+/* ---- whole_window.c --------------------------------------------------------------------------- */
+
+/* What is registered beside arrays: a hash, and a text for an error. */
+int64_t adapt_parts_terms(const struct MPIX_Adapt_data_s *data);
+void adapt_parts_describe(const struct MPIX_Adapt_data_s *data, char text[AGREEMENT_TEXT]);
+
 /* ---- agree.c: the collective first part of start ---------------------------------------------- */
 
 /* Sets coming distribution and schedule of the arrays `first` to `end` - 1 that are not started; for
- * ADAPT_CALL_ARRAYS their new parts, too.  Collective: it works on all processes or fails on all, and then
+ * ADAPT_CALL_ARRAYS and ADAPT_CALL_WINDOW their new parts, too.  For ADAPT_CALL_WINDOW they agree on what is
+ * registered beside arrays, too.  Collective: it works on all processes or fails on all, and then
  * nothing is left of it.  data's channel is there afterwards, if it works.  error: what is wrong with the
  * call of this process, or NULL; data may be NULL then.  `caller` is named in errors. */
 int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end,

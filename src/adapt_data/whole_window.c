@@ -75,38 +75,36 @@ int MPIX_Adapt_data_before(MPIX_Adapt_data data, const char *name, MPIX_Adapt_ca
 
 /* ---- the window ------------------------------------------------------------------------------- */
 
-/* Old and joining processes have registered the same beside arrays, which are compared when they move. */
-static int agree(MPIX_Adapt_data data, const epop_window_t *window)
+int64_t adapt_parts_terms(const struct MPIX_Adapt_data_s *data)
+{
+    int64_t terms = 0;
+
+    for (const struct adapt_part * part = data->parts; part; part = part->next)
+        terms = adapt_mix_text(adapt_mix(terms, part->kind), part->name);
+    return terms;
+}
+
+void adapt_parts_describe(const struct MPIX_Adapt_data_s *data, char text[AGREEMENT_TEXT])
 {
     int counts[ADAPT_PART_KINDS] = { 0 };
-    struct adapt_channel *channel;
-    struct adapt_agreed agreed;
-    struct adapt_proposal mine = {.kind = ADAPT_CALL_WINDOW,.function = FUNCTION,.chunk =
-            adapt_exchange_chunk()
-    };
-    char text[AGREEMENT_TEXT];
 
-    for (const struct adapt_part * part = data->parts; part; part = part->next) {
+    for (const struct adapt_part * part = data->parts; part; part = part->next)
         counts[part->kind]++;
-        mine.terms = adapt_mix_text(adapt_mix(mine.terms, part->kind), part->name);
-    }
-    int code = adapt_channel_open(window, &channel);
-    if (!code)
-        code = adapt_agree_on_call(channel, &mine, &agreed);
-    if (code || !agreed.terms_differ)
-        return code;
-    snprintf(text, sizeof(text), "%d of boxes (MPIX_Adapt_data_boxes), %d of items, %d functions, the first"
+    snprintf(text, AGREEMENT_TEXT, "%d of boxes (MPIX_Adapt_data_boxes), %d of items, %d functions, the first"
              " is '%.80s',", counts[ADAPT_PART_BOXES], counts[ADAPT_PART_ITEMS],
              counts[ADAPT_PART_CALL] + counts[ADAPT_PART_BEFORE],
              data->parts ? data->parts->name : "");
-    return adapt_refuse_difference(channel, FUNCTION, "what is registered beside arrays", text);
 }
 
-static int move_arrays(MPIX_Adapt_data data, const epop_window_t *window, enum adapt_meant meant)
+/* begins: old and joining processes agree that they have registered the same beside arrays, too. */
+static int move_arrays(MPIX_Adapt_data data, const epop_window_t *window, enum adapt_meant meant,
+                       bool begins)
 {
     data->meant = meant;
+    data->begins_window = begins;
     int code = MPIX_Adapt_data_move(data, window);
     data->meant = ADAPT_MEANT_ALL;
+    data->begins_window = false;
     return code;
 }
 
@@ -120,18 +118,51 @@ static int move_parts(MPIX_Adapt_data data, const epop_window_t *window, enum ad
     return code;
 }
 
+static bool has_before(MPIX_Adapt_data data)
+{
+    for (const struct adapt_part * part = data->parts; part; part = part->next)
+        if (part->kind == ADAPT_PART_BEFORE)
+            return true;
+    return false;
+}
+
+/* Functions of the program may read shared variables: those of layouts and of memory, before they agree. */
+static bool calls_program(MPIX_Adapt_data data)
+{
+    for (int k = 0; k < data->count; k++) {
+        const struct adapt_array *array = data->arrays[k];
+        const int kind = array->layout.kind;
+        if (kind == ADAPT_LAYOUT_USER || kind == ADAPT_LAYOUT_IRREGULAR ||
+            (array->memory.grow && kind != ADAPT_LAYOUT_SHARED))
+            return true;
+    }
+    return false;
+}
+
+/* One agreement for all arrays, unless functions of the program come between.  It is the same on all processes: the
+ * first agreement finds other registrations. */
+static int move_registered_arrays(MPIX_Adapt_data data, const epop_window_t *window)
+{
+    int code = MPI_SUCCESS;
+
+    if (has_before(data)) {
+        code = adapt_agree(data, window, 0, 0, ADAPT_CALL_WINDOW, NULL, FUNCTION);
+        if (!code)
+            code = move_parts(data, window, ADAPT_PART_BEFORE);
+        if (!code && !calls_program(data))
+            return move_arrays(data, window, ADAPT_MEANT_ALL, false);
+    } else if (!calls_program(data)) {
+        return move_arrays(data, window, ADAPT_MEANT_ALL, true);
+    }
+    if (!code)
+        code = move_arrays(data, window, ADAPT_MEANT_SHARED, !has_before(data));
+    return code ? code : move_arrays(data, window, ADAPT_MEANT_OTHERS, false);
+}
+
 static int move_all(MPIX_Adapt_data data, const epop_window_t *window)
 {
-    int code = agree(data, window);
+    int code = move_registered_arrays(data, window);
 
-    if (!code)
-        code = move_parts(data, window, ADAPT_PART_BEFORE);
-
-    /* what shared variables hold may be needed by the functions of layouts and boxes */
-    if (!code)
-        code = move_arrays(data, window, ADAPT_MEANT_SHARED);
-    if (!code)
-        code = move_arrays(data, window, ADAPT_MEANT_OTHERS);
     for (int kind = ADAPT_PART_BEFORE + 1; !code && kind < ADAPT_PART_KINDS; kind++)
         code = move_parts(data, window, (enum adapt_part_kind) kind);
     return code;

@@ -108,9 +108,21 @@ static int count_calls(const epop_window_t *window, void *state)
     return fails && window->old_rank == 0 ? 7 : 0;
 }
 
+static int64_t no_pieces(int rank, int size, int64_t max, int64_t *low, int64_t *high, void *state)
+{
+    (void) rank;
+    (void) size;
+    (void) max;
+    (void) low;
+    (void) high;
+    (void) state;
+    return 0;
+}
+
+/* differs: 1: no list; 2: one more function, before anything moves; 3: another layout, which is a function. */
 static void register_all(int differs)
 {
-    const MPIX_Adapt_layout layout = MPIX_Layout_block(CELLS);
+    const MPIX_Adapt_layout layout = differs == 3 ? MPIX_Layout_user(no_pieces, NULL) : MPIX_Layout_block(CELLS);
     const MPIX_Field fields[] = { {.name = "u",.element = MPI_DOUBLE,.ghost = {1, 1},.parts = (void **) &u} };
     const MPIX_Item_functions functions = { sizeof(int64_t), count_list, pack_listed, owner_of_listed,
         clear_list, put_listed, NULL
@@ -123,7 +135,9 @@ static void register_all(int differs)
     ET_MPI(MPIX_Adapt_data_sums(data, "timers", 1, timers));
     ET_MPI(MPIX_Adapt_data_file(data, HISTORY, &history));
     ET_MPI(MPIX_Adapt_data_items(data, "items", &item_count, 2, columns_of_items, owner_of_item, NULL));
-    if (!differs)
+    if (differs == 2)
+        ET_MPI(MPIX_Adapt_data_before(data, "prepares", count_calls, &calls));
+    if (differs != 1)
         ET_MPI(MPIX_Adapt_data_container(data, "list", &functions));
     ET_MPI(MPIX_Adapt_data_boxes(data, 2, boxes, &grid, 1, fields));
     ET_MPI(MPIX_Adapt_data_add(data, "field", (void **) &field, MPI_INT64_T, &layout, NULL, NULL));
@@ -265,7 +279,7 @@ int main(int argc, char **argv)
     et_options(&argc, &argv);
     et_init(&argc, &argv);
     launched = (int) et_number(argc, argv, "launched", 2);
-    const int differs = (int) et_number(argc, argv, "differs", 0) && et.status == MPI_ADAPT_STATUS_JOINING;
+    const int differs = et.status == MPI_ADAPT_STATUS_JOINING ? (int) et_number(argc, argv, "differs", 0) : 0;
     epochs = et.epochs;
     fails = (int) et_number(argc, argv, "fails", 0);
     check_grid();

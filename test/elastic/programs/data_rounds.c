@@ -1,6 +1,7 @@
 /*
- * A window in one call needs few rounds of all processes: one reduction for what is registered, one for shared
- * variables, one for arrays, whatever their number, and none for the close (MPI_Allreduce is wrapped).  EPOP.V1
+ * A window in one call needs few rounds of all processes (MPI_Allreduce is wrapped): one reduction for shared variables
+ * and arrays, whatever their number, and for what is registered; none for the close.  --reads 1: the layout of an array
+ * is a function that reads a shared variable, which moves first: two.  EPOP.V1
  */
 
 #include "elastic_test.h"
@@ -10,6 +11,8 @@ enum { ELEMENTS = 1000, ARRAYS = 5 };
 
 static double *parts[ARRAYS];
 static int windows, reductions; /* windows: the same everywhere */
+static int64_t elements = ELEMENTS;     /* the same; with --reads input, which joining processes do not have */
+static int reads;
 
 int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
@@ -17,14 +20,24 @@ int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI
     return PMPI_Allreduce(mine, all, count, type, op, comm);
 }
 
+static int64_t pieces(int rank, int size, int64_t max, int64_t *low, int64_t *high, void *state)
+{
+    (void) state;
+    if (max > 0) {
+        low[0] = elements * rank / size;
+        high[0] = elements * (rank + 1) / size;
+    }
+    return 1;
+}
+
 static void register_all(void)
 {
     static const char *const names[ARRAYS] = { "a", "b", "c", "d", "e" };
-    const MPIX_Adapt_layout layout = MPIX_Layout_block(ELEMENTS);
+    const MPIX_Adapt_layout layout = reads ? MPIX_Layout_user(pieces, NULL) : MPIX_Layout_block(ELEMENTS);
 
     for (int k = 0; k < ARRAYS; k++)
         ET_MPI(MPIX_Adapt_data_add(MPIX_ADAPT_DEFAULT, names[k], (void **) &parts[k], MPI_DOUBLE, &layout, NULL, NULL));
-    MPIX_ADAPT_SHARE(MPIX_ADAPT_DEFAULT, windows);
+    MPIX_ADAPT_SHARE(MPIX_ADAPT_DEFAULT, windows, elements);
 }
 
 static void check_parts(int fills)
@@ -41,7 +54,8 @@ static void check_parts(int fills)
 
 static void check_window(void)
 {
-    ET_CHECK(reductions == 3, "%d reductions", reductions);
+    ET_CHECK(reductions == 1 + reads, "%d reductions", reductions);
+    ET_CHECK(elements == ELEMENTS, "%lld elements", (long long) elements);
     et_world_changed();
     et.epoch = ++windows;
     check_parts(0);
@@ -51,6 +65,9 @@ int main(int argc, char **argv)
 {
     et_options(&argc, &argv);
     et_init(&argc, &argv);
+    reads = (int) et_number(argc, argv, "reads", 0);
+    if (reads && et.status == MPI_ADAPT_STATUS_JOINING)
+        elements = 0;
     register_all();
     reductions = 0;
     if (MPIX_Adapt_start(et.status, NULL)) {
