@@ -221,7 +221,8 @@ static int agree(struct adapt_agree_call *call, const struct verdict *verdict)
     else
         snprintf(text, sizeof(text), "%s", verdict->text ? verdict->text : "");
     const struct adapt_proposal mine = {.kind = call->kind,.function = call->function,
-        .object = names_array ? data->arrays[call->first]->name : NULL,.error = verdict->text ? text : NULL,.error_class = verdict->error_class,
+        .object = names_array ? data->arrays[call->first]->name : NULL,
+        .error = verdict->text ? text : NULL,.error_class = verdict->error_class,
         .order = verdict->array + 1,.terms = adapt_arrays_terms(call),.chunk = call->chunk_bytes
     };
     int code = adapt_agree_on_call(call->channel, &mine, &agreed);

@@ -6,9 +6,12 @@
 #include "device_memory.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 /* The numbers are those of the binary interfaces: attributes are the same in CUDA's driver and in HIP's runtime, memory
  * of the device is 2, and 1 before version 6 of HIP. */
@@ -57,8 +60,20 @@ static bool is_of_hip(void *runtime, const void *address)
         (query(&is_managed, IS_MANAGED, (void *) (uintptr_t) address) != 0 || !is_managed);
 }
 
+/* A query of Level Zero needs the program's context.  But the host cannot read memory of its devices; what it can read,
+ * shared memory too, moves. */
+static bool is_of_level_zero(const void *address)
+{
+    char byte;
+    const struct iovec here = {.iov_base = &byte,.iov_len = 1 };
+    const struct iovec there = {.iov_base = (void *) (uintptr_t) address,.iov_len = 1 };
+
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno == EFAULT;
+}
+
 const char *adapt_device_memory(const void *address)
 {
+    static const char *const level_zero[] = { "libze_loader.so.1", NULL };
     static const char *const cuda[] = { "libcuda.so.1", NULL };
     static const char *const hip[] = { "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so",
         NULL
@@ -74,6 +89,10 @@ const char *adapt_device_memory(const void *address)
     }
     if (!is_device && (library = find_loaded(hip))) {
         is_device = is_of_hip(library, address);
+        dlclose(library);
+    }
+    if (!is_device && (library = find_loaded(level_zero))) {
+        is_device = is_of_level_zero(address);
         dlclose(library);
     }
     return is_device ? "it is in the memory of a GPU, which this library does not move: copy it to the host first, or"

@@ -65,10 +65,10 @@ def _states(run: TestRun, path: Path) -> list[tuple[str, str]]:
     return parsed
 
 
-def unpack_debian(run: TestRun, *names: str) -> Path:
-    """The folder of Debian's packages of MPICH 4.0.2 with these names: unpacked, not installed."""
+def unpack_debian(run: TestRun, *names: str, version: str = "4.0.2") -> Path:
+    """The folder of Debian's packages of this version, at first MPICH's, or of any (*): unpacked, not installed."""
     try:
-        packages = debian_packages(list(names), "4.0.2")
+        packages = debian_packages(list(names), version)
     except AptError as error:
         raise Skip(str(error)) from error
     folder = run.folder / "debian"

@@ -149,15 +149,19 @@ def converted_code(run: TestRun, name: str) -> None:
 
 @scenario
 def converted_code_lines(run: TestRun) -> None:
-    """The table of the larger programs on the page has the lines that are added and removed."""
+    """The table of the larger programs on the page has the lines that are added and removed: at most a tenth of the program, 15
+    for owners and moves, and no guard."""
     text = CONVERTING.read_text(encoding="utf-8")
-    reported = re.findall(r"^\| \[`(\w+)\.\w+`\][^|]* \| (\d+) \| (\d+) \| (\d+) \|", text, re.MULTILINE)
+    reported = re.findall(r"^\| \[`(\w+)\.\w+`\][^|]* \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
     run.check(len(reported) == len(list(CODES.glob("*_rigid.*"))), f"{len(reported)} rows")
-    for name, before, added, removed in reported:
+    for name, before, added, removed, moves in reported:
         old, new = (next(CODES.glob(f"{stem}.*")).read_text().splitlines() for stem in (f"{name}_rigid", name))
         old, new = ([line for line in lines if line.strip()] for lines in (old, new))
-        changes = [line[0] for line in difflib.unified_diff(old, new, n=0) if line[:3] not in ("+++", "---")]
+        lines = [line for line in difflib.unified_diff(old, new, n=0) if line[:3] not in ("+++", "---")]
+        changes = [line[0] for line in lines]
         counted = (len(old), changes.count("+"), changes.count("-"))
+        run.check(10 * counted[1] <= counted[0] and int(moves) <= 15, f"{name}: {counted[1]} lines, {moves} for moves")
+        run.check(not [line for line in lines if line.startswith("+#if")], f"{name}: a guard")
         run.check(counted == (int(before), int(added), int(removed)), f"{name}: {counted}")
 
 
@@ -176,12 +180,12 @@ def data_page(run: TestRun) -> None:
 
 
 @scenario
-def data_gpu(run: TestRun, hip: str = "") -> None:
-    """Memory of a GPU is refused, with a stand-in for the driver of CUDA, or for this version of HIP."""
+def data_gpu(run: TestRun, other: str = "") -> None:
+    """Memory of a GPU is refused, with a stand-in for the driver of CUDA, for this version of HIP, or for Level Zero (ze)."""
     source = PROGRAMS.parent / "standin" / "libcuda.c"
-    library = f"libamdhip64.so.{hip}" if hip else "libcuda.so.1"
+    library = {"": "libcuda.so.1", "ze": "libze_loader.so.1"}.get(other, f"libamdhip64.so.{other}")
     words = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-Wl,-soname,{library}", str(source)]
-    words += [f"-DSTANDIN_HIP={hip}"] if hip else []
+    words += ["-DSTANDIN_ZE"] if other == "ze" else [f"-DSTANDIN_HIP={other}"] if other else []
     made = run.start([str(run.setting.prefix / "bin" / "mpicc"), *words, "-o", str(run.work / library)])
     run.check(made.wait() == 0, f"the stand-in does not compile: {made.err}")
     job = run.mpiexec()
@@ -245,36 +249,59 @@ def python_jacobi(run: TestRun) -> None:
     run.check(printed in foreign.err, f"it prints {foreign.err!r}")
 
 
-@scenario
-def data_stub(run: TestRun) -> None:
-    """Programs without #ifdef, in C and Fortran, and the library compiled with Debian's MPI: the world never changes, and
-    they print the same."""
+def _debian_mpich(run: TestRun) -> dict[str, Path]:
     top = unpack_debian(run, "libmpich12", "libmpich-dev", "mpich")
     libraries = next(top.glob("usr/lib/*-linux-gnu"))
-    include = top / "usr" / "include" / libraries.name / "mpich"
-    modules = next(libraries.glob("fortran/gfortran-mod-*/mpich"))
-    link = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--allow-shlib-undefined"]
+    return {"mpiexec": top / "usr" / "bin" / "mpiexec.hydra", "include": top / "usr" / "include" / libraries.name / "mpich",
+            "modules": next(libraries.glob("fortran/gfortran-mod-*/mpich")), "libraries": libraries, "links": libraries}  # fmt: skip
+
+
+OPENMPI = ("libopenmpi3", "libopenmpi-dev", "openmpi-bin", "openmpi-common", "libpmix2", "libucx0", "libevent-core-2.1-7",
+           "libevent-pthreads-2.1-7")  # fmt: skip
+
+
+def _debian_openmpi(run: TestRun) -> dict[str, Path]:
+    """It finds its own files by the variables that are set here."""
+    top = unpack_debian(run, *OPENMPI, version="*")
+    libraries = next(top.glob("usr/lib/*-linux-gnu"))
+    own = libraries / "openmpi"
+    run.environment["LD_LIBRARY_PATH"] = f"{libraries}:{own / 'lib'}"
+    run.environment |= {"OPAL_PREFIX": str(top / "usr"), "PMIX_INSTALL_PREFIX": str(top / "usr")}
+    run.environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    run.environment |= {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl": "self,vader", "OMPI_MCA_pml": "ob1"}
+    return {"mpiexec": top / "usr" / "bin" / "orterun", "include": own / "include",
+            "modules": next(libraries.glob("fortran/gfortran-mod-*/openmpi")), "libraries": libraries, "links": own / "lib"}  # fmt: skip
+
+
+@scenario
+def data_stub(run: TestRun, which: str = "mpich") -> None:
+    """Programs without #ifdef, in C and Fortran, and the library compiled with Debian's MPICH or Open MPI: the world never
+    changes, and they print the same."""
+    before, _ = _converted(run, 0)
+    ours = {"stub_c": run.mpiexec([], ["50"], 2, str(before)), "stub_fortran": run.mpiexec([], ["10"], 2, str(run.program()))}
+    run.check(all(job.wait() == 0 for job in ours.values()), "with this MPI a program fails")
+    theirs = _debian_openmpi(run) if which == "openmpi" else _debian_mpich(run)
+    in_c, in_fortran = ("mpi", "mpi_usempif08 mpi_mpifh mpi") if which == "openmpi" else ("mpich", "mpichfort mpich")
+    link = [f"-L{theirs['links']}", f"-Wl,-rpath,{theirs['libraries']}", "-Wl,--allow-shlib-undefined"]
     library = run.folder / "library"
-    words = [f"BUILD={library}", "CC=gcc", "CFLAGS=-O1", "FC=gfortran", "RIGID=1", f"MPI_INCLUDE={include}"]
+    words = [f"BUILD={library}", "CC=gcc", "CFLAGS=-O1", "FC=gfortran", "RIGID=1", f"MPI_INCLUDE={theirs['include']}"]
     made = run.start(["make", "-s", "-f", str(SOURCES / "adapt_data" / "Makefile"), *words])
     run.check(made.wait() == 0 and not made.err, f"the library does not compile: {made.err}")
-    before, _ = _converted(run, 0)
-    headers = [f"-I{folder}" for folder in (include, SOURCES / "adapt_data")]
+    headers = [f"-I{folder}" for folder in (theirs["include"], SOURCES / "adapt_data")]
+    strict = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *headers, str(run.work / "after.c")]
     source = Path(__file__).resolve().parents[1] / "programs" / "data_stub.f90"
-    in_c, in_fortran = run.work / "stub_c", run.work / "stub_fortran"
-    strict = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", *headers, str(run.work / "after.c")]
-    compiled = run.start(["gcc", *strict, "-o", str(in_c), f"-L{library}", "-ladapt_data", *link, "-lmpich"])
-    run.check(compiled.wait() == 0, f"the program in C does not compile: {compiled.err}")
-    strict = [f"-I{modules}", f"-I{library}", f"-J{run.work}", str(source)]
-    compiled = run.start(["gfortran", *strict, "-o", str(in_fortran), f"-L{library}", "-ladapt_data", *link, "-lmpichfort", "-lmpich"])
-    run.check(compiled.wait() == 0, f"the program in Fortran does not compile: {compiled.err}")
-    mpiexec = str(top / "usr" / "bin" / "mpiexec.hydra")
-    if run.start([str(in_c), "1"]).wait() == 127:
+    modern = ["gfortran", f"-I{theirs['modules']}", f"-I{library}", f"-J{run.work}", str(source)]
+    for name, compile_it, libraries in (("stub_c", strict, in_c), ("stub_fortran", modern, in_fortran)):
+        words = ["-o", str(run.work / name), f"-L{library}", "-ladapt_data", *link, *(f"-l{one}" for one in libraries.split())]
+        compiled = run.start([*compile_it, *words])
+        run.check(compiled.wait() == 0, f"{name} does not compile: {compiled.err}")
+    mpiexec = str(theirs["mpiexec"])
+    if which == "mpich" and run.start([str(run.work / "stub_c"), "1"]).wait() == 127:
         # The dependencies of Debian's library are not here.  Ours has its names; what was compiled for Debian's calls
         # nothing else.
         run.environment["LD_LIBRARY_PATH"] = str(run.setting.prefix / "lib")
         mpiexec = str(run.setting.prefix / "bin" / "mpiexec")
-    for stub, ours, amount in ((in_c, before, "50"), (in_fortran, Path(run.program()), "10")):
-        lines = [run.mpiexec([], [amount], 2, str(ours)), run.start([mpiexec, "-n", "2", str(stub), amount])]
-        run.check(all(job.wait() == 0 for job in lines), f"{stub.name}: exit codes {[job.process.returncode for job in lines]}")
-        run.check(lines[0].lines == lines[1].lines and len(lines[0].lines) == 1, f"{stub.name}: {lines[1].lines}, not {lines[0].lines}")
+    for name, amount in (("stub_c", "50"), ("stub_fortran", "10")):
+        job = run.start([mpiexec, "-n", "2", str(run.work / name), amount])
+        run.check(job.wait() == 0, f"{name}: exit code {job.process.returncode}: {job.err}")
+        run.check(job.lines == ours[name].lines and len(job.lines) == 1, f"{name}: {job.lines}, not {ours[name].lines}")

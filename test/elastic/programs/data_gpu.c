@@ -2,7 +2,7 @@
  * An array, a field and items that lie in the memory of a GPU are refused on all processes, with the reason; nothing
  * has moved.  There is no GPU here: libcuda.so.1 in the working directory is a stand-in whose device is a part of this
  * process' memory (standin/libcuda.c), loaded as programs load the driver.  Managed memory moves.
- * --hip VERSION: libamdhip64.so instead.
+ * --hip VERSION: libamdhip64.so instead.  --ze 1: libze_loader.so.1, of Level Zero.
  */
 
 #ifndef _GNU_SOURCE
@@ -19,10 +19,12 @@ static MPIX_Adapt_data data;
 static double *field, *box_field;
 static char *(*standin) (size_t bytes, int managed);    /* memory of the device */
 
-static void load_driver(int hip)
+static void load_driver(int hip, int ze)
 {
     char name[40] = "./libcuda.so.1";
 
+    if (ze)
+        snprintf(name, sizeof(name), "./libze_loader.so.1");
     if (hip)
         snprintf(name, sizeof(name), "./libamdhip64.so.%d", hip);
     void *driver = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -113,7 +115,7 @@ int main(int argc, char **argv)
     const MPIX_Adapt_memory memory = { grow, release, NULL };
 
     et_init(&argc, &argv);
-    load_driver((int) et_number(argc, argv, "hip", 0));
+    load_driver((int) et_number(argc, argv, "hip", 0), (int) et_number(argc, argv, "ze", 0));
     ET_MPI(MPIX_Adapt_data_create(&data));
     ET_MPI(MPIX_Adapt_data_add(data, "field", (void **) &field, MPI_DOUBLE, &layout, &memory, NULL));
     if (et.status != MPI_ADAPT_STATUS_JOINING) {

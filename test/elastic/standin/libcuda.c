@@ -1,9 +1,23 @@
 /*
  * A stand-in for the driver of CUDA, or for the runtime of HIP (STANDIN_HIP is its version): the one call by which a
- * library learns where an address lies, and memory of a device that is memory of the process.
+ * library learns where an address lies, and memory of a device that is memory of the process.  For Level Zero
+ * (STANDIN_ZE) there is no such call, and the process cannot read memory of the device.
  */
 
 #include <stdlib.h>
+#include <sys/mman.h>
+
+#ifdef STANDIN_ZE
+char *standin_memory(size_t bytes, int is_managed)
+{
+    const int access = is_managed ? PROT_READ | PROT_WRITE : PROT_NONE;
+    void *memory = mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        abort();
+    return memory;
+}
+#else
 
 enum { MEMORY_TYPE = 2, IS_MANAGED = 8, ON_HOST = 1, ON_DEVICE = 2, INVALID = 1, MOST = 64 };
 
@@ -55,3 +69,4 @@ int cuPointerGetAttribute(void *value, int attribute, unsigned long long address
     return query(value, attribute, (const char *) (size_t) address, ON_DEVICE);
 }
 #endif
+#endif                          /* STANDIN_ZE */
