@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,6 +21,36 @@ enum { MEMORY_TYPE = 2, IS_MANAGED = 8, ON_DEVICE = 2, ON_DEVICE_OLD = 1, HIP_6 
 typedef int cuda_query(void *value, int attribute, unsigned long long address);
 typedef int hip_query(void *value, int attribute, void *address);
 typedef int hip_version(int *version);
+
+static unsigned long long adds; /* libraries that had been loaded at the last search */
+static bool is_loaded;          /* one of those below was among them */
+
+static int check_name(struct dl_phdr_info *info, size_t size, void *begins)
+{
+    static const char *const beginnings[] = { "libcuda.so", "libamdhip64.so", "libze_loader.so" };
+    const char *slash = strrchr(info->dlpi_name, '/');
+
+    (void) size;
+    if (*(bool *) begins && info->dlpi_adds == adds)
+        return 1;
+    is_loaded = is_loaded && !*(bool *) begins;
+    *(bool *) begins = false;
+    adds = info->dlpi_adds;
+    for (size_t k = 0; k < sizeof(beginnings) / sizeof(*beginnings); k++)
+        if (strncmp(slash ? slash + 1 : info->dlpi_name, beginnings[k], strlen(beginnings[k])) == 0)
+            is_loaded = true;
+    return 0;
+}
+
+/* Whether one of the libraries may be loaded.  dlopen would search all folders for each of them, which takes longer
+ * than moving a small array. */
+static bool may_be_loaded(void)
+{
+    bool begins = true;
+
+    (void) dl_iterate_phdr(check_name, &begins);
+    return is_loaded;
+}
 
 /* A library that the program has loaded; this one loads none. */
 static void *find_loaded(const char *const names[])
@@ -81,7 +112,7 @@ const char *adapt_device_memory(const void *address)
     bool is_device = false;
     void *library;
 
-    if (!address)
+    if (!address || !may_be_loaded())
         return NULL;
     if ((library = find_loaded(cuda))) {
         is_device = is_of_cuda(library, address);
