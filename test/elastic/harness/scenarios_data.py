@@ -84,7 +84,7 @@ def converted_lines(run: TestRun) -> None:
     """The page's table has the lines of its programs; where there is a number for such a code converted by hand, a third of it
     is enough, and 15 lines state what moves."""
     text = CONVERTING.read_text(encoding="utf-8")
-    reported = re.findall(r"^\| ([^|]+) \| (\d+) \| (\d+) \| (\d+) \| (\d*)", text, re.MULTILINE)
+    reported = re.findall(r"^\| ([^|[]+) \| (\d+) \| (\d+) \| (\d+) \| (\d*)", text, re.MULTILINE)
     blocks = re.findall(DIFF, text, re.MULTILINE | re.DOTALL)
     run.check(len(reported) == len(blocks), f"{len(reported)} rows for {len(blocks)} programs")
     for (name, before, added, moves, by_hand), block in zip(reported, blocks, strict=True):
