@@ -5,11 +5,11 @@
  *   graph_costs [--processes N]
  *
  * Prints one JSON line for each operation and number of sites or processes: {"what":..., "size":N, "ns":[...]}, each
- * the time of one operation, or, of "reduce" and "reduce alike", of all processes together.
+ * the time of one operation, or, of "reduce" and "reduce equal", of all processes together.
  *   step       along a known edge            change     along a new edge between known sites
  *   pack       graph to the form on the board   write, read   to the board, from it
  *   collapse   a graph to its loops          reduce     graphs of 1024 sites, of eight kinds, to one set
- *   reduce alike   graphs of 1024 sites, all equal     read all   the same graphs, and nothing else
+ *   reduce equal   graphs of 1024 sites, all equal     read all   the same graphs, and nothing else
  * With --processes N only step and collapse, of 128 sites, in N processes at once: "size" is N, and each of the times
  * is the processor time of one operation in one process.
  */
@@ -235,7 +235,7 @@ void fill_graphs(bool homogeneous)
 
 /* ---- many processes ---- */
 
-constexpr int CROWD_SAMPLES = 100, CROWD_SITES = 128, COLLAPSES = 32, STEPS = 16 * SITES_MAX;
+constexpr int REDUCED_SAMPLES = 100, REDUCED_SITES = 128, COLLAPSES = 32, STEPS = 16 * SITES_MAX;
 
 struct Costs {
     double step_ns, collapse_ns;
@@ -251,8 +251,8 @@ Costs measure_alone()
 {
     std::vector<double> steps, collapses;
 
-    size = CROWD_SITES;
-    for (int i = 0; i < CROWD_SAMPLES; i++) {
+    size = REDUCED_SITES;
+    for (int i = 0; i < REDUCED_SAMPLES; i++) {
         double start = processor_ns();
         step();
         steps.push_back((processor_ns() - start) / STEPS);
@@ -328,7 +328,7 @@ int main(int argc, char **argv)
         fill_graphs(homogeneous);
         for (int processes : PROCESSES) {
             size = processes;
-            sample(homogeneous ? "reduce alike" : "reduce", size, reduce_all);
+            sample(homogeneous ? "reduce equal" : "reduce", size, reduce_all);
             if (homogeneous)
                 sample("read all", size, read_all);
         }

@@ -1,7 +1,7 @@
 /*
  * A trace of the MPI calls of a program's elastic loop, for a program all of whose files are compiled with -include of
  * this one: the calls stay where they are, and how long each takes is measured around it.  The library's figures of
- * the same run are to agree (harness/laws.py).  Calls that are not named below are not counted.
+ * the same run are to agree (harness/scaling.py).  Calls that are not named below are not counted.
  *
  * Each process counts from its first probe to its last one, as the library does; probes are no part of it.  Rank 0
  * prints one line of JSON in MPI_Finalize: the seconds of all processes in the loop, and those of these in MPI.

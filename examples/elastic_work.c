@@ -84,7 +84,7 @@ static void compute(void)
 }
 
 /* Nobody runs ahead by more than a step, as in programs that exchange data.  Waits without using a core. */
-static void meet(void)
+static void synchronize(void)
 {
     struct timespec pause = { 0, 200000 };
     MPI_Request request;
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
 #endif
     while (step < steps) {
         compute();
-        meet();
+        synchronize();
         step++;
 #ifdef MPI_ADAPT_TRUE
         if (step < steps && MPI_Probe_adapt(&pending, &status, NULL) == MPI_SUCCESS && pending)

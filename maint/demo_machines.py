@@ -18,14 +18,14 @@ class MachineFailure(Exception):
 
 
 class Local:
-    """elasticd's back end `local`: this machine, played as several nodes."""
+    """elasticd's back end `local`: this machine, divided into several nodes."""
 
     def __init__(self, nodes: int, cores: int) -> None:
         self.nodes, self.cores = nodes, cores
 
     def describe(self) -> str:
         processors = len(os.sched_getaffinity(0))
-        return f"A cluster of {self.nodes} nodes with {self.cores} cores each, played by this machine's {processors}"
+        return f"A cluster of {self.nodes} nodes with {self.cores} cores each, simulated on this machine's {processors}"
 
     def config(self) -> str:
         return f"[backend]\nnodes = {self.nodes}\ncores_per_node = {self.cores}\n"

@@ -12,7 +12,7 @@ Invariants
   those of the pristine file, and no two patches change the same line; no overlay file exists upstream.  Hence the
   result does not depend on the order of the series, a fix can be dropped alone, and any single file can be recomputed
   from its pristine text.
-- Nothing here runs a program out of the tree, and nothing writes outside the folder it is told to.
+- Nothing here runs a program out of the tree, and nothing writes outside the given folder.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def repository_files() -> list[str]:
 
 
 def place(files: list[str], rules: list[Rule]) -> list[Copy]:
-    """Where the files under src/ land: where rules with their paths say, else at their own."""
+    """Where the files under src/ land: where rules with their paths put them, else at their own."""
     copies = []
     for path in files:
         destinations = [rule.destination for rule in rules if rule.covers(path)] or [path]
@@ -197,7 +197,7 @@ def parse_patch(path: Path) -> Patch:
 
 
 def pieces(count: int, hunks: list[Hunk]) -> Iterator[tuple[range, Hunk | None]]:
-    """What becomes of a file of `count` lines: the indices of lines that stay, then the hunk behind them (None: the end)."""
+    """What becomes of a file of `count` lines: the indices of lines that stay, then the hunk after them (None: the end)."""
     position = 0
     for hunk in hunks:
         yield range(position, hunk.first), hunk
@@ -209,12 +209,12 @@ def apply_hunks(text: str, hunks: list[Hunk], where: str) -> str:
     """`text` with `hunks` applied at exactly their lines."""
     lines = text.split("\n")
     result: list[str] = []
-    for kept, hunk in pieces(len(lines), hunks):
-        result += lines[kept.start : kept.stop]
+    for unchanged, hunk in pieces(len(lines), hunks):
+        result += lines[unchanged.start : unchanged.stop]
         if hunk is None:
             break
         start, end = hunk.first, hunk.first + len(hunk.old)
-        if start < kept.start or end > len(lines):
+        if start < unchanged.start or end > len(lines):
             raise OverlayError(f"{where}: the hunk at line {hunk.old_start} is out of order or past the end")
         if lines[start:end] != hunk.old:
             raise OverlayError(
@@ -320,7 +320,7 @@ def unpack(tarball: Path, folder: Path) -> None:
 
 
 class Pristine:
-    """Upstream files by path, read out of the tarball in one go and kept in a folder."""
+    """Upstream files by path, read out of the tarball in one go and stored in a folder."""
 
     def __init__(self, tarball: Path, folder: Path):
         self.tarball, self.folder = tarball, folder

@@ -296,7 +296,7 @@ _BARS = (
         "as before",
     ),
     Bar(
-        "session_looks",
+        "session_queries",
         "a process polls for a change, or a text, and there is none",
         50,
         "mean over 2000 calls, the median of 101 of these, on each of two processes",
@@ -436,14 +436,14 @@ _BARS = (
         at_least=True,
     ),
     Bar(
-        "crowded",
+        "oversubscribed",
         "collectives of more processes than cores",
         1 / 20,
         "barrier and allreduce of 8, 16 and 32 processes, free to move among the cores",
         "the same program with stock MPICH 4.0.2",
     ),
     Bar(
-        "crowded_launch",
+        "oversubscribed_launch",
         "launch of more processes than cores",
         1 / 3,
         "mpiexec of 16 processes that initialise and finalise",
@@ -516,14 +516,14 @@ _BARS = (
         elsewhere="grows with processes (Comprés 2017, fig. 13.3)",
     ),
     Bar(
-        "graph_alike",
+        "graph_homogeneous",
         "equal graphs are compared, and their numbers summed",
         1,
         "128 processes of 1024 sites, all graphs the same",
         "twice one process, and the time of reading the others",
     ),
     Bar(
-        "graph_crowd",
+        "graph_processes_many",
         "measuring costs a process the same beside many",
         1.1,
         "a step of the graph, and collapsing it, of 128 sites in each of 128 processes at once; processor time",

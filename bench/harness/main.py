@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from . import (
-    data, hosts, joining, laws, model, monitoring, page, phases, processes, record, report, reports, sessions, windows, worlds,
+    data, hosts, joining, model, monitoring, page, phases, processes, record, report, reports, scaling, sessions, windows, worlds,
 )  # fmt: skip
 from .bars import BARS
 from .bench import Amount, Bench, Section, Skipped
@@ -51,15 +51,15 @@ SECTIONS = (
     Section("offered", "time to the offer", ("offered",), joining.offered),
     Section("endurance", "many adaptations", ("endurance", "flat"), windows.endurance),
     Section("hosts", "two hosts", ("hosts",), hosts.standstill),
-    Section("crowded", "oversubscribed nodes", ("crowded",), worlds.crowded),
+    Section("oversubscribed", "oversubscribed nodes", ("oversubscribed",), worlds.oversubscribed),
     Section(
-        "crowded_launch", "launch on an oversubscribed node", ("crowded_launch",), worlds.crowded_launch
+        "oversubscribed_launch", "launch on an oversubscribed node", ("oversubscribed_launch",), worlds.oversubscribed_launch
     ),
     Section("reports", "reports of a large job", ("reports",), reports.reports),
     Section(
         "monitoring", "measuring programs",
         ("graph_step", "graph_flat", "graph_change", "graph_pack", "graph_linear", "graph_reduce", "graph_processes",
-         "graph_alike", "graph_crowd", "measured_writes", "measured_known", "measured_small", "measured_large"),
+         "graph_homogeneous", "graph_processes_many", "measured_writes", "measured_known", "measured_small", "measured_large"),
         monitoring.monitoring,
     ),  # fmt: skip
     Section(
@@ -70,15 +70,15 @@ SECTIONS = (
     Section(
         "sessions", "sessions",
         (
-            "session_looks", "session_lookups", "session_start", "session_world", "session_collectives", "session_component",
+            "session_queries", "session_lookups", "session_start", "session_world", "session_collectives", "session_component",
             "session_stock", "session_stock_start", "session_create", "processes_joined", "session_change",
             "session_change_met", "session_told", "session_memory",
         ), sessions.sessions,
     ),  # fmt: skip
     Section("phases", "programs of phases", ("epop_time", "epop_share"), phases.phases),
-    Section("laws", "MPI time and efficiency", ("law_efficiency", "law_order", "law_share"), laws.laws),
+    Section("scaling", "MPI time and efficiency", ("law_efficiency", "law_order", "law_share"), scaling.models),
     Section(
-        "traces", "MPI time as a trace shows it", ("trace_mpi", "trace_ratio", "trace_inner"), laws.traces
+        "traces", "MPI time as a trace shows it", ("trace_mpi", "trace_ratio", "trace_inner"), scaling.traces
     ),
     Section("model", "model of the cost", (), _model),
 )

@@ -77,7 +77,7 @@ def of_graph(bench: Bench) -> list[Case]:
 
     # what processes with the same graph may cost: twice one in full, and reading the others
     homogeneous = [
-        [2 * median(costs["reduce alike", 1]) + median(costs["read all", PROCESSES_MOST])] for costs in rounds
+        [2 * median(costs["reduce equal", 1]) + median(costs["read all", PROCESSES_MOST])] for costs in rounds
     ]
     return [
         value("graph_step", "step", USUAL),
@@ -87,7 +87,7 @@ def of_graph(bench: Bench) -> list[Case]:
         *(ratio("graph_linear", what, MOST, LEAST) for what in ("pack", "write", "read", "collapse")),
         value("graph_reduce", "reduce", PROCESSES_MOST, 1000),
         ratio("graph_processes", "reduce", PROCESSES_MOST, PROCESSES_LEAST, per_process=True),
-        ratio_case("graph_alike", f"reduce alike, {PROCESSES_MOST}", samples("reduce alike", PROCESSES_MOST), homogeneous, "ns"),
+        ratio_case("graph_homogeneous", f"reduce equal, {PROCESSES_MOST}", samples("reduce equal", PROCESSES_MOST), homogeneous, "ns"),
     ]
 
 
@@ -110,7 +110,7 @@ def of_processes(bench: Bench) -> list[Case]:
             costs = read_costs(program, "--processes", str(processes))
             sides[processes].append({what: ns for (what, _), ns in costs.items()})
     return [
-        ratio_case("graph_crowd", f"{what} in {PROCESSES_MOST} processes against {PROCESSES_LEAST}",
+        ratio_case("graph_processes_many", f"{what} in {PROCESSES_MOST} processes against {PROCESSES_LEAST}",
                    [costs[what] for costs in sides[PROCESSES_MOST]], [costs[what] for costs in sides[PROCESSES_LEAST]], unit="ns")
         for what in ("step", "collapse")
     ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 Twice: the step manager's core alone, to which daemons and processes of a large job are simulated by one program
 (bench/growth_reports.cpp, which needs no MPI); and mpiexec itself, with real proxies on hosts that the fork launcher
-plays, whose processes compute nothing (bench/played/played_process.c).
+plays, whose processes compute nothing (bench/simulated/simulated_process.c).
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ PROCESSES_APART = 2000  # of the machine's numbers, for everything else
 
 def build_process(bench: Bench) -> None:
     """Without libraries, whose start would take most of the time and memory."""
-    source, include = SOURCES / "played" / "played_process.c", ROOT / "src" / "pmi" / "include"
+    source, include = SOURCES / "simulated" / "simulated_process.c", ROOT / "src" / "pmi" / "include"
     command = ["gcc", *FLAGS, "-static", f"-I{include}", str(source), "-o", str(bench.ours.folder / source.stem)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RunFailure(f"played_process cannot be compiled: {done.stderr[-500:]}")
+        raise RunFailure(f"simulated_process cannot be compiled: {done.stderr[-500:]}")
 
 
 def capacity() -> int:
@@ -110,7 +110,7 @@ def grow_job(bench: Bench, processes: int, daemons: int) -> float:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         environment = {"XDG_RUNTIME_DIR": folder}
         options = ("-launcher", "fork", "-hosts", hosts)
-        with bench.ours.job(processes // 2, "played_process", options=options, environment=environment) as job:
+        with bench.ours.job(processes // 2, "simulated_process", options=options, environment=environment) as job:
             step = Step(bench, job, environment, patience_s=PATIENCE_S)
             step.find()
             pid = job.process.pid

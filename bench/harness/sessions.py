@@ -1,4 +1,4 @@
-"""Sessions, by bench/session_looks.c, session_world.c and session_change.c: what queries cost, a session's world
+"""Sessions, by bench/session_queries.c, session_world.c and session_change.c: what queries cost, a session's world
 beside that of MPI_Init, communicators from groups beside stock's, a change beside the same adaptation and beside a launch,
 and what a process keeps of those that have ended."""
 
@@ -16,7 +16,7 @@ from .result import Case, Rounds, Variant, budget, ratio_case, value_case
 from .windows import WARM, adaptations, by_kind, kind_of, standstill
 from .worlds import joined
 
-LOOKS = {"rc_test": "ns", "rc_get": "ns", "bcast_pset_info": "ns"}  # the others are lookups
+QUERIES = {"rc_test": "ns", "rc_get": "ns", "bcast_pset_info": "ns"}  # the others are lookups
 SIZES = (1, 2)  # of the changes: a core for each process
 MANY = 16  # processes, the first two of which send messages
 SETTLED = 16  # processes added; libfabric takes space for 16 addresses at a time
@@ -26,10 +26,10 @@ def queries(bench: Bench) -> list[Case]:
     samples: dict[str, list[float]] = defaultdict(list)
     for number in range(bench.amount.pick(2, 5, 9)):
         bench.progress.report(f"queries, run {number + 1}")
-        for line in bench.ours.run(2, "session_looks", deadline_s=300).lines:
+        for line in bench.ours.run(2, "session_queries", deadline_s=300).lines:
             samples[line["what"]] += line["ns"]
     return [
-        value_case("session_looks" if name in LOOKS else "session_lookups", name, times, "ns")
+        value_case("session_queries" if name in QUERIES else "session_lookups", name, times, "ns")
         for name, times in samples.items()
     ]
 

@@ -177,7 +177,7 @@ def joined(bench: Bench) -> list[Case]:
     ]  # fmt: skip
 
 
-def crowded(bench: Bench) -> list[Case]:
+def oversubscribed(bench: Bench) -> list[Case]:
     """Few rounds: stock needs seconds to launch, and a fifth of a second for a barrier of 32."""
     stock = bench.need_stock()
     points = ("barrier", "allreduce:8")
@@ -193,13 +193,13 @@ def crowded(bench: Bench) -> list[Case]:
         )  # fmt: skip
         cases += [
             case
-            for case in rounds.compare("crowded", "ours", "stock", f"{processes} processes, ")
+            for case in rounds.compare("oversubscribed", "ours", "stock", f"{processes} processes, ")
             if not case.name.endswith("init")
         ]
     return cases
 
 
-def crowded_launch(bench: Bench) -> list[Case]:
+def oversubscribed_launch(bench: Bench) -> list[Case]:
     stock = bench.need_stock()
     processes = 16
     rounds = Rounds.measure(
@@ -209,4 +209,4 @@ def crowded_launch(bench: Bench) -> list[Case]:
         },
         bench.amount.pick(20, 40, 90), bench.progress, least=2, most=10,
     )  # fmt: skip
-    return rounds.compare("crowded_launch", "ours", "stock", f"{processes} processes, ")
+    return rounds.compare("oversubscribed_launch", "ours", "stock", f"{processes} processes, ")

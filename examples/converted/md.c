@@ -149,7 +149,7 @@ static int cell_along(double coordinate)
     return cell < 0 ? 0 : cell >= settings.cells ? settings.cells - 1 : cell;
 }
 
-/* Behind those of a smaller number. */
+/* After those of a smaller number. */
 static void insert(int cell, int64_t its_number, const vector at, const vector v)
 {
     int slot = cell * SLOTS + count[cell];

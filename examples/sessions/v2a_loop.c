@@ -1,6 +1,6 @@
 /*
  * A loop whose processes come and go, in the style of the interface "v2a": the first process wishes for more or fewer,
- * and all ask together which operation is open: what it has got, or what a resource manager wants.  Joining processes
+ * and all query together which operation is open: what it has got, or what a resource manager wants.  Joining processes
  * find the next set in the dictionary of theirs.
  *
  *   mpicc v2a_loop.c -o v2a_loop

@@ -102,7 +102,7 @@ def between(values: dict[int, float], size: int) -> float:
 
 
 class LiveMachine:
-    """An elasticd with played cores."""
+    """An elasticd with simulated cores."""
 
     def __init__(self, mpi: Path, folder: Path):
         self.programs = find_programs(mpi / "bin", mpi)
@@ -186,4 +186,4 @@ def report(elasticsim: str, workload: Workload, mpi: Path, count: int, seed: int
         print(f"evaluate: {' | '.join(rows[-1])}", file=sys.stderr)
     heads = ["policy", "makespan, s: live / simulated", "mean turnaround, s: live / simulated"]
     agree = f"more than {AGREEMENT:.0%} apart: {', '.join(apart)}" if apart else f"all within {AGREEMENT:.0%}"
-    return f"{len(jobs)} jobs of {workload.name} on {CORES} played cores: {agree}\n\n" + table(heads, rows)
+    return f"{len(jobs)} jobs of {workload.name} on {CORES} simulated cores: {agree}\n\n" + table(heads, rows)

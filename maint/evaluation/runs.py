@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from evaluation.workloads import Workload
 
-# Laws of programs: each job has one of them, by lot.
-LAWS = ["amdahl:0.0005", "amdahl:0.005", "amdahl:0.02", "amdahl:0.1"]
+# Scaling models of programs: each job has one of them, by lot.
+SCALING_MODELS = ["amdahl:0.0005", "amdahl:0.005", "amdahl:0.02", "amdahl:0.1"]
 
 
 class Setting(NamedTuple):
@@ -61,7 +61,7 @@ class Runs:
         command += ["--efficiency-idle", efficiency] if efficiency else []
         command += ["--malleable", setting.share, "--draws", len(seeds), "--seed", seeds[0], "--over-limit", "run"]
         command += ["--json", "--quiet", "--adapt-cost", setting.adapt_cost_s, "--noise", setting.noise]
-        command += [word for law in LAWS for word in ("--speedup", law)]
+        command += [word for model in SCALING_MODELS for word in ("--speedup", model)]
         if setting.jobs:
             command += ["--jobs", setting.jobs]
         words = [str(word) for word in command]

@@ -3,7 +3,7 @@
 !
 ! An array is split along its last dimension; one element of its layout is a slice.  It may have ghost
 ! slices before and after each part, and global bounds in the last dimension.  Communicators are
-! integers, as in "use mpi"; with "use mpi_f08" say MPI_Comm(window%all).
+! integers, as in "use mpi"; with "use mpi_f08" write MPI_Comm(window%all).
 !
 ! Errors: ierror is an MPI error class (0: none), after the error handler of MPI_COMM_WORLD was called;
 ! call adapt_message(text) describes the error.

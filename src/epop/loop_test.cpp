@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "played_program.h"
+#include "simulated_program.h"
 
 namespace {
 

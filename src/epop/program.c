@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM 32
+#define TEXT_BYTES 32
 
 int epop_alloc_phases(program_t ** program, int count)
 {
@@ -63,7 +63,7 @@ static const char *what_lacks(const program_element_t * element)
 static bool element_is_whole(const program_t * program, int pc, char *why, size_t size)
 {
     const program_element_t *element = &program->elements[pc];
-    char buffer[ROOM];
+    char buffer[TEXT_BYTES];
     const char *name = epop_element_name(program, pc, buffer, sizeof(buffer));
 
     if (element->type < EPOP_INIT || element->type > EPOP_BRANCH) {
@@ -127,7 +127,7 @@ uint64_t epop_structure_hash(const program_t * program)
     uint64_t sum = add_bytes(first_sum, &program->size, sizeof(program->size));
 
     for (int pc = 0; pc < program->size; pc++) {
-        char buffer[ROOM];
+        char buffer[TEXT_BYTES];
         const char *name = epop_element_name(program, pc, buffer, sizeof(buffer));
         sum = add_bytes(sum, &program->elements[pc].type, sizeof(int));
         sum = add_bytes(sum, name, strlen(name) + 1);
@@ -161,7 +161,7 @@ static void print_text(FILE * out, const char *text)
 static void print_element(FILE * out, const program_t * program, int pc)
 {
     const program_element_t *element = &program->elements[pc];
-    char buffer[ROOM];
+    char buffer[TEXT_BYTES];
 
     fprintf(out, "    {\"pc\": %d, \"type\": \"%s\", \"name\": ", pc, epop_type_name(element->type));
     print_text(out, epop_element_name(program, pc, buffer, sizeof(buffer)));

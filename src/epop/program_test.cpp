@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "played_program.h"
+#include "simulated_program.h"
 
 namespace {
 

@@ -53,12 +53,12 @@ NUMBERS = itertools.count()
 
 
 def start(bench: Bench, end: str, *args: object, pmi: int = 1) -> Result:
-    """Rank 1 of three executes `end`, which may use $meets and wait for $there; the others meet."""
-    script = bench.folder / "meets.py"
+    """Rank 1 of three executes `end`, which may use $joins and wait for $there; the others enter a barrier."""
+    script = bench.folder / "joins.py"
     script.write_text(MEETS)
     there = bench.folder / f"there{next(NUMBERS)}"
-    variables = f"meets='{sys.executable} {script} {pmi} {there}'; there={there}"
-    program = f"{variables}; test ${{PMI_RANK-$PMI_ID}} -ne 1 || {{ {end}; }}; exec $meets"
+    variables = f"joins='{sys.executable} {script} {pmi} {there}'; there={there}"
+    program = f"{variables}; test ${{PMI_RANK-$PMI_ID}} -ne 1 || {{ {end}; }}; exec $joins"
     return bench.run(*args, "-n", 3, program=["sh", "-c", program])
 
 
@@ -127,7 +127,7 @@ def test_a_child_may_begin_for_its_parent(bench: Bench) -> None:
     """A process ends, and a child of its has the connection: nothing is wrong."""
     options: list[list[object]] = [[], ["-pmi-port"]]
     for option in options:
-        result = start(bench, f"{{ {AFTER_OTHERS} exec $meets; }} & exit 0", *option)
+        result = start(bench, f"{{ {AFTER_OTHERS} exec $joins; }} & exit 0", *option)
         expect(result.code == 0 and not result.err, f"exit code {result.code}: {result.err}")
         bench.expect_nothing_left()
 
@@ -155,7 +155,7 @@ print(int(ticks[11]) + int(ticks[12]), os.sysconf("SC_CLK_TCK"))
 
 
 def test_a_connection_to_the_port_without_a_word(bench: Bench) -> None:
-    """The proxy does not turn in circles about it."""
+    """The proxy does not poll it in a loop."""
     result = bench.run("-pmi-port", "-n", 1, program=[sys.executable, "-c", CONNECTS])
     used, second = map(int, result.out.split())
     expect(result.code == 0 and used < second / 2, f"the proxy has used {used} ticks of {second} in a second: {result.err}")

@@ -2,13 +2,13 @@
 for binding_f77.py and binding_f08.py.
 
 Texts that are delivered have any length in Fortran, a fixed one in C.  Arrays of texts, and texts that are given and
-delivered, are passed as they are, with the length of an element behind the other arguments, to functions in C
+delivered, are passed as they are, with the length of an element after the other arguments, to functions in C
 (src/include/mpir_pset_fortran.h, mpir_dynproc_fortran.h) that take the place of the operations.  In dynamic process
 management MPI_ARGV_NULL is such an array, NULL in C.  A blank name of a set that may be NULL is
 passed so as well.  What v2a's module has by its own names (src/dynres) has none of these names.
 """
 
-ROOM = {"pset": "256", "dynproc": "1024"}  # MPI_MAX_PSET_NAME_LEN; the longest text, MPI_MAX_INFO_VAL
+TEXT_BYTES = {"pset": "256", "dynproc": "1024"}  # MPI_MAX_PSET_NAME_LEN; the longest text, MPI_MAX_INFO_VAL
 # Arguments that are passed as they are, of operations that another function replaces.
 RAW = {
     "MPIX_Session_pset_op": ("input", "output"),
@@ -37,11 +37,11 @@ def mark(func):
             p["_raw"] = True
             p["_may_be_null"] = is_dynproc
         elif p["kind"] == "STRING" and p["param_direction"] == "out":
-            p["_room"] = room(func)
+            p["_text_bytes"] = text_bytes(func)
 
 
-def room(func):
-    return ROOM.get(func.get("dir"), "1")
+def text_bytes(func):
+    return TEXT_BYTES.get(func.get("dir"), "1")
 
 
 def is_replaced(func):
@@ -83,7 +83,7 @@ def f08_pointer(p):
 
 
 def f08_cut(p):
-    """What is copied to Fortran afterwards is not longer than there is room."""
+    """What is copied to Fortran afterwards is not longer than the buffer."""
     return "%s_c(len(%s) + 1) = char(0)" % (p["name"], p["name"])
 
 

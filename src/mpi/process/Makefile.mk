@@ -1,4 +1,4 @@
-# Places and processes that a program starts one by one (doc/user/dynamic-processes.md).
+# Slots and processes that a program starts one by one (doc/user/dynamic-processes.md).
 
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/process
 

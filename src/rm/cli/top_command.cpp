@@ -193,7 +193,7 @@ void add_top(CLI::App &app, int &code)
     CLI::App *command = add_command(app, "top", "watch cores, nodes and jobs", options->json);
     command->add_flag("--once", options->once,
                       "print once and end (the default where there is no terminal)");
-    command->add_option("--interval", options->interval_s, "seconds between two looks")
+    command->add_option("--interval", options->interval_s, "seconds between two updates")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 3600.0));
     command->callback([options, &code] {

@@ -284,7 +284,7 @@ TEST(CoreTest, jobs_are_limited)
     driver.wait(1);
     EXPECT_TRUE(driver.last<RemoveJob>());
     EXPECT_FALSE(driver.core.state().job(first));
-    driver.send(StepEnded{first, 1, 0, ""});    /* repeated, of a job that is forgotten */
+    driver.send(StepEnded{first, 1, 0, ""});    /* repeated, of a job that is removed */
     EXPECT_EQ(driver.core.state().unexpected, 0u);
 }
 

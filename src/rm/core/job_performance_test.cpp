@@ -80,7 +80,7 @@ TEST(PerformanceTest, J4_J5_ratios_are_of_sums_since_the_commit)
     EXPECT_EQ(accumulated_mtct_ppm(job.known), std::nullopt);
     EXPECT_EQ(recent_mtct_ppm(job.known), std::nullopt);
     EXPECT_FALSE(has_data(job.known));
-    EXPECT_EQ(job.known.history.size(), 2u) << "what was is not forgotten";
+    EXPECT_EQ(job.known.history.size(), 2u) << "the history remains";
 }
 
 TEST(PerformanceTest, X3_the_phase_is_described)

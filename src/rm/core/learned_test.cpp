@@ -81,7 +81,7 @@ TEST(LearnedTest, the_next_run_knows_what_the_last_one_has_measured)
     other = run_of("x");
     other.program.clear();
     EXPECT_FALSE(knows(other)) << "no key: a script";
-    EXPECT_TRUE(knows(run_of("x"))) << "a run without samples forgets nothing";
+    EXPECT_TRUE(knows(run_of("x"))) << "a run without samples removes nothing";
 }
 
 /* J5: of the loop that the time went into; new samples count soon. */
@@ -110,7 +110,7 @@ TEST(LearnedTest, it_is_bounded)
     }
     EXPECT_EQ(programs.size(), LEARNED_PROGRAMS_MAX);
     EXPECT_TRUE(programs.contains({7, run_of("300").program}));
-    EXPECT_FALSE(programs.contains({7, run_of("100").program})) << "the oldest are forgotten";
+    EXPECT_FALSE(programs.contains({7, run_of("100").program})) << "the oldest are removed";
 
     /* Nonsense of a step that lies stays within bounds, too. */
     job.spec = run_of("lies");
@@ -131,7 +131,7 @@ TEST(LearnedTest, X3_it_decides_the_size_that_the_next_run_starts_with)
     for (PolicyKind policy : {PolicyKind::EFFICIENT, PolicyKind::MEASURED}) {
         CoreDriver driver(policy, 1, 8);
         Config config = driver.core.state().config;
-        config.efficiency_idle_ppm = config.efficiency_ppm; /* nothing is lent */
+        config.efficiency_idle_ppm = config.efficiency_ppm; /* nothing is loaned */
         driver.send(Configure{config});
         JobId first = start(driver, run_of("x"));
         ASSERT_EQ(driver.job(first).size(), 8) << "nothing is known of it";

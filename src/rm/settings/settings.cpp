@@ -70,19 +70,19 @@ const std::vector<Setting> &table()
         {"listen", "socket", &Settings::socket,
          "The Unix socket. Its folder is made with mode 0700 (root: 0755)."},
         {"listen", "socket_mode", &Settings::socket_mode,
-         "Who may connect: 0o600 this user alone, 0o666 everybody; who asks is known in any case.",
+         "Who may connect: 0o600 this user alone, 0o666 everybody; the user of a client is known in any case.",
          0, 0777},
         {"listen", "tcp", &Settings::tcp,
          "Address and port such as \"127.0.0.1:6817\"; empty: no TCP. No TLS: see "
          "doc/admin/elasticd.md."},
         {"listen", "tokens_file", &Settings::tokens_file,
-         "Who may ask over TCP: lines `TOKEN USER [admin]`; mode 0600. Read again at SIGHUP."},
+         "Which users may connect by TCP: lines `TOKEN USER [admin]`; mode 0600. Read again at SIGHUP."},
         {"access", "administrators", &Settings::administrators,
          "Users who may do everything, beside root and the user that elasticd runs as."},
         {"access", "private", &Settings::private_jobs,
          "A user sees only jobs of his own; false: everybody's (never scripts or environments)."},
         {"web", "allow_changes", &Settings::allow_web_changes,
-         "The web page may cancel, hold and so on; false: it only looks."},
+         "The web page may cancel, hold and so on; false: it only shows."},
         {"scheduling",
          "policy",
          &Settings::policy,
@@ -99,7 +99,7 @@ const std::vector<Setting> &table()
         {"scheduling",
          "efficiency_idle",
          &Settings::efficiency_idle,
-         "measured: the same of cores that nobody else can use: they are lent, and taken back for "
+         "measured: the same of cores that nobody else can use: they are loaned, and taken back for "
          "whoever can. 0: to all that do not become slower. The same number as efficiency: they "
          "idle.",
          0,
@@ -132,7 +132,7 @@ const std::vector<Setting> &table()
          "others by their part of it; 0: off.",
          0, YEAR_MS, true},
         {"scheduling", "fair_share_half_life", &Settings::fair_share_half_life_ms,
-         "In this time half of a user's use is forgotten.", 60000, YEAR_MS, true},
+         "In this time half of a user's use expires.", 60000, YEAR_MS, true},
         {"scheduling", "backfill_depth", &Settings::backfill_depth,
          "Waiting jobs that are examined after the first.", 0, 100000},
         {"scheduling", "adapt_patience", &Settings::adapt_patience_ms,
@@ -153,7 +153,7 @@ const std::vector<Setting> &table()
         {"job", "default_time_limit", &Settings::default_time_limit_ms,
          "Of jobs that name none; 0: none.", 0, YEAR_MS, true},
         {"job", "max_time_limit", &Settings::max_time_limit_ms,
-         "The longest that may be asked for; 0: any.", 0, YEAR_MS, true},
+         "The longest that may be requested; 0: any.", 0, YEAR_MS, true},
         {"job", "kill_grace", &Settings::kill_grace_ms, "Between SIGTERM and SIGKILL.", 0,
          24 * HOUR_MS, true},
         {"job", "mpiexec", &Settings::mpiexec, "The mpiexec of Elastic MPICH."},
@@ -182,7 +182,7 @@ const std::vector<Setting> &table()
          "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
         {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},
         {"monitor", "interval", &Settings::monitor_interval_ms,
-         "How often adaptive programs are asked how fast they go on and how much of their time MPI "
+         "How often adaptive programs are queried how fast they proceed and how much of their time MPI "
          "takes; 0: they "
          "measure nothing.",
          0, HOUR_MS, true},
@@ -191,7 +191,7 @@ const std::vector<Setting> &table()
         {"backend",
          "kind",
          &Settings::backend,
-         "Where jobs run. local: this machine, played as several nodes; hosts: machines that ssh "
+         "Where jobs run. local: this machine, divided into several nodes; hosts: machines that ssh "
          "reaches; slurm: a "
          "Slurm of the site.",
          0,
@@ -214,18 +214,18 @@ const std::vector<Setting> &table()
          "hosts: a configuration for ssh (-F) instead of the users' own; all users must be able "
          "to read it."},
         {"backend", "check_interval", &Settings::check_interval_ms,
-         "hosts: how often each is looked at; sooner if something is wrong.", 100, HOUR_MS, true},
+         "hosts: how often each is checked; sooner if something is wrong.", 100, HOUR_MS, true},
         {"backend", "check_timeout", &Settings::check_timeout_ms,
-         "hosts: how long ssh tries to connect; the whole look may take twice as long.", 1000,
+         "hosts: how long ssh tries to connect; the whole check may take twice as long.", 1000,
          HOUR_MS, true},
         {"backend", "check_failures", &Settings::check_failures,
-         "hosts: after so many looks in a row without an answer it is down, and its jobs are "
+         "hosts: after so many checks in a row without an answer it is down, and its jobs are "
          "ended.",
          1, 1000},
         {"backend", "checks_at_once", &Settings::checks_at_once,
-         "hosts: so many are looked at at the same time.", 1, 1000},
+         "hosts: so many are checked at the same time.", 1, 1000},
         {"slurm", "partition", &Settings::slurm_partition,
-         "slurm: where nodes are asked for. Default: Slurm's default partition."},
+         "slurm: where nodes are requested. Default: Slurm's default partition."},
         {"slurm", "account", &Settings::slurm_account,
          "slurm: salloc --account; empty: the user's default."},
         {"slurm", "qos", &Settings::slurm_qos, "slurm: salloc --qos; empty: the default."},
@@ -241,7 +241,7 @@ const std::vector<Setting> &table()
          0,
          false,
          {"auto", "merge", "set"}},
-        {"slurm", "poll_interval", &Settings::slurm_poll_ms, "slurm: how often Slurm is looked at.",
+        {"slurm", "poll_interval", &Settings::slurm_poll_ms, "slurm: how often Slurm is polled.",
          200, HOUR_MS, true},
         {"slurm", "wait", &Settings::slurm_wait_ms,
          "slurm: how long nodes are waited for in Slurm's queue while others with more priority "
@@ -275,20 +275,20 @@ const std::vector<Setting> &table()
         {"limits", "answer_time", &Settings::answer_time_ms,
          "How long a client may take to read an answer.", 1000, HOUR_MS, true},
         {"limits", "bytes_per_user", &Settings::bytes_per_user_max,
-         "What is kept of one user's jobs (scripts, environments, commands, records), together, in "
-         "bytes. From three quarters on the oldest ended jobs of the user are forgotten.",
+         "What is stored of one user's jobs (scripts, environments, commands, records), together, in "
+         "bytes. From three quarters on the oldest ended jobs of the user are deleted.",
          65536, int64_t{1} << 40},
         {"limits", "rate_per_s", &Settings::rate_per_s,
          "Requests of one user in a second; twice as many in a burst.", 1, 1000000},
         {"history", "in_memory", &Settings::finished_in_memory,
-         "Ended jobs that are kept in memory; older ones are in the store alone.", 10, 100000},
+         "Ended jobs that stay in memory; older ones are in the store alone.", 10, 100000},
         {"history", "keep", &Settings::history_keep_ms, "Ended jobs and records in the store.",
          HOUR_MS, 100 * YEAR_MS, true},
         {"history", "bytes", &Settings::history_bytes_max,
-         "What is kept in the store, in bytes; beyond it the oldest history is forgotten.",
+         "The size of the store, in bytes; beyond it the oldest history is forgotten.",
          int64_t{16} << 20, int64_t{1} << 50},
         {"history", "disk_reserve", &Settings::disk_reserve_bytes,
-         "Bytes of the store's disk that are kept for ends of jobs and decisions when it is full; "
+         "Bytes of the store's disk that are reserved for ends of jobs and decisions when it is full; "
          "no jobs are accepted then. 0: none.",
          0, int64_t{1} << 40},
         {"history", "snapshot_events", &Settings::snapshot_events,

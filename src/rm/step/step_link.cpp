@@ -119,7 +119,7 @@ void StepLink::line(const Json &object)
         event(message.value());
 }
 
-/* ---- what the core hears --------------------------------------------------------------------- */
+/* ---- messages to the core ------------------------------------------------------------------- */
 
 void StepLink::notify(EventContent content)
 {

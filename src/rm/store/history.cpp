@@ -12,7 +12,7 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int STEPS_BETWEEN_LOOKS = 1000;       /* of SQLite's machine, at the clock */
+constexpr int STEPS_BETWEEN_CHECKS = 1000;       /* of SQLite's machine, at the clock */
 constexpr size_t STATEMENTS_MAX = 100;
 
 std::string columns_where(const std::string &condition)
@@ -47,7 +47,7 @@ History::History(sqlite3 *database) : database_(database)
     auto is_late = [](void *limits) {
         return static_cast<int>(monotonic_ms() > static_cast<Limits *>(limits)->deadline_ms);
     };
-    sqlite3_progress_handler(database_, STEPS_BETWEEN_LOOKS, is_late, limits_.get());
+    sqlite3_progress_handler(database_, STEPS_BETWEEN_CHECKS, is_late, limits_.get());
 }
 
 History::History(History &&other) noexcept

@@ -171,8 +171,8 @@ def dyn_widow_stopped(run: TestRun, dying: str, server: str = "0") -> None:
         (run.work / "go").touch()
         run.check(first.wait() != 0, "who should have died has not")
         for rank in range(1, run.test.processes):
-            other.await_line(f"^TOLD {rank}$")
-        run.check("TOLD 0" not in other.lines, "the stopped process was notified")
+            other.await_line(f"^NOTIFIED {rank}$")
+        run.check("NOTIFIED 0" not in other.lines, "the stopped process was notified")
     finally:
         os.kill(root, signal.SIGCONT)
     _ends_well(run, other)

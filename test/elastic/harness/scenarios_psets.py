@@ -159,7 +159,7 @@ def leaving_unnotified(run: TestRun) -> None:
     """SL3: who is to leave dies before its proxy has received that it may exit; the others go on."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     (line,) = job.await_line(r"^LEAVER \d+$")
-    job.await_line("^TOLD$")
+    job.await_line("^NOTIFIED$")
     daemon, leaving = _daemons(job)[-1], int(line.split()[1])
     os.kill(daemon, signal.SIGSTOP)
     (run.work / "accept").touch()
@@ -190,7 +190,7 @@ def joining_dies(run: TestRun, stage: str) -> None:
     elif stage == "offered":
         run.await_event("ready", 2)
     elif stage != "launching":
-        job.await_line("^TOLD$")
+        job.await_line("^NOTIFIED$")
     if stage in ("taken", "rendezvous"):
         os.kill(pid, signal.SIGSTOP)  # before it is let go
         (run.work / "accept").touch()

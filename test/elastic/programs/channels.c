@@ -50,7 +50,7 @@ static void check_channels(int expected)
     unsigned value;
 
     ET_CHECK(MPI_T_pvar_read(tool, channels, &value) == MPI_SUCCESS, "MPI_T_pvar_read");
-    ET_CHECK((int) value == (with_channels ? expected : 0), "%u lanes", value);
+    ET_CHECK((int) value == (with_channels ? expected : 0), "%u channels", value);
 }
 
 /* ---- messages between all processes of a communicator ----------------------------------------------------------- */
@@ -117,8 +117,8 @@ static void ring(MPI_Comm comm, int synchronous)
 /* Long ones, so many that each way of copying is used, at any address; received before they come and after. */
 static void long_ones(MPI_Comm comm)
 {
-    enum { ROUNDS = 60, EACH = 8, ROOM = 80000 };
-    char *out = malloc(EACH * ROOM), *in = malloc(EACH * ROOM);
+    enum { ROUNDS = 60, EACH = 8, SLICE = 80000 };
+    char *out = malloc(EACH * SLICE), *in = malloc(EACH * SLICE);
     int to = (rank + 1) % size, from = (rank + size - 1) % size, count;
     MPI_Request sends[EACH], receives[EACH];
     MPI_Status statuses[EACH];
@@ -127,18 +127,18 @@ static void long_ones(MPI_Comm comm)
     for (int round = 0; round < ROUNDS; round++) {
         int bytes = 8 * (1000 + 131 * round), is_late = round % 2;
         for (int i = 0; i < EACH; i++) {
-            et_fill(out + i * ROOM + round + i, (size_t) bytes, rank, round * EACH + i);
-            ET_MPI(MPI_Isend(out + i * ROOM + round + i, bytes, MPI_BYTE, to, TAG + i, comm, &sends[i]));
+            et_fill(out + i * SLICE + round + i, (size_t) bytes, rank, round * EACH + i);
+            ET_MPI(MPI_Isend(out + i * SLICE + round + i, bytes, MPI_BYTE, to, TAG + i, comm, &sends[i]));
         }
         for (int i = 0; is_late && i < EACH; i++)
             ET_MPI(MPI_Probe(from, TAG + i, comm, MPI_STATUS_IGNORE));
         for (int i = 0; i < EACH; i++)
-            ET_MPI(MPI_Irecv(in + i * ROOM + 3 * i, bytes / 8 + i, MPI_DOUBLE, from, TAG + i, comm, &receives[i]));
+            ET_MPI(MPI_Irecv(in + i * SLICE + 3 * i, bytes / 8 + i, MPI_DOUBLE, from, TAG + i, comm, &receives[i]));
         ET_MPI(MPI_Waitall(EACH, receives, statuses));
         for (int i = 0; i < EACH; i++) {
             ET_MPI(MPI_Get_count(&statuses[i], MPI_DOUBLE, &count));
             ET_CHECK(count == bytes / 8, "%d numbers of %d", count, bytes / 8);
-            et_verify(in + i * ROOM + 3 * i, (size_t) bytes, from, round * EACH + i, "a long message");
+            et_verify(in + i * SLICE + 3 * i, (size_t) bytes, from, round * EACH + i, "a long message");
         }
         ET_MPI(MPI_Waitall(EACH, sends, MPI_STATUSES_IGNORE));
     }
@@ -149,7 +149,7 @@ static void long_ones(MPI_Comm comm)
 /* For which there is no space: an error, and nothing is written after the end of the space. */
 static void too_long(MPI_Comm comm)
 {
-    enum { BYTES = 60000, ROOM = 20000 };
+    enum { BYTES = 60000, SLICE = 20000 };
     char *out = calloc(BYTES, 1), *in = malloc(BYTES);
     int to = (rank + 1) % size, from = (rank + size - 1) % size, class = MPI_SUCCESS;
     MPI_Request request;
@@ -158,9 +158,9 @@ static void too_long(MPI_Comm comm)
     memset(in, 1, BYTES);
     ET_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Isend(out, BYTES, MPI_BYTE, to, TAG, comm, &request));
-    MPI_Error_class(MPI_Recv(in, ROOM, MPI_BYTE, from, TAG, comm, MPI_STATUS_IGNORE), &class);
+    MPI_Error_class(MPI_Recv(in, SLICE, MPI_BYTE, from, TAG, comm, MPI_STATUS_IGNORE), &class);
     ET_CHECK(class == MPI_ERR_TRUNCATE, "class %d", class);
-    for (int i = ROOM; i < BYTES; i++)
+    for (int i = SLICE; i < BYTES; i++)
         ET_CHECK(in[i] == 1, "byte %d was written", i);
     ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     ET_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL));
@@ -272,7 +272,7 @@ static void exercise(MPI_Comm comm, const char *name, int others)
     unsigned long long before = count_sent();
     flood(comm, 0);
     ET_CHECK((count_sent() - before >= (unsigned long long) in_flood * (unsigned) others) == with_channels,
-             "%s: %llu messages were sent on lanes", name, count_sent() - before);
+             "%s: %llu messages were sent on channels", name, count_sent() - before);
     flood(comm, 1);
     for (int synchronous = 0; synchronous < 2; synchronous++)
         ring(comm, synchronous);

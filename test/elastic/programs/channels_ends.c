@@ -55,7 +55,7 @@ static int count_recv_segments(void)
 
     ET_CHECK(maps, "no /proc/self/maps");
     while (fgets(line, sizeof(line), maps))
-        n += strstr(line, "mpich-lanes") != NULL;
+        n += strstr(line, "mpich-channels") != NULL;
     fclose(maps);
     return n;
 }
@@ -100,7 +100,7 @@ static void round_of_one(char *program, char *buffer)
     int pid;
 
     ET_MPI(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE));
-    ET_CHECK(count_channels() == 1, "%u lanes", count_channels());
+    ET_CHECK(count_channels() == 1, "%u channels", count_channels());
     ET_MPI(MPI_Recv(&pid, 1, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE));
     et_fill(buffer, LONG_BYTES, 0, 0);
     ET_MPI(MPI_Send(buffer, LONG_BYTES, MPI_BYTE, 0, 0, inter));

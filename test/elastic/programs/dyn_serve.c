@@ -175,7 +175,7 @@ static void end_when_notified(int is_server)
     rendezvous(is_server, &inter);
     ET_MPI(MPI_Recv(&number, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE));
     ET_MPI(MPI_Send(&number, 1, MPI_INT, 0, 2, inter));
-    et_log("TOLD");
+    et_log("NOTIFIED");
     for (double end = MPI_Wtime() + 0.5; MPI_Wtime() < end;)    /* what is sent with a copy goes out */
         ET_MPI(MPI_Iprobe(0, 5, inter, &flag, MPI_STATUS_IGNORE));
     raise(SIGKILL);

@@ -257,7 +257,7 @@ static void survive(int first)
     ET_MPI(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN));
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));       /* it is that of MPI_Waitany */
     operations[first < COLLECTIVE ? (first + et.rank) % COLLECTIVE : first] ();
-    et_log("TOLD %d", et.rank);
+    et_log("NOTIFIED %d", et.rank);
     for (int i = 0; i < OPERATIONS; i++) {
         if (i >= COLLECTIVE)
             ET_MPI(MPI_Barrier(MPI_COMM_WORLD));

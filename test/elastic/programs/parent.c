@@ -95,7 +95,7 @@ static void start_and_talk(int holder, int n, const char *const hosts[], const c
         ET_MPI(MPI_Startall(n, requests));
         await_stage(n, requests, MPIX_STAGE_STARTED);
     }
-    if (!strcmp(what, "hears") && rank == 0) {
+    if (!strcmp(what, "receives") && rank == 0) {
         sleep(2);
         for (int i = 0; i < n; i++)
             ET_MPI(MPI_Send(&n, 1, MPI_INT, i, 4, inter));
@@ -117,7 +117,7 @@ static void talks(void)
 /* DC3: parents that send nothing for long have not ended */
 static void silent(void)
 {
-    start_and_talk(0, 2, NULL, "hears");
+    start_and_talk(0, 2, NULL, "receives");
 }
 
 /* The holder polls seldom whether they are there, so that the others learn late of it. */

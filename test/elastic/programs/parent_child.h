@@ -131,7 +131,7 @@ static int child(int argc, char **argv, const char *what)
         talk_early(parent);
     if (!strcmp(what, "unanswered"))
         talk_unanswered(parent);
-    if (!strcmp(what, "hears"))
+    if (!strcmp(what, "receives"))
         ET_MPI(MPI_Recv(&value, 1, MPI_INT, 0, 4, parent, MPI_STATUS_IGNORE));
     et_exercise_inter(parent, 0, "parents and children");
     MPI_Comm_disconnect(&parent);

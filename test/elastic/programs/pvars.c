@@ -1,6 +1,6 @@
 /*
  * The MPI_T performance variables of adaptations and their control variables (doc/user/variables.md): what a tool
- * reads agrees with what the program has seen.  With --crowd 1 all processes run on one processor, and
+ * reads agrees with what the program has seen.  With --oversubscribe 1 all processes run on one processor, and
  * progress_yield follows the number of processes; --yield N states what it must be in any case.
  */
 
@@ -120,7 +120,7 @@ static void check_after(void)
 
 int main(int argc, char **argv)
 {
-    oversubscribe = atoi(et_argument(argc, argv, "crowd", "0"));
+    oversubscribe = atoi(et_argument(argc, argv, "oversubscribe", "0"));
     yield = atoi(et_argument(argc, argv, "yield", "-1"));
     if (oversubscribe)
         bind_to_one();

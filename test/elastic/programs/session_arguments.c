@@ -361,7 +361,7 @@ static void rendezvous(MPI_Session session, int *rank, int *size)
     MPI_Comm comm;
 
     ET_MPI(MPI_Group_from_session_pset(session, WORLD, &group));
-    ET_MPI(MPI_Comm_create_from_group(group, "meet", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
+    ET_MPI(MPI_Comm_create_from_group(group, "rendezvous", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
     ET_MPI(MPI_Comm_rank(comm, rank));
     ET_MPI(MPI_Comm_size(comm, size));
     ET_MPI(MPI_Barrier(comm));

@@ -17,7 +17,7 @@ static void check_channels(unsigned expected)
     ET_CHECK(MPI_T_pvar_get_index("shm_lanes", MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS, "no variable");
     ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &channels, &count) == MPI_SUCCESS, "no handle");
     ET_CHECK(MPI_T_pvar_read(tool, channels, &value) == MPI_SUCCESS, "MPI_T_pvar_read");
-    ET_CHECK(value == expected, "%u lanes, not %u", value, expected);
+    ET_CHECK(value == expected, "%u channels, not %u", value, expected);
 }
 
 int main(int argc, char **argv)

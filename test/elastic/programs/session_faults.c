@@ -5,7 +5,7 @@
  *   notified rank 0 is notified of a change and ends; rank 1 is notified of the same, accepts it, and prints PASS
  *   killed   rank 3 is to leave, which has been accepted, and dies of a signal
  *   exits    the same, and it exits without finalising
- *   unheard  as killed; rank 0 prints LEAVER PID and TOLD, and accepts when there is a file "accept"
+ *   unheard  as killed; rank 0 prints LEAVER PID and NOTIFIED, and accepts when there is a file "accept"
  *   mute     the same, as exits
  *   late     the same, and it ends when it has been reported that it does not
  *   dies     rank 3 dies of a signal although nobody has accepted anything: the job ends
@@ -165,7 +165,7 @@ static void case_leaves(const char *how)
         strcpy(news[0], change.delta);
         set_after("mpi://WORLD", &change, news[1]);
         if (waits) {
-            et_log("TOLD");
+            et_log("NOTIFIED");
             et_await_file("accept");
         }
         accept_change(&change, NULL, NULL);

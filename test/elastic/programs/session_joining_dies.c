@@ -93,7 +93,7 @@ static void lose_first(pset_name whole)
     change = await_change("mpi://WORLD");
     ET_CHECK(change.type == MPIX_RC_ADD, "type %d", change.type);
     set_after("mpi://WORLD", &change, whole);
-    et_log("TOLD");
+    et_log("NOTIFIED");
     et_await_file(at_stage("notified") ? "over" : "accept");
     if (!at_stage("notified")) {
         accept_change(&change, "app_set", whole);

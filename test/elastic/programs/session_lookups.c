@@ -10,7 +10,7 @@
 #include "session_changes.h"
 #include <sys/resource.h>
 
-#define LOOKS 20000
+#define QUERIES 20000
 #define BYTES (32 << 20)
 
 static void query(const char *set)
@@ -40,10 +40,10 @@ static void query_often(void)
     for (int i = 0; i < N; i++)
         query(sets[i]);          /* queries, of each once */
     long before = sleeps();
-    for (int i = 0; i < LOOKS; i++)
+    for (int i = 0; i < QUERIES; i++)
         query(sets[i % N]);
     long slept = sleeps() - before;
-    ET_CHECK(slept < LOOKS / 10, "%d queries have slept %ld times", LOOKS, slept);
+    ET_CHECK(slept < QUERIES / 10, "%d queries have slept %ld times", QUERIES, slept);
 }
 
 /* It arrives although its receiver does nothing but query. */

@@ -12,7 +12,7 @@
 enum {
     UIDS = 2048,                /* processes in the life of the job */
     MEMBERS = 24,               /* of a set, those that have ended included */
-    SETS = 16, KEPT = 5, LATE = 16      /* how many are known at a time */
+    SETS = 16, SAVED = 5, LATE = 16      /* how many are known at a time */
 };
 
 enum life { NEVER, LIVES, LEAVES, GONE };       /* LEAVES: has been requested to, and may have ended */
@@ -38,7 +38,7 @@ struct model {
     pset_name set;              /* of all processes, as the program sees it; one of those that are known */
     int n_sets, n_late;
     struct known sets[SETS];
-    struct list saved[KEPT];     /* members of communicators that are had over changes; 0: there is none */
+    struct list saved[SAVED];     /* members of communicators that are had over changes; 0: there is none */
     struct late late[LATE];
     unsigned char life[UIDS];
     short started_by[UIDS];     /* the tag of the change; 0: launched */

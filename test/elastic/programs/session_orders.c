@@ -204,7 +204,7 @@ static MPI_Comm rendezvous(MPI_Session * lasting)
 
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, lasting));
     ET_MPI(MPI_Group_from_session_pset(*lasting, "mpi://WORLD", &group));
-    ET_MPI(MPI_Comm_create_from_group(group, "meet", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+    ET_MPI(MPI_Comm_create_from_group(group, "rendezvous", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
     ET_MPI(MPI_Group_free(&group));
     ET_MPI(MPI_Comm_rank(made, &rank));
     return made;

@@ -7,8 +7,8 @@
  * and messages), session_random_sessions.h, session_random_sets.h (with data and texts), session_random_groups.h (what
  * is made of groups), session_random_changes.h; here is the order in which they do it.
  *
- * --seed S, --changes N: how many are taken or declined; --say 1: each step, on standard error; --only NAME: steps of
- * one kind; --deaths 1: processes that join or leave may die; --outsider 1: each has a thread with a session of its
+ * --seed S, --changes N: how many are taken or declined; --verbose 1: each step, on standard error; --only NAME: steps
+ * of one kind; --deaths 1: processes that join or leave may die; --outsider 1: each has a thread with a session of its
  * own.  mpiexec's policy states what changes are offered:
  *
  *     mpiexec -n 2 --adapt-range 1:6 --adapt-policy random:7 --adapt-interval 20ms session_random --seed 7 --changes 40
@@ -182,7 +182,7 @@ static void begin(void)
 {
     pset_name delta, uid;
 
-    for (int i = 0; i < KEPT; i++)
+    for (int i = 0; i < SAVED; i++)
         saved[i] = MPI_COMM_NULL;
     own_random = et.seed * 40503u + (unsigned) getpid();
     if (deaths)
@@ -256,7 +256,7 @@ static void take_steps(int changes, const char *only)
 int main(int argc, char **argv)
 {
     et_options(&argc, &argv);
-    logs = (int) et_number(argc, argv, "say", 0);
+    logs = (int) et_number(argc, argv, "verbose", 0);
     deaths = (int) et_number(argc, argv, "deaths", 0);
     outsider.runs = (int) et_number(argc, argv, "outsider", 0);
     world = et.seed % WORLDS;

@@ -210,7 +210,7 @@ static void leave(const struct plan *plan)
     if (plan->how == WITHOUT_FINALIZING)
         _exit(0);
     if (plan->how == ORDERLY) {
-        for (int i = 0; i < KEPT; i++)
+        for (int i = 0; i < SAVED; i++)
             if (saved[i] != MPI_COMM_NULL)
                 ET_MPI(MPI_Comm_free(&saved[i]));
         if (comm != MPI_COMM_NULL)

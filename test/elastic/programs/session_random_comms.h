@@ -21,7 +21,7 @@ enum { USE_TAGS = 30000, NEWS_TAG, GONE_TAG, LATE_TAGS };
 
 static MPI_Comm comm = MPI_COMM_NULL;   /* of all; everybody has the rank of his position in the set */
 static int rank, size;
-static MPI_Comm saved[KEPT];     /* of those in the model that hold this process */
+static MPI_Comm saved[SAVED];     /* of those in the model that hold this process */
 static unsigned char sent[LARGE], got[LARGE];
 static int logs;                /* what it does */
 
@@ -128,7 +128,7 @@ static void end_comm(MPI_Comm *on, const struct list *members)
 static void plan_late(const struct list *leaving)
 {
     for (int j = 0; j < 4; j++) {
-        int i = draw(KEPT), from = draw(leaving->n), n = 1 + draw(20), bytes = draw(2) ? SMALL : EAGER;
+        int i = draw(SAVED), from = draw(leaving->n), n = 1 + draw(20), bytes = draw(2) ? SMALL : EAGER;
         int to = draw(MEMBERS);
         struct list living = with_life(&model.saved[i], LIVES);
         if (model.n_late == LATE || !living.n || !holds(&model.saved[i], leaving->uids[from]))
@@ -187,7 +187,7 @@ static void discard_saved(int i)
 /* Communicators of these members, to be used again after other changes. */
 static void keep(MPI_Comm made, const struct list *members)
 {
-    int i = draw(KEPT);
+    int i = draw(SAVED);
 
     discard_saved(i);
     model.saved[i] = *members;
@@ -272,9 +272,9 @@ static void use_all(void)
 
 static void step_traffic(void)
 {
-    int i = draw(KEPT + 1);
+    int i = draw(SAVED + 1);
 
-    if (i == KEPT || !model.saved[i].n)
+    if (i == SAVED || !model.saved[i].n)
         use_all();
     else
         use_if_member(saved[i], &model.saved[i]);
@@ -303,7 +303,7 @@ static int call_with_ended(MPI_Comm on, int how, int peer)
 /* Its messages are received before: over a network it is dropped with what is sent to it. */
 static void step_ended(void)
 {
-    int i = draw(KEPT), how = draw(4), any = draw(MEMBERS);
+    int i = draw(SAVED), how = draw(4), any = draw(MEMBERS);
     struct list ended_one = with_life(&model.saved[i], GONE), living = with_life(&model.saved[i], LIVES);
 
     step_receive_late();

@@ -79,7 +79,7 @@ static void step_renew(void)
             return;
     make_up("again", tag);
     step_receive_late();
-    for (int i = 0; i < KEPT; i++) {
+    for (int i = 0; i < SAVED; i++) {
         if (!frees)
             saved[i] = MPI_COMM_NULL;
         discard_saved(i);

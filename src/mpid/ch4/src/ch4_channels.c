@@ -8,7 +8,7 @@
 #include "ch4_locality.h"
 #include "ch4_network_pause.h"
 
-#define LAST_LOOKS 64           /* at the network, which takes a message at the first or second one */
+#define LAST_POLLS 64           /* at the network, which takes a message at the first or second one */
 #define RESTS_AFTER 256         /* polls */
 #define RESTS_TICKS 16384       /* of the processor's clock, some GHz */
 
@@ -185,7 +185,7 @@ int MPIDI_Channels_connect(MPIR_Comm * intercomm)
     mpi_errno = MPIR_Barrier(intercomm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     /* Its last message may still be here; who waits for it need not wait until this process calls MPI again. */
-    for (int i = 0; i < LAST_LOOKS && !mpi_errno; i++)
+    for (int i = 0; i < LAST_POLLS && !mpi_errno; i++)
         mpi_errno = MPID_Progress_test(NULL);
     MPIR_ERR_CHECK(mpi_errno);
     decide_channels(intercomm);

@@ -137,16 +137,16 @@ struct barrier_line {
  * processor that is free.  Where each process has a processor of its own the others are about to come.  To an
  * agreement they come at the agreed probe, which is some milliseconds away at most if the program probes that often,
  * and whoever comes last would have to wake up the rest (20 us on a virtual machine). */
-#define LOOKS_OVERSUBSCRIBED 20
-#define LOOKS_ALONE 300 /* some tens of microseconds */
-#define LOOKS_GIVING_WAY 20000  /* some ten milliseconds; somebody else may want this processor */
+#define POLLS_OVERSUBSCRIBED 20
+#define POLLS_ALONE 300 /* some tens of microseconds */
+#define POLLS_YIELDING 20000  /* some ten milliseconds; somebody else may want this processor */
 #define SLEEP_NS 1000000        /* between two rounds of progress, which somebody may need */
 
 static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int polls, int polls_yielding)
 {
     const struct timespec limit = {.tv_nsec = SLEEP_NS };
 
-    if (polls < (MPIDU_oversubscribed ? LOOKS_OVERSUBSCRIBED : LOOKS_ALONE)) {
+    if (polls < (MPIDU_oversubscribed ? POLLS_OVERSUBSCRIBED : POLLS_ALONE)) {
         MPIDU_OVERSUBSCRIBED_WAIT();
         return;
     }
@@ -232,7 +232,7 @@ int MPIDU_Init_shm_adapt_agree(int value, int *greatest, int (*while_waiting) (v
             MPL_atomic_store_int(&line->agreeing, 0);
             open_for_all(line, &line->agreements, (int) ((unsigned) number + 1));
         }
-        mpi_errno = wait_while(line, &line->agreements, number, LOOKS_GIVING_WAY, while_waiting);
+        mpi_errno = wait_while(line, &line->agreements, number, POLLS_YIELDING, while_waiting);
         MPIR_ERR_CHECK(mpi_errno);
         *greatest = MPL_atomic_load_int(common);
     }

@@ -10,7 +10,7 @@
  *   (fill_donors.h), whatever the policy decides about the size of the borrower;
  *   two mean durations of the borrower's adaptations before the reserved time, for the first job.
  *
- * Only cores that no other job could have beside the reservation are lent, so that no other job
+ * Only cores that no other job could have beside the reservation are loaned, so that no other job
  * waits for them.  A job that does not return a loan on request gets no other one
  * (Job::withheld_loan), and plans do not count on its cores.
  */

@@ -118,7 +118,7 @@ TEST(LoanTest, Q8_it_comes_back_in_time)
         EXPECT_EQ(machine.of().adaptation->size, 8);
         machine.commit();
         EXPECT_EQ(machine.of().loaned, 0);
-        EXPECT_EQ(machine.of().state, JobState::RUNNING) << "it is not lent again";
+        EXPECT_EQ(machine.of().state, JobState::RUNNING) << "it is not loaned again";
         driver.wait(promised_ms - driver.now_ms);
         driver.end(machine.ends);
         EXPECT_EQ(driver.job(machine.waits).state, JobState::STARTING);
@@ -139,7 +139,7 @@ TEST(LoanTest, Q8_it_comes_back_at_once_for_who_starts_sooner)
     EXPECT_EQ(machine.driver.job(machine.waits).state, JobState::STARTING);
 }
 
-/* Processes that end by themselves are those that were lent; a return that this prevents is no
+/* Processes that end by themselves are those that were loaned; a return that this prevents is no
  * refusal. */
 TEST(LoanTest, Q8_who_leaves_by_itself_keeps_no_loan)
 {

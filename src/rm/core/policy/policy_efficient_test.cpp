@@ -256,7 +256,7 @@ TEST(EfficientTest, F1_who_runs_longest_gets_first)
     EXPECT_EQ(machine.driver.job(brief).size(), 4) << "its user wished so";
 }
 
-/* G, figure 14.7: Cannon and GE on 32 nodes of 16 cores; laws of SPEC-performance. */
+/* G, figure 14.7: Cannon and GE on 32 nodes of 16 cores; scaling models of SPEC-performance. */
 TEST(EfficientTest, G147_cannon_grows_and_gauss_gives)
 {
     Efficient machine(1, 512);

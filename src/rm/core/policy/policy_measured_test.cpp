@@ -14,11 +14,11 @@ namespace {
 
 constexpr int64_t MINUTE = 60000;
 constexpr int CHANGES_MAX = 8; /* of each job, until all have their sizes */
-/* Of Config::efficiency_idle_ppm: nothing is lent, as if nobody could have less than `efficiency`;
+/* Of Config::efficiency_idle_ppm: nothing is loaned, as if nobody could have less than `efficiency`;
  * down to a floor; to all that do not become slower, the default. */
 constexpr int64_t NO_LOANS = 500000, LOANS = 100000, NO_FLOOR = 0;
 
-/* Jobs of known laws under elasticd's core, sampled every half minute; changes are committed at
+/* Jobs of known scaling models under elasticd's core, sampled every half minute; changes are committed at
  * once. */
 struct Machine {
     explicit Machine(int cores, PolicyKind policy = PolicyKind::MEASURED) : driver(policy, 1, cores)
@@ -26,7 +26,7 @@ struct Machine {
     }
     Machine(int nodes, int cores) : driver(PolicyKind::MEASURED, nodes, cores) {}
 
-    /* Cores that nobody else can use are lent down to this part of a proportional gain. */
+    /* Cores that nobody else can use are loaned down to this part of a proportional gain. */
     void loan_down_to(int64_t ppm)
     {
         Config config = driver.core.state().config;
@@ -381,7 +381,7 @@ TEST(MeasuredTest, cores_go_where_they_make_faster)
 }
 
 /* A sample is followed by a decision only if it may lead to one: CoreDriver, which runs the policy
- * after each event, never hears of another one.  How far programs scale changes now and then. */
+ * after each event, never gets another one.  How far programs scale changes now and then. */
 TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
 {
     int changes = 0;
@@ -417,7 +417,7 @@ TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
     EXPECT_GT(changes, 200);
 }
 
-/* Cores that nobody else can use are lent down to efficiency_idle, and go back at once to whoever
+/* Cores that nobody else can use are loaned down to efficiency_idle, and go back at once to whoever
  * comes, before anybody gives what he uses well. */
 TEST(MeasuredTest, idle_cores_are_loaned_until_a_job_waits)
 {
@@ -502,7 +502,7 @@ TEST(MeasuredTest, X1_recorded_numbers_give_the_decision)
             if (rule == "reduce") {
                 int64_t least = measured_least(numbers.value(), Floor::IDLE);
                 EXPECT_GT(least, 0);
-                if (is_wanted.get<bool>()) /* and with what is lent */
+                if (is_wanted.get<bool>()) /* and with what is loaned */
                     least = std::min(least, measured_least(numbers.value(), Floor::EFFICIENT));
                 EXPECT_EQ(least, size);
             } else if (rule == "balance") {

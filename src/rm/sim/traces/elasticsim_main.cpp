@@ -466,7 +466,7 @@ int run(int argc, char **argv)
                    "jobs that ran longer than requested: kill or run (kill)")
         ->check(CLI::IsMember({"kill", "run"}));
     app.add_option("--backfill-depth", options.replay.config.backfill_depth,
-                   "waiting jobs that are looked at behind the first (100)")
+                   "waiting jobs that are considered after the first (100)")
         ->check(CLI::Range(0, 1000000));
     app.add_option("--jobs", options.jobs, "only the first so many")
         ->check(CLI::Range(1, 2000000000));

@@ -95,7 +95,7 @@ TEST(ReplayTest, samples_show_measured_the_unusable_processes)
     for (PolicyKind policy : {PolicyKind::FILL, PolicyKind::MEASURED, PolicyKind::EFFICIENT}) {
         auto options = machine(4, 4, policy);
         options.sample_noise = 0.1;
-        options.config.efficiency_idle_ppm = options.config.efficiency_ppm; /* nothing is lent */
+        options.config.efficiency_idle_ppm = options.config.efficiency_ppm; /* nothing is loaned */
         auto workload = workload_of({job(0, 7200, 4)}, options, 1, table);
         auto outcome = replay(workload, options), again = replay(workload, options);
         EXPECT_EQ(outcome.jobs[0].end_ms, again.jobs[0].end_ms);

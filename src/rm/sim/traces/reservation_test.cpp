@@ -42,7 +42,7 @@ Trace busy_trace(uint64_t seed, int nodes, int cores)
 struct Reservations {
     std::map<JobId, int64_t> times;
 
-    void look(const State &state)
+    void observe(const State &state)
     {
         if (state.indices().runnable.empty())
             return;
@@ -77,7 +77,7 @@ struct Reservations {
 };
 
 /* `cost_ms`: of an adaptation; so long, and twice as long, a start may be late that waits for what
- * others give.  How many times something was lent. */
+ * others give.  How many times something was loaned. */
 int check(PolicyKind policy, double malleable, AdaptationCost cost = {0, 0, 0})
 {
     constexpr int NODES = 4, CORES = 8;
@@ -88,7 +88,7 @@ int check(PolicyKind policy, double malleable, AdaptationCost cost = {0, 0, 0})
         WorkloadOptions slot_requests;
         slot_requests.machine = {{{NODES, CORES}}};
         slot_requests.malleable = malleable;
-        /* some are to be kept as they are after they have grown (R4) */
+        /* some are to stay as they are after they have grown (R4) */
         slot_requests.speedups = {LinearSpeedup{}, AmdahlSpeedup{0.005}, AmdahlSpeedup{0.02}};
         slot_requests.prefer_trace_size = policy == PolicyKind::EASY;
         slot_requests.seed = seed;
@@ -101,7 +101,7 @@ int check(PolicyKind policy, double malleable, AdaptationCost cost = {0, 0, 0})
         options.config.policy = policy;
         options.config.finished_max = 0;
         options.after_each = [&](const State &state) {
-            reservations.look(state);
+            reservations.observe(state);
             loaned += !state.indices().borrowers.empty();
         };
         Outcome outcome = replay(workload, options);
@@ -134,7 +134,7 @@ TEST(ReservationTest, measured_keeps_it)
 TEST(ReservationTest, Q7_efficient_keeps_it)
 {
     for (double malleable : {0.2, 0.5, 1.0})
-        EXPECT_GT(check(PolicyKind::EFFICIENT, malleable), 100) << "too little was lent";
+        EXPECT_GT(check(PolicyKind::EFFICIENT, malleable), 100) << "too little was loaned";
 }
 
 /* Borrowed cores return before the reserved time, as long as that takes. */

@@ -1,4 +1,4 @@
-/* Speed-up laws at values that are known, and what is refused. */
+/* Scaling models at values that are known, and what is refused. */
 
 #include "sim/traces/speedup.h"
 

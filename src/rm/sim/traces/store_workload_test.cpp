@@ -153,7 +153,7 @@ TEST_F(EndedJobsTest, NothingIsMadeAndWhatIsNoStoreIsRefused)
     EXPECT_TRUE(std::filesystem::is_empty(folder_));
     FILE *other = fopen((folder_ + "/store.sqlite").c_str(), "w");
     ASSERT_NE(other, nullptr);
-    fputs("not a database, but long enough to be looked at as one: ...............", other);
+    fputs("not a database, but long enough to be read as one: ...............", other);
     fclose(other);
     EXPECT_FALSE(read_ended_jobs(folder_));
 }

@@ -84,12 +84,12 @@ class PartOfRange : public Gain {
 
 const Policy *study_policy(const std::string &name)
 {
-    static const PreferredSizes kept(false), exceeded(true);
+    static const PreferredSizes observed(false), exceeded(true);
     static const StudySizes least;
     static const AboveLeast above_least;
     static const AbovePreferred above_preferred;
     static const PartOfRange part_of_range;
-    static const Fill keep_pref(equal_gain(), kept), pref(equal_gain(), exceeded),
+    static const Fill keep_pref(equal_gain(), observed), pref(equal_gain(), exceeded),
         min_common_pool(above_least, least), pref_common_pool(above_preferred, exceeded),
         average_steal_agreement(part_of_range, least);
     const std::pair<const char *, const Policy *> all[] = {

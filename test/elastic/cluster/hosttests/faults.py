@@ -294,7 +294,7 @@ VICTIMS = [
         ALWAYS_GOES_ON,
         mend=Scene.go_on,
     ),
-    Victim("mpiexec hears rubbish", Scene.talk_rubbish, ALWAYS_GOES_ON),
+    Victim("mpiexec receives rubbish", Scene.talk_rubbish, ALWAYS_GOES_ON),
     Victim(
         "mpiexec finds no descriptor", Scene.take_descriptors, ALWAYS_GOES_ON, mend=Scene.give_descriptors
     ),

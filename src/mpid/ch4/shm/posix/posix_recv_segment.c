@@ -122,7 +122,7 @@ static void make_recv_segment(void)
     struct stat status;
 
     lay_out(&plan);
-    int fd = memfd_create("mpich-lanes", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = memfd_create("mpich-channels", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0 || getrandom(&plan.nonce, sizeof(plan.nonce), 0) != sizeof(plan.nonce) || plan.nonce == 0 ||
         bytes_of(&plan) > MAILBOX_BYTES_MAX || ftruncate(fd, (off_t) bytes_of(&plan)) ||
         fcntl(fd, F_ADD_SEALS, SEALS) || fstat(fd, &status) || !read_boot(own.bc.boot, sizeof(own.bc.boot)))

@@ -39,7 +39,7 @@ void HYD_step_proxy_failed(struct HYD_step_group *g, int i)
     p->freed = p->processes;
     p->proxy->control_fd = HYD_FD_CLOSED;
     HYD_step_cleanup_proxy(p->proxy);
-    HYD_core_defer_departed(g, i);
+    HYD_core_defer_disconnected(g, i);
 }
 
 static void check_all_up(struct HYD_step_group *g)

@@ -4,7 +4,7 @@
  *
  * A proxy of an expansion is up when Hydra has read its id and sent it the program (HYD_step_proxy_up, hooks.h).  It
  * will not come up when its launcher has ended before without a message, or its time is over: then it counts as
- * departed, with all of its processes.
+ * disconnected, with all of its processes.
  */
 
 #ifndef MPIEXEC_CONNECTIONS_H_INCLUDED

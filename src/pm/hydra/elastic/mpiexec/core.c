@@ -43,7 +43,7 @@ static int64_t clock_us(void *context)
 
 struct deferred {
     int group;
-    int proxy;                  /* has departed; or one of these: */
+    int proxy;                  /* has disconnected; or one of these: */
 #define GROUP_PLACED (-1)
 #define DAEMON_UP (-2)
     struct deferred *next;
@@ -125,18 +125,18 @@ void HYD_core_defer_up(struct HYD_step_group *group)
     defer(group->group, DAEMON_UP);
 }
 
-void HYD_core_defer_departed(struct HYD_step_group *group, int proxy)
+void HYD_core_defer_disconnected(struct HYD_step_group *group, int proxy)
 {
     if (group->proxies[proxy].ended)
         return;
     group->proxies[proxy].ended = 1;
-    HYD_step_relay_departed(group->group, proxy);
+    HYD_step_relay_disconnected(group->group, proxy);
     if (HYD_step.core)
         defer(group->group, proxy);
 }
 
 /* Daemons all of whose processes had ended before there was a core to report to. */
-static void report_departed(struct HYD_step_group *g)
+static void report_disconnected(struct HYD_step_group *g)
 {
     for (int i = 0; i < g->proxy_count; i++) {
         const struct HYD_step_proxy *p = &g->proxies[i];
@@ -146,7 +146,7 @@ static void report_departed(struct HYD_step_group *g)
             const uint32_t payload[] = { (uint32_t) p->ranks[k], (uint32_t) p->proxy->exit_status[k] };
             HYD_core_report(g->group, i, REPORT_EXITED, 0, payload, sizeof(payload));
         }
-        HYD_core_defer_departed(g, i);
+        HYD_core_defer_disconnected(g, i);
     }
 }
 
@@ -190,7 +190,7 @@ void HYD_core_client_line(int client, const char *line)
     HYD_core_leave();
 }
 
-void HYD_core_client_departed(int client)
+void HYD_core_client_disconnected(int client)
 {
     HYD_core_enter();
     stepmgr_client_disconnected(HYD_step.core, client);
@@ -429,7 +429,7 @@ void HYD_core_create(void)
     HYD_step_use_loop();
     if (HYD_step_adopt_launch() == HYD_SUCCESS) {
         assign_group(HYD_step_find_group(0));
-        report_departed(HYD_step_find_group(0));
+        report_disconnected(HYD_step_find_group(0));
     }
     stepmgr_unauthenticated(HYD_step.core, HYD_step_now_ms(), HYD_step_unauthenticated());
     if (HYD_step_notified_to_end())

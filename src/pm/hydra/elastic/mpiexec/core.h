@@ -26,7 +26,7 @@ void HYD_core_enter(void);
 void HYD_core_leave(void);
 void HYD_core_defer_assigned(struct HYD_step_group *group);
 void HYD_core_defer_up(struct HYD_step_group *group);
-void HYD_core_defer_departed(struct HYD_step_group *group, int proxy);
+void HYD_core_defer_disconnected(struct HYD_step_group *group, int proxy);
 
 void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch, const void *payload,
                      size_t bytes);
@@ -38,7 +38,7 @@ void HYD_core_unauthenticated(unsigned count);
 /* The step protocol: one line, without newline, of at most HYD_CORE_LINE_MAX bytes. */
 #define HYD_CORE_LINE_MAX (4 * 1024 * 1024)
 void HYD_core_client_line(int client, const char *line);
-void HYD_core_client_departed(int client);
+void HYD_core_client_disconnected(int client);
 void HYD_core_id(const char *step_id);
 
 /* See stepmgr_add_set, stepmgr_has_sets, stepmgr_local_pre,

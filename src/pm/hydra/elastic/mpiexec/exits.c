@@ -245,7 +245,7 @@ int HYD_step_proxy_ended(struct HYD_proxy *proxy)
         HYD_step_note_exit(p);
     if ((rules || g->removed == HYD_STEP_JOB_ENDS) && g->group != 0)
         collect_exit_statuses(proxy);
-    HYD_core_defer_departed(g, proxy->proxy_id);
+    HYD_core_defer_disconnected(g, proxy->proxy_id);
     return rules;
 }
 
@@ -257,7 +257,7 @@ void HYD_step_proxy_disconnected(struct HYD_proxy *proxy)
         return;
     /* The core states what that means for an adaptation under way. */
     if (g)
-        HYD_core_defer_departed(g, proxy->proxy_id);
+        HYD_core_defer_disconnected(g, proxy->proxy_id);
     if (g ? HYD_step_rules_apply(g) : !HYD_step.ending) {
         char text[512];
         MPL_snprintf(text, sizeof(text), "host %s is lost: its node daemon was killed or cannot be reached any more: "

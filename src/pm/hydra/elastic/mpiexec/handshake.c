@@ -67,14 +67,14 @@ static struct newcomer *find(int fd)
     return n;
 }
 
-static void remove_peer(const struct newcomer *departed)
+static void remove_peer(const struct newcomer *peer)
 {
     struct newcomer **link;
 
-    for (link = &newcomers; *link && *link != departed; link = &(*link)->next);
+    for (link = &newcomers; *link && *link != peer; link = &(*link)->next);
     if (*link)
-        *link = departed->next;
-    MPL_free((void *) departed);
+        *link = peer->next;
+    MPL_free((void *) peer);
 }
 
 static struct newcomer *note(int fd)
@@ -112,7 +112,7 @@ static int daemons_to_come(void)
     return n;
 }
 
-/* The event loop closes it when it learns that the other end is departed; here a descriptor that is
+/* The event loop closes it when it learns that the other end is closed; here a descriptor that is
  * registered must stay. */
 static void cut_off_oldest(void)
 {

@@ -1,7 +1,7 @@
 /*
  * mpiexec's part in the tree of node daemons (wire/tree.h).  A command to no more daemons than the
  * fan-out goes to each of them; to more, as a relay to the first of each part.  Proxies that a relay's reply lists as
- * not reached, or whose relay departed before it replied, are notified directly: a second copy has no effect.  So are
+ * not reached, or whose relay ended before it replied, are notified directly: a second copy has no effect.  So are
  * all of a part that has not answered after the time that telling everybody directly would have taken, and a second:
  * two hosts that cannot reach each other need longer to find out, and the program may stand still.  Daemons of hosts
  * that another one could not reach are not put into the tree again.
@@ -488,7 +488,7 @@ void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t b
     close_branch(relay, branch);
 }
 
-void HYD_step_relay_departed(int group, int proxy)
+void HYD_step_relay_disconnected(int group, int proxy)
 {
     struct relay *next;
 

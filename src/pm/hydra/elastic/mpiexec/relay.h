@@ -23,10 +23,10 @@ void HYD_step_relay_drop(struct HYD_step_proxy *proxy);
 void HYD_step_relay_prepare(void);
 /* A message of mpiexec itself. */
 void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, const void *payload, size_t bytes);
-/* HYD_ADAPT_LISTENS and HYD_ADAPT_RELAYED have come from this daemon, or it has departed. */
+/* HYD_ADAPT_LISTENS and HYD_ADAPT_RELAYED have come from this daemon, or it has disconnected. */
 void HYD_step_relay_listens(struct HYD_step_proxy *proxy, const char *payload, size_t bytes);
 void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t bytes);
-void HYD_step_relay_departed(int group, int proxy);
+void HYD_step_relay_disconnected(int group, int proxy);
 /* HYD_ADAPT_LOST has come: requests all proxies to repeat their reports, soon, and once for all that need it. */
 void HYD_step_relay_failed(void);
 /* When HYD_step_relay_time has to be called, <0: at no time. */

@@ -194,7 +194,7 @@ static int take_gathered(const char *bytes, size_t left)
         if (!HYD_relay_entry_holds(&entry, left))
             return 0;
         struct HYD_step_group *g = HYD_step_find_group((int) entry.origin.group);
-        if (g && entry.origin.proxy < (uint32_t) g->proxy_count)        /* else it has departed meanwhile */
+        if (g && entry.origin.proxy < (uint32_t) g->proxy_count)        /* else it has disconnected meanwhile */
             take_report_of(g, (int) entry.origin.proxy, &entry.message, bytes + sizeof(entry));
         bytes += HYD_relay_entry_bytes(&entry);
         left -= HYD_relay_entry_bytes(&entry);

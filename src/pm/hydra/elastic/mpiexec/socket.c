@@ -85,7 +85,7 @@ static HYD_status watch(struct client *c, int write_too)
     return HYDT_dmx_register_fd(1, &c->fd, events, (void *) (size_t) c->id, client_cb);
 }
 
-/* Sends what can be sent.  0, or -1 if the client has departed. */
+/* Sends what can be sent.  0, or -1 if the client has disconnected. */
 static int flush_output(struct client *c)
 {
     size_t done = 0;
@@ -129,7 +129,7 @@ static int append_line(struct client *c, const char *line)
     return 0;
 }
 
-/* A client that has departed is noticed by its next event; here nothing may call the core. */
+/* A client that has disconnected is noticed by its next event; here nothing may call the core. */
 void HYD_step_reply(int client, const char *line)
 {
     struct client *c = find_client(client);
@@ -138,16 +138,16 @@ void HYD_step_reply(int client, const char *line)
         shutdown(c->fd, SHUT_RDWR);
 }
 
-static void departed(int id)
+static void disconnected(int id)
 {
     struct client *c = find_client(id);
 
     if (c)
         drop(c);
-    HYD_core_client_departed(id);
+    HYD_core_client_disconnected(id);
 }
 
-/* Gives complete lines to the core.  The client may have departed after any of them. */
+/* Gives complete lines to the core.  The client may have ended after any of them. */
 static void take_lines(int id)
 {
     struct client *c;
@@ -192,28 +192,28 @@ static HYD_status client_cb(int fd, HYD_event_t events, void *userp)
     if (!c)
         return HYD_SUCCESS;
     if ((events & HYD_POLLOUT) && flush_output(c) < 0)
-        goto fn_departed;
+        goto fn_disconnected;
     if (!(events & (HYD_POLLIN | HYD_POLLHUP)))
         return HYD_SUCCESS;
     if (!grow_input(c))
-        goto fn_departed;
+        goto fn_disconnected;
     capacity = c->in_capacity - c->in_bytes;
     n = recv(c->fd, c->in + c->in_bytes, capacity < READ_MAX ? capacity : READ_MAX, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return HYD_SUCCESS;
     if (n <= 0)
-        goto fn_departed;
+        goto fn_disconnected;
     c->in_bytes += (size_t) n;
     take_lines(id);
     c = find_client(id);
     if (c && c->in_bytes > HYD_CORE_LINE_MAX) {
         HYD_step_reply(id, "{\"type\":\"error\",\"error\":\"line is longer than 4 MiB\"}");
-        goto fn_departed;
+        goto fn_disconnected;
     }
     return HYD_SUCCESS;
 
-  fn_departed:
-    departed(id);
+  fn_disconnected:
+    disconnected(id);
     return HYD_SUCCESS;
 }
 
@@ -389,7 +389,7 @@ static int hexadecimal(char digit)
     return found ? (int) (found - digits) : -1;
 }
 
-/* The process that waits for it may have departed: then nobody will resize this step, and nothing is wrong with it. */
+/* The process that waits for it may have ended: then nobody will resize this step, and nothing is wrong with it. */
 static void notify_supervisor(void)
 {
     struct sockaddr_un supervisor = {.sun_family = AF_UNIX };

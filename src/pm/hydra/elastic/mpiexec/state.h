@@ -26,7 +26,7 @@ struct HYD_step_proxy {
     int processes;              /* started on it */
     int freed;                  /* of those, ended and no longer counted on the node */
     int *ranks;                 /* of its processes, in the order in which it starts them */
-    int ended;                  /* reported to the core as departed */
+    int ended;                  /* reported to the core as disconnected */
     int launch_fd;              /* socket pair to a proxy that has not yet sent its id, or -1 */
     int launcher_pid;           /* process that started the proxy (or is it), -1: waited for */
     int launcher_watch;         /* pidfd of it, or -1 */

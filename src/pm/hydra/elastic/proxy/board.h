@@ -64,7 +64,7 @@ int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void 
 /* An answer lies ready for the process of this slot (pmi_adapt_set.h). */
 void HYD_board_answered(struct HYD_board *board, int slot);
 /* The change through process sets that somebody can be notified of, 0: none; what was notified of sets is to be
- * forgotten. */
+ * removed. */
 void HYD_board_set_offer(struct HYD_board *board, uint32_t offer);
 void HYD_board_set_by_sets(struct HYD_board *board);
 void HYD_board_invalidate(struct HYD_board *board);

@@ -4,7 +4,7 @@
  * This file owns the table of open files and the queue of stale ones.  A file that was opened over a
  * communicator of the old world is closed by the commit, on each process for itself: it gets a
  * communicator of its own instead of the old one, so that the barriers of a collective close are
- * local.  The structure behind the handle remains, with a cookie that the usual check of handles
+ * local.  The structure of the handle remains, with a cookie that the usual check of handles
  * refuses, until MPI_File_close or until so many have ended that the oldest must go.
  *
  * ROMIO's own descriptors for shared file pointers are not in the table: they are opened over

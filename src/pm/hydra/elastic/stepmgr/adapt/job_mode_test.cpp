@@ -36,7 +36,7 @@ TEST_F(StepTest, a_job_without_reports_gets_no_offer)
     EXPECT_EQ(
         mpiexec.notified[0],
         "no adaptation was offered: the program ended without MPI_Init_adapt, and without having "
-        "looked for changes through process sets");
+        "queried changes through process sets");
 }
 
 TEST_F(StepTest, nothing_is_offered_before_all_processes_have_initialised)

@@ -101,7 +101,7 @@ void SizeRequests::job_over(const std::string &rigid_because)
 {
     if (state_.mode == InitMode::UNKNOWN && source_.any())
         state_.notify_user("no adaptation was offered: the program ended without MPI_Init_adapt, and without having "
-                           "looked for changes through process sets");
+                           "queried changes through process sets");
     else if (state_.mode == InitMode::RIGID && source_.any())
         state_.notify_user("the adaptation " + std::string(source_.is_schedule() ? "schedule" : "policy") +
                            " was not used: " + rigid_because);

@@ -58,7 +58,7 @@ def _agreeing_pairs(mtct: dict[int, float], efficiency: dict[int, float]) -> flo
     return sum((mtct[a] < mtct[b]) == (efficiency[a] > efficiency[b]) for a, b in pairs) / len(pairs)
 
 
-def laws(bench: Bench) -> list[Case]:
+def models(bench: Bench) -> list[Case]:
     phases.compile_style(bench, "hand")
     rounds = Rounds.measure(
         {str(p): _variant(bench, p) for p in PROCESSES}, bench.amount.pick(60, 180, 600), bench.progress, least=2

@@ -1,5 +1,5 @@
 /*
- * The cost of queries of process sets: mpiexec -n P session_looks
+ * The cost of queries of process sets: mpiexec -n P session_queries
  *
  * Prints {"what":NAME,"ns":[...]} for each kind of query, of each process the median over BATCHES batches: for changes
  * when there is none (rc_test, rc_get), for a text when there is none (bcast_pset_info), at one after the other of SETS
@@ -12,14 +12,14 @@
 
 int main(void)
 {
-    fprintf(stderr, "session_looks: this MPI has no process sets that change\n");
+    fprintf(stderr, "session_queries: this MPI has no process sets that change\n");
     return 1;
 }
 
 #else
 
 #define BATCHES 101
-#define LOOKS 2000
+#define QUERIES 2000
 #define SETS 100
 
 static MPI_Session session;
@@ -118,9 +118,9 @@ static double median_ns(void (*query) (int i))
         query(i);                /* queries */
     for (int batch = 0; batch < BATCHES; batch++) {
         double start = now_us();
-        for (int i = 0; i < LOOKS; i++)
+        for (int i = 0; i < QUERIES; i++)
             query(i);
-        batches[batch] = 1000 * (now_us() - start) / LOOKS;
+        batches[batch] = 1000 * (now_us() - start) / QUERIES;
     }
     qsort(batches, BATCHES, sizeof(batches[0]), ascending);
     return batches[BATCHES / 2];
@@ -156,7 +156,7 @@ int main(void)
     MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, &session);
     MPI_Info_free(&info);
     MPI_Group_from_session_pset(session, all, &world);
-    MPI_Comm_create_from_group(world, "looks", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Comm_create_from_group(world, "queries", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
     MPI_Group_free(&world);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);

@@ -32,7 +32,7 @@ static struct pmi_adapt_slot *me;
 
 static void die(const char *what)
 {
-    fprintf(stderr, "played_process %u: %s: %s\n", uid, what, strerror(errno));
+    fprintf(stderr, "simulated_process %u: %s: %s\n", uid, what, strerror(errno));
     exit(2);
 }
 
