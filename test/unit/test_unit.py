@@ -1,5 +1,5 @@
 """The C++ unit tests, one test for each GoogleTest case: each program once, the cores under ASan with UBSan; with --full
-all programs plain, under ASan with UBSan, and under TSan.
+the rest under ASan with UBSan as well, and the programs that have threads under TSan.
 
 ELASTIC_UNIT_BUILT=plain runs all as plain programs, which are compiled sooner (`test/unit/build plain`).
 
@@ -16,17 +16,18 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from unit_programs import PROGRAMS, QUICK, Program, build, built_already  # noqa: E402
+from unit_programs import FULL, PROGRAMS, QUICK, Program, build, built_already  # noqa: E402
 
 selected: dict[tuple[Program, str], list[str]] = defaultdict(list)
 
 
 def wanted(config: pytest.Config) -> tuple[list[str], list[Program]]:
     """Variants of test/unit/build, and the programs that run."""
-    if not config.option.full and built_already() != {"plain"}:
-        return ["quick"], list(QUICK)
-    variants = ["plain", "asan", "tsan"] if config.option.full else ["plain"]
-    return variants, [Program(variant, title) for variant in variants for title in PROGRAMS]
+    if config.option.full:
+        return ["quick", "full"], [*QUICK, *FULL]
+    if built_already() == {"plain"}:
+        return ["plain"], [Program("plain", title) for title in PROGRAMS]
+    return ["quick"], list(QUICK)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

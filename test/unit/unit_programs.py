@@ -20,7 +20,7 @@ LIMIT_S = 600
 
 @dataclass(frozen=True)
 class Program:
-    """One GoogleTest program of a variant: plain, asan, tsan, or clang (a core that clang's sanitizers check)."""
+    """One GoogleTest program of a variant: plain, asan, tsan, or clang (what is tested is compiled by clang with sanitizers)."""
 
     variant: str
     title: str
@@ -105,11 +105,16 @@ def _result(test: dict[str, Any], printed: str) -> tuple[str, str]:
 
 PROGRAMS = ("step", "measure", "data", "epop", "rm-core", "rm")
 # The programs that test/unit/build makes as `quick`: each program once, the cores and the parsers under sanitizers.
-SANITIZED = {"step": UNIT / "plain" / "fuzz" / "core_tests", "rm-core": BUILD / "rm" / "fuzz" / "rm_core_tests"}
+SANITIZED = {
+    "step": UNIT / "plain" / "fuzz" / "core_tests", "rm-core": BUILD / "rm" / "fuzz" / "rm_core_tests",
+    "rm": BUILD / "rm" / "fuzz" / "rm_tests",
+}  # fmt: skip
 QUICK = (
     Program("clang", "step"), Program("asan", "measure"), Program("asan", "data"), Program("asan", "epop"),
     Program("clang", "rm-core"), Program("plain", "rm"),
 )  # fmt: skip
+# What `full` adds: the cores of both programs have one thread, so that TSan checks the rest of them.
+FULL = (Program("clang", "rm"), Program("asan", "step"), Program("tsan", "step"), Program("tsan", "rm"))
 
 
 def built_already() -> set[str]:
