@@ -113,7 +113,7 @@ QUICK = (
     Program("clang", "step"), Program("asan", "measure"), Program("asan", "data"), Program("asan", "epop"),
     Program("clang", "rm-core"), Program("plain", "rm"),
 )  # fmt: skip
-# What `full` adds: the cores of both programs have one thread, so that TSan checks the rest of them.
+# `full` adds these. The cores of both programs have one thread, so that TSan checks the rest of them.
 FULL = (Program("clang", "rm"), Program("asan", "step"), Program("tsan", "step"), Program("tsan", "rm"))
 
 

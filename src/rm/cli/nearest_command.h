@@ -13,7 +13,7 @@ namespace elastic {
 /* How many letters must be put in, left out, replaced or exchanged with the next. */
 int edit_distance(const std::string &x, const std::string &y);
 
-/* What to do instead of a command that no other one stands for; empty: nothing is known. */
+/* The advice for a command of Slurm that has no counterpart here; empty: none is known. */
 std::string instead_of(const std::string &word);
 
 /* One of `commands`, perhaps with an option after it; empty: none is near. */
