@@ -14,6 +14,7 @@ noinst_HEADERS += \
     src/mpi/dynproc/dynproc_service.h \
     src/mpid/ch4/netmod/ofi/ofi_dynproc.h \
     src/mpid/ch4/src/ch4_dynproc.h \
+    src/mpid/ch4/src/ch4_exited.h \
     src/mpid/ch4/src/ch4_unresolved.h
 
 mpi_core_sources += \
@@ -35,4 +36,6 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/ofi/ofi_dynproc.c \
     src/mpid/ch4/netmod/ofi/ofi_unresolved.c \
     src/mpid/ch4/src/ch4_dynproc.c \
+    src/mpid/ch4/src/ch4_exited.c \
+    src/mpid/ch4/src/ch4_failed_requests.c \
     src/mpid/ch4/src/ch4_unresolved.c

@@ -30,8 +30,6 @@ bool MPID_Dynproc_is_connected(const MPIR_Request * req);
 void MPID_Dynproc_set_ended(MPIR_Request * req);
 /* The error of who waits for a message of this rank, or any, that will not come, or MPI_SUCCESS. */
 int MPID_Dynproc_check(int source, MPIR_Comm * comm);
-/* Whether the member of this rank has ended, and nothing comes of it any more (MPID_Session_mark_exited). */
-bool MPIDI_Dynproc_has_exited(MPIR_Comm * comm, int rank);
 
 /* A request that is complete, and whose memory the network may still use, shall not keep the communicator. */
 void MPID_Dynproc_keep(MPIR_Request * req);

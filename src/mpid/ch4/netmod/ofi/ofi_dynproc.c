@@ -10,7 +10,7 @@ void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm, int rank)
 {
     if (!MPID_Dynproc_may_end(comm))
         return;
-    sreq->status.MPI_SOURCE = rank;     /* whoever it goes to: see peer_of in ch4_dynproc.c */
+    sreq->status.MPI_SOURCE = rank;     /* whoever it goes to: see peer_of in ch4_failed_requests.c */
     MPIDI_OFI_REQUEST(sreq, util.inject_buf) = NULL;    /* the receive of the answer, if it awaits one */
     sreq->comm = comm;
     MPIR_Comm_add_ref(comm);

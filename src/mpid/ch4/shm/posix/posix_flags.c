@@ -12,6 +12,7 @@
 #include "release_gather.h"
 #include "mpidu_oversubscribed.h"
 #include "../../src/ch4_dynproc.h"
+#include "../../src/ch4_exited.h"
 #include <errno.h>
 #include <signal.h>
 
@@ -55,7 +56,7 @@ void MPIDI_POSIX_flags_introduce(MPIR_Comm * comm)
 static bool has_ended(MPIR_Comm * comm, int rank)
 {
     if (!is_apart(comm))
-        return MPIDI_Dynproc_has_exited(comm, rank);
+        return MPIDI_Exited_is(comm, rank);
     return kill((pid_t) lines_of(comm)[rank].pid, 0) && errno == ESRCH;
 }
 

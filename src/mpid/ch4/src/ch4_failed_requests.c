@@ -1,0 +1,282 @@
+/* Requests fail whose peer has ended: the other side of a connection, or a member of a session's communicator. */
+
+#include "mpidimpl.h"
+#include "mpir_device_callbacks.h"
+#include "mpid_dynproc.h"
+#include "mpid_session.h"
+#include "ch4_dynproc.h"
+#include "ch4_exited.h"
+#include <limits.h>
+
+/* ---- requests whose memory is the network's -------------------------------------------------------------------- */
+
+static struct retained {
+    MPIR_Request *req;
+    struct retained *next;
+} *retained;
+
+/* Without memory the communicator stays as long as the request. */
+void MPID_Dynproc_keep(MPIR_Request * req)
+{
+    struct retained *one = MPL_malloc(sizeof(*one), MPL_MEM_OTHER);
+
+    if (!one)
+        return;
+    *one = (struct retained) {.req = req,.next = retained };
+    retained = one;
+}
+
+static void retained_release(struct retained **cursor)
+{
+    struct retained *one = *cursor;
+
+    *cursor = one->next;
+    MPL_free(one);
+}
+
+void MPID_Dynproc_give_back(MPIR_Request * req)
+{
+    for (struct retained ** cursor = &retained; *cursor; cursor = &(*cursor)->next) {
+        if ((*cursor)->req == req) {
+            retained_release(cursor);
+            return;
+        }
+    }
+}
+
+/* The program has freed it, so nobody uses its communicator any more. */
+void MPID_Dynproc_sweep(void)
+{
+    for (struct retained ** cursor = &retained; *cursor;) {
+        MPIR_Request *req = (*cursor)->req;
+        if (MPIR_Object_get_ref(req) > 1) {
+            cursor = &(*cursor)->next;
+            continue;
+        }
+        MPIR_Comm *comm = req->comm;
+        req->comm = NULL;
+        retained_release(cursor);
+        if (comm)
+            MPIR_Comm_release(comm);
+        MPIR_Request_add_ref(req);
+        MPIR_Request_free(req); /* progress, for who waits to disconnect */
+    }
+}
+
+/* ---- requests of a connection ---------------------------------------------------------------------------------- */
+
+int MPIDI_Dynproc_postings;
+
+#define ENDED_MOST 256          /* requests of one poll; the next one finds the rest */
+
+struct ended {
+    unsigned connection;
+    int n;
+    MPIR_Request *requests[ENDED_MOST];
+};
+
+static void add_ended(void *object, void *context)
+{
+    MPIR_Request *req = object;
+    struct ended *ended = context;
+
+    if (!req->comm || req->comm->adapt.connection != ended->connection || MPIR_Request_is_complete(req) ||
+        (req->kind != MPIR_REQUEST_KIND__RECV && req->kind != MPIR_REQUEST_KIND__SEND) || ended->n == ENDED_MOST)
+        return;
+    MPIR_Request_add_ref(req);
+    ended->requests[ended->n++] = req;
+}
+
+/* Between processes of this side, in a collective operation: it goes on by itself if all of them take part. */
+static bool is_of_this_side(const MPIR_Request * req)
+{
+    return req->comm->comm_kind != MPIR_COMM_KIND__INTERCOMM;
+}
+
+/* Whether it was there at the last call.  Its error shows that: new ones have none, and it is right for
+ * what comes in meanwhile, too, as the operation fails. */
+static bool has_been_seen(MPIR_Request * req)
+{
+    bool has_been = req->status.MPI_ERROR != MPI_SUCCESS;
+
+    MPID_Dynproc_set_ended(req);
+    return has_been;
+}
+
+/* Not of the shared memory: channels know of ends themselves, and others are of this side. */
+static void fail_send(MPIR_Request * req)
+{
+    if (!MPIDI_REQUEST(req, is_local))
+        MPIDI_NM_dynproc_fail_send(req);
+}
+
+/* From any source, or by shared memory: what the network has of it goes first. */
+static void fail_shared_recv(MPIR_Request * req)
+{
+    MPIR_Request *partner = MPIDI_REQUEST_ANYSOURCE_PARTNER(req);
+
+    if (partner && !MPIDI_NM_dynproc_cancel_recv(partner))
+        return;
+    if (partner) {
+        MPIDI_REQUEST_ANYSOURCE_PARTNER(req) = NULL;
+        MPIDI_CH4_REQUEST_FREE(partner);
+    }
+    if (!MPIR_Request_is_complete(req) && MPIDI_SHM_mpi_cancel_recv(req) == MPI_SUCCESS &&
+        MPIR_STATUS_GET_CANCEL_BIT(req->status)) {
+        MPIR_STATUS_SET_CANCEL_BIT(req->status, FALSE);
+        MPID_Dynproc_set_ended(req);
+    }
+}
+
+static void fail_recv(MPIR_Request * req, bool also_matched)
+{
+    if (MPIDI_REQUEST(req, is_local))
+        fail_shared_recv(req);
+    else if (!MPIDI_REQUEST_ANYSOURCE_PARTNER(req) && !MPIDI_NM_dynproc_cancel_recv(req) && also_matched)
+        MPIDI_NM_dynproc_force(req);
+}
+
+int MPID_Dynproc_fail(unsigned connection, bool also_matched, bool also_local)
+{
+    struct ended ended = {.connection = connection };
+
+    if (MPIDI_Dynproc_postings > 0)
+        return 1;
+    MPIR_Device_callbacks.foreach_request(add_ended, &ended);
+    for (int i = 0; i < ended.n; i++) {
+        MPIR_Request *req = ended.requests[i];
+        bool is_over = !MPIR_Request_is_complete(req) &&
+            (!is_of_this_side(req) || (also_local && has_been_seen(req)));
+        if (is_over && req->kind == MPIR_REQUEST_KIND__SEND)
+            fail_send(req);
+        else if (is_over)
+            fail_recv(req, also_matched);
+        MPIR_Request_free(req);
+    }
+    return ended.n;
+}
+
+/* ---- requests whose peer has ended ----------------------------------------------------------------------------- */
+
+/* A message that waits for space has no peer of its own (MPIDI_SHM_channels_without has dropped those of the ended),
+ * and what has come unexpectedly is nobody's receive yet. */
+static bool is_held(MPIR_Request * req)
+{
+    if (!MPIDI_REQUEST(req, is_local))
+        return req->kind == MPIR_REQUEST_KIND__RECV && MPIDI_REQUEST_ANYSOURCE_PARTNER(req);
+    return req->kind == MPIR_REQUEST_KIND__SEND ? MPIDI_SHM_channels_hold(req) :
+        MPIDIG_REQUEST(req, req->status) & MPIDIG_REQ_UNEXPECTED;
+}
+
+static bool is_partitioned(const MPIR_Request * req)
+{
+    return req->kind == MPIR_REQUEST_KIND__PART_SEND || req->kind == MPIR_REQUEST_KIND__PART_RECV;
+}
+
+/* The network's keep it in the status, which nobody reads before they are complete. */
+static int peer_of(const MPIR_Request * req)
+{
+    if (is_partitioned(req))
+        return req->kind == MPIR_REQUEST_KIND__PART_SEND ? MPIDI_PART_REQUEST(req, u.send.dest) :
+            MPIDI_PART_REQUEST(req, u.recv.source);
+    if (!MPIDI_REQUEST(req, is_local))
+        return req->status.MPI_SOURCE;
+    return req->kind == MPIR_REQUEST_KIND__SEND ? MPIDIG_REQUEST(req, u.send.dest) :
+        MPIDIG_REQUEST(req, u.recv.source);
+}
+
+static void add_unreachable(void *object, void *context)
+{
+    MPIR_Request *req = object;
+    struct ended *unreachable = context;
+
+    if (!req->comm || unreachable->n == ENDED_MOST || req->comm->adapt.connection || MPIR_Request_is_complete(req) ||
+        (req->kind != MPIR_REQUEST_KIND__RECV && req->kind != MPIR_REQUEST_KIND__SEND && !is_partitioned(req)) ||
+        MPIDI_is_self_comm(req->comm) || (!is_partitioned(req) && is_held(req)))
+        return;
+    bool is_unreachable = req->kind == MPIR_REQUEST_KIND__RECV ? MPIDI_Exited_no_sender(req->comm, peer_of(req)) :
+        MPIDI_Exited_is(req->comm, peer_of(req));
+    if (!is_unreachable)
+        return;
+    MPIR_Request_add_ref(req);
+    unreachable->requests[unreachable->n++] = req;
+}
+
+/* It waits for its turn to send, or that it was received, or both. */
+static void fail_shared_send(MPIR_Request * sreq)
+{
+    bool is_synchronous = MPIDIG_REQUEST(sreq, req->status) & MPIDIG_REQ_PEER_SSEND;
+    int waits = MPIR_cc_get(*sreq->cc_ptr);
+
+    if (!MPIDI_Exited_had_segment(sreq->comm, MPIDIG_REQUEST(sreq, u.send.dest)))
+        return;                 /* its channel knows */
+    MPID_Dynproc_set_ended(sreq);
+    if (waits > is_synchronous)
+        MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
+    for (; waits > 0; waits--)
+        MPID_Request_complete(sreq);
+}
+
+/* That has begun to come in. */
+static void fail_shared_part(MPIR_Request * rreq)
+{
+    MPID_Dynproc_set_ended(rreq);
+    MPIR_STATUS_SET_COUNT(rreq->status, 0);
+    MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(rreq, datatype));
+    MPID_Request_complete(rreq);
+}
+
+/* The request stays, and completes again if it is started again. */
+static void fail_partitioned(MPIR_Request * req)
+{
+    MPID_Dynproc_set_ended(req);
+    MPIR_Request_add_ref(req);
+    MPID_Request_complete(req);
+}
+
+/* Whether it was there at the last call.  The network matches a receive with what has come by its progress,
+ * not when it is posted.  The completion returns the tag. */
+static bool is_old(MPIR_Request * rreq)
+{
+    const int mark = INT_MIN;
+    bool is = rreq->status.MPI_TAG == mark;
+
+    rreq->status.MPI_TAG = is ? MPI_ANY_TAG : mark;
+    return is;
+}
+
+static void fail_unreachable(MPIR_Request * req)
+{
+    bool is_local = MPIDI_REQUEST(req, is_local), is_recv = req->kind == MPIR_REQUEST_KIND__RECV;
+
+    if (is_partitioned(req)) {
+        fail_partitioned(req);
+        return;
+    }
+    if (!is_recv) {
+        (is_local ? fail_shared_send : fail_send) (req);
+        return;
+    }
+    if ((!is_local || MPIDI_REQUEST_ANYSOURCE_PARTNER(req)) && !is_old(req))
+        return;
+    int source = peer_of(req);
+    bool also_matched = source >= 0 && MPIDI_Exited_is_silent(req->comm, source);
+    fail_recv(req, also_matched);
+    if (is_local && also_matched && !MPIR_Request_is_complete(req) &&
+        MPIDIG_REQUEST(req, req->status) & MPIDIG_REQ_IN_PROGRESS)
+        fail_shared_part(req);
+}
+
+void MPID_Session_fail(void)
+{
+    struct ended unreachable = { 0 };
+
+    if (MPIDI_Dynproc_postings > 0)
+        return;
+    MPIR_Device_callbacks.foreach_request(add_unreachable, &unreachable);
+    for (int i = 0; i < unreachable.n; i++) {
+        if (!MPIR_Request_is_complete(unreachable.requests[i]))
+            fail_unreachable(unreachable.requests[i]);
+        MPIR_Request_free(unreachable.requests[i]);
+    }
+}
