@@ -86,7 +86,7 @@ void adapt_free_bytes_types(void);
 
 /* ---- whole_window.c --------------------------------------------------------------------------- */
 
-/* What is registered beside arrays: a hash, and a text for an error. */
+/* Objects that are registered beside arrays: a hash, and a text for an error. */
 int64_t adapt_parts_terms(const struct MPIX_Adapt_data_s *data);
 void adapt_parts_describe(const struct MPIX_Adapt_data_s *data, char text[AGREEMENT_TEXT]);
 

@@ -12,7 +12,7 @@ from support.checks import expect, wait_for
 SILENT = "exec >&- 2>&-; : > $PWD/silent-$PMI_RANK; "
 
 # One barrier of PMI-1, after its output is closed.
-MEETS = """
+JOINS = """
 import os
 
 os.close(1)
@@ -40,10 +40,10 @@ def start(bench: Bench, program: str, *args: object, count: int = 2) -> subproce
 def test_signals_end_it(bench: Bench) -> None:
     """On this host and on two, with handlers and without; a rigid job and one that may adapt."""
     jobs = []
-    places: list[list[object]] = [["-n", 2], ["-n", 4, *OVER_TWO], ["-n", 2, "--adapt-range", "1:4"]]
-    for place in places:
+    layouts: list[list[object]] = [["-n", 2], ["-n", 4, *OVER_TWO], ["-n", 2, "--adapt-range", "1:4"]]
+    for layout in layouts:
         for number in (signal.SIGTERM, signal.SIGINT):
-            jobs.append(start(bench, "exec sleep 1000", *place, count=int(str(place[1]))))
+            jobs.append(start(bench, "exec sleep 1000", *layout, count=int(str(layout[1]))))
             jobs[-1].send_signal(number)
     finish_all_soon(bench, jobs)
 
@@ -64,8 +64,8 @@ def test_mpiexec_is_killed(bench: Bench) -> None:
 
 def test_others_end_the_job(bench: Bench) -> None:
     """One process is killed: on another host, on the same one."""
-    places: list[list[object]] = [[*OVER_TWO], []]
-    for hosts in places:
+    layouts: list[list[object]] = [[*OVER_TWO], []]
+    for hosts in layouts:
         job = start(bench, "test $PMI_RANK -eq 0 || exec sleep 1000; sleep 0.5; kill -9 $$", "-n", 4, *hosts, count=4)
         result = finish_soon(bench, job)
         expect(result.code == 9, f"exit code {result.code}: {result.err}")
@@ -73,11 +73,11 @@ def test_others_end_the_job(bench: Bench) -> None:
 
 def test_pmi_is_answered(bench: Bench) -> None:
     script = bench.folder / "meets.py"
-    script.write_text(MEETS)
-    places: list[list[object]] = [["-n", 2], ["-n", 4, *OVER_TWO]]
-    for place in places:
+    script.write_text(JOINS)
+    layouts: list[list[object]] = [["-n", 2], ["-n", 4, *OVER_TWO]]
+    for layout in layouts:
         launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh]
-        result = finish_soon(bench, bench.start(*launcher, *place, program=[sys.executable, script]))
+        result = finish_soon(bench, bench.start(*launcher, *layout, program=[sys.executable, script]))
         expect(result.code == 0 and not result.err, f"exit code {result.code}: {result.err}")
 
 

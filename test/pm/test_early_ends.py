@@ -11,7 +11,7 @@ from launcher import Bench, Result
 from support.checks import expect
 
 # The first step of MPI_Init, by PMI-1 or PMI-2: a barrier of all processes.
-MEETS = """
+JOINS = """
 import os, socket, sys
 
 rank = os.environ.get("PMI_RANK") or os.environ["PMI_ID"]
@@ -55,7 +55,7 @@ NUMBERS = itertools.count()
 def start(bench: Bench, end: str, *args: object, pmi: int = 1) -> Result:
     """Rank 1 of three executes `end`, which may use $joins and wait for $there; the others enter a barrier."""
     script = bench.folder / "joins.py"
-    script.write_text(MEETS)
+    script.write_text(JOINS)
     there = bench.folder / f"there{next(NUMBERS)}"
     variables = f"joins='{sys.executable} {script} {pmi} {there}'; there={there}"
     program = f"{variables}; test ${{PMI_RANK-$PMI_ID}} -ne 1 || {{ {end}; }}; exec $joins"
@@ -79,10 +79,10 @@ AFTER_OTHERS = "while ! test -e $there-0 || ! test -e $there-2; do sleep 0.1; do
 
 def test_a_rank_exits_before_init(bench: Bench) -> None:
     """On the host of the others, beside one of them, and alone on a host; before and after the others come."""
-    places: list[list[object]] = [[], over(bench, "aa:2,bb"), over(bench, "aa,bb,cc")]
-    for code, before, place in itertools.product((0, 3, 127), ("", AFTER_OTHERS), places):
-        result = start(bench, f"{before}exit {code}", *place)
-        job_ends(bench, result, f"ended with exit code {code}", code or 1, "bb" if len(place) and "cc" in str(place[-1]) else "")
+    layouts: list[list[object]] = [[], over(bench, "aa:2,bb"), over(bench, "aa,bb,cc")]
+    for code, before, layout in itertools.product((0, 3, 127), ("", AFTER_OTHERS), layouts):
+        result = start(bench, f"{before}exit {code}", *layout)
+        job_ends(bench, result, f"ended with exit code {code}", code or 1, "bb" if len(layout) and "cc" in str(layout[-1]) else "")
         expect((code == 127) == ("are the program and the libraries" in result.err), f"it prints: {result.err}")
 
 

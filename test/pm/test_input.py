@@ -144,9 +144,9 @@ def test_input_that_waits_is_dropped_with_its_reader(bench: Bench) -> None:
 def test_who_reads_standard_input(bench: Bench) -> None:
     """Rank 0, all or none; the others read the end, at once.  On one host and on two."""
     readers: dict[str, list[int]] = {"0": [0], "all": [0, 1, 2], "none": []}
-    places: list[list[object]] = [[], ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]]
+    layouts: list[list[object]] = [[], ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]]
     choices: list[list[str]] = [[], ["-s", "0"], ["-s", "all"], ["-s", "none"]]
-    for hosts in places:
+    for hosts in layouts:
         for words in choices:
             over = bench.folder / f"over-{len(hosts)}-{'-'.join(words)}"
             program = f'while read line; do echo "$PMI_RANK: $line"; done; echo "$PMI_RANK ends"; echo >>{over}'
@@ -172,8 +172,8 @@ def test_all_readers_get_all(bench: Bench) -> None:
         'case "$PMI_RANK" in 0) sleep 1; sha256sum ;; 1) head -c 5 >/dev/null ;; '
         '2) exec <&-; sleep 1; echo goes on ;; 3) sha256sum ;; esac'
     )
-    places: list[list[object]] = [[], ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb,cc,dd"]]
-    for hosts in places:
+    layouts: list[list[object]] = [[], ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb,cc,dd"]]
+    for hosts in layouts:
         job = bench.start(*hosts, "-s", "all", "-n", 4, program=["sh", "-c", program], stdin=subprocess.PIPE)
         writer = Writer(job, MUCH_INPUT)
         job.stdin = None

@@ -150,7 +150,7 @@ enum pmi_set_change {
     PMI_SET_CHANGE_SUB = 2
 };
 
-/* Data of LOOK that may be cached hold as long as the board's `forgets` is what it was before the
+/* Data of LOOK that may be cached hold as long as the board's `invalidations` is what it was before the
  * question was sent: when they change, all proxies of processes that have received them add one before
  * any process receives the new ones.
  *

@@ -20,7 +20,7 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t FORGET_MS = 3600 * 1000, FORGET_MORE_MS = 20, FORGET_BEYOND_MS = 1000;
+constexpr int64_t REMOVE_MS = 3600 * 1000, REMOVE_MORE_MS = 20, REMOVE_BEYOND_MS = 1000;
 constexpr double LONG_TURN_MS = 40;             /* of processor time */
 constexpr size_t LOAD_JOBS = 500;               /* ended ones, at once */
 constexpr uint32_t NOBODY = UINT32_MAX;         /* elasticd's own reading */
@@ -255,7 +255,7 @@ void Daemon::remove_old()
     bool more = journal_.remove_before(before_ms);
     if (!more)
         ended_jobs_.remove_before(before_ms);
-    loop_.after(more ? FORGET_MORE_MS : FORGET_MS, [this] { remove_old(); });
+    loop_.after(more ? REMOVE_MORE_MS : REMOVE_MS, [this] { remove_old(); });
 }
 
 /* A quarter of what a user may have stays for what is to come. */
@@ -264,7 +264,7 @@ void Daemon::remove_beyond()
     bool more = journal_.error().empty() &&
         journal_.remove_beyond(
             settings_.bytes_per_user_max / 4 * 3, settings_.history_bytes_max);
-    loop_.after(more ? FORGET_MORE_MS : FORGET_BEYOND_MS, [this] { remove_beyond(); });
+    loop_.after(more ? REMOVE_MORE_MS : REMOVE_BEYOND_MS, [this] { remove_beyond(); });
 }
 
 void Daemon::read_history(uint32_t uid, HistoryReader::Task task)

@@ -20,7 +20,7 @@ constexpr int64_t RESERVE_MS = 2000;        /* between two tries to fill it */
 constexpr size_t EVENTS_PER_COMMIT = 300;
 /* of processor time: others are served in between */
 constexpr double TURN_MS = 8;
-constexpr int64_t FORGET_ROWS = 200;         /* of each kind, at once */
+constexpr int64_t REMOVE_ROWS = 200;         /* of each kind, at once */
 constexpr int64_t UNUSED_BYTES = 1 << 20;    /* of the file, that stay for what comes next */
 constexpr int64_t PAGES_RETURNED = 64;       /* at once */
 constexpr int64_t SNAPSHOT_PAUSE_MS = 20;       /* between two parts of one */
@@ -268,7 +268,7 @@ void Journal::close()
 
 bool Journal::remove_before(int64_t time_ms)
 {
-    auto more = store_.remove_before(time_ms, FORGET_ROWS);
+    auto more = store_.remove_before(time_ms, REMOVE_ROWS);
     if (!more)
         log_line(LogLevel::WARNING, more.error());
     return more && more.value();
@@ -279,12 +279,12 @@ bool Journal::remove_beyond(int64_t user_bytes_max, int64_t bytes_max)
     bool more = false;
     auto users = store_.users_above(user_bytes_max);
     for (uint32_t uid : users ? users.value() : std::vector<uint32_t>()) {
-        auto found = store_.remove_oldest_of(uid, FORGET_ROWS);
+        auto found = store_.remove_oldest_of(uid, REMOVE_ROWS);
         more = more || (found && found.value());
     }
     auto [used_bytes, unused_bytes] = store_.pages();
     if (used_bytes > bytes_max) {
-        auto time_ms = store_.time_of_oldest(FORGET_ROWS);
+        auto time_ms = store_.time_of_oldest(REMOVE_ROWS);
         bool is_old = time_ms && time_ms.value() && *time_ms.value() < now_ms();
         more = (is_old && remove_before(*time_ms.value())) || more;
     }

@@ -19,7 +19,7 @@ static void set_program(int n, MPI_Request requests[], const char *what)
 {
     for (int i = 0; i < n; i++) {
         char position[16];
-        char *args[] = { "--child", (char *) what, "--place", position, NULL };
+        char *args[] = { "--child", (char *) what, "--position", position, NULL };
         snprintf(position, sizeof(position), "%d", i);
         ET_MPI(MPIX_Set_exec(requests[i], program));
         ET_MPI(MPIX_Set_args(requests[i], args));

@@ -102,7 +102,7 @@ static void talk_unanswered(MPI_Comm parent)
 static int child(int argc, char **argv, const char *what)
 {
     MPI_Comm parent = MPI_COMM_NULL;
-    int position = (int) et_number(argc, argv, "place", 0), value, parents;
+    int position = (int) et_number(argc, argv, "position", 0), value, parents;
 
     if (!strcmp(what, "absent") && position == 1)
         return 7;

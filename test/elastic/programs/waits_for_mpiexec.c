@@ -68,7 +68,7 @@ static void query(void)
 
 /* ---- names -------------------------------------------------------------------------------------------------- */
 
-/* What waits for mpiexec in rank 0. */
+/* Operations that wait for mpiexec in rank 0. */
 static const char *which;
 static MPI_Request contact = MPI_REQUEST_NULL;
 

@@ -90,7 +90,7 @@ HYD_status HYD_bcasts_order(const char *payload, size_t bytes)
 
     if (bytes == sizeof(order))
         memcpy(&order, payload, sizeof(order));
-    HYDU_ERR_CHKANDJUMP(status, order.what < BCAST_SLOT || order.what > BCAST_FORGET || order.bcast == 0 ||
+    HYDU_ERR_CHKANDJUMP(status, order.what < BCAST_SLOT || order.what > BCAST_CLOSE || order.bcast == 0 ||
                         order.slot >= PMI_SET_BCASTS_MAX, HYD_INTERNAL_ERROR,
                         "malformed order for the texts of process sets\n");
     if (order.what == BCAST_SLOT)
@@ -100,7 +100,7 @@ HYD_status HYD_bcasts_order(const char *payload, size_t bytes)
     else
         set_gates(order.bcast, order.what == BCAST_GATE ? order.value : PMI_ADAPT_GATE_SHUT);
     HYDU_ERR_POP(status, "unable to carry out an order for the texts of process sets\n");
-    if (order.what == BCAST_FORGET)
+    if (order.what == BCAST_CLOSE)
         remove_all(-1, order.bcast);
 
   fn_exit:

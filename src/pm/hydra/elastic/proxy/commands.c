@@ -264,7 +264,7 @@ static HYD_status set_and_confirm(const struct command *c, void (*set) (struct H
     if (status != HYD_SUCCESS)
         return status;
     set(&HYD_agent.board);
-    return HYD_reports_send(REPORT_FORGOTTEN, 0, 0, &number, sizeof(number));
+    return HYD_reports_send(REPORT_INVALIDATED, 0, 0, &number, sizeof(number));
 }
 
 static HYD_status on_invalidate(const struct command *c)
@@ -344,7 +344,7 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_BCAST] = on_bcast,
     [STEP_LET_GO] = on_let_go,
     [STEP_OFFER] = on_offer,
-    [STEP_FORGET] = on_invalidate,
+    [STEP_INVALIDATE] = on_invalidate,
     [STEP_TASK] = on_task,
     [STEP_SYNC] = on_sync,
     [STEP_BREAK] = on_break,

@@ -31,7 +31,7 @@ enum step_command {
     STEP_LET_GO,                /* [u32 uid ...] they leave with a change through process sets that is accepted: however
                                  * they end, nobody is ended for it; no epoch */
     STEP_OFFER,                 /* [u32] `offer` of the board; no epoch */
-    STEP_FORGET,                /* [u64 number] add one to `forgets` of the board, and confirm it with this number; no
+    STEP_INVALIDATE,                /* [u64 number] add one to `invalidations` of the board, and confirm it with this number; no
                                  * epoch */
     STEP_TASK,                  /* [struct task_head, bytes] an order about a process that a program starts by itself
                                  * (wire/task.h); no epoch */
@@ -40,13 +40,13 @@ enum step_command {
     STEP_BREAK,                 /* [u32 uid] answer to REPORT_BROKE of a process that was not let go: its end is that of
                                  * the job; no epoch */
     STEP_BY_SETS,               /* [u64 number] the job changes through process sets: state it on the board, and confirm
-                                 * it as STEP_FORGET; no epoch */
+                                 * it as STEP_INVALIDATE; no epoch */
     STEP_STARTS,                /* [u64 number] report which processes use MPI, with this number; no epoch */
     STEP_COMES,                 /* [u64 number, u64 creation, u32 uid] report whether this process is making this
                                  * communicator of a group; no epoch */
     STEP_SET_SHARED             /* [u32 uid, u32 id, u32 n, n * (u32 first uid, u32 count), u32 m, m * (u32 first uid,
                                  * u32 count), bytes] as STEP_SET_ANSWER; the n runs: who may have it, too, asking the
-                                 * same as long as `forgets` of the board is what it was when the question was passed
+                                 * same as long as `invalidations` of the board is what it was when the question was passed
                                  * on; the m runs: whose addresses it has; no epoch */
 };
 
@@ -75,7 +75,7 @@ enum step_report {
     REPORT_SIZE_REQUEST_WITHDRAWN,      /* [u32 rank, u32 number] it is not wanted any more */
     REPORT_SET_CALL,            /* [u32 rank, u32 id, bytes] a call on process sets (pmi_adapt_set.h) */
     REPORT_BCAST,               /* [struct bcast_frozen] answer to BCAST_FREEZE (wire/bcast.h) */
-    REPORT_FORGOTTEN,           /* [u64 number] STEP_FORGET has been carried out */
+    REPORT_INVALIDATED,           /* [u64 number] STEP_INVALIDATE has been carried out */
     REPORT_TASK,                /* [struct task_head, text] such a process has been executed, or has ended */
     REPORT_SYNCED,              /* [u64 number] STEP_SYNC has been carried out */
     REPORT_BROKE,               /* [u32 rank] where changes through process sets are offered: a process breaks off, and

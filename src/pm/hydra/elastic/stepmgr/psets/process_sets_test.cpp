@@ -316,7 +316,7 @@ TEST_F(StepSetsTest, cacheable_data_is_sent_to_all_of_a_proxy)
     EXPECT_EQ(others(), "") << "there are no others";
     mpiexec.exited(0, 0, 1);
     for (int proxy : {0, 1})
-        mpiexec.report(0, proxy, REPORT_FORGOTTEN, 0, write_number(1));
+        mpiexec.report(0, proxy, REPORT_INVALIDATED, 0, write_number(1));
     call(0, 4, LookupSet{"app://a"});
     EXPECT_EQ(others(), "") << "it has ended";
 }
@@ -357,11 +357,11 @@ TEST_F(StepSetsTest, SA1_caches_are_invalid_before_others_are_notified)
     call(2, 1, LookupSet{"app://a"});
     size_t before = mpiexec.sent.size();
     call(0, 2, FreeSet{"app://a"});
-    EXPECT_EQ(mpiexec.sent_text(before), "forget:0.1") << "of the daemon whose process was notified";
+    EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1") << "of the daemon whose process was notified";
     call(1, 1, LookupSet{"app://a"});
-    EXPECT_EQ(mpiexec.sent_text(before), "forget:0.1") << "no process caches that it is unknown";
-    mpiexec.report(0, 1, REPORT_FORGOTTEN, 0, mpiexec.sent.back().payload);
-    EXPECT_EQ(mpiexec.sent_text(before), "forget:0.1 answer:0.0 answer:0.0");
+    EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1") << "no process caches that it is unknown";
+    mpiexec.report(0, 1, REPORT_INVALIDATED, 0, mpiexec.sent.back().payload);
+    EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1 answer:0.0 answer:0.0");
     EXPECT_EQ(answer(), "0.0 to 1, call 1, code " + std::to_string(PMI_SET_UNKNOWN));
 }
 
@@ -401,13 +401,13 @@ TEST_F(StepSetsTest, SA1_caches_are_invalidated_before_an_end_is_reported)
     call(2, 1, LookupSet{"app://a"});
     size_t before = mpiexec.sent.size();
     mpiexec.exited(0, 0, 1);
-    EXPECT_EQ(mpiexec.sent_text(before), "forget:0.1");
+    EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1");
     call(0, 2, LookupSet{"app://a"});
-    EXPECT_EQ(mpiexec.sent_text(before), "forget:0.1");
-    mpiexec.report(0, 1, REPORT_FORGOTTEN, 0, mpiexec.sent.back().payload);
+    EXPECT_EQ(mpiexec.sent_text(before), "invalidate:0.1");
+    mpiexec.report(0, 1, REPORT_INVALIDATED, 0, mpiexec.sent.back().payload);
     EXPECT_EQ(answer(), "0.0 to 0, call 2, code 0");
-    mpiexec.report(0, 1, REPORT_FORGOTTEN, 0, write_number(1));
-    mpiexec.report(0, 1, REPORT_FORGOTTEN, 0, "short");
+    mpiexec.report(0, 1, REPORT_INVALIDATED, 0, write_number(1));
+    mpiexec.report(0, 1, REPORT_INVALIDATED, 0, "short");
     EXPECT_EQ(mpiexec.count_events("unexpected"), 2);
 }
 

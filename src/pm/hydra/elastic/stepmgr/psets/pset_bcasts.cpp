@@ -101,7 +101,7 @@ void SetBcasts::discard(const std::string &who)
     if (found == bcasts_.end())
         return;
     Bcast &bcast = *found->second;
-    order(bcast, BCAST_FORGET, 0);
+    order(bcast, BCAST_CLOSE, 0);
     if (bcast.text) {
         for (const Waiting &waiting : bcast.text->waiting)
             replies_.push_back({waiting.caller, nobody_calls()});

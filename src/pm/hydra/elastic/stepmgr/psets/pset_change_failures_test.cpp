@@ -264,7 +264,7 @@ TEST_F(SetReplacementTest, SA1_the_staying_state_is_invalidated_before_the_remov
 {
     auto invalidations = [&] {
         return std::ranges::count_if(mpiexec.sent,
-                                     [](const SentMessage &m) { return m.command == STEP_FORGET; });
+                                     [](const SentMessage &m) { return m.command == STEP_INVALIDATE; });
     };
     call(0, all);
     call(0, AcceptChange{1, {}});

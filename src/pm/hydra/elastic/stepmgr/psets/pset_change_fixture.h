@@ -42,8 +42,8 @@ class SetChangeTest : public testing::Test {
     {
         for (; seen < mpiexec.sent.size(); seen++) {
             const SentMessage message = mpiexec.sent[seen];
-            if (message.command == STEP_FORGET || message.command == STEP_BY_SETS)
-                mpiexec.report(message.group, message.proxy, REPORT_FORGOTTEN, 0, message.payload);
+            if (message.command == STEP_INVALIDATE || message.command == STEP_BY_SETS)
+                mpiexec.report(message.group, message.proxy, REPORT_INVALIDATED, 0, message.payload);
             if (message.group == 0 &&
                 (message.command == STEP_SETS || message.command == STEP_STARTS))
                 notify_starts(message);

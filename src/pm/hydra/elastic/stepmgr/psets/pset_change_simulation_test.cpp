@@ -232,8 +232,8 @@ class SetsJob : SimulatedPsetJob {
     {
         for (; sent_ < mpiexec_.sent.size(); sent_++) {
             const SentMessage message = mpiexec_.sent[sent_];
-            if (message.command == STEP_FORGET || message.command == STEP_BY_SETS)
-                mpiexec_.report(message.group, message.proxy, REPORT_FORGOTTEN, 0, message.payload);
+            if (message.command == STEP_INVALIDATE || message.command == STEP_BY_SETS)
+                mpiexec_.report(message.group, message.proxy, REPORT_INVALIDATED, 0, message.payload);
             if (message.command == STEP_SETS && message.group == 0)
                 mpiexec_.report(0, 0, REPORT_STARTED, 0, write_started({0, launched_}));
             if (message.command == STEP_SYNC) {

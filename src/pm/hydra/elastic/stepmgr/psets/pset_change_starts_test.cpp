@@ -180,7 +180,7 @@ TEST_F(SetStartsTest, SA1_data_of_members_is_invalidated_when_one_ends)
     size_t sent = mpiexec.sent.size();
     mpiexec.exited(0, 1, 2);
     EXPECT_EQ(state_of_members(0, {0, 1, 2}), uint32_t{PMI_SET_ENDED});
-    EXPECT_EQ(mpiexec.sent_text(sent), "forget:0.0 answer:0.0");
+    EXPECT_EQ(mpiexec.sent_text(sent), "invalidate:0.0 answer:0.0");
     call(0, NotifyState{list({7})});
     EXPECT_EQ(code(0), uint32_t{PMI_SET_FOREIGN});
 }

@@ -48,9 +48,9 @@ TEST_F(SetChangeTest, SW1_no_notification_precedes_the_refusal_of_windows_by_all
     mpiexec.report(0, 1, REPORT_SET_CALL, 0,
                    write_set_report(2, ++ids[2], write_set_call(BecomeDynamic{})));
     EXPECT_EQ(mpiexec.sent_text(), "sets:0.0 sets:0.1 by_sets:0.0 by_sets:0.1");
-    mpiexec.report(0, 1, REPORT_FORGOTTEN, 0, mpiexec.sent.back().payload);
+    mpiexec.report(0, 1, REPORT_INVALIDATED, 0, mpiexec.sent.back().payload);
     EXPECT_EQ(mpiexec.sent.back().command, STEP_BY_SETS) << "the other one has not confirmed";
-    mpiexec.report(0, 0, REPORT_FORGOTTEN, 0, mpiexec.sent.back().payload);
+    mpiexec.report(0, 0, REPORT_INVALIDATED, 0, mpiexec.sent.back().payload);
     EXPECT_EQ(mpiexec.sent.back().command, STEP_SET_ANSWER);
     EXPECT_EQ(mpiexec.status().at("unexpected"), 0);
 }
@@ -243,7 +243,7 @@ TEST_F(SetChangeTest, SA1_the_staying_state_is_invalidated_before_a_process_may_
     };
     auto invalidations = [&] {
         return std::ranges::count_if(mpiexec.sent,
-                                     [](const SentMessage &m) { return m.command == STEP_FORGET; });
+                                     [](const SentMessage &m) { return m.command == STEP_INVALIDATE; });
     };
     add();
     EXPECT_EQ(lasts(2), 1u);

@@ -225,7 +225,7 @@ class ForgetfulJob {
     {
         for (; sent_ < mpiexec_.sent.size(); sent_++) {
             const SentMessage &message = mpiexec_.sent[sent_];
-            if (message.command == STEP_FORGET || message.command == STEP_SET_ANSWER)
+            if (message.command == STEP_INVALIDATE || message.command == STEP_SET_ANSWER)
                 daemons_[message.proxy].down.push_back({sent_, message});
         }
     }
@@ -241,7 +241,7 @@ class ForgetfulJob {
             if (!daemon.up.empty() && (pick(2) || daemon.down.empty())) {
                 Up up = daemon.up.front();
                 daemon.up.pop_front();
-                if (up.kind == REPORT_FORGOTTEN || !processes_[number_at(up.payload, 0)].ended)
+                if (up.kind == REPORT_INVALIDATED || !processes_[number_at(up.payload, 0)].ended)
                     mpiexec_.report(0, number, up.kind, 0, up.payload);
                 return true;
             }
@@ -256,9 +256,9 @@ class ForgetfulJob {
     }
     void arrive(Daemon &daemon, const Message &message)
     {
-        if (message.sent.command == STEP_FORGET) {
+        if (message.sent.command == STEP_INVALIDATE) {
             daemon.invalidations++;
-            daemon.up.push_back({REPORT_FORGOTTEN, message.sent.payload});
+            daemon.up.push_back({REPORT_INVALIDATED, message.sent.payload});
             invalidated++;
             return;
         }

@@ -94,7 +94,7 @@ void ProcessSets::invalidate()
     if (agents.empty())
         return;
     uint64_t number = invalidation_.begin(agents);
-    state_.post(agents, STEP_FORGET, 0, {reinterpret_cast<const char *>(&number), sizeof number});
+    state_.post(agents, STEP_INVALIDATE, 0, {reinterpret_cast<const char *>(&number), sizeof number});
 }
 
 void ProcessSets::on_invalidated(const Agent &agent, uint64_t number)

@@ -128,7 +128,7 @@ class FakeMpiexec {
     {
         static const char *const NAMES[] = {"?", "plan", "freeze", "target", "thaw", "release",
                                             "counts", "performance", "size_request_ended", "sets", "answer",
-                                            "bcast", "let_go", "offer", "forget", "task", "sync", "break",
+                                            "bcast", "let_go", "offer", "invalidate", "task", "sync", "break",
                                             "by_sets", "starts"};
         std::string text;
         for (const SentMessage &m : sent_since(first))

@@ -73,7 +73,7 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_BCAST:
         case STEP_LET_GO:
         case STEP_OFFER:
-        case STEP_FORGET:
+        case STEP_INVALIDATE:
         case STEP_TASK:
         case STEP_SYNC:
         case STEP_BREAK:

@@ -179,7 +179,7 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto count = parse_bcast(payload))
                 understood = true, psets_.on_bcast(agent, *count);
             break;
-        case REPORT_FORGOTTEN:
+        case REPORT_INVALIDATED:
             if (auto number = parse_invalidated(payload); number && state_.world.known(agent))
                 understood = true, psets_.on_invalidated(agent, *number);
             break;
