@@ -70,13 +70,15 @@ const std::vector<Setting> &table()
         {"listen", "socket", &Settings::socket,
          "The Unix socket. Its folder is made with mode 0700 (root: 0755)."},
         {"listen", "socket_mode", &Settings::socket_mode,
-         "Who may connect: 0o600 this user alone, 0o666 everybody; the user of a client is known in any case.",
+         "Who may connect: 0o600 this user alone, 0o666 everybody; the user of a client is "
+         "known in any case.",
          0, 0777},
         {"listen", "tcp", &Settings::tcp,
          "Address and port such as \"127.0.0.1:6817\"; empty: no TCP. No TLS: see "
          "doc/admin/elasticd.md."},
         {"listen", "tokens_file", &Settings::tokens_file,
-         "Which users may connect by TCP: lines `TOKEN USER [admin]`; mode 0600. Read again at SIGHUP."},
+         "Which users may connect by TCP: lines `TOKEN USER [admin]`; mode 0600. Read again at "
+         "SIGHUP."},
         {"access", "administrators", &Settings::administrators,
          "Users who may do everything, beside root and the user that elasticd runs as."},
         {"access", "private", &Settings::private_jobs,
@@ -99,9 +101,9 @@ const std::vector<Setting> &table()
         {"scheduling",
          "efficiency_idle",
          &Settings::efficiency_idle,
-         "measured: the same of cores that nobody else can use: they are loaned, and taken back for "
-         "whoever can. 0: to all that do not become slower. The same number as efficiency: they "
-         "idle.",
+         "measured: the same of cores that nobody else can use: they are loaned, and taken back "
+         "for whoever can. 0: to all that do not become slower. The same number as efficiency: "
+         "they idle.",
          0,
          0,
          false,
@@ -182,18 +184,16 @@ const std::vector<Setting> &table()
          "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
         {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},
         {"monitor", "interval", &Settings::monitor_interval_ms,
-         "How often adaptive programs are queried how fast they proceed and how much of their time MPI "
-         "takes; 0: they "
-         "measure nothing.",
+         "How often adaptive programs are queried how fast they proceed and how much of their time "
+         "MPI takes; 0: they measure nothing.",
          0, HOUR_MS, true},
         {"monitor", "window", &Settings::monitor_window, "So many samples tell how much it is now.",
          1, MONITOR_WINDOW_MAX},
         {"backend",
          "kind",
          &Settings::backend,
-         "Where jobs run. local: this machine, divided into several nodes; hosts: machines that ssh "
-         "reaches; slurm: a "
-         "Slurm of the site.",
+         "Where jobs run. local: this machine, divided into several nodes; hosts: machines that "
+         "ssh reaches; slurm: a Slurm of the site.",
          0,
          0,
          false,
@@ -275,8 +275,8 @@ const std::vector<Setting> &table()
         {"limits", "answer_time", &Settings::answer_time_ms,
          "How long a client may take to read an answer.", 1000, HOUR_MS, true},
         {"limits", "bytes_per_user", &Settings::bytes_per_user_max,
-         "What is stored of one user's jobs (scripts, environments, commands, records), together, in "
-         "bytes. From three quarters on the oldest ended jobs of the user are deleted.",
+         "What is stored of one user's jobs (scripts, environments, commands, records), together, "
+         "in bytes. From three quarters on the oldest ended jobs of the user are deleted.",
          65536, int64_t{1} << 40},
         {"limits", "rate_per_s", &Settings::rate_per_s,
          "Requests of one user in a second; twice as many in a burst.", 1, 1000000},
@@ -288,8 +288,8 @@ const std::vector<Setting> &table()
          "The size of the store, in bytes; beyond it the oldest history is forgotten.",
          int64_t{16} << 20, int64_t{1} << 50},
         {"history", "disk_reserve", &Settings::disk_reserve_bytes,
-         "Bytes of the store's disk that are reserved for ends of jobs and decisions when it is full; "
-         "no jobs are accepted then. 0: none.",
+         "Bytes of the store's disk that are reserved for ends of jobs and decisions when it is "
+         "full; no jobs are accepted then. 0: none.",
          0, int64_t{1} << 40},
         {"history", "snapshot_events", &Settings::snapshot_events,
          "So many events between two snapshots: fewer make a restart faster, and the daemon "

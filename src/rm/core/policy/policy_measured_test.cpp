@@ -14,12 +14,12 @@ namespace {
 
 constexpr int64_t MINUTE = 60000;
 constexpr int CHANGES_MAX = 8; /* of each job, until all have their sizes */
-/* Of Config::efficiency_idle_ppm: nothing is loaned, as if nobody could have less than `efficiency`;
- * down to a floor; to all that do not become slower, the default. */
+/* Of Config::efficiency_idle_ppm: nothing is loaned, as if nobody could have less than
+ * `efficiency`; down to a floor; to all that do not become slower, the default. */
 constexpr int64_t NO_LOANS = 500000, LOANS = 100000, NO_FLOOR = 0;
 
-/* Jobs of known scaling models under elasticd's core, sampled every half minute; changes are committed at
- * once. */
+/* Jobs of known scaling models under elasticd's core, sampled every half minute; changes are
+ * committed at once. */
 struct Machine {
     explicit Machine(int cores, PolicyKind policy = PolicyKind::MEASURED) : driver(policy, 1, cores)
     {

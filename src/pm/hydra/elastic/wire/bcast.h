@@ -14,7 +14,7 @@ enum bcast_what {
      * and reports that; `value`: number of the text */
     BCAST_FREEZE,
     BCAST_GATE,                 /* sets the gates of all its slots to `value` */
-    BCAST_CLOSE                /* they are shut for good: nobody counts for it any more */
+    BCAST_CLOSE                 /* they are shut for good: nobody counts for it any more */
 };
 
 struct bcast_order {

@@ -31,8 +31,8 @@ enum step_command {
     STEP_LET_GO,                /* [u32 uid ...] they leave with a change through process sets that is accepted: however
                                  * they end, nobody is ended for it; no epoch */
     STEP_OFFER,                 /* [u32] `offer` of the board; no epoch */
-    STEP_INVALIDATE,                /* [u64 number] add one to `invalidations` of the board, and confirm it with this number; no
-                                 * epoch */
+    STEP_INVALIDATE,            /* [u64 number] add one to `invalidations` of the board, and confirm it with this
+                                 * number; no epoch */
     STEP_TASK,                  /* [struct task_head, bytes] an order about a process that a program starts by itself
                                  * (wire/task.h); no epoch */
     STEP_SYNC,                  /* [u64 number, u32 uid] pass on all that this process has sent, then answer with the
@@ -46,8 +46,8 @@ enum step_command {
                                  * communicator of a group; no epoch */
     STEP_SET_SHARED             /* [u32 uid, u32 id, u32 n, n * (u32 first uid, u32 count), u32 m, m * (u32 first uid,
                                  * u32 count), bytes] as STEP_SET_ANSWER; the n runs: who may have it, too, asking the
-                                 * same as long as `invalidations` of the board is what it was when the question was passed
-                                 * on; the m runs: whose addresses it has; no epoch */
+                                 * same as long as `invalidations` of the board is what it was when the question was
+                                 * passed on; the m runs: whose addresses it has; no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -75,7 +75,7 @@ enum step_report {
     REPORT_SIZE_REQUEST_WITHDRAWN,      /* [u32 rank, u32 number] it is not wanted any more */
     REPORT_SET_CALL,            /* [u32 rank, u32 id, bytes] a call on process sets (pmi_adapt_set.h) */
     REPORT_BCAST,               /* [struct bcast_frozen] answer to BCAST_FREEZE (wire/bcast.h) */
-    REPORT_INVALIDATED,           /* [u64 number] STEP_INVALIDATE has been carried out */
+    REPORT_INVALIDATED,         /* [u64 number] STEP_INVALIDATE has been carried out */
     REPORT_TASK,                /* [struct task_head, text] such a process has been executed, or has ended */
     REPORT_SYNCED,              /* [u64 number] STEP_SYNC has been carried out */
     REPORT_BROKE,               /* [u32 rank] where changes through process sets are offered: a process breaks off, and
