@@ -1,5 +1,5 @@
 /*
- * Which of yaksa's types the library takes for the types of a Fortran whose default types are larger than C's
+ * The types of yaksa that the library takes for the types of a Fortran whose default types are larger than C's
  * (-fdefault-real-8, -fdefault-integer-8).  A library is configured for one Fortran, so test_fortran_sizes.py compiles
  * this with an mpi.h whose handles hold the larger sizes, and with the library's own function.
  */
@@ -7,7 +7,7 @@
 #include "typerep_yaksa_init.c"
 #include <stdio.h>
 
-/* What the function's file refers to, and does not use here. */
+/* Symbols that the function's file refers to and does not use here. */
 MPIR_Datatype MPIR_Datatype_builtin[MPIR_DATATYPE_N_BUILTIN], MPIR_Datatype_direct[MPIR_DATATYPE_PREALLOC];
 MPIR_Object_alloc_t MPIR_Datatype_mem;
 int MPIR_CVAR_ENABLE_GPU = 0;
