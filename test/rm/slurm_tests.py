@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -204,6 +205,49 @@ def every_command_takes_some_tasks_of_an_array(bench: Bench) -> None:
         expect(daemon.get("/v1/jobs", ids=ids).status == 400, f"ids={ids}: {daemon.get('/v1/jobs', ids=ids)}")
     elastic(daemon, "cancel", f"{first}_[6-7]")
     daemon.wait_end(first + 5)
+
+
+def mails_report_the_states_of_jobs(bench: Bench) -> None:
+    """--mail-type with a command of the configuration: who gets what, one mail for an array, and no header of a user"""
+    mails = bench.folder / "mails"
+    mails.mkdir()
+    store = f'cat >"{mails}/part.$$" && mv "{mails}/part.$$" "{mails}/mail.$$"'
+    daemon = bench.start(config=f"[mail]\ncommand = ['/bin/sh', '-c', '{store}']\n")
+
+    def subjects() -> list[str]:
+        texts = [path.read_text() for path in mails.glob("mail.*")]
+        return sorted(line for text in texts for line in text.split("\n\n")[0].splitlines() if line.startswith("Subject: "))
+
+    def wait_for_mails(*wanted: str) -> None:
+        wait_for(f"mails about {wanted}, not {subjects()}", lambda: len(subjects()) >= len(wanted))
+        found = subjects()
+        expect(len(found) == len(wanted) and all(part in line for part, line in zip(sorted(wanted), found, strict=True)), f"{found}")
+        for path in mails.glob("mail.*"):
+            path.unlink()
+
+    number = json.loads(elastic(daemon, "submit", "--json", "--mail-type=ALL", "-J", "heat", "sh", "-c", "exit 3"))["id"]
+    daemon.wait_end(number)
+    wait_for_mails(f"job {number} (heat) on {socket.gethostname()} has begun", f"job {number} (heat) on {socket.gethostname()} has ended: FAILED, exit code 3")
+    job = daemon.job(number)
+    expect(job["mail"] == {"events": ["begin", "end", "fail", "requeue"], "to": job["user"]}, f"{job['mail']}")
+    daemon.wait_end(daemon.submit("true", mail={"events": ["fail"]}))
+    first = daemon.submit("true", array="1-5", mail={"events": ["begin", "end"]}, name="x\nBcc: all\n\n.")
+    for task in range(5):
+        daemon.wait_end(first + task)
+    wait_for_mails(f"array {first} (x?Bcc: all??.)", f"array {first} (x?Bcc: all??.)")
+    each = daemon.submit("true", array="1-2", mail={"events": ["end", "array_tasks"], "to": "ann@example.org"})
+    for task in range(2):
+        daemon.wait_end(each + task)
+    wait_for_mails(f"job {each}_1", f"job {each}_2")
+    for mail, field in (({"events": ["soon"]}, "mail.events"), ({"events": ["end"], "to": "a\nBcc: b"}, "mail.to"), ({"to": "-x"}, "mail.to"),
+                        ({"events": ["end"], "to": "|sh"}, "mail.to"), ({"events": ["end"], "cc": "a"}, "mail.cc")):  # fmt: skip
+        reply = daemon.request("POST", "/v1/jobs", daemon.spec("true", mail=mail))
+        expect(reply.status == 400 and reply.body["error"]["field"] == field, f"{mail}: {reply.body}")
+    silent = bench.start(name="two")
+    script = silent.folder / "job.sh"
+    script.write_text("#!/bin/sh\n#SBATCH --mail-type=END\ntrue\n")
+    text = elastic(silent, "submit", str(script))
+    expect("no mail is sent here" in text and "Submitted job" in text, text)
 
 
 def memory_is_counted_in_cores(bench: Bench) -> None:

@@ -217,6 +217,8 @@ void add_launch(Json &json, const Launch &launch, const Job &job)
     if (launch.warn_signal)
         json["limit_signal"] = {
             {"signal", signal_name(launch.warn_signal)}, {"before_ms", launch.warn_before_ms}};
+    if (!launch.mail_events.empty())
+        json["mail"] = {{"events", write(launch.mail_events)}, {"to", launch.mail_to}};
     json["command"] = launch.command;
     json["script"] = launch.is_script;
     json["directory"] = launch.directory;
@@ -295,6 +297,7 @@ Json Api::job_json(const Job &job, const Json *ran)
         {"waits_for", dependencies_of(job.waits_for)},
         {"array", array_of(job, daemon_.state())},
         {"limit_signal", nullptr},
+        {"mail", nullptr},
         {"submit_ms", time_or_null(daemon_.shown_ms(job.submitted_ms))},
         {"start_ms", time_or_null(daemon_.shown_ms(job.started_ms))},
         {"end_ms", time_or_null(daemon_.shown_ms(job.ended_ms))},

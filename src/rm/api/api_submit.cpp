@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "base/signal_names.h"
 #include "core/forecast.h"
+#include "daemon/mail_message.h"
 
 namespace elastic::rm {
 
@@ -211,6 +212,29 @@ void read_limit_signal(BodyReader &body, const JobSpec &spec, Launch &launch)
         body.fail("limit_signal", "needs a time limit");
 }
 
+/* Sent where a command for it is configured; else a note reports that. */
+void read_mail(BodyReader &body, const Settings &settings, const JobSpec &spec, Launch &launch,
+               std::vector<std::string> &notes)
+{
+    if (!body.has("mail"))
+        return;
+    BodyReader mail = body.object("mail");
+    const auto &names = NamesOf<MailEvent>::names;
+    for (const std::string &text : mail.texts("events", std::size(names), 32)) {
+        auto known = std::ranges::find(names, text, [](const char *name) { return name; });
+        if (known == std::end(names))
+            mail.fail("events", "must be some of begin, end, fail, requeue and array_tasks");
+        launch.mail_events.push_back(static_cast<MailEvent>(known - std::begin(names)));
+    }
+    launch.mail_to = mail.text("to", ADDRESS_BYTES_MAX, spec.user);
+    if (std::string wrong = wrong_with_address(launch.mail_to); !wrong.empty())
+        mail.fail("to", wrong);
+    mail.finish();
+    if (settings.mail_command.empty() && !launch.mail_events.empty())
+        notes.push_back("no mail is sent here, so that --mail-type has no effect (mail.command in "
+                        "the configuration): 'elastic submit --wait' returns at the end");
+}
+
 /* Of the largest node: what a whole node is where they differ. */
 int largest_node(const State &state)
 {
@@ -304,6 +328,7 @@ Api::Submission Api::read_submission(const Call &call)
             std::max<int64_t>(daemon_.core_ms(body.number("begin_ms", 0, BEGIN_MAX_MS, 0)), 0);
     add_dependencies(call, body, spec);
     read_limit_signal(body, spec, launch);
+    read_mail(body, daemon_.settings(), spec, launch, submission.notes);
     spec.array = body.text("array", ARRAY_TEXT_MAX);
     spec.singleton = body.flag("singleton", false);
     spec.held = body.flag("held", false);

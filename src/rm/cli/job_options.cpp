@@ -171,6 +171,20 @@ std::optional<Error> add_times(const JobOptions &options, Json &request)
     return std::nullopt;
 }
 
+/* Adds mail. */
+std::optional<Error> add_mail(const JobOptions &options, Json &request)
+{
+    auto types = parse_mail_types(options.mail_type);
+    if (!types)
+        return Error{"--mail-type: " + types.error()};
+    if (types.value().empty())
+        return std::nullopt;
+    request["mail"] = {{"events", types.value()}};
+    if (!options.mail_user.empty())
+        request["mail"]["to"] = options.mail_user;
+    return std::nullopt;
+}
+
 /* The part of `all` that the job gets. */
 Json chosen_environment(const std::string &choice, const Environment &all)
 {
@@ -282,6 +296,11 @@ void add_job_options(CLI::App &command, JobOptions &options)
         "SIGNAL[@TIME]: send it so long before the time limit (default: 60 seconds)"));
     command.add_flag("--singleton", options.singleton,
                      "only when all your jobs of its name that are there have ended");
+    last(command.add_option("--mail-type", options.mail_type,
+                            "send a mail: BEGIN, END, FAIL, REQUEUE, ALL or NONE, with commas; "
+                            "ARRAY_TASKS: for each task of an array"));
+    last(command.add_option("--mail-user", options.mail_user,
+                            "to this address (default: the user)"));
     command.add_flag("-H,--hold", options.held, "wait for 'elastic release'");
     command.add_flag("--requeue", options.requeue,
                      "wait again, instead of failing, when a node or the step is lost");
@@ -325,6 +344,8 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
     if (auto error = add_times(options, request))
         return *error;
     if (auto error = add_hints(options, request))
+        return *error;
+    if (auto error = add_mail(options, request))
         return *error;
     if (options.priority)
         request["priority"] = *options.priority;

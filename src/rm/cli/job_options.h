@@ -35,6 +35,7 @@ struct JobOptions {
     std::string time_limit, name, directory, output, error, input;
     std::string speedup, expect;        /* "amdahl:0.02", "linear"; a time; empty: not given */
     std::string begin, after, after_any, after_ok, after_not_ok, limit_signal;
+    std::string mail_type, mail_user;
     std::optional<std::string> dependency;      /* as sbatch's, added to these */
     std::optional<int> priority;
     std::string environment = "ALL"; /* comma-separated: "ALL", "NONE", names, NAME=VALUE */

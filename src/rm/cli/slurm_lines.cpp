@@ -34,7 +34,6 @@ constexpr const char *NO_PARTITIONS = "elasticd has one queue for all nodes";
 constexpr const char *NO_MEMORY = "elasticd counts memory for each core: --mem-per-cpu";
 constexpr const char *NO_DEVICES = "elasticd does not count devices";
 constexpr const char *NO_ACCOUNTS = "elasticd has users, no accounts";
-constexpr const char *NO_MAIL = "elasticd sends no mail: 'elastic submit --wait' waits for the end";
 constexpr const char *NO_CHOICE = "elasticd chooses the nodes";
 constexpr const char *NO_BINDING = "binding is mpiexec's: -bind-to";
 
@@ -93,8 +92,8 @@ constexpr SlurmOption OPTIONS[] = {
     {"nodefile", 'F', Kind::NO, NO_CHOICE},
     {"switches", 0, Kind::NO, NO_CHOICE},
     {"distribution", 'm', Kind::NO, NO_CHOICE},
-    {"mail-type", 0, Kind::NO, NO_MAIL},
-    {"mail-user", 0, Kind::NO, NO_MAIL},
+    {"mail-type", 0, Kind::VALUE, "--mail-type"},
+    {"mail-user", 0, Kind::VALUE, "--mail-user"},
     {"nice", 0, Kind::NO_VALUE, "--priority has the opposite sign"},
     {"time-min", 0, Kind::NO, "a job has one time limit"},
     {"deadline", 0, Kind::NO, "a job has a time limit, no deadline"},
@@ -213,6 +212,14 @@ std::optional<Error> take(const Given &given, SlurmOptions &found)
         if (!known)
             return Error{given.text + ": " + known.error()};
         found.words.push_back("--dependency=" + *given.value);
+        return std::nullopt;
+    }
+    if (given.name == "mail-type") {
+        std::string types = *given.value;
+        for (const std::string &unknown : split_mail_types(types))
+            found.notes.push_back("--mail-type=" + unknown +
+                                  " is not honoured: elasticd has no mail about that");
+        found.words.push_back("--mail-type=" + types);
         return std::nullopt;
     }
     if (given.name == "exclusive") {

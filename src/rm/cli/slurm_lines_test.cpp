@@ -44,6 +44,17 @@ TEST(SlurmLinesTest, dependencies_are_checked)
     EXPECT_EQ(words_of("#SBATCH -a 1-9%2\n"), (Words{"--array=1-9%2"}));
 }
 
+TEST(SlurmLinesTest, mail_about_other_events_is_reported)
+{
+    EXPECT_EQ(words_of("#SBATCH --mail-type=END,FAIL --mail-user ann@example.org\n"),
+              (Words{"--mail-type=END,FAIL", "--mail-user=ann@example.org"}));
+    auto found = slurm_options("#!/bin/sh\n#SBATCH --mail-type=TIME_LIMIT_90,END\n");
+    ASSERT_TRUE(found) << found.error();
+    EXPECT_EQ(found.value().words, Words{"--mail-type=END"});
+    ASSERT_EQ(found.value().notes.size(), 1U);
+    EXPECT_EQ(found.value().notes[0].find("line 2: --mail-type=TIME_LIMIT_90 is not honoured"), 0U);
+}
+
 TEST(SlurmLinesTest, what_is_not_honoured_is_reported)
 {
     auto found = slurm_options("#!/bin/sh\n#SBATCH -n 2 --mem=4G\n#SBATCH -p long --gres gpu:2\n"

@@ -301,6 +301,71 @@ Result<LimitSignal> parse_limit_signal(std::string_view text)
     return found;
 }
 
+namespace {
+
+struct MailType {
+    const char *name, *event;
+    bool in_all;
+};
+constexpr MailType MAIL_TYPES[] = {{"BEGIN", "begin", true},
+                                   {"END", "end", true},
+                                   {"FAIL", "fail", true},
+                                   {"REQUEUE", "requeue", true},
+                                   {"ARRAY_TASKS", "array_tasks", false}};
+
+/* As in Slurm, small letters count as capitals. */
+std::vector<std::string> mail_types_in(std::string text)
+{
+    for (char &c : text)
+        c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return text.empty() ? std::vector<std::string>() : split_names(text);
+}
+
+bool is_mail_type(const std::string &name)
+{
+    return name == "ALL" || name == "NONE" ||
+        std::ranges::find(MAIL_TYPES, name, [](const MailType &type) {
+            return std::string(type.name);
+        }) != std::end(MAIL_TYPES);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> parse_mail_types(const std::string &text)
+{
+    std::vector<std::string> events;
+    const auto names = mail_types_in(text);
+    for (const std::string &name : names) {
+        if (!is_mail_type(name))
+            return Error{"'" + name + "' is none of BEGIN, END, FAIL, REQUEUE, ALL, NONE, "
+                         "ARRAY_TASKS"};
+    }
+    for (const MailType &type : MAIL_TYPES) {
+        bool wanted = std::ranges::any_of(names, [&](const std::string &name) {
+            return name == type.name || (type.in_all && name == "ALL");
+        });
+        if (wanted)
+            events.push_back(type.event);
+    }
+    if (std::ranges::find(names, "NONE") != names.end())
+        events.clear();
+    return events;
+}
+
+std::vector<std::string> split_mail_types(std::string &text)
+{
+    std::vector<std::string> unknown;
+    std::string known;
+    for (const std::string &name : mail_types_in(text)) {
+        if (is_mail_type(name))
+            known += (known.empty() ? "" : ",") + name;
+        else
+            unknown.push_back(name);
+    }
+    text = known;
+    return unknown;
+}
+
 Result<Dependencies> parse_dependencies(const std::string &text)
 {
     Dependencies found;

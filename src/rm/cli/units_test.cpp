@@ -136,6 +136,21 @@ TEST(UnitsTest, dependencies_as_sbatch_has_them)
     EXPECT_NE(parse_dependencies("afterok:3,4").error().find("afterok:3:4"), std::string::npos);
 }
 
+TEST(UnitsTest, types_of_mail)
+{
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(parse_mail_types("FAIL,end").value(), (Names{"end", "fail"}));
+    EXPECT_EQ(parse_mail_types("ALL,ARRAY_TASKS").value(),
+              (Names{"begin", "end", "fail", "requeue", "array_tasks"}));
+    for (const char *none : {"", "NONE", "END,NONE"})
+        EXPECT_TRUE(parse_mail_types(none).value().empty()) << none;
+    for (const char *wrong : {"END,", ",", " END", "SOON", "TIME_LIMIT", "END FAIL"})
+        EXPECT_FALSE(parse_mail_types(wrong)) << wrong;
+    std::string text = "end,TIME_LIMIT_90,FAIL,soon";
+    EXPECT_EQ(split_mail_types(text), (Names{"TIME_LIMIT_90", "SOON"}));
+    EXPECT_EQ(text, "END,FAIL");
+}
+
 TEST(UnitsTest, sizes)
 {
     EXPECT_EQ(parse_size_range("4").value().minimum, 4);

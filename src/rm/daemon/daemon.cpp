@@ -115,6 +115,9 @@ std::string Daemon::start_parts()
     std::string error = reader_.start(settings_.state_dir);
     if (!error.empty())
         return error;
+    if (!settings_.mail_command.empty())
+        mailer_ = std::make_unique<Mailer>(
+            loop_, settings_.mail_command, settings_.mail_deadline_ms);
     auto backend = make_backend(settings_, loop_);
     if (!backend)
         return backend.error();
@@ -488,6 +491,29 @@ void Daemon::perform(const Record &record)
         ended_jobs_.add(facts_of(*ended, timeline_.take_core_ms(ended->id)));
     metrics_.count_record(record);
     log_record(record);
+    mail(record);
+}
+
+/* If its user wants one about it. */
+void Daemon::mail(const Record &record)
+{
+    bool may_be = record.event == record::STARTED || record.event == record::ENDED ||
+        record.event == record::REQUEUED;
+    const Job *job = mailer_ && may_be ? state().job(record.job) : nullptr;
+    auto known = job ? launch(record.job) : nullptr;
+    if (!known || known->mail_events.empty())
+        return;
+    const JobArray *array = job->task ? state().array(job->task->array) : nullptr;
+    auto occasion = occasion_of(record.event, *job, array, known->mail_events);
+    bool of_tasks = std::ranges::find(known->mail_events, MailEvent::ARRAY_TASKS) !=
+        known->mail_events.end();
+    const JobArray *whole = of_tasks ? nullptr : array;
+    bool is_again = occasion == Occasion::ENDED && whole &&
+        !mailer_->is_first(whole->job, state().seq);
+    if (occasion && !is_again)
+        mailer_->send({job->spec.uid, job->id,
+                       mail_message(*occasion, *job, whole, *known, settings_.cluster,
+                                    clock_.offset_ms())});
 }
 
 void Daemon::perform(const SignalStep &signal)

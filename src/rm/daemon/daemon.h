@@ -30,6 +30,7 @@
 #include "daemon/history_reader.h"
 #include "daemon/journal.h"
 #include "daemon/lifetime.h"
+#include "daemon/mailer.h"
 #include "daemon/recovery.h"
 #include "daemon/sliced_work.h"
 #include "daemon/user_slots.h"
@@ -144,6 +145,7 @@ class Daemon {
 
     void perform(const Answer &) {}         /* no request waits any more */
     void perform(const Record &record);
+    void mail(const Record &record);
     void perform(const StartStep &start);
     void perform(const ResizeStep &resize) { steps_->resize(resize); }
     void perform(const CancelRequest &cancel) { steps_->cancel(cancel); }
@@ -182,6 +184,7 @@ class Daemon {
     std::unique_ptr<Backend> backend_;
     std::unique_ptr<Steps> steps_;
     Sampler sampler_;
+    std::unique_ptr<Mailer> mailer_;            /* null: no mail is sent */
     std::unique_ptr<Confinement> confinement_;  /* null: steps are not confined */
     std::string control_groups_;                /* above those of the steps; empty: none */
     std::unique_ptr<RequestHandler> interface_;

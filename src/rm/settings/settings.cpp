@@ -256,6 +256,11 @@ const std::vector<Setting> &table()
          "slurm: one that waits for longer than this waits for something else, and is not heeded "
          "any more.",
          1000, YEAR_MS, true},
+        {"mail", "command", &Settings::mail_command,
+         "Sends one mail, which it gets on its standard input with its header, such as "
+         "[\"/usr/sbin/sendmail\", \"-t\"]; it runs as elasticd's user. Empty: no mail is sent."},
+        {"mail", "deadline", &Settings::mail_deadline_ms, "Then the command is ended.", 1000,
+         HOUR_MS, true},
         {"limits", "jobs", &Settings::jobs_max, "Jobs that have not ended; more are refused.", 1,
          1000000},
         {"limits", "jobs_per_user", &Settings::jobs_per_user_max, "The same of one user.", 1,
@@ -550,6 +555,8 @@ std::string check_together(const Settings &s)
         s.local_node_prefix.find_first_not_of(
             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != std::string::npos)
         return "backend.node_prefix must be letters, digits and hyphens, at most 64";
+    if (!s.mail_command.empty() && !s.mail_command[0].starts_with('/'))
+        return "mail.command must begin with the absolute path of a program";
     if (!s.hosts_file.empty() && s.hosts_file[0] != '/')
         return "backend.hosts_file must be an absolute path";
     if (!s.ssh_config.empty() && s.ssh_config[0] != '/')
@@ -621,6 +628,7 @@ Settings default_settings()
     s.slurm_wait_ms = 10000;
     s.slurm_yield = true;
     s.slurm_yield_patience_ms = 600000;
+    s.mail_deadline_ms = 30000;
     s.jobs_max = 20000;
     s.jobs_per_user_max = 10000;
     s.request_time_ms = 120000;

@@ -72,6 +72,9 @@ struct Settings {
     /* Of --nested alone (nested.h), not of the configuration. */
     std::string nested_folder, nested_source, nested_launcher, nested_slurm_job;
 
+    std::vector<std::string> mail_command;      /* empty: no mail is sent */
+    int64_t mail_deadline_ms = 0;
+
     bool confine_cores = false;
     int64_t memory_per_core_mib = 0, counted_memory_per_core_mib = 0;
     int64_t request_time_ms = 0, answer_time_ms = 0;

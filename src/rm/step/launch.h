@@ -15,6 +15,12 @@
 
 namespace elastic::rm {
 
+/* Of --mail-type.  ARRAY_TASKS: each task of an array is meant, not the array. */
+enum class MailEvent { BEGIN, END, FAIL, REQUEUE, ARRAY_TASKS };
+template <> struct NamesOf<MailEvent> {
+    static constexpr const char *names[] = {"begin", "end", "fail", "requeue", "array_tasks"};
+};
+
 struct Launch {
     std::vector<std::string> command;
     std::vector<std::string> environment;       /* NAME=VALUE */
@@ -28,8 +34,11 @@ struct Launch {
     int64_t warn_before_ms = 0;
     int umask = 022;
     std::vector<ProcessLimit> limits;
+    std::vector<MailEvent> mail_events;         /* empty: none */
+    std::string mail_to;                /* daemon/mail_message.h: a checked address */
     ELASTIC_FIELDS(command, environment, mpiexec, directory, output, error, input, is_script,
-                   slurm_environment, warn_signal, warn_before_ms, umask, limits)
+                   slurm_environment, warn_signal, warn_before_ms, umask, limits, mail_events,
+                   mail_to)
 };
 
 /* Values of the patterns in file names. */

@@ -69,6 +69,20 @@ def test_dependencies(here: Setup) -> None:
         expect("--dependency: " in err and right in err, (wrong, err))
 
 
+def test_mail(here: Setup) -> None:
+    """submit --mail-type and --mail-user; in a script types that are not known are reported, others are refused"""
+    here.call("submit", "--hold", "--mail-type=END,FAIL", "--mail-user", "ann@example.org", "true")
+    expect(only(here.posted())["mail"] == {"events": ["end", "fail"], "to": "ann@example.org"}, here.posted())
+    here.call("submit", "--hold", "--mail-type", "ALL", "true")
+    expect(only(here.posted())["mail"] == {"events": ["begin", "end", "fail", "requeue"]}, here.posted())
+    for words in (("--mail-user=ann",), ("--mail-type=NONE",)):
+        here.call("submit", "--hold", *words, "true")
+        expect("mail" not in only(here.posted()), here.posted())
+    _, err = here.call("submit", script(here, "#SBATCH --mail-type=TIME_LIMIT_80,BEGIN"))
+    expect(only(here.posted())["mail"] == {"events": ["begin"]} and "line 2: --mail-type=TIME_LIMIT_80 is not honoured" in err, err)
+    expect("'SOON' is none of BEGIN, END" in here.call("submit", "--mail-type=SOON", "true", code=2)[1], "an unknown type")
+
+
 def test_environment_and_time(here: Setup) -> None:
     """--export ALL,NAME=VALUE adds to all; -t unlimited is sent, over a default of the system"""
     here.environment["MARK"] = "m"
