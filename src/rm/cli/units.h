@@ -53,7 +53,7 @@ Result<std::vector<std::string>> parse_jobs(std::string_view text);
 
 /* sbatch's --mail-type, "END,FAIL": "end", "fail", each once; nothing for "NONE" and "". */
 Result<std::vector<std::string>> parse_mail_types(const std::string &text);
-/* The types of the list that are not known here, such as TIME_LIMIT_90, and the list without them. */
+/* The types of the list that are not known here, such as TIME_LIMIT_90; the list loses them. */
 std::vector<std::string> split_mail_types(std::string &text);
 
 /* sbatch's "afterok:3:4,after:5_2,singleton": all must be fulfilled. */
