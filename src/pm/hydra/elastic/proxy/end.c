@@ -53,16 +53,16 @@ static int read_text(const char *path, char *text, size_t bytes)
     return n > 0;
 }
 
-/* State and processor time: fields 3, 14 and 15; the name before them may hold anything. */
-static int read_stat(const char *folder, char *state, uint64_t *used)
+/* State, process group and processor time: fields 3, 5, 14 and 15; the name before them may hold anything. */
+static int read_stat(const char *folder, char *state, int *group, uint64_t *used)
 {
     char path[64], text[1024];
     unsigned long user, system;
 
     MPL_snprintf(path, sizeof(path), "%s/stat", folder);
     const char *rest = read_text(path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
-    if (!rest || sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", state, &user,
-                        &system) != 3)
+    if (!rest || sscanf(rest + 1, " %c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", state, group, &user,
+                        &system) != 4)
         return 0;
     *used = user + system;
     return 1;
@@ -70,13 +70,11 @@ static int read_stat(const char *folder, char *state, uint64_t *used)
 
 static int is_living_member(const char *folder, pid_t leader)
 {
-    char path[64], text[1024], state = 'Z';
-    int group = -1;
+    char state;
+    int group;
+    uint64_t used;
 
-    MPL_snprintf(path, sizeof(path), "%s/stat", folder);
-    const char *rest = read_text(path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
-    return rest && sscanf(rest + 1, " %c %*d %d", &state, &group) == 2 && group == (int) leader && state != 'Z' &&
-        state != 'X';
+    return read_stat(folder, &state, &group, &used) && group == (int) leader && state != 'Z' && state != 'X';
 }
 
 /* killpg() alone also finds processes that have ended and that nobody waits for, as in some containers. */
@@ -118,13 +116,13 @@ static int some_thread_is_busy(const char *folder)
 {
     char path[64], thread[128], state = 'S';
     uint64_t used;
-    int busy = 0;
+    int busy = 0, group;
 
     MPL_snprintf(path, sizeof(path), "%s/task", folder);
     DIR *dir = opendir(path);
     for (struct dirent * e; dir && (e = readdir(dir));) {
         MPL_snprintf(thread, sizeof(thread), "%s/%.16s", path, e->d_name);
-        busy |= e->d_name[0] != '.' && read_stat(thread, &state, &used) && (state == 'R' || state == 'D');
+        busy |= e->d_name[0] != '.' && read_stat(thread, &state, &group, &used) && (state == 'R' || state == 'D');
     }
     if (dir)
         closedir(dir);
@@ -135,10 +133,12 @@ static int read_status(pid_t pid, struct process_status *process_status)
 {
     char folder[32], path[64], text[4096];
     uint64_t bit = (uint64_t) 1 << (signal_sent - 1);
+    int group;
 
     MPL_snprintf(folder, sizeof(folder), "/proc/%d", (int) pid);
     MPL_snprintf(path, sizeof(path), "%s/status", folder);
-    if (!read_stat(folder, &process_status->state, &process_status->ticks) || !read_text(path, text, sizeof(text)))
+    if (!read_stat(folder, &process_status->state, &group, &process_status->ticks) ||
+        !read_text(path, text, sizeof(text)))
         return 0;
     process_status->left_alone =
         number_after(text, "TracerPid:", 10) != 0 || number_after(text, "CoreDumping:", 10) != 0;

@@ -29,17 +29,23 @@ static int others_wait = 0;     /* a process is in a barrier */
 /* Stock's main loop waits for the process once it is awake.  The descriptor stays readable, so we are
  * called again; it is closed only in the round after, because that loop decides whether all is over
  * before it waits for a process, and then needs one more event to decide again. */
+static HYD_status close_at_end(const struct HYD_agent_process *p, int *fd)
+{
+    const int closed = *fd;
+
+    if (!p->ended)
+        return HYD_SUCCESS;
+    *fd = -1;
+    HYD_status status = HYDT_dmx_deregister_fd(closed);
+    close(closed);
+    return status;
+}
+
 static HYD_status watch_cb(int fd, HYD_event_t events, void *userp)
 {
     struct HYD_agent_process *p = &HYD_agent.processes[(size_t) userp];
-    HYD_status status = HYD_SUCCESS;
 
-    if (p->ended) {
-        p->watch_fd = -1;
-        status = HYDT_dmx_deregister_fd(fd);
-        close(fd);
-    }
-    return status;
+    return close_at_end(p, &p->watch_fd);
 }
 
 HYD_status HYD_exits_watch(void)
@@ -76,18 +82,11 @@ static HYD_status nothing(void)
     return HYD_SUCCESS;
 }
 
-/* As in watch_cb. */
 static HYD_status wake_cb(int fd, HYD_event_t events, void *userp)
 {
     struct HYD_agent_process *p = &HYD_agent.processes[(size_t) userp];
-    HYD_status status = HYD_SUCCESS;
 
-    if (p->ended) {
-        p->wake_fd = -1;
-        status = HYDT_dmx_deregister_fd(fd);
-        close(fd);
-    }
-    return status;
+    return close_at_end(p, &p->wake_fd);
 }
 
 static void wake_at_end(int process_id)
