@@ -31,11 +31,13 @@ static int check_name(struct dl_phdr_info *info, size_t size, void *begins)
     const char *slash = strrchr(info->dlpi_name, '/');
 
     (void) size;
-    if (*(bool *) begins && info->dlpi_adds == adds)
-        return 1;
-    is_loaded = is_loaded && !*(bool *) begins;
-    *(bool *) begins = false;
-    adds = info->dlpi_adds;
+    if (*(bool *) begins) {
+        if (info->dlpi_adds == adds)
+            return 1;
+        adds = info->dlpi_adds;
+        is_loaded = false;
+        *(bool *) begins = false;
+    }
     for (size_t k = 0; k < sizeof(beginnings) / sizeof(*beginnings); k++)
         if (strncmp(slash ? slash + 1 : info->dlpi_name, beginnings[k], strlen(beginnings[k])) == 0)
             is_loaded = true;
