@@ -9,6 +9,7 @@ The cases of one GoogleTest suite run in one process, for the ones that are sele
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -24,6 +25,7 @@ selected: dict[tuple[Program, str], list[str]] = defaultdict(list)
 def wanted(config: pytest.Config) -> tuple[list[str], list[Program]]:
     """Variants of test/unit/build, and the programs that run."""
     if config.option.full:
+        os.environ.setdefault("SEEDS", "100")  # of elasticd's simulation (Program.environment)
         return ["quick", "full"], [*QUICK, *FULL]
     if built_already() == {"plain"}:
         return ["plain"], [Program("plain", title) for title in PROGRAMS]
