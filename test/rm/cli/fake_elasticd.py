@@ -265,6 +265,12 @@ class FakeElasticd:
         threading.Thread(target=self.run, args=(job,), daemon=True).start()
 
     def run(self, job: Json) -> None:
+        try:
+            self.execute(job)
+        except OSError as problem:  # its folder may be gone
+            self.end(job, "FAILED", None, f"cannot open {problem.filename}: {problem.strerror}")
+
+    def execute(self, job: Json) -> None:
         """One process instead of mpiexec; files are opened as in the interface."""
         body = job["_request"]
         environment = {**body["environment"], "ELASTIC_JOB_ID": str(job["id"])}
