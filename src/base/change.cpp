@@ -109,6 +109,16 @@ std::optional<long long> parse_number(std::string_view text, long long low, long
     return number;
 }
 
+std::string plain_list(std::string_view text, char separator)
+{
+    bool in_brackets = text.size() >= 2 && text.front() == '[' && text.back() == ']';
+    std::string list(in_brackets ? text.substr(1, text.size() - 2) : text);
+    if (in_brackets)
+        std::erase_if(list, [](char c) { return c == ' ' || c == '\t'; });
+    std::ranges::replace_if(list, [](char c) { return c == ',' || c == '+'; }, separator);
+    return list;
+}
+
 Result<std::vector<int>> parse_ranks(std::string_view text, char separator)
 {
     std::vector<int> ranks;

@@ -43,6 +43,9 @@ Result<Change> resolve_change(int present, const ChangeRequest &request, int pro
 Result<std::vector<int>> parse_ranks(std::string_view text, char separator);
 /* "a+b" or "a,b": letters, digits, '.', '-', '_'. */
 Result<std::vector<std::string>> parse_hosts(std::string_view text, char separator);
+/* A list as users write it, "0+2" or "[0, 2]", with this separator and without brackets and blanks: for parse_ranks and
+ * parse_hosts, which report what they cannot use. */
+std::string plain_list(std::string_view text, char separator);
 bool valid_host_name(std::string_view name);
 /* A host name, or NAME:COUNT: exactly so many joining processes there. */
 bool valid_host_slot(std::string_view slot);

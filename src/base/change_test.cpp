@@ -82,6 +82,18 @@ TEST(ChangeTest, ranks_are_lists_and_ranges)
         EXPECT_FALSE(parse_ranks(bad, '+')) << bad;
 }
 
+TEST(ChangeTest, lists_have_plus_signs_commas_or_brackets)
+{
+    for (const char *list : {"0+2-4", "0,2-4", "[0,2-4]", "[0, 2-4]", "[0+2-4]", "[ 0 ,\t2-4 ]"}) {
+        EXPECT_EQ(plain_list(list, '+'), "0+2-4") << list;
+        EXPECT_EQ(plain_list(list, ','), "0,2-4") << list;
+    }
+    for (const char *bad : {"[0", "0]", "[", "]", "[]", "[[0]]", "[0]+[2]", "0 2", "[0,]", "[0,,2]"})
+        EXPECT_FALSE(parse_ranks(plain_list(bad, '+'), '+')) << bad;
+    EXPECT_EQ(parse_ranks(plain_list("[0", '+'), '+').error(),
+              "'[0' is not a rank: give ranks such as 0+2 or 0-3");
+}
+
 TEST(ChangeTest, hosts_are_names)
 {
     EXPECT_EQ(parse_hosts("a+b-1.c_d", '+').value(), (std::vector<std::string>{"a", "b-1.c_d"}));

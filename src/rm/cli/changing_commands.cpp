@@ -151,10 +151,11 @@ void add_resize(CLI::App &app, int &code)
         ->required()
         ->check(CLI::Range(1, SIZE_MAX_PROCESSES));
     command->add_option("--leave", options->resize.leave,
-                        "of a step: ranks that leave, such as 0,2 (or 0+2) or 4-7 (default: the "
-                        "highest)");
+                        "of a step: ranks that leave, such as 0,2 (or 0+2, or '[0,2]') or 4-7 "
+                        "(default: the highest)");
     command->add_option("--hosts", options->resize.hosts,
-                        "of a step: hosts for the joining processes, such as a,b");
+                        "of a step: hosts for the joining processes, such as a,b (or a+b, or "
+                        "'[a,b]')");
     command
         ->add_option("--program", options->resize.program,
                      "of a step of several programs (mpiexec a : b): which one the joining "

@@ -90,15 +90,13 @@ Result<Json> resize_request(const ResizeOptions &options)
 {
     Json request = {{"op", "resize"}, {"size", options.size}, {"wait", options.wait}};
     if (!options.leave.empty()) {
-        std::string leave = options.leave; /* also as schedules have it, 0+2 */
-        std::replace(leave.begin(), leave.end(), '+', ',');
-        auto ranks = parse_ranks(leave, ',');
+        auto ranks = parse_ranks(plain_list(options.leave, ','), ',');
         if (!ranks)
             return Error{"--leave: " + ranks.error()};
         request["leave"] = ranks.value();
     }
     if (!options.hosts.empty()) {
-        auto hosts = parse_hosts(options.hosts, ',');
+        auto hosts = parse_hosts(plain_list(options.hosts, ','), ',');
         if (!hosts)
             return Error{"--hosts: " + hosts.error()};
         request["hosts"] = hosts.value();

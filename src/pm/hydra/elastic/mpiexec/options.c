@@ -110,8 +110,8 @@ void HYD_step_option_help_fn(void)
     printf("-adapt-schedule: World sizes, each offered as soon as the one before is committed\n");
     printf("   4,2,6            three sizes\n");
     printf("   2s:4,5s:1        not before these times after launch\n");
-    printf("   3/leave=0+2      size 3; of the ranks before the change, 0 and 2 leave\n");
-    printf("   8/hosts=a+b      joining processes are started on these hosts\n");
+    printf("   3/leave=[0,2]    size 3; of the ranks before the change, 0 and 2 leave (also: 0+2)\n");
+    printf("   8/hosts=[a,b]    joining processes are started on these hosts (also: a+b)\n");
     printf("   8/program=1      joining processes run the second of several programs\n");
     printf("   @FILE            the list is in a file\n");
     printf("-adapt-policy: Sizes are chosen by mpiexec\n");

@@ -24,14 +24,14 @@ std::optional<Error> parse_option(std::string_view text, ChangeRequest &change)
     std::string_view key = text.substr(0, text.find('='));
     std::string_view value = key.size() < text.size() ? text.substr(key.size() + 1) : "";
     if (key == "leave" && !change.leave) {
-        auto ranks = parse_ranks(value, '+');
+        auto ranks = parse_ranks(plain_list(value, '+'), '+');
         if (!ranks)
             return Error{ranks.error()};
         change.leave = ranks.value();
         return std::nullopt;
     }
     if (key == "hosts" && change.hosts.empty()) {
-        auto hosts = parse_hosts(value, '+');
+        auto hosts = parse_hosts(plain_list(value, '+'), '+');
         if (!hosts)
             return Error{hosts.error()};
         change.hosts = hosts.value();
@@ -48,7 +48,7 @@ std::optional<Error> parse_option(std::string_view text, ChangeRequest &change)
     if (key == "leave" || key == "hosts" || key == "program")
         return Error{"'" + std::string(key) + "' is given twice"};
     return Error{"'/" + std::string(text) + "' is not known: allowed are /leave=RANKS, "
-                                            "/hosts=NAMES and /program=NUMBER, as in 3/leave=0+2 or 8/hosts=a+b"};
+                                            "/hosts=NAMES and /program=NUMBER, as in 3/leave=[0,2] or 8/hosts=[a,b]"};
 }
 
 Result<ScheduleEntry> parse_entry(std::string_view text)
@@ -77,6 +77,17 @@ Result<ScheduleEntry> parse_entry(std::string_view text)
     return entry;
 }
 
+/* Where an entry ends that begins at `at`: at a comma outside of brackets, a newline or a comment. */
+size_t end_of_entry(std::string_view text, size_t at)
+{
+    size_t end = text.find_first_of(",\n#[", at);
+    while (end != std::string_view::npos && text[end] == '[') {
+        size_t closed = text.find_first_of("]\n#", end);
+        end = text.find_first_of(",\n#[", closed != std::string_view::npos && text[closed] == ']' ? closed : end + 1);
+    }
+    return end;
+}
+
 /* Splits at commas and newlines; comments and empty lines are skipped, empty entries are not. */
 class EntryReader {
   public:
@@ -86,7 +97,7 @@ class EntryReader {
     std::optional<std::string_view> next()
     {
         while (!done_) {
-            size_t end = text_.find_first_of(",\n#", position_);
+            size_t end = end_of_entry(text_, position_);
             std::string_view part = trim(text_.substr(position_, end - position_));
             bool at_comma = end != std::string_view::npos && text_[end] == ',';
             bool at_end = end == std::string_view::npos;

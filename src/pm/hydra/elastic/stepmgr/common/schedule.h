@@ -5,8 +5,8 @@
  *   schedule = entry *("," entry)          newlines separate entries too; "#" starts a comment
  *   entry    = [TIME ":"] SIZE ["/leave=" RANKS] ["/hosts=" HOSTS] ["/program=" NUMBER]
  *   TIME     = number ("ms" | "s" | "m")   after launch, fractions allowed ("0.5s")
- *   RANKS    = rank or rank-rank, joined by "+"; ranks before the change
- *   HOSTS    = names joined by "+", for the joining processes
+ *   RANKS    = rank or rank-rank, joined by "+", or by "," in brackets, as in [0,2]; ranks before the change
+ *   HOSTS    = names joined likewise, for the joining processes
  *   NUMBER   = of the programs launched together, from 0: what the joining processes run
  *
  * Pure; an error names the entry and its position in the text.

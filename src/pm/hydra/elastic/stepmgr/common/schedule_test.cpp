@@ -47,6 +47,25 @@ TEST(ScheduleTest, leaving_ranks_and_hosts)
     EXPECT_EQ(entries.value()[3].change.leave, (std::vector{0, 1, 2}));
 }
 
+TEST(ScheduleTest, lists_in_brackets_have_commas)
+{
+    auto entries = parse_schedule("3/leave=[0,2],6/leave=[1] , 8/hosts=[a, b]/leave=[0,2-4]\n8/leave=[3] # [\n2", 4);
+    ASSERT_TRUE(entries) << entries.error();
+    ASSERT_EQ(entries.value().size(), 5u);
+    EXPECT_EQ(entries.value()[0].change.leave, (std::vector{0, 2}));
+    EXPECT_EQ(entries.value()[1].change.leave, std::vector{1});
+    EXPECT_EQ(entries.value()[2].change.hosts, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(entries.value()[2].change.leave, (std::vector{0, 2, 3, 4}));
+    EXPECT_EQ(entries.value()[3].change.leave, std::vector{3});
+    EXPECT_EQ(entries.value()[4].change.size, 2);
+    EXPECT_EQ(parse_schedule("3/leave=[0,2", 4).error(),
+              "adaptation schedule, entry 1 ('3/leave=[0', at character 1): '[0' is not a rank: give "
+              "ranks such as 0+2 or 0-3");
+    for (const char *bad : {"3/leave=[]", "3/leave=[0,2]]", "3/leave=[[0,2]]", "3/leave=[0\n,2]", "[3,2]",
+                            "3/leave=[0,2]4", "3/leave=[0#,2]", "3/leave=0]"})
+        EXPECT_FALSE(parse_schedule(bad, 4)) << bad;
+}
+
 TEST(ScheduleTest, a_comma_in_a_list_of_ranks_ends_the_entry)
 {
     auto entries = parse_schedule("3/leave=0,2", 3);

@@ -261,7 +261,7 @@ TEST_F(ElasticCommandTest, lists_and_resizes)
     EXPECT_EQ(grown.code, 0) << grown.output;
     EXPECT_NE(grown.output.find("2 -> 4 processes, 2 join, 0 leave"), grown.output.npos);
     EXPECT_NE(grown.output.find("committed as epoch 1"), grown.output.npos) << grown.output;
-    CommandResult shrunk = run("resize 77 2 --leave 0,2 --wait --json");
+    CommandResult shrunk = run("resize 77 2 --leave '[0,2]' --wait --json");
     EXPECT_EQ(shrunk.code, 0) << shrunk.output;
     EXPECT_NE(shrunk.output.find("\"leaving\":[0,2]"), shrunk.output.npos) << shrunk.output;
     EXPECT_NE(run("ps --json").output.find("\"epoch\":2"), std::string::npos);
