@@ -124,21 +124,30 @@ def without_bodies(text: str) -> str:
     return re.sub(r"\s*\n\s*;", ";", re.sub(r"\n\n+", "\n", declared)).removesuffix("}") + "\n}"
 
 
-def cxx_pages(folder: Path, troff: Text, literal: Text) -> dict[str, str]:
+def cxx_body(text: str, troff: Text, literal: Text) -> list[str]:
+    """The public declarations of a header with their comments."""
     body: list[str] = []
     begin = re.compile(r"^(?:template <[^\n]*?>[ \n])?(?:(?:inline |struct |class |bool |void |using |enum class )[^\n]*)", re.MULTILINE)
+    public = re.sub(r"^namespace detail \{.*?^\} +// namespace detail$", "", text, flags=re.MULTILINE | re.DOTALL)
+    for match in begin.finditer(public):
+        end = public.find("\n}", match.start())
+        whole = public[match.start() : end + 2]
+        head = match[0].split(">")[-1] if "template" in match[0] else match[0]
+        if re.match(r"class \w+;", head):
+            continue  # defined elsewhere
+        shown = without_bodies(whole) if re.search(r"\b(class|struct) \w+", head) else re.split(r"\n\{|\s\{|;", whole)[0]
+        printed = [line for line in prose(comment_before(public, match.start())) if line]
+        body += [".PP", *code(shown.splitlines(), literal), *map(troff, printed)]
+    return body
+
+
+def cxx_pages(folder: Path, troff: Text, literal: Text) -> dict[str, str]:
+    body: list[str] = []
     for header in CXX:
         text = (folder / header).read_text(encoding="utf-8")
-        public = re.sub(r"^namespace detail \{.*?^\}  // namespace detail$", "", text, flags=re.MULTILINE | re.DOTALL)
         if "which includes this file" not in text.partition("*/")[0]:
             body += [f".SH {header.upper()}", *code([f"#include <{header}>"], literal)]
-        for match in begin.finditer(public):
-            end = public.find("\n}", match.start())
-            whole = public[match.start() : end + 2]
-            is_class = re.search(r"\b(class|struct) \w+", match[0].split(">")[-1] if "template" in match[0] else match[0])
-            shown = without_bodies(whole) if is_class else re.split(r"\n\{|\s\{|;", whole)[0]
-            printed = [line for line in prose(comment_before(public, match.start())) if line]
-            body += [".PP", *code(shown.splitlines(), literal), *map(troff, printed)]
+        body += cxx_body(text, troff, literal)
     return {"elastic.3": page("elastic", CXX[0], "C++ form of libadapt_data", body, "MPIX_Adapt", troff)}
 
 
