@@ -3,7 +3,8 @@
  * phase_adapt, a branch back, and a rigid phase.  Windows come at any iteration of both.  Its data is
  * an array in blocks and what all processes share, both registered with adapt_data.h.  In each
  * iteration every element is compared with what it must be, and all processes with each other: what
- * they have executed, and how often (E3).  SPEC-epop P2, P3, E2, E3, W1, W3 to W6.
+ * they have executed, and how often (E3).  `after` comes once with each window.  SPEC-epop P2, P3, E2,
+ * E3, W1, W3 to W6.
  */
 
 #include "elastic_test.h"
@@ -21,6 +22,7 @@ struct state {
     uint64_t *cells;
     int64_t *shared;
     double last;                /* when this process has seen an adaptation */
+    int64_t settled;            /* the epoch for which `after` was called last */
 };
 
 static MPIX_Adapt_layout cells_layout, shared_layout;
@@ -91,6 +93,8 @@ static void begin_phase(struct state *state, int pc)
         et_log("JOINED epoch=%d rank=%d", et.epoch, et.rank);
     et.status = MPI_ADAPT_STATUS_STAYING;
     ET_CHECK(et_seconds() < state->last + et.patience_s, "no adaptation %d", et.epoch + 1);
+    ET_CHECK(state->settled == state->shared[EPOCH], "after was called for epoch %lld of %lld",
+             (long long) state->settled, (long long) state->shared[EPOCH]);
     check_cells(state);
     state->shared[STEP]++;
     state->shared[EXECUTED + pc]++;
@@ -212,6 +216,24 @@ static int adapt(void *data)
     return 0;
 }
 
+/* Once after each window, in the new world, before any phase. */
+static int after(void *data, int new_rank, int new_size)
+{
+    struct state *state = data;
+    int64_t lowest;
+    int rank, size;
+
+    ET_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    ET_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    ET_CHECK(rank == new_rank && size == new_size, "after is called with rank %d of %d", new_rank, new_size);
+    ET_CHECK(state->settled < state->shared[EPOCH], "after is called twice");
+    state->settled = state->shared[EPOCH];
+    ET_MPI(MPI_Allreduce(&state->settled, &lowest, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
+    ET_CHECK(lowest == state->settled, "after is called in epochs %lld and %lld", (long long) lowest,
+             (long long) state->settled);
+    return 0;
+}
+
 static int leave(void *data)
 {
     struct state *state = data;
@@ -232,7 +254,9 @@ program_t *get_program(void)
         {.type = BRANCH,.name = "back",.branch_condition = back},
         {.type = RP,.name = "output",.phase_exec = output,.loop_condition = more_output}
     };
-    static program_t program = {.size = ELEMENTS,.elements = elements,.name = "phases",.leave = leave };
+    static program_t program = {.size = ELEMENTS,.elements = elements,.name = "phases",.leave = leave,
+        .after = after
+    };
 
     return &program;
 }

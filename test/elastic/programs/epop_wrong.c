@@ -95,6 +95,12 @@ static int redistribute(void *data, const epop_window_t *window)
     return is("window") ? 11 : 0;
 }
 
+static int after(void *data, int new_rank, int new_size)
+{
+    (void) data, (void) new_rank, (void) new_size;
+    return is("after") ? 12 : 0;
+}
+
 static int adapt(void *data)
 {
     (void) data;
@@ -126,7 +132,7 @@ static int last(void *data)
 
 program_t *get_program(void)
 {
-    static program_t program = {.size = 5,.elements = elements };
+    static program_t program = {.size = 5,.elements = elements,.after = after };
     const int seeds_style = access("seeds_style", F_OK) == 0;
 
     elements[0] = (program_element_t) {.type = INIT,.init = init };
