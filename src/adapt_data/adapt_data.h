@@ -56,7 +56,7 @@ MPIX_Adapt_data MPIX_Adapt_data_default(void);
 #define MPIX_ADAPT_DEFAULT MPIX_Adapt_data_default()
 
 /* *base: this process' part, its elements by increasing number without gaps, as `memory` (NULL:
- * malloc) has given it.  `array` (may be NULL) is the number it is known by: 0, 1, ...  `base`,
+ * malloc) has given it; each `base` once.  `array` (may be NULL) is the number it is known by: 0, 1, ...  `base`,
  * the layout's functions and their states stay valid as long as `data` is. */
 int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI_Datatype element,
                         const MPIX_Adapt_layout *layout, const MPIX_Adapt_memory *memory,
@@ -85,7 +85,9 @@ int MPIX_Adapt_data_start(MPIX_Adapt_data data, const epop_window_t *window, int
 /* Makes progress.  *done: the array could be waited for without waiting. */
 int MPIX_Adapt_data_test(MPIX_Adapt_data data, int array, int *done);
 int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array);
-/* MPIX_Adapt_data_start and MPIX_Adapt_data_wait of all arrays. */
+/* MPIX_Adapt_data_start and MPIX_Adapt_data_wait of all arrays.  Boxes, items, rows and functions that are
+ * registered with them follow, as in MPIX_Adapt_window.  MPI_ERR_ARG: some are put in place in the new world, which
+ * only MPIX_Adapt_window can. */
 int MPIX_Adapt_data_move(MPIX_Adapt_data data, const epop_window_t *window);
 
 /* ---- a window in one call -------------------------------------------------------------------- */

@@ -87,6 +87,7 @@ struct fortran_array *adapt_fortran_create(const char *name, const MPIX_Adapt_la
     made->name = copy;
     made->ghost = ghost;
     made->is_global = is_global;
+    adapt_announce(&made->announced, made->name);
     return made;
 }
 
@@ -95,6 +96,7 @@ int adapt_fortran_free(struct fortran_array *array)
     int code = array->data ? MPIX_Adapt_data_free(&array->data) : MPI_SUCCESS;
 
     if (!code) {
+        adapt_announce_end(&array->announced);
         free(array->name);
         free(array);
     }
@@ -285,6 +287,28 @@ static int64_t expected_slices(struct fortran_array *array)
     return count;
 }
 
+/* What does not fit the layout, in `misfit`; false: it fits, or that is not known. */
+static bool has_misfit(struct fortran_array *array, const struct fortran_part *part, int old_rank, int64_t slices,
+                       char misfit[AGREEMENT_TEXT])
+{
+    const int64_t expected = old_rank >= 0 ? expected_slices(array) : -1, begins = part->lower[part->rank - 1];
+    int64_t low, high;
+
+    if (expected < 0)
+        return false;
+    if (expected != slices)
+        snprintf(misfit, AGREEMENT_TEXT, "it has %" PRId64 " slices without ghosts, its layout %" PRId64
+                 " for this process", slices, expected);
+    else if (slices > 0 && array->is_global &&
+             adapt_distribution_next(&array->data->arrays[0]->now, old_rank, 0, &low, &high) &&
+             begins != low + 1 - array->ghost)
+        snprintf(misfit, AGREEMENT_TEXT, "its last dimension begins at %" PRId64 ", but with global=.true. at %" PRId64,
+                 begins, low + 1 - array->ghost);
+    else
+        return false;
+    return true;
+}
+
 /* As adapt_fortran_start, errors in the name of adapt_move or adapt_start. */
 static int start(struct fortran_array *array, const epop_window_t *window,
                  const struct fortran_part *part, const MPIX_Adapt_memory *memory, void *slot)
@@ -300,12 +324,9 @@ static int start(struct fortran_array *array, const epop_window_t *window,
     if (array->layout.kind == ADAPT_LAYOUT_IRREGULAR)
         code = MPIX_Adapt_data_set_count(array->data, 0, slices);
     array->former = array->base = slices > 0 ? part->first : NULL;
-    /* the wrong length is refused by all, like a part that is missing */
-    const int64_t expected = window->old_rank >= 0 ? expected_slices(array) : -1;
-    if (expected >= 0 && expected != slices) {
+    /* the wrong length or beginning is refused by all, like a part that is missing */
+    if (has_misfit(array, part, window->old_rank, slices, misfit)) {
         array->former = array->base = NULL;
-        snprintf(misfit, sizeof(misfit), "it has %" PRId64 " slices without ghosts, its layout %" PRId64
-                 " for this process", slices, expected);
         adapt_set_misfit(misfit);
     }
     array->new_rank = window->new_rank;
@@ -379,6 +400,7 @@ int adapt_fortran_wait(struct fortran_array *array, int kind, int rank, int *out
     (void) adapt_call_as(former);
     if (code)
         return code;
+    array->announced.name = NULL;
     *slot = array->slot;
     *outcome = array->new_rank < 0 ? OUTCOME_LEAVE : !array->base ? OUTCOME_EMPTY :
         array->base == array->former ? OUTCOME_KEEP : OUTCOME_REPLACE;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "allocated.h"
 #include "device_memory.h"
 #include "exchange.h"
 #include "failure.h"
@@ -184,10 +185,12 @@ static const char *make_part(struct adapt_array *array)
     return NULL;
 }
 
-static const char *prepare(const struct adapt_agree_call *call, int k, bool capacity)
+/* check: its memory, too. */
+static const char *prepare(const struct adapt_agree_call *call, int k, bool capacity, bool check)
 {
     struct adapt_array *array = call->data->arrays[k];
-    const char *error = make_old(call, k);
+    const char *error = array->moved_in == adapt_channel_window() ? "it has moved in this window already" :
+        make_old(call, k);
 
     if (!error)
         error = make_coming(call, k);
@@ -197,6 +200,8 @@ static const char *prepare(const struct adapt_agree_call *call, int k, bool capa
         error = adapt_misfit("this process owns elements of it, but *base is NULL");
     if (!error)
         error = adapt_device_memory(*array->base);
+    if (!error && check && !array->memory.grow)
+        error = adapt_allocated(*array->base, array->schedule.old_part, array->element.type);
     if (!error && capacity)
         error = make_part(array);
     if (!error && capacity)
@@ -223,7 +228,8 @@ static int agree(struct adapt_agree_call *call, const struct verdict *verdict)
     const struct adapt_proposal mine = {.kind = call->kind,.function = call->function,
         .object = names_array ? data->arrays[call->first]->name : NULL,
         .error = verdict->text ? text : NULL,.error_class = verdict->error_class,
-        .order = verdict->array + 1,.terms = adapt_arrays_terms(call),.chunk = call->chunk_bytes
+        .is_weak = adapt_allocated_is_reason(verdict->text),.order = verdict->array + 1,
+        .terms = adapt_arrays_terms(call),.chunk = call->chunk_bytes
     };
     int code = adapt_agree_on_call(call->channel, &mine, &agreed);
     if (code)
@@ -258,12 +264,19 @@ const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *role
     return NULL;
 }
 
-/* Calls with or without facts, as long as nothing is wrong. */
+/* Calls with or without facts, as long as nothing is wrong.  Memory that is too short may follow from terms that
+ * differ, so the terms of all arrays are made nevertheless. */
 static void prepare_all(const struct adapt_agree_call *call, bool with_facts, bool capacity, struct verdict *verdict)
 {
-    for (int k = call->first; call->data && !verdict->text && k < call->end; k++)
-        if (adapt_is_concerned(call, k) && has_facts(call->data->arrays[k]) == with_facts)
-            *verdict = verdict_of(prepare(call, k, capacity), k);
+    for (int k = call->first; call->data && k < call->end; k++) {
+        if (verdict->text && !adapt_allocated_is_reason(verdict->text))
+            return;
+        if (!adapt_is_concerned(call, k) || has_facts(call->data->arrays[k]) != with_facts)
+            continue;
+        const char *error = prepare(call, k, capacity, !verdict->text);
+        if (error)
+            *verdict = verdict_of(error, k);
+    }
 }
 
 /* error: what is wrong with the call itself. */

@@ -110,6 +110,8 @@ static int refuse_calls(struct adapt_channel *channel, const struct adapt_propos
                                     " same order", mine->function, message, NOTHING_MOVED);
 }
 
+enum { LEVEL_NO_MEMORY = 1, LEVEL_WEAK, LEVEL_WRONG };
+
 /* Greater is worse: wrong use before lack of memory, then the lowest order, then the lowest process. */
 static int64_t severity(const struct adapt_channel *channel, const struct adapt_proposal *mine)
 {
@@ -118,7 +120,8 @@ static int64_t severity(const struct adapt_channel *channel, const struct adapt_
     if (!mine->error)
         return 0;
     MPI_Comm_rank(channel->all, &rank);
-    return (int64_t) (mine->error_class == MPI_ERR_NO_MEM ? 1 : 2) << 48 |
+    const int level = mine->error_class == MPI_ERR_NO_MEM ? LEVEL_NO_MEMORY : mine->is_weak ? LEVEL_WEAK : LEVEL_WRONG;
+    return (int64_t) level << 48 |
         (int64_t) (0xffff - (mine->order & 0xffff)) << 32 | (INT32_MAX - rank);
 }
 
@@ -132,7 +135,7 @@ static int refuse_worst(struct adapt_channel *channel, const struct adapt_propos
     snprintf(text, sizeof(text), "%s", mine->error ? mine->error : "");
     int code = MPI_Bcast(text, AGREEMENT_TEXT, MPI_CHAR, process, channel->all);
     const char *role = role_of(channel, process, &number);
-    return code ? code : adapt_fail(worst >> 48 == 2 ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
+    return code ? code : adapt_fail(worst >> 48 > LEVEL_NO_MEMORY ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
                                     "%s: %s (%s %d); %s", mine->function, text, role, number,
                                     mine->moved ? mine->moved : NOTHING_MOVED);
 }
@@ -152,11 +155,10 @@ int adapt_agree_on_call(struct adapt_channel *channel, const struct adapt_propos
         return code;
     if (words[KIND] != -words[KIND_MIN])
         return refuse_calls(channel, mine);
-    if (words[WORST] > 0)
+    const bool differ = words[TERMS] != -words[TERMS_MIN];
+    if (words[WORST] > 0 && !(differ && words[WORST] >> 48 == LEVEL_WEAK))
         return refuse_worst(channel, mine, words[WORST]);
-    *agreed = (struct adapt_agreed) {.chunk = -words[CHUNK],.terms_differ =
-            words[TERMS] != -words[TERMS_MIN]
-    };
+    *agreed = (struct adapt_agreed) {.chunk = -words[CHUNK],.terms_differ = differ };
     return MPI_SUCCESS;
 }
 

@@ -46,6 +46,7 @@ struct adapt_proposal {
     const char *object;         /* the array or field by its name; NULL: none */
     const char *error;          /* NULL: none */
     int error_class;
+    bool is_weak;               /* different terms may be its reason, and are reported before it */
     const char *moved;          /* what an error has for "nothing has moved"; NULL: that */
     int order;                  /* of several errors the lowest is reported */
     int64_t terms;              /* a hash */

@@ -24,6 +24,16 @@ static int move_registered(struct adapt_part *part, const epop_window_t *window)
     return MPIX_Adapt_boxes_move(window, it->axes, it->boxes, it->state, it->count, it->fields);
 }
 
+static bool has_address(const struct adapt_part *part, const void *address)
+{
+    const struct registered *it = (const struct registered *) part;
+
+    for (int f = 0; f < it->count; f++)
+        if (it->fields[f].parts == address)
+            return true;
+    return false;
+}
+
 static void release_registered(struct adapt_part *part)
 {
     free(((struct registered *) part)->fields);
@@ -38,6 +48,10 @@ int MPIX_Adapt_data_boxes(MPIX_Adapt_data data, int axes, MPIX_Boxes *boxes, voi
     if (!boxes || count < 1 || !fields || axes < 1 || axes > BOX_AXES)
         return adapt_fail(MPI_ERR_ARG, "%s: boxes or fields is NULL, there is no field, or the number of axes"
                           " is not 1, 2 or 3", function);
+    for (int f = 0; f < count; f++)
+        if (fields[f].parts && adapt_data_registered(data, fields[f].parts))
+            return adapt_fail(MPI_ERR_ARG, "%s: field '%s': its parts are registered already, as '%s'", function,
+                              fields[f].name ? fields[f].name : "NULL", adapt_data_registered(data, fields[f].parts));
     struct registered *made = calloc(1, sizeof(*made));
     MPIX_Field *copies = malloc((size_t) count * sizeof(*copies));
     if (!made || !copies) {
@@ -46,8 +60,9 @@ int MPIX_Adapt_data_boxes(MPIX_Adapt_data data, int axes, MPIX_Boxes *boxes, voi
         return adapt_data_take(data, NULL, "", function);
     }
     memcpy(copies, fields, (size_t) count * sizeof(*copies));
-    *made = (struct registered) {.part = {.kind = ADAPT_PART_BOXES,.move = move_registered,.release =
-            release_registered},.axes = axes,.count = count,.boxes = boxes,.state = state,.fields = copies
+    *made = (struct registered) {.part = {.kind = ADAPT_PART_BOXES,.move = move_registered,.has = has_address,
+                 .release = release_registered},.axes = axes,.count = count,.boxes = boxes,.state = state,
+        .fields = copies
     };
     return adapt_data_take(data, &made->part, fields[0].name, function);
 }

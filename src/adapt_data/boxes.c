@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agreement.h"
+#include "allocated.h"
 #include "box_fields.h"
 #include "box_terms.h"
 #include "data.h"
@@ -66,6 +67,25 @@ static const char *name_field(struct call *call, int f, const char *error)
     return call->error;
 }
 
+/* When it is known that all processes mean the same boxes. */
+static const char *check_memory(struct call *call, int f)
+{
+    const MPIX_Field *field = &call->fields[f];
+    const int old_rank = call->window->old_rank;
+    const char *error = NULL;
+    int64_t extents[BOX_AXES];
+
+    for (int k = 0; !error && k < own_count(&call->old, old_rank); k++) {
+        const struct adapt_box *box = own_box(&call->old, old_rank, k);
+        if (adapt_channel_is_moved(field->parts[k], field->name))
+            error = "it has moved in this window already";
+        else if (!field->memory && !field->new_parts)
+            error = adapt_allocated(field->parts[k], MPIX_Field_extents(field, (const MPIX_Box *) box, extents),
+                                    field->element);
+    }
+    return error;
+}
+
 static const char *check_field(struct call *call, int f)
 {
     const MPIX_Field *field = &call->fields[f];
@@ -81,6 +101,9 @@ static const char *check_field(struct call *call, int f)
         }
     for (int k = 0; !error && k < own_count(&call->old, old_rank); k++)
         error = adapt_device_memory(field->parts[k]);
+    for (int g = 0; !error && g < f; g++)
+        if (call->fields[g].parts == field->parts)
+            error = "its parts are listed twice";
     return error ? name_field(call, f, error) : NULL;
 }
 
@@ -184,7 +207,9 @@ static const char *prepare(struct call *call)
     for (int f = 0; !error && f < call->count; f++) {
         int size;
         MPI_Type_size(call->fields[f].element, &size);
-        error = adapt_box_schedule_make(&call->schedules[f], &call->old, &call->coming, &call->roles,
+        error = check_memory(call, f);
+        if (!error)
+            error = adapt_box_schedule_make(&call->schedules[f], &call->old, &call->coming, &call->roles,
                                         call->fields[f].nodes,
                                         size > 0 ? call->chunk / size : call->chunk);
         if (!error)
@@ -352,12 +377,23 @@ static void clear(struct call *call)
     free(call->copies);
 }
 
+static void set_moved(const struct call *call)
+{
+    for (int f = 0; f < call->count; f++) {
+        const MPIX_Field *field = &call->fields[f];
+        for (int k = 0; k < own_count(&call->coming, call->window->new_rank); k++)
+            adapt_channel_set_moved(field->new_parts ? field->new_parts[k] : field->parts[k], field->name);
+    }
+}
+
 static int finish(struct MPIX_Adapt_motion_s *motion, int code)
 {
     struct call *call = (struct call *) motion;
 
-    if (!code)
+    if (!code) {
         replace_parts(call);
+        set_moved(call);
+    }
     clear(call);
     return code;
 }

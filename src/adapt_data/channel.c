@@ -3,6 +3,9 @@
 #include "channel.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "data.h"
 #include "failure.h"
 
 #define TAG_REMINDER 32767      /* every MPI has that many */
@@ -11,6 +14,55 @@ static struct adapt_channel the_channel;        /* there is one window at a time
 static bool is_open, is_watched;        /* is_watched: the attribute is set */
 static epop_window_t the_window;        /* new_rank_of NULL: none is known */
 static int key = MPI_KEYVAL_INVALID;    /* of an attribute of the old world, to notice the commit */
+static int windows = 1;         /* the number of the present one */
+
+/* What has moved in the present window. */
+struct moved {
+    const void *part;
+    struct moved *next;
+    char name[];
+};
+
+static struct moved *all_moved;
+
+void adapt_channel_set_moved(const void *part, const char *name)
+{
+    struct moved *made = part ? malloc(sizeof(*made) + strlen(name) + 1) : NULL;
+
+    if (!made)
+        return;                 /* a second move of it will not be noticed */
+    made->part = part;
+    strcpy(made->name, name);
+    made->next = all_moved;
+    all_moved = made;
+}
+
+bool adapt_channel_is_moved(const void *part, const char *name)
+{
+    for (const struct moved *known = all_moved; part && known; known = known->next)
+        if (known->part == part && strcmp(known->name, name) == 0)
+            return true;
+    return false;
+}
+
+int adapt_channel_window(void)
+{
+    return windows;
+}
+
+static void end_window(void)
+{
+    const bool is_lowest = the_window.staying > 0 ? the_window.new_rank == 0 : the_window.old_rank == 0;
+
+    if (is_lowest)
+        adapt_data_report_unmoved(the_window.new_size);
+    while (all_moved) {
+        struct moved *next = all_moved->next;
+        free(all_moved);
+        all_moved = next;
+    }
+    windows++;
+}
 
 /* Commit ends the communicator itself. */
 static int release_attribute(MPI_Comm comm, int of_key, void *value, void *state)
@@ -21,6 +73,7 @@ static int release_attribute(MPI_Comm comm, int of_key, void *value, void *state
     (void) state;
     is_open = is_watched = false;
     the_window.new_rank_of = NULL;
+    end_window();
     return MPI_SUCCESS;
 }
 

@@ -46,6 +46,11 @@ int adapt_channel_open(const epop_window_t *window, struct adapt_channel **chann
 int adapt_channel_failed(int code, const char *function, const char *error);
 /* From the first use of a window to its commit. */
 bool adapt_channel_in_window(void);
+/* The number of the present window in this process, from 1. */
+int adapt_channel_window(void);
+/* This part of a field with this name has moved in the present window; whether it has. */
+void adapt_channel_set_moved(const void *part, const char *name);
+bool adapt_channel_is_moved(const void *part, const char *name);
 /* For what is started next: all processes start in the same order. */
 int adapt_channel_tag(struct adapt_channel *channel);
 

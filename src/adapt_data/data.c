@@ -112,6 +112,7 @@ static int finish(MPIX_Adapt_data data, struct adapt_array *array)
     array->now = array->coming;
     array->coming = (struct adapt_distribution) {.size = 0 };
     array->rank = array->new_rank;
+    array->moved_in = adapt_channel_window();
     adapt_schedule_clear(&array->schedule);
     array->is_started = false;
     data->started--;
@@ -150,6 +151,11 @@ int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array)
 }
 
 int MPIX_Adapt_data_move(MPIX_Adapt_data data, const epop_window_t *window)
+{
+    return data && data->parts ? adapt_parts_move(data, window) : adapt_arrays_move(data, window);
+}
+
+int adapt_arrays_move(MPIX_Adapt_data data, const epop_window_t *window)
 {
     int code = start(data, window, MPIX_ALL_ARRAYS, false, "MPIX_Adapt_data_move");
 

@@ -20,6 +20,8 @@ struct adapt_array {
     void *address, *shared_base;        /* shared: the variable; *base */
     struct adapt_distribution now;      /* of the present world; size 0: not computed yet */
     int rank;                   /* in it */
+    int moved_in;               /* the window (adapt_channel_window) in which it has moved last; 0: none */
+    bool is_reported;           /* that it was not moved */
 
     /* in a window, from start to wait */
     bool is_started;
@@ -41,6 +43,8 @@ struct adapt_part {
     /* In the new world, on its processes; may be NULL.  renew: before the function `after`; put: after it. */
     int (*renew) (struct adapt_part * part);
     int (*put) (struct adapt_part * part);
+    /* Whether it moves what the pointer at this address points to; may be NULL. */
+    bool (*has) (const struct adapt_part * part, const void *address);
     void (*release) (struct adapt_part * part); /* frees it */
     struct adapt_part *next;
 };
@@ -79,14 +83,32 @@ void *adapt_array_shorten(const struct adapt_array *array, void *part, int64_t c
  * it is released. */
 int adapt_data_take(MPIX_Adapt_data data, struct adapt_part *part, const char *name,
                     const char *function);
+/* The name under which the pointer at this address is registered already; NULL: it is not. */
+const char *adapt_data_registered(const struct MPIX_Adapt_data_s *data, const void *address);
+/* Prints which arrays with data on this process have not moved, at the end of a window; beside those of sets the
+ * announced ones, of a language whose sets begin with the first move. */
+void adapt_data_report_unmoved(int new_size);
+struct adapt_announced {
+    const char *name;           /* NULL: it has moved, or was reported */
+    struct adapt_announced *next;
+};
+void adapt_announce(struct adapt_announced *announced, const char *name);
+void adapt_announce_end(struct adapt_announced *announced);
 /* The arrays' datatypes, of a process that leaves: MPI ends before the program can free them. */
 void adapt_data_free_types(MPIX_Adapt_data data);
 /* The same for MPIX_Adapt_bytes. */
 void adapt_free_bytes_types(void);
 
+/* ---- data.c --------------------------------------------------------------------------------------- */
+
+/* MPIX_Adapt_data_move for the arrays alone. */
+int adapt_arrays_move(MPIX_Adapt_data data, const epop_window_t *window);
+
 /* ---- whole_window.c --------------------------------------------------------------------------- */
 
-/* Objects that are registered beside arrays: a hash, and a text for an error. */
+/* Objects that are registered beside arrays: moves them and the arrays, as MPIX_Adapt_window does; a hash, and a text
+ * for an error. */
+int adapt_parts_move(MPIX_Adapt_data data, const epop_window_t *window);
 int64_t adapt_parts_terms(const struct MPIX_Adapt_data_s *data);
 void adapt_parts_describe(const struct MPIX_Adapt_data_s *data, char text[AGREEMENT_TEXT]);
 

@@ -344,6 +344,7 @@ class data {
         const MPIX_Adapt_memory memory = {call_grow, call_release, made.get()};
         detail::returned_errors guard("elastic::data::add");
         int number = -1;
+        made->base = made.get();        /* until `prepare`: a window without move(window) is reported */
         entries_.reserve(entries_.size() + 1);
         detail::check_data(MPIX_Adapt_data_add(it_, name.c_str(), &made->base, type,
                                                &made->layout.get(), &memory, &number));

@@ -24,6 +24,7 @@ struct fortran_part {
 enum outcome { OUTCOME_KEEP, OUTCOME_REPLACE, OUTCOME_EMPTY, OUTCOME_LEAVE };
 
 struct fortran_array {
+    struct adapt_announced announced;
     MPIX_Adapt_data data;       /* NULL: before the first start */
     MPIX_Adapt_layout layout;
     char *name;

@@ -133,9 +133,19 @@ static int put_packed(struct adapt_part *part)
 {
     struct registered *it = (struct registered *) part;
 
-    int code = it->functions.put_after ? put_all(&it->functions, &it->packed) : MPI_SUCCESS;
+    int code = put_all(&it->functions, &it->packed);
     clear_packed(&it->packed);
     return code;
+}
+
+static bool has_address(const struct adapt_part *part, const void *address)
+{
+    const struct registered *it = (const struct registered *) part;
+
+    for (int c = 0; it->column && c < it->columns; c++)
+        if (it->column[c].base == address)
+            return true;
+    return false;
 }
 
 static void release_registered(struct adapt_part *part)
@@ -158,6 +168,10 @@ int MPIX_Adapt_data_items(MPIX_Adapt_data data, const char *name, int64_t *count
 
     if (!count || columns < 1 || !column || !owner)
         return adapt_fail(MPI_ERR_ARG, "%s: count, column or owner is NULL, or there is no column", function);
+    for (int c = 0; c < columns; c++)
+        if (adapt_data_registered(data, column[c].base))
+            return adapt_fail(MPI_ERR_ARG, "%s: items '%s': the array of column %d is registered already, as '%s'",
+                              function, name ? name : "NULL", c, adapt_data_registered(data, column[c].base));
     struct registered *made = calloc(1, sizeof(*made));
     if (made)
         made->column = calloc((size_t) columns, sizeof(*made->column));
@@ -165,8 +179,9 @@ int MPIX_Adapt_data_items(MPIX_Adapt_data data, const char *name, int64_t *count
         free(made);
         return adapt_data_take(data, NULL, "", function);
     }
-    made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_registered,.release =
-            release_registered};
+    made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_registered,.has = has_address,
+        .release = release_registered
+    };
     made->count = count;
     made->columns = columns;
     made->owner = owner;
@@ -191,8 +206,8 @@ int MPIX_Adapt_data_container(MPIX_Adapt_data data, const char *name, const MPIX
         return adapt_fail(MPI_ERR_ARG, "%s: functions is NULL", function);
     struct registered *made = calloc(1, sizeof(*made));
     if (made) {
-        made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_container,.put = put_packed,
-            .release = release_registered
+        made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_container,.put =
+                functions->put_after ? put_packed : NULL,.release = release_registered
         };
         made->functions = *functions;
     }

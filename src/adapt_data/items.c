@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agreement.h"
+#include "allocated.h"
 #include "data.h"
 #include "device_memory.h"
 #include "failure.h"
@@ -49,7 +50,7 @@ struct call {
     MPI_Aint *true_lb, *true_extent;    /* [columns] of an element: what is copied */
     char **leaving;             /* [columns] what leaves, by process */
     struct message_list send, receive;
-    char error[120];
+    char error[340];
     char **arriving;            /* [receive.count * columns] */
 };
 
@@ -71,6 +72,11 @@ static const char *check(struct call *call, int64_t count, const int destination
             return "base or element of a column is NULL";
         if (count > 0 && adapt_device_memory(base))
             return adapt_device_memory(base);
+        const char *error = call->append ? NULL : adapt_allocated(base, count, call->column[c].element);
+        if (error) {
+            snprintf(call->error, sizeof(call->error), "column %d: %s", c, error);
+            return call->error;
+        }
         MPI_Type_get_extent(call->column[c].element, &lb, &extent);
         MPI_Type_get_true_extent(call->column[c].element, &true_lb, &true_extent);
         if (lb < 0 || true_lb < 0 || true_lb + true_extent > extent)

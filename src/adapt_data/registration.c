@@ -204,6 +204,61 @@ int MPIX_Adapt_data_free(MPIX_Adapt_data *data)
     return MPI_SUCCESS;
 }
 
+const char *adapt_data_registered(const struct MPIX_Adapt_data_s *data, const void *address)
+{
+    if (!data || !address)
+        return NULL;
+    for (int k = 0; k < data->count; k++)
+        if (data->arrays[k]->base == address && !data->arrays[k]->address)
+            return data->arrays[k]->name;
+    for (const struct adapt_part * part = data->parts; part; part = part->next)
+        if (part->has && part->has(part, address))
+            return part->name;
+    return NULL;
+}
+
+static struct adapt_announced *all_announced;
+
+void adapt_announce(struct adapt_announced *announced, const char *name)
+{
+    *announced = (struct adapt_announced) {name, all_announced};
+    all_announced = announced;
+}
+
+void adapt_announce_end(struct adapt_announced *announced)
+{
+    struct adapt_announced **link = &all_announced;
+
+    while (*link && *link != announced)
+        link = &(*link)->next;
+    if (*link)
+        *link = announced->next;
+}
+
+static void report_unmoved(const char *name, int new_size)
+{
+    fprintf(stderr, "libadapt_data: '%s' is registered, but was not moved in the window to %d processes\n",
+            name, new_size);
+}
+
+/* Of those that have never moved: others may be of a phase that is over, or their next move finds it.  Once each. */
+void adapt_data_report_unmoved(int new_size)
+{
+    for (const struct MPIX_Adapt_data_s * data = all_sets; data; data = data->next)
+        for (int k = 0; k < data->count; k++) {
+            struct adapt_array *array = data->arrays[k];
+            if (array->moved_in > 0 || array->is_reported || (!array->address && !*array->base))
+                continue;
+            array->is_reported = true;
+            report_unmoved(array->name, new_size);
+        }
+    for (struct adapt_announced * announced = all_announced; announced; announced = announced->next)
+        if (announced->name) {
+            report_unmoved(announced->name, new_size);
+            announced->name = NULL;
+        }
+}
+
 int adapt_data_take(MPIX_Adapt_data data, struct adapt_part *part, const char *name,
                     const char *function)
 {
@@ -301,6 +356,10 @@ int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI
     const char *why = is_layout(layout);
     if (why)
         return adapt_fail(MPI_ERR_ARG, "%s: array '%s': %s", function, name, why);
+    const char *other = adapt_data_registered(data, base);
+    if (other)
+        return adapt_fail(MPI_ERR_ARG, "%s: array '%s': its pointer is registered already, as '%s'", function, name,
+                          other);
     struct adapt_array *made = calloc(1, sizeof(*made));
     if (!made)
         return adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory", function);

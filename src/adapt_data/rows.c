@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agreement.h"
+#include "allocated.h"
 #include "data.h"
 #include "failure.h"
 #include "mesh.h"
@@ -41,6 +42,7 @@ struct call {
     int64_t count, entries;
     int64_t *length;            /* [count] entries of each row */
     int *to;                    /* [entries] destinations */
+    char error[340];            /* for a text that is made */
 };
 
 static const char *check_lists(struct call *call, const void *first, const int destination[])
@@ -94,6 +96,25 @@ static void make_global(const struct call *call)
     }
 }
 
+/* Columns have an element for each row, lists one for each entry. */
+static const char *check_memory(struct call *call)
+{
+    const MPIX_Rows *rows = call->rows;
+
+    for (int c = 0; c < rows->columns + rows->lists; c++) {
+        const bool is_list = c >= rows->columns;
+        const MPIX_Column *column = is_list ? &rows->list[c - rows->columns] : &rows->column[c];
+        const char *error = column->base ? adapt_allocated(*(void **) column->base, is_list ? call->entries :
+                                                           call->count, column->element) : NULL;
+        if (!error)
+            continue;
+        snprintf(call->error, sizeof(call->error), "%s %d of the rows: %s", is_list ? "list" : "column",
+                 is_list ? c - rows->columns : c, error);
+        return call->error;
+    }
+    return NULL;
+}
+
 static const char *check_call(struct call *call, const epop_window_t *window, const int destination[])
 {
     const MPIX_Rows *rows = call->rows;
@@ -123,7 +144,9 @@ static const char *check_call(struct call *call, const epop_window_t *window, co
         return ADAPT_NO_MEMORY;
     const char *error = rows->lists > 0 && call->count > 0 ?
         check_lists(call, *(void **) rows->first, destination) : NULL;
-    return !error && rows->ghost_global && window->old_rank >= 0 ? check_local(call) : error;
+    if (!error && rows->ghost_global && window->old_rank >= 0)
+        error = check_local(call);
+    return error ? error : check_memory(call);
 }
 
 static int agree(const struct call *call, const epop_window_t *window, const char *error)
@@ -331,9 +354,30 @@ static int number_ghosts(struct adapt_part *part)
                               *(void **) it->rows.list[0].base, it->rows.ghosts);
 }
 
+static bool has_address(const struct adapt_part *part, const void *address)
+{
+    const struct registered *it = (const struct registered *) part;
+
+    for (int c = 0; c < it->rows.columns + it->rows.lists; c++)
+        if (it->columns[c].base == address)
+            return true;
+    return it->rows.global == address || it->rows.first == address;
+}
+
 static void release_registered(struct adapt_part *part)
 {
     free(part);
+}
+
+static const char *already_registered(MPIX_Adapt_data data, const MPIX_Rows *rows)
+{
+    const char *other = adapt_data_registered(data, rows->global);
+
+    for (int c = 0; !other && c < rows->columns; c++)
+        other = adapt_data_registered(data, rows->column[c].base);
+    for (int l = 0; !other && l < rows->lists; l++)
+        other = adapt_data_registered(data, rows->list[l].base);
+    return other;
 }
 
 int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows *rows, MPIX_Row_owner *owner,
@@ -353,11 +397,15 @@ int MPIX_Adapt_data_rows(MPIX_Adapt_data data, const char *name, const MPIX_Rows
         return adapt_fail(MPI_ERR_ARG, "%s: partition needs rows whose index is MPI_INT; give an owner", function);
     if ((rows->ghosts || rows->ghost_global) && rows->lists < 1)
         return adapt_fail(MPI_ERR_ARG, "%s: rows with ghosts need a list of what they name", function);
+    const char *other = already_registered(data, rows);
+    if (other)
+        return adapt_fail(MPI_ERR_ARG, "%s: rows '%s': an array of theirs is registered already, as '%s'", function,
+                          name ? name : "NULL", other);
     const size_t columns = (size_t) rows->columns, lists = (size_t) rows->lists;
     struct registered *made = calloc(1, sizeof(*made) + (columns + lists) * sizeof(MPIX_Column));
     if (made) {
-        made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_registered,.renew = number_ghosts,
-            .release = release_registered
+        made->part = (struct adapt_part) {.kind = ADAPT_PART_ITEMS,.move = move_registered,.renew =
+                rows->ghosts ? number_ghosts : NULL,.has = has_address,.release = release_registered
         };
         made->owner = owner;
         made->state = state;

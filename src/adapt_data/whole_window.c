@@ -102,7 +102,7 @@ static int move_arrays(MPIX_Adapt_data data, const epop_window_t *window, enum a
 {
     data->meant = meant;
     data->begins_window = begins;
-    int code = MPIX_Adapt_data_move(data, window);
+    int code = adapt_arrays_move(data, window);
     data->meant = ADAPT_MEANT_ALL;
     data->begins_window = false;
     return code;
@@ -165,6 +165,24 @@ static int move_all(MPIX_Adapt_data data, const epop_window_t *window)
 
     for (int kind = ADAPT_PART_BEFORE + 1; !code && kind < ADAPT_PART_KINDS; kind++)
         code = move_parts(data, window, (enum adapt_part_kind) kind);
+    return code;
+}
+
+/* In a window that the program opens and closes itself. */
+int adapt_parts_move(MPIX_Adapt_data data, const epop_window_t *window)
+{
+    static const char function[] = "MPIX_Adapt_data_move";
+    char text[200];
+
+    for (const struct adapt_part * part = data->parts; part; part = part->next)
+        if (part->renew || part->put) {
+            snprintf(text, sizeof(text), "'%.80s' needs the new world, too: only MPIX_Adapt_window and MPIX_Adapt"
+                     " move it", part->name);
+            return adapt_agree(data, window, 0, 0, ADAPT_CALL_WINDOW, text, function);
+        }
+    const char *former = adapt_call_as(adapt_called(function));
+    int code = move_all(data, window);
+    (void) adapt_call_as(former);
     return code;
 }
 

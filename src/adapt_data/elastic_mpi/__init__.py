@@ -35,6 +35,7 @@ import ctypes
 import io
 import os
 import pickle
+import re
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -480,6 +481,8 @@ def _address(array: Any) -> int | None:
     view = memoryview(array)
     if view.readonly or not view.c_contiguous:
         raise Error(_ERR_ARG, "elastic_mpi.Data: an array is not writable, or not contiguous")
+    if "O" in re.sub(":[^:]*:", "", view.format):  # without the names of a structure's members
+        raise Error(_ERR_ARG, "elastic_mpi.Data: an array holds Python objects (dtype=object): only their addresses would move")
     if view.nbytes == 0:
         return None
     return ctypes.addressof((ctypes.c_char * view.nbytes).from_buffer(array))
@@ -551,6 +554,8 @@ class Data:
 
     def add(self, name: str, array: Any, layout: Layout) -> None:
         """A joining process gives an array of length 0 of the same type and shape."""
+        if name in self._entries:
+            raise Error(_ERR_ARG, f"elastic_mpi.Data.add: {name!r} is registered already")
         entry = _Entry(array, layout)
         number = ctypes.c_int()
         _check(
@@ -580,9 +585,12 @@ class Data:
                 elif window.status != JOINING:
                     _check(_library.MPIX_Adapt_data_count(self._handle, entry.number, ctypes.byref(count)))
                 # another length than the layout has is refused by all processes, like a part that is missing
-                fits = count.value == length
+                item = _item_bytes(entry.array)
+                fits = count.value == length and item == entry.bytes
                 entry.base.value = entry.former = _address(entry.array) if fits else None
-                if not fits:
+                if item != entry.bytes:
+                    call.misfit(f"{name!r} has items of {item} bytes, but was registered with items of {entry.bytes}")
+                elif not fits:
                     call.misfit(f"{name!r} has length {length}, its layout {count.value} for this process")
             _check(_library.MPIX_Adapt_data_start(self._handle, window._handle, ALL_ARRAYS))
 

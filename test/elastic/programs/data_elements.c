@@ -84,6 +84,7 @@ static void release_trailing(void *part, void *state)
 
 static void add_arrays(void)
 {
+    void *heap = NULL;
     const MPIX_Adapt_layout columns = MPIX_Layout_block(COLUMNS), in_pairs = MPIX_Layout_block(PAIRS);
     const MPIX_Adapt_memory of_first = { grow_first, release_first, NULL };
     const MPIX_Adapt_memory of_second = { grow_second, release_second, NULL };
@@ -100,7 +101,7 @@ static void add_arrays(void)
     ET_MPI(MPIX_Adapt_data_add(data, "first", (void **) &first, member, &in_pairs, &of_first, NULL));
     ET_MPI(MPIX_Adapt_data_add(data, "second", (void **) &second, member, &in_pairs, &of_second, NULL));
     ET_MPI(MPIX_Adapt_data_add(data, "after", (void **) &trailing, before, &in_pairs, &of_trailing, NULL));
-    ET_CHECK(MPIX_Adapt_data_add(data, "heap", (void **) &trailing, before, &in_pairs, NULL, NULL) ==
+    ET_CHECK(MPIX_Adapt_data_add(data, "heap", &heap, before, &in_pairs, NULL, NULL) ==
              MPI_ERR_ARG && strstr(MPIX_Adapt_data_message(), "'heap': an element has data before its"
                                    " address"), "%s", MPIX_Adapt_data_message());
     MPI_Type_free(&vector);

@@ -72,7 +72,7 @@ contains
     call adapt_create(of_few, 'few', adapt_block(few))
     call adapt_create(of_wide, 'wide', adapt_same(5))
     call adapt_create(of_waves, 'waves', adapt_user(pieces), ghost=2)
-    call adapt_create(of_spectrum, 'spectrum', adapt_grid(1, n))
+    if (with_grid) call adapt_create(of_spectrum, 'spectrum', adapt_grid(1, n))
     call adapt_create(of_uneven, 'uneven', adapt_irregular(uneven_split), global=.true.)
     call adapt_create(of_nothing, 'nothing', adapt_block(n))
   end subroutine create
@@ -84,7 +84,7 @@ contains
     call adapt_free(of_few)
     call adapt_free(of_wide)
     call adapt_free(of_waves)
-    call adapt_free(of_spectrum)
+    if (with_grid) call adapt_free(of_spectrum)
     call adapt_free(of_uneven)
     call adapt_free(of_nothing)
   end subroutine destroy
@@ -391,6 +391,26 @@ contains
     call adapt_create(wrong, 'no bounds', adapt_block_cyclic(n, 2), global=.true.)
     call adapt_start(wrong, window, small, ierror)
     call expect(ierror, 'consecutive')
+    call adapt_free(wrong)
+    call adapt_create(wrong, 'local', adapt_block(n), global=.true.)
+    block       ! counted from 1 on all processes
+      integer :: first, last
+      integer, allocatable, target :: part(:)
+      if (status /= MPI_ADAPT_STATUS_JOINING) then
+        call adapt_range(adapt_block(n), rank, window%old_size, first, last)
+        allocate (part(last - first + 1))
+        part = 7
+      end if
+      call adapt_move(wrong, window, part, ierror)
+      if (window%old_size > 1) then
+        call expect(ierror, 'its last dimension begins at 1, but with global=.true. at ')
+        call adapt_free(wrong)
+        call adapt_create(wrong, 'local', adapt_block(n))
+        call adapt_move(wrong, window, part)
+      end if
+      call adapt_move(wrong, window, part, ierror)
+      call expect(ierror, "array 'local' cannot be moved: it has moved in this window already")
+    end block
     call adapt_free(wrong)
     call adapt_create(wrong, 'differs', adapt_block(n))
     block
