@@ -226,7 +226,8 @@ std::string Core::Impl::why_never(const Job &job, const SlotRequest &slot_reques
         return "there is no node " + slot_request.host;
     if (slot_request.hard && slot_request.count > most)
         return "the job " + describe_sizes(job.spec) + ": beside its processes there is room for " +
-               std::to_string(most);
+               std::to_string(most) + "; submit it with --places " +
+               std::to_string(slot_request.count);
     if (slot_request.hard && slot_request.exclusive && slot_request.count > nodes)
         return describe_too_few(slot_request.count, nodes);
     if (slot_request.hard && state.config.asynchronous_nodes) {

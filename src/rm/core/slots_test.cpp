@@ -106,7 +106,8 @@ TEST_P(SlotsTest, world_and_slots_are_never_more_than_the_maximum)
     JobId id = run(2, 4);
     report_slots(id, 0, {}, {slot_request_of(1, 3, true)});
     ASSERT_TRUE(driver.last<RefuseSizeRequest>());
-    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find("there is room for 2"),
+    EXPECT_NE(driver.last<RefuseSizeRequest>()->reason.find(
+                  "there is room for 2; submit it with --places 3"),
               std::string::npos);
     report_slots(id, 0, {}, {slot_request_of(1, 3, true), slot_request_of(2, 2, true)});
     EXPECT_TRUE(driver.last<RefuseSizeRequest>()) << "the step has not received it";

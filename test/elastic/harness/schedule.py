@@ -27,7 +27,7 @@ def parse(text: str, launch: int) -> list[Change]:
     """The changes that the schedule makes to a world of `launch` processes."""
     changes: list[Change] = []
     size = launch
-    for entry in re.split(r"[,\n]+", text.strip()):
+    for entry in re.split(r"[,\n]+(?![^\[]*\])", text.strip()):
         head, *options = entry.strip().split("/")
         wanted = int(head.rsplit(":", 1)[-1])
         leaving = tuple(range(wanted, size)) if wanted < size else ()
@@ -35,7 +35,7 @@ def parse(text: str, launch: int) -> list[Change]:
         for option in options:
             key, _, value = option.partition("=")
             if key == "leave":
-                leaving = tuple(sorted(int(rank) for rank in value.split("+")))
+                leaving = tuple(sorted(int(rank) for rank in re.split(r"[+,]", value.strip("[]"))))
             elif key == "program":
                 program = int(value)
         joining = wanted - (size - len(leaving))

@@ -118,7 +118,8 @@ std::string Slots::why_never(uint32_t uid, const AllocateSlots &call, const std:
 {
     if (call.hard && call.n > ever_)
         return (next_slot_request_ ? "the resource manager gives this job " : "--adapt-range leaves ") +
-               std::to_string(ever_) + ", " + std::to_string(call.n) + " are requested";
+               std::to_string(ever_) + ", " + std::to_string(call.n) + " are requested" +
+               (next_slot_request_ ? ": submit it with --places " + std::to_string(call.n) : "");
     if (requests_.size() + call.n > PMI_TASKS_MAX)
         return "the job has " + std::to_string(requests_.size()) + " already, and can have " +
                std::to_string(PMI_TASKS_MAX);

@@ -241,6 +241,13 @@ TEST_F(GrantedSlotsTest, AHardRequestIsGrantedInParts)
     EXPECT_EQ((Slots::HostCounts{{"n1", 1}, {"n2", 2}}), slots.given());
 }
 
+TEST_F(GrantedSlotsTest, AJobWithoutSlotsGetsAdvice)
+{
+    slots.set_most(0);
+    EXPECT_EQ("the resource manager gives this job 0, 2 are requested: submit it with --places 2",
+              allocate(7, 1, 2, true));
+}
+
 TEST_F(GrantedSlotsTest, ASoftOneTakesWhatItGets)
 {
     EXPECT_EQ("", allocate(7, 1, 3, false));
