@@ -67,22 +67,43 @@ mpiexec_arguments(const Launch &launch, const StartStep &start, const LaunchSetu
     return arguments;
 }
 
-/* As sbatch sets them.  Not where Slurm is below: its programs would take them for theirs. */
-void add_slurm_variables(std::vector<std::string> &environment, const Job &job,
-                         const StartStep &start, const LaunchSetup &setup)
+/* Where Slurm is below, its programs would take variables of its jobs for theirs. */
+bool is_like_slurm(const Launch &launch, const LaunchSetup &setup)
 {
-    for (const std::string &entry : setup.launcher_environment) {
-        if (entry == "HYDRA_LAUNCHER=slurm")
-            return;
+    auto &all = setup.launcher_environment;
+    return launch.slurm_environment && std::ranges::find(all, "HYDRA_LAUNCHER=slurm") == all.end();
+}
+
+/* "4(x2),2": for each node the number, times `each`. */
+std::string counts_of_nodes(const Blocks &nodes, int each)
+{
+    std::string text;
+    for (size_t i = 0, same = 1; i < nodes.size(); i += same) {
+        same = 1;
+        while (i + same < nodes.size() && nodes[i + same].processes == nodes[i].processes)
+            same++;
+        text += (text.empty() ? "" : ",") + std::to_string(nodes[i].processes * each) +
+                (same > 1 ? "(x" + std::to_string(same) + ")" : "");
     }
-    std::string nodes, id = std::to_string(job.id), size = std::to_string(start.size);
-    std::vector<std::string> names;
+    return text;
+}
+
+/* As sbatch sets them. */
+void add_slurm_variables(std::vector<std::string> &environment, const Job &job,
+                         const StartStep &start)
+{
+    std::string names, id = std::to_string(job.id), size = std::to_string(start.size);
+    Blocks nodes;               /* each once */
     for (const Block &block : start.blocks) {
-        if (std::ranges::find(names, block.node.str()) != names.end())
+        auto found = std::ranges::find(nodes, block.node, &Block::node);
+        if (found != nodes.end()) {
+            found->processes += block.processes;
             continue;
-        nodes += (names.empty() ? "" : ",") + block.node.str();
-        names.push_back(block.node.str());
+        }
+        nodes.push_back(block);
+        names += (names.empty() ? "" : ",") + block.node.str();
     }
+    int cores = job.spec.cores_per_process;
     const std::pair<const char *, std::string> variables[] = {
         {"SLURM_JOB_ID", id},
         {"SLURM_JOBID", id},
@@ -90,14 +111,23 @@ void add_slurm_variables(std::vector<std::string> &environment, const Job &job,
         {"SLURM_JOB_USER", job.spec.user},
         {"SLURM_NTASKS", size},
         {"SLURM_NPROCS", size},
-        {"SLURM_CPUS_PER_TASK", std::to_string(job.spec.cores_per_process)},
-        {"SLURM_JOB_NUM_NODES", std::to_string(names.size())},
-        {"SLURM_NNODES", std::to_string(names.size())},
-        {"SLURM_JOB_NODELIST", nodes},
-        {"SLURM_NODELIST", nodes},
+        {"SLURM_JOB_UID", std::to_string(job.spec.uid)},
+        {"SLURM_CPUS_PER_TASK", std::to_string(cores)},
+        {"SLURM_JOB_NUM_NODES", std::to_string(nodes.size())},
+        {"SLURM_NNODES", std::to_string(nodes.size())},
+        {"SLURM_JOB_NODELIST", names},
+        {"SLURM_NODELIST", names},
+        {"SLURM_TASKS_PER_NODE", counts_of_nodes(nodes, 1)},
+        {"SLURM_JOB_CPUS_PER_NODE", counts_of_nodes(nodes, cores)},
     };
     for (const auto &[name, value] : variables)
         set_variable(environment, name, value);
+    if (job.spec.processes_per_node > 0)
+        set_variable(environment, "SLURM_NTASKS_PER_NODE",
+                     std::to_string(job.spec.processes_per_node));
+    if (!nodes.empty())
+        set_variable(environment, "SLURM_CPUS_ON_NODE",
+                     std::to_string(nodes.front().processes * cores));
     add_array_variables(environment, job, "SLURM_ARRAY_");
 }
 
@@ -107,8 +137,10 @@ std::string parent_of(const std::string &path)
     return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-/* A script finds the mpiexec that belongs to this elasticd, whatever else the machine has. */
-void add_script_variables(std::vector<std::string> &environment, const LaunchSetup &setup)
+/* A script finds the mpiexec that belongs to this elasticd, whatever else the machine has; one for
+ * Slurm also the commands of Slurm that it may call. */
+void add_script_variables(std::vector<std::string> &environment, const LaunchSetup &setup,
+                          bool like_slurm)
 {
     set_variable(environment, "HYDRA_HOST_FILE", setup.folder + "/" + STEP_HOSTS_FILE);
     std::string path = "/usr/local/bin:/usr/bin:/bin", folder = parent_of(setup.mpiexec);
@@ -116,7 +148,12 @@ void add_script_variables(std::vector<std::string> &environment, const LaunchSet
         if (entry.starts_with("PATH="))
             path = entry.substr(5);
     if (!folder.empty())
-        set_variable(environment, "PATH", folder + ":" + path);
+        path = folder + ":" + path;
+    if (like_slurm && !setup.slurm_commands.empty()) {
+        path = setup.slurm_commands + ":" + path;
+        set_variable(environment, "ELASTIC_MPIEXEC", setup.mpiexec);
+    }
+    set_variable(environment, "PATH", path);
 }
 
 }  // namespace
@@ -222,10 +259,11 @@ StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
     spec.warn_signal = launch.warn_signal;
     spec.warn_before_ms = launch.warn_before_ms;
     add_job_variables(spec.environment, job, start, setup);
-    if (launch.slurm_environment)
-        add_slurm_variables(spec.environment, job, start, setup);
+    bool like_slurm = is_like_slurm(launch, setup);
+    if (like_slurm)
+        add_slurm_variables(spec.environment, job, start);
     if (launch.is_script) {
-        add_script_variables(spec.environment, setup);
+        add_script_variables(spec.environment, setup, like_slurm);
         spec.arguments = launch.command;
         spec.arguments[0] = setup.folder + "/" + STEP_SCRIPT_FILE;
     } else {

@@ -63,6 +63,9 @@ std::string format_hosts(const Blocks &blocks);
 /* The same, a line each: for STEP_HOSTS_FILE. */
 std::string format_host_lines(const Blocks &blocks);
 
+/* Beside elastic-stepd. */
+constexpr const char *SLURM_COMMANDS_FOLDER = "slurm-commands";
+
 /* Data of elasticd about the environment of the launch. */
 struct LaunchSetup {
     std::string mpiexec;                        /* program */
@@ -72,6 +75,7 @@ struct LaunchSetup {
     std::string folder;                         /* of the step */
     std::string daemon_socket;
     int64_t kill_grace_ms = 0;
+    std::string slurm_commands = "";    /* folder of srun and scontrol for scripts */
 };
 
 StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,

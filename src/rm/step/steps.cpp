@@ -209,6 +209,8 @@ std::string Steps::create(Step &step, const Make &make, bool &node_fault)
     if (spec.is_script)
         error = write_file(
             step.folder, STEP_SCRIPT_FILE, program.value().script, 0500, owner_of_files(step));
+    if (error.empty() && spec.is_script)
+        error = write_file(step.folder, STEP_SLOTS_FILE, "", 0600, owner_of_files(step));
     if (error.empty())
         error = write_hosts(step, program.value().hosts);
     if (error.empty())
