@@ -2,6 +2,8 @@
 
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/adapt
 
+include $(top_srcdir)/src/mpi/connect/Makefile.mk
+include $(top_srcdir)/src/mpi/hooks/Makefile.mk
 include $(top_srcdir)/src/mpi/session/Makefile.mk
 include $(top_srcdir)/src/mpi/dynproc/Makefile.mk
 include $(top_srcdir)/src/mpi/process/Makefile.mk
@@ -57,9 +59,7 @@ noinst_HEADERS += \
 
 mpi_core_sources += \
     src/mpi/adapt/adapt_prepare.c \
-    src/mpi/adapt/adapt_answers.c \
     src/mpi/adapt/adapt_attributes.c \
-    src/mpi/adapt/adapt_board.c \
     src/mpi/adapt/adapt_clock.c \
     src/mpi/adapt/adapt_error_classes.c \
     src/mpi/adapt/adapt_init.c \
@@ -76,12 +76,12 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_site.c \
     src/mpi/adapt/adapt_sizes.c \
     src/mpi/adapt/adapt_stale.c \
+    src/mpi/adapt/adapt_state.c \
     src/mpi/adapt/adapt_unable.c \
     src/mpi/adapt/adapt_unreceived.c \
     src/mpi/adapt/adapt_window.c \
     src/mpi/adapt/adapt_modify.c \
     src/mpi/adapt/adapt_size_request.c \
-    src/mpi/adapt/device_callbacks.c \
     src/mpi/adapt/perf_graph.c \
     src/mpi/adapt/perf_measure.c \
     src/mpi/adapt/perf_pack.c \

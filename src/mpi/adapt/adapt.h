@@ -18,6 +18,7 @@
 #define ADAPT_H_INCLUDED
 
 #include "mpiimpl.h"
+#include "connect_board.h"
 #include "mpir_adapt.h"
 #include "mpir_adapt_device.h"
 #include "pmi_adapt.h"
@@ -40,19 +41,6 @@ typedef struct {
     uint64_t count;             /* probes since start or last commit */
     unsigned epoch;             /* of the last commit; of a joining process: the one before it joins */
 
-    /* the board; NULL without the extension */
-    struct pmi_adapt_control *control;
-    struct pmi_adapt_slot *slot;
-    size_t board_bytes;
-    int board_fd;
-
-    /* sent by the proxy at the start */
-    unsigned uid;
-    unsigned join_epoch;        /* 0: process of the launch */
-    int pre, local_pre;         /* joining only: pre-existing processes, those of this host */
-    bool created;               /* joining only: by MPIX_Comm_modify, in the world when MPI_Init returns */
-    uint64_t daemon_pid_namespace;
-
     /* pending adaptation; the plan may be withdrawn and replaced until the process is notified */
     const struct pmi_adapt_plan *plan;  /* on the board (adapt_plan.c), NULL: not known */
     uint32_t plan_serial;
@@ -65,47 +53,20 @@ typedef struct {
 extern MPIR_Adapt_t MPIR_Adapt;
 
 /* ---- adapt_init.c ---- */
+/* Whether this process has notified our proxy that it is rigid. */
+bool MPIR_Adapt_daemon_knows_rigid(void);
 /* Whether this process is in a world: one that joins is in none before its commit, one that has left in none after. */
 bool MPIR_Adapt_has_joined(void);
 /* Whether the operations on adaptations are errors, because the program has not called MPI_Init_adapt. */
 bool MPIR_Adapt_is_rigid(void);
+/* The end of MPI_Init, of a rigid or an adaptive program. */
+int MPIR_Adapt_complete_init(void);
 /* The process becomes an ordinary member, or a joining one, and sends its addresses to the proxy. */
 int MPIR_Adapt_begin_membership(void);
 /* Segments of shared memory that this process makes from now on end with it, if the others can find them so. */
 void MPIR_Adapt_choose_segments(void);
 
-/* ---- adapt_answers.c ---- */
-/* The slot's count of answers (pmi_adapt_set.h), also of a process that does not adapt: it stays mapped from then on.
- * NULL: there is none. */
-uint32_t *MPIR_Adapt_board_answered(void);
-/* The slot's entries for texts of process sets; NULL before the first call of the function above. */
-struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void);
-/* Of this process' slot, PMI_SET_CREATIONS_MAX; NULL: there is no board. */
-uint64_t *MPIR_Adapt_board_creations(void);
-/* Where `offer` and `invalidations` are; NULL before the first call of that function. */
-const struct pmi_adapt_control *MPIR_Adapt_board_words(void);
-/* The slot's entries for answers; NULL before the first call of that function. */
-struct pmi_adapt_answer *MPIR_Adapt_board_answers(void);
-/* Waits until that differs from seen, for a moment in which others get the processor; then makes progress. */
-int MPIR_Adapt_board_spin_for_answer(const uint32_t * answered, uint32_t seen);
-/* Sleeps until that differs from seen, for at most some milliseconds; then makes progress. */
-int MPIR_Adapt_board_await_answer(const uint32_t * answered, uint32_t seen);
-
-/* ---- adapt_board.c ---- */
-/* Maps the board that PMI_ADAPT names.  No MPI is needed.  Without the variable, or where it is not
- * for this process, nothing happens. */
-void MPIR_Adapt_board_open(void);
-void MPIR_Adapt_board_close(void);
-/* Whether this process was started by an addition, and its number in the job, before anything is initialised. */
-bool MPIR_Adapt_joins(unsigned *uid);
-/* Whether MPIX_Comm_modify creates this process, before anything is initialised. */
-bool MPIR_Adapt_is_created(void);
-/* Whether the board belongs to this process' group; queries PMI for its name, so after MPI_Init. */
-int MPIR_Adapt_board_is_ours(void);
-/* Whether this process has notified our proxy that it is rigid. */
-bool MPIR_Adapt_daemon_knows_rigid(void);
-/* One-way message to the daemon, printf-like; the newline is added. */
-int MPIR_Adapt_notify_proxy(const char *format, ...) ATTRIBUTE((format(printf, 1, 2)));
+/* ---- adapt_state.c ---- */
 /* Sleeps until the board's `wake` differs from seen, for at most some milliseconds (fewer if others
  * may be connecting to this process); then makes progress, so that nobody ever depends on a sleeper. */
 int MPIR_Adapt_board_wait(uint32_t seen);
@@ -175,6 +136,8 @@ void MPIR_Adapt_await_removal(int mpi_errno);
 int MPIR_Adapt_drop_unreceived(unsigned epoch, bool * notified);
 
 /* ---- adapt_pvars.c ---- */
+/* All of them, and the counter of rendezvous, which sessions have. */
+void MPIR_Adapt_add_pvars(unsigned long long *rendezvous);
 /* A staying process spent so many seconds in the library because of the adaptation under way. */
 void MPIR_Adapt_count_standstill(double seconds);
 void MPIR_Adapt_count_joining_wait(double seconds);
@@ -185,9 +148,5 @@ void MPIR_Adapt_count_commit(void);
 /* ---- mpir_init.c ---- */
 /* A leaving process ends, whatever sessions it still has: the next MPI_Finalize is the last one. */
 void MPIR_Adapt_end_sessions(void);
-
-/* ---- session/session_change.c ---- */
-/* This process has requested changes, or was started by one: the job changes through process sets. */
-bool MPIR_Session_is_dynamic(void);
 
 #endif /* ADAPT_H_INCLUDED */

@@ -6,7 +6,7 @@
 static MPIR_Comm *find_attributed_comm(void)
 {
     MPIR_Comm *comm;
-    DL_FOREACH_NP(MPIR_Adapt_live_comms, comm, adapt.next, adapt.prev) {
+    DL_FOREACH_NP(MPIR_Live_comms, comm, adapt.next, adapt.prev) {
         if (MPIR_Adapt_ends(comm) && comm->attributes)
             return comm;
     }

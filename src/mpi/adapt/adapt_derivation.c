@@ -1,12 +1,9 @@
 /*
- * See adapt_handles.h.  With per-VCI locks communicators may be created concurrently, so the list has the lock of the
- * handle pools.
+ * See adapt_handles.h.
  */
 
 #include "adapt_handles.h"
-#include "utlist.h"
 
-MPIR_Comm *MPIR_Adapt_live_comms;
 bool MPIR_Adapt_everything_ends;
 
 static bool cleanup_registered;
@@ -29,12 +26,10 @@ static void join_session(MPIR_Comm * comm, const MPIR_Comm * from)
         comm->adapt.session = from->adapt.session;
 }
 
-void MPIR_Adapt_comm_inherit(MPIR_Comm * comm)
+void MPIR_Adapt_comm_find_derivation(MPIR_Comm * comm)
 {
-    for (MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next) {
+    for (MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next)
         join_session(comm, mapper->src_comm);
-        MPIR_Dynproc_comm_derived(comm, mapper->src_comm);
-    }
     if (comm->adapt.derivation != MPIR_ADAPT_DERIVATION_UNKNOWN)
         return;
 
@@ -70,9 +65,8 @@ int MPIR_Adapt_comm_survives(MPI_Comm handle)
 }
 
 /* The pools are freed as a whole when MPI is finalised; with sessions it may be initialised again. */
-static int remove_all(void *unused)
+static int remove_stale(void *unused)
 {
-    MPIR_Adapt_live_comms = NULL;
     MPIR_Adapt_release_stale();
     cleanup_registered = false;
     return MPI_SUCCESS;
@@ -83,32 +77,23 @@ void MPIR_Adapt_comm_created(MPIR_Comm * comm)
     /* the local communicator of an intercommunicator lives and ends with it */
     if (HANDLE_IS_BUILTIN(comm->handle) || MPIR_CONTEXT_READ_FIELD(IS_LOCALCOMM, comm->context_id))
         return;
-    MPIR_Assert(!comm->adapt.prev);
-
+    MPIR_Live_comms_add(comm);
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);
     if (!cleanup_registered) {
         cleanup_registered = true;
         /* before the pools are freed, which has priority 0 */
-        MPIR_Add_finalize(remove_all, NULL, 1);
+        MPIR_Add_finalize(remove_stale, NULL, 1);
     }
-    DL_APPEND_NP(MPIR_Adapt_live_comms, comm, adapt.next, adapt.prev);
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);
 }
 
 void MPIR_Adapt_unlist(MPIR_Comm * comm)
 {
-    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);
-    if (comm->adapt.prev) {
-        DL_DELETE_NP(MPIR_Adapt_live_comms, comm, adapt.next, adapt.prev);
-        comm->adapt.prev = NULL;
-    }
-    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);
+    MPIR_Live_comms_remove(comm);
 }
 
-void MPIR_Adapt_comm_freed(MPIR_Comm * comm)
+void MPIR_Adapt_comm_give_back(MPIR_Comm * comm)
 {
-    MPIR_Adapt_unlist(comm);
-    MPIR_Dynproc_comm_freed(comm);
     if (comm != MPIR_Adapt_ending.comm)
         MPIR_Handle_obj_free(&MPIR_Comm_mem, comm);
     else
@@ -117,8 +102,5 @@ void MPIR_Adapt_comm_freed(MPIR_Comm * comm)
 
 void MPIR_Adapt_foreach_comm(void (*function) (MPIR_Comm *, void *), void *context)
 {
-    MPIR_Comm *comm, *next;
-    DL_FOREACH_SAFE_NP(MPIR_Adapt_live_comms, comm, next, adapt.next, adapt.prev) {
-        function(comm, context);
-    }
+    MPIR_Live_comms_foreach(function, context);
 }

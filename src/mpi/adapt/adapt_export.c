@@ -19,12 +19,12 @@ static struct {
 
 void MPIR_Export_open(void)
 {
-    const struct pmi_adapt_control *control = MPIR_Adapt.control;
-    uint64_t slot = (uint64_t) (MPIR_Adapt.slot - (struct pmi_adapt_slot *) ((char *) control + control->slots_offset));
+    const struct pmi_adapt_control *control = MPIR_Board.control;
+    uint64_t slot = (uint64_t) (MPIR_Board.slot - (struct pmi_adapt_slot *) ((char *) control + control->slots_offset));
     uint64_t offset = control->perf_offset + slot * control->perf_stride;
 
     if (control->perf_stride < sizeof(struct pmi_adapt_graph) ||
-        offset + sizeof(struct pmi_adapt_graph) > MPIR_Adapt.board_bytes)
+        offset + sizeof(struct pmi_adapt_graph) > MPIR_Board.bytes)
         return;
     exported.packed = MPL_calloc(1, sizeof(*exported.packed), MPL_MEM_OTHER);
     if (exported.packed)
@@ -42,7 +42,7 @@ void MPIR_Export_elastic(const struct perf_times *times, unsigned every, unsigne
     const struct pmi_adapt_measured measured =
         { times->iterations, times->loop_ns, times->mpi_ns, every };
 
-    pmi_adapt_write_measured(MPIR_Adapt.slot, &measured);
+    pmi_adapt_write_measured(MPIR_Board.slot, &measured);
     pvars.nodes = nodes;
     pvars.loops = loops;
     pvars.every = every;

@@ -2,7 +2,7 @@
  * The application's handles over an adaptation: the interface between the files that treat them (the MPI layer's
  * view is in mpir_adapt.h).  All functions are called inside the library's critical section.  SPEC C4, C5, C6, W8.
  *
- *   adapt_derivation.c      the list of live communicators, and which of them end
+ *   adapt_derivation.c   which of the live communicators (connect_comms.h) end
  *   adapt_pools.c        objects of other kinds, found in their pools
  *   adapt_pending.c      what is still pending
  *   adapt_attributes.c   attributes of what ends
@@ -16,23 +16,23 @@
 #define ADAPT_HANDLES_H_INCLUDED
 
 #include "adapt.h"
+#include "connect_comms.h"
 
 /* ---- adapt_derivation.c ---- */
-extern MPIR_Comm *MPIR_Adapt_live_comms;        /* doubly linked through adapt.next and adapt.prev */
 /* Set while commit releases what a process has that will not return from it: all of it (C3). */
 extern bool MPIR_Adapt_everything_ends;
 /* With the commit, or with the session that is being finalised. */
 bool MPIR_Adapt_ends(const MPIR_Comm * comm);
+/* By its rank mappers, at the start of MPIR_Comm_commit. */
+void MPIR_Adapt_comm_find_derivation(MPIR_Comm * comm);
+/* It has no references left: its slot is given back, or stays as that of a stale handle. */
+void MPIR_Adapt_comm_give_back(MPIR_Comm * comm);
 
 /* ---- adapt_pools.c ---- */
 /* A slot is in use if its reference count is positive: unused ones are zero from the start or since
  * their last reference went, stale ones are negative. */
 void MPIR_Adapt_foreach_in_use(MPIR_Object_alloc_t * pool, int objects_per_block,
                                void (*function) (void *, void *), void *context);
-/* src/mpi/dynproc/watch.c */
-void MPIR_Dynproc_comm_derived(MPIR_Comm * comm, const MPIR_Comm * from);
-void MPIR_Dynproc_comm_freed(const MPIR_Comm * comm);
-
 void MPIR_Adapt_foreach_request(void (*function) (void *, void *), void *context);
 void MPIR_Adapt_foreach_win(void (*function) (void *, void *), void *context);
 
@@ -48,6 +48,11 @@ extern struct MPIR_Adapt_ending {
 void MPIR_Adapt_comm_end(MPIR_Comm * comm);
 /* The same of a group. */
 void MPIR_Adapt_group_end(MPIR_Group * group);
+/* The error code for one whose reference count is not positive, outside of the world's own rules. */
+int MPIR_Adapt_stale_comm_error(const MPIR_Comm * comm, const char *function, int line);
+bool MPIR_Adapt_group_is_stale(const MPIR_Group * group);
+/* A handle of such a group is freed; false: it is none. */
+bool MPIR_Adapt_group_release_stale(MPIR_Group * group);
 /* MPI is finalised. */
 void MPIR_Adapt_release_stale(void);
 

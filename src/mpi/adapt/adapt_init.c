@@ -5,7 +5,6 @@
 
 #include "adapt.h"
 #include "adapt_measure.h"
-#include "dynproc.h"
 #include "mpl_shm_nameless.h"
 #include "pmi_adapt_set.h"
 
@@ -26,8 +25,8 @@ static int register_adaptive(void)
         snprintf(hex + 2 * i, 3, "%02x", bc[i]);
 
     /* MPIX_Comm_modify makes no adaptive program out of a rigid one */
-    const char *mode = MPIR_Adapt.adaptive && !MPIR_Adapt.created ? "adaptive" : "modify";
-    mpi_errno = MPIR_Adapt_notify_proxy("cmd=adapt_init mode=%s pidns=%" PRIu64 " card=%s", mode,
+    const char *mode = MPIR_Adapt.adaptive && !MPIR_Board.created ? "adaptive" : "modify";
+    mpi_errno = MPIR_Board_notify_proxy("cmd=adapt_init mode=%s pidns=%" PRIu64 " card=%s", mode,
                                         MPIR_Adapt_pid_namespace(), hex);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -43,11 +42,11 @@ int MPIR_Adapt_begin_membership(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    mpi_errno = MPID_Adapt_init_contexts(!MPIR_Adapt.adaptive && !MPIR_Adapt.created);
+    mpi_errno = MPID_Adapt_init_contexts(!MPIR_Adapt.adaptive && !MPIR_Board.created);
     MPIR_ERR_CHECK(mpi_errno);
-    if (MPIR_Adapt.join_epoch) {
+    if (MPIR_Board.join_epoch) {
         MPIR_Adapt.state = MPIR_ADAPT_STATE__JOINING;
-        MPIR_Adapt.epoch = MPIR_Adapt.join_epoch - 1;
+        MPIR_Adapt.epoch = MPIR_Board.join_epoch - 1;
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_JOINING);
     } else {
         MPIR_Adapt.state = MPIR_Adapt.adaptive ? MPIR_ADAPT_STATE__RUNNING : MPIR_ADAPT_STATE__MODIFIED;
@@ -65,15 +64,15 @@ int MPIR_Adapt_begin_membership(void)
 /* Where each process is in a container of its own, the others do not find it in /proc. */
 void MPIR_Adapt_choose_segments(void)
 {
-    MPL_shm_nameless = MPIR_Adapt_pid_namespace() == MPIR_Adapt.daemon_pid_namespace;
+    MPL_shm_nameless = MPIR_Adapt_pid_namespace() == MPIR_Board.daemon_pid_namespace;
 }
 
 /* before MPI_Init, because the device marks its messages with the number from the start */
 static void prepare_for_windows(void)
 {
-    MPIR_Adapt_board_open();
-    if (MPIR_Adapt.control) {
-        MPID_Adapt_set_uid(MPIR_Adapt.uid);
+    MPIR_Board_open();
+    if (MPIR_Board.control) {
+        MPID_Adapt_set_uid(MPIR_Board.uid);
         MPID_Adapt_before_init();
         MPIR_Adapt_choose_segments();
     }
@@ -84,18 +83,18 @@ static void prepare_for_windows(void)
  * open for windows. */
 static bool changes_by_sets(void)
 {
-    MPIR_Adapt_board_open();
-    return MPIR_Adapt.control && (__atomic_load_n(&MPIR_Adapt.control->offer, __ATOMIC_SEQ_CST) & PMI_SET_BY_SETS);
+    MPIR_Board_open();
+    return MPIR_Board.control && (__atomic_load_n(&MPIR_Board.control->offer, __ATOMIC_SEQ_CST) & PMI_SET_BY_SETS);
 }
 
 /* A process that was started on a slot, or by a change that is declined, may be killed at any time, also in
  * MPI_Init. */
 static void prepare_for_signals(void)
 {
-    MPIR_Adapt_board_open();
-    if (MPIR_Adapt.control)
+    MPIR_Board_open();
+    if (MPIR_Board.control)
         MPIR_Adapt_choose_segments();
-    MPIR_Adapt_board_close();
+    MPIR_Board_close();
 }
 
 void MPIR_Adapt_before_plain_init(void)
@@ -104,9 +103,9 @@ void MPIR_Adapt_before_plain_init(void)
 
     if (MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF)
         return;
-    if (MPIR_Adapt_is_created())
+    if (MPIR_Board_is_created())
         prepare_for_windows();
-    else if (getenv(PMI_PARENT_ENV) || MPIR_Adapt_joins(&uid))
+    else if (getenv(PMI_PARENT_ENV) || MPIR_Board_joins(&uid))
         prepare_for_signals();
 }
 
@@ -117,7 +116,7 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
     int mpi_errno = MPI_SUCCESS;
 
     /* SW1 */
-    MPIR_ERR_CHKANDJUMP(MPIR_Session_is_dynamic() || changes_by_sets(), mpi_errno, MPI_ERR_OTHER, "**sessiondynamic");
+    MPIR_ERR_CHKANDJUMP(MPIR_Board.changes_by_sets || changes_by_sets(), mpi_errno, MPI_ERR_OTHER, "**sessiondynamic");
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF) {
         prepare_for_windows();
         MPIR_Adapt.adaptive = true;
@@ -149,10 +148,10 @@ static void notify_rigid(void)
     if (!getenv(PMI_ADAPT_ENV))
         return;
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    MPIR_Adapt_board_open();
-    if (MPIR_Adapt_board_is_ours())
-        daemon_knows_rigid = !MPIR_Adapt_notify_proxy("cmd=adapt_init mode=rigid");
-    MPIR_Adapt_board_close();
+    MPIR_Board_open();
+    if (MPIR_Board_is_ours())
+        daemon_knows_rigid = !MPIR_Board_notify_proxy("cmd=adapt_init mode=rigid");
+    MPIR_Board_close();
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
@@ -161,26 +160,19 @@ bool MPIR_Adapt_daemon_knows_rigid(void)
     return daemon_knows_rigid;
 }
 
-static int completed(void)
+int MPIR_Adapt_complete_init(void)
 {
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF) {
         notify_rigid();
         return MPI_SUCCESS;
     }
     MPID_Adapt_after_init();
-    if (!MPIR_Adapt_board_is_ours()) {
-        MPIR_Adapt_board_close();
+    if (!MPIR_Board_is_ours()) {
+        MPIR_Board_close();
         return MPI_SUCCESS;
     }
     int mpi_errno = MPIR_Adapt_begin_membership();
-    return mpi_errno || !MPIR_Adapt.created ? mpi_errno : MPIR_Adapt_enter_world();
-}
-
-int MPIR_Adapt_init_completed(void)
-{
-    int mpi_errno = completed();
-
-    return mpi_errno ? mpi_errno : MPIR_Dynproc_rendezvous_parent();
+    return mpi_errno || !MPIR_Board.created ? mpi_errno : MPIR_Adapt_enter_world();
 }
 
 int MPIR_Adapt_check_finalize(void)
@@ -242,7 +234,7 @@ bool MPIR_Adapt_is_rigid(void)
 
 bool MPIR_Adapt_has_joined(void)
 {
-    return MPIR_Adapt.state != MPIR_ADAPT_STATE__LEFT && MPIR_Adapt.epoch >= MPIR_Adapt.join_epoch;
+    return MPIR_Adapt.state != MPIR_ADAPT_STATE__LEFT && MPIR_Adapt.epoch >= MPIR_Board.join_epoch;
 }
 
 unsigned MPIR_Adapt_epoch(void)

@@ -139,7 +139,7 @@ static void open_log(void)
 
     if (!name || !*name)
         return;
-    snprintf(path, sizeof(path), "%s.%u", name, MPIR_Adapt.uid);
+    snprintf(path, sizeof(path), "%s.%u", name, MPIR_Board.uid);
     measure.log = fopen(path, "we");
     if (!measure.log)
         MPL_internal_error_printf("MPIR_CVAR_ADAPT_GRAPH_LOG: cannot write %s: %s\n", path, strerror(errno));
@@ -350,7 +350,7 @@ void MPIR_Measure_probe_false(uint64_t entered)
         start();
     if (!measure.state || perf_measure_skip(measure.state))
         return;
-    uint32_t interval_ms = __atomic_load_n(&MPIR_Adapt.control->perf_interval_ms, __ATOMIC_RELAXED);
+    uint32_t interval_ms = __atomic_load_n(&MPIR_Board.control->perf_interval_ms, __ATOMIC_RELAXED);
     if (interval_ms == 0) {
         if (measure.state->measuring)
             suspend();

@@ -20,20 +20,20 @@ static int take_part(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF && !MPIR_Session_is_dynamic()) {
-        MPIR_Adapt_board_open();
-        if (MPIR_Adapt_board_is_ours() && !MPIR_Adapt.join_epoch) {
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF && !MPIR_Board.changes_by_sets) {
+        MPIR_Board_open();
+        if (MPIR_Board_is_ours() && !MPIR_Board.join_epoch) {
             mpi_errno = MPIR_Adapt_begin_membership();
             MPIR_ERR_CHECK(mpi_errno);
         } else {
-            MPIR_Adapt_board_close();
+            MPIR_Board_close();
         }
     }
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__COMMITTED) {
         mpi_errno = MPIR_Adapt_reclaim();
         MPIR_ERR_CHECK(mpi_errno);
     }
-    MPIR_ERR_CHKANDJUMP(MPIR_Session_is_dynamic(), mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**modifysets");
+    MPIR_ERR_CHKANDJUMP(MPIR_Board.changes_by_sets, mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**modifysets");
     MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER, "**adaptinwindow",
                          "**adaptinwindow %d", (int) MPIR_Adapt.epoch + 1);
     MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD, mpi_errno, MPIX_ERR_EAGAIN, "**modifyagain");
@@ -86,7 +86,7 @@ static bool is_agreed(void)
     MPIR_Adapt_prepare_early();
     plan = MPIR_Adapt.plan;
     return plan && plan->modify &&
-        __atomic_load_n(&MPIR_Adapt.control->agreed, __ATOMIC_ACQUIRE) == MPIR_Adapt.epoch + 1;
+        __atomic_load_n(&MPIR_Board.control->agreed, __ATOMIC_ACQUIRE) == MPIR_Adapt.epoch + 1;
 }
 
 static int refusal(const struct pmi_adapt_request_end *end)
@@ -104,7 +104,7 @@ static int wait_until(bool(*holds) (void *state), void *state)
     int mpi_errno = MPI_SUCCESS;
 
     while (true) {
-        uint32_t wake = __atomic_load_n(&MPIR_Adapt.control->wake, __ATOMIC_ACQUIRE);
+        uint32_t wake = __atomic_load_n(&MPIR_Board.control->wake, __ATOMIC_ACQUIRE);
         if (holds(state))
             break;
         mpi_errno = MPIR_Adapt_board_wait(wake);
@@ -120,7 +120,7 @@ static int wait_until(bool(*holds) (void *state), void *state)
 /* The last adaptation is committed everywhere, else it would be taken for another one that comes first. */
 static bool last_is_committed(void *unused)
 {
-    return __atomic_load_n(&MPIR_Adapt.control->epoch, __ATOMIC_ACQUIRE) >= MPIR_Adapt.epoch;
+    return __atomic_load_n(&MPIR_Board.control->epoch, __ATOMIC_ACQUIRE) >= MPIR_Adapt.epoch;
 }
 
 struct queried {

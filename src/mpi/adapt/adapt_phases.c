@@ -93,11 +93,11 @@ int MPIX_T_EPOP_loops(int count, const MPIX_T_EPOP_loop * loops)
 static void start(void)
 {
     state.tried = true;
-    if (!MPIR_Adapt.control)
+    if (!MPIR_Board.control)
         return;                 /* rigid, or without process manager: no reader */
     MPIR_Export_open();
     state.position = MPIR_Export_position();
-    state.skip_first = MPIR_Adapt.join_epoch > 0;
+    state.skip_first = MPIR_Board.join_epoch > 0;
     state.measures = MPIR_CVAR_ADAPT_MEASURE;
     if (state.measures)
         state.phases->call_cost_ns = MPIR_Measure_call_cost_ns();
@@ -140,7 +140,7 @@ void MPIR_Phases_suspend(void)
 
 static void measure(int loop)
 {
-    uint32_t interval_ms = __atomic_load_n(&MPIR_Adapt.control->perf_interval_ms, __ATOMIC_RELAXED);
+    uint32_t interval_ms = __atomic_load_n(&MPIR_Board.control->perf_interval_ms, __ATOMIC_RELAXED);
 
     if (interval_ms == 0) {
         if (state.phases->measuring)

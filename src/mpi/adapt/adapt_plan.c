@@ -22,7 +22,7 @@ static struct {
 
 bool MPIR_Adapt_has_plan(unsigned epoch, uint32_t * serial)
 {
-    const struct pmi_adapt_control *control = MPIR_Adapt.control;
+    const struct pmi_adapt_control *control = MPIR_Board.control;
 
     *serial = __atomic_load_n(&control->plan_serial, __ATOMIC_ACQUIRE);
     return __atomic_load_n(&control->plan_epoch, __ATOMIC_ACQUIRE) == epoch;
@@ -31,18 +31,18 @@ bool MPIR_Adapt_has_plan(unsigned epoch, uint32_t * serial)
 /* Where the plan of this epoch lies, which stays there from now on; false: there is none, or another one already. */
 static bool hold_plan(unsigned epoch, uint64_t * offset, uint64_t * bytes, uint32_t * serial)
 {
-    const struct pmi_adapt_control *control = MPIR_Adapt.control;
+    const struct pmi_adapt_control *control = MPIR_Board.control;
     uint32_t serial_after;
 
     if (!MPIR_Adapt_has_plan(epoch, serial))
         return false;
     *offset = __atomic_load_n(&control->plan_offset, __ATOMIC_ACQUIRE);
     *bytes = __atomic_load_n(&control->plan_bytes, __ATOMIC_ACQUIRE);
-    __atomic_store_n(&MPIR_Adapt.slot->plan_serial, *serial, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&MPIR_Board.slot->plan_serial, *serial, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (MPIR_Adapt_has_plan(epoch, &serial_after) && serial_after == *serial)
         return true;
-    __atomic_store_n(&MPIR_Adapt.slot->plan_serial, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&MPIR_Board.slot->plan_serial, 0, __ATOMIC_RELEASE);
     return false;
 }
 
@@ -51,12 +51,12 @@ static bool map_file(uint64_t offset, uint64_t bytes)
 {
     struct stat status;
 
-    if (fstat(MPIR_Adapt.board_fd, &status) != 0)
+    if (fstat(MPIR_Board.fd, &status) != 0)
         return false;
     errno = EBADMSG;
     if (bytes == 0 || offset > (uint64_t) status.st_size || bytes > (uint64_t) status.st_size - offset)
         return false;
-    void *base = mmap(NULL, bytes, PROT_READ, MAP_SHARED, MPIR_Adapt.board_fd, (off_t) offset);
+    void *base = mmap(NULL, bytes, PROT_READ, MAP_SHARED, MPIR_Board.fd, (off_t) offset);
     if (base == MAP_FAILED)
         return false;
     mapped.base = base;
@@ -73,8 +73,8 @@ static bool names_this_process(const struct pmi_adapt_plan *plan)
     const struct pmi_adapt_member *members =
         (const struct pmi_adapt_member *) ((const char *) plan + plan->members_offset);
 
-    return size == (joins ? plan->joining : plan->pre) && members[index].uid == MPIR_Adapt.uid &&
-        (!joins || plan->pre == (uint32_t) MPIR_Adapt.pre);
+    return size == (joins ? plan->joining : plan->pre) && members[index].uid == MPIR_Board.uid &&
+        (!joins || plan->pre == (uint32_t) MPIR_Board.pre);
 }
 
 int MPIR_Adapt_map_plan(unsigned epoch, const struct pmi_adapt_plan **plan, uint32_t * serial)
@@ -107,6 +107,6 @@ void MPIR_Adapt_unmap_plan(void)
     if (mapped.base)
         munmap(mapped.base, mapped.bytes);
     mapped.base = NULL;
-    if (MPIR_Adapt.slot)
-        __atomic_store_n(&MPIR_Adapt.slot->plan_serial, 0, __ATOMIC_RELEASE);
+    if (MPIR_Board.slot)
+        __atomic_store_n(&MPIR_Board.slot->plan_serial, 0, __ATOMIC_RELEASE);
 }

@@ -77,14 +77,14 @@ int MPIR_Adapt_need_plan(unsigned epoch)
 
 static int report(unsigned epoch, uint32_t what)
 {
-    struct pmi_adapt_control *control = MPIR_Adapt.control;
+    struct pmi_adapt_control *control = MPIR_Board.control;
     uint32_t participants = __atomic_load_n(&control->participants, __ATOMIC_RELAXED);
     uint32_t now = __atomic_add_fetch(&control->prepared, what, __ATOMIC_ACQ_REL);
     uint32_t count = what == PREPARED ? now % GREETED : now / GREETED;
 
     if (count != participants)
         return MPI_SUCCESS;
-    return MPIR_Adapt_notify_proxy(what == PREPARED ? "cmd=adapt_prepared epoch=%u" : "cmd=adapt_greeted epoch=%u",
+    return MPIR_Board_notify_proxy(what == PREPARED ? "cmd=adapt_prepared epoch=%u" : "cmd=adapt_greeted epoch=%u",
                                    epoch);
 }
 

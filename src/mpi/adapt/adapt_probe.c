@@ -93,7 +93,7 @@ static int answer_true(int *pending_adaptation, int *local_status, MPI_Info * in
 static int wait_for_decision(bool * agreed)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct pmi_adapt_control *control = MPIR_Adapt.control;
+    struct pmi_adapt_control *control = MPIR_Board.control;
 
     *agreed = false;
     while (true) {
@@ -152,10 +152,10 @@ int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info *
         *info = MPI_INFO_NULL;
 
     if (likely(MPIR_Adapt.state == MPIR_ADAPT_STATE__RUNNING)) {
-        struct pmi_adapt_control *control = MPIR_Adapt.control;
+        struct pmi_adapt_control *control = MPIR_Board.control;
         uint64_t number = ++MPIR_Adapt.count;
 
-        __atomic_store_n(&MPIR_Adapt.slot->count, number, __ATOMIC_RELAXED);
+        __atomic_store_n(&MPIR_Board.slot->count, number, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         if (likely(number < __atomic_load_n(&control->gate, __ATOMIC_ACQUIRE))) {
             MPIR_Measure_probe_false(entered);

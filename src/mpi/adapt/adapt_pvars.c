@@ -9,7 +9,6 @@
 #include "adapt.h"
 #include "adapt_measure.h"
 #include "mpidu_oversubscribed.h"
-#include "session.h"
 
 static struct {
     unsigned long long adaptations;
@@ -58,7 +57,7 @@ static void add(MPIR_T_pvar_class_t class, MPI_Datatype type, const char *name, 
                               NULL, NULL, "ADAPT", description);
 }
 
-void MPIR_Adapt_register_pvars(void)
+void MPIR_Adapt_add_pvars(unsigned long long *rendezvous)
 {
     unsigned *channels;
     unsigned long long *channel_messages;
@@ -84,7 +83,7 @@ void MPIR_Adapt_register_pvars(void)
         "Processes that were started apart to which this process talks through shared memory");
     add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "shm_lane_messages", channel_messages,
         "Messages, or parts of long ones, sent to these through shared memory");
-    add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "session_meetings", MPIR_Session_rendezvous_count(),
+    add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "session_meetings", rendezvous,
         "Questions to mpiexec before a communicator of processes that were started apart");
     MPIR_Measure_register_pvars();
 }

@@ -62,7 +62,7 @@ static void end_comms(void)
 {
     MPIR_Comm *comm, *next, *ending = NULL;
 
-    DL_FOREACH_SAFE_NP(MPIR_Adapt_live_comms, comm, next, adapt.next, adapt.prev) {
+    DL_FOREACH_SAFE_NP(MPIR_Live_comms, comm, next, adapt.next, adapt.prev) {
         if (MPIR_Adapt_ends(comm)) {
             MPIR_Adapt_unlist(comm);
             comm->adapt.next = ending;
@@ -100,7 +100,7 @@ static bool session_has_left(unsigned session)
     MPIR_Comm *comm;
 
     /* windows and files have communicators of their own, which are listed, too */
-    DL_FOREACH_NP(MPIR_Adapt_live_comms, comm, adapt.next, adapt.prev) {
+    DL_FOREACH_NP(MPIR_Live_comms, comm, adapt.next, adapt.prev) {
         if (comm->adapt.session == session)
             return true;
     }
@@ -112,7 +112,7 @@ static bool a_comm_has(const MPIR_Group * group)
 {
     MPIR_Comm *comm;
 
-    DL_FOREACH_NP(MPIR_Adapt_live_comms, comm, adapt.next, adapt.prev) {
+    DL_FOREACH_NP(MPIR_Live_comms, comm, adapt.next, adapt.prev) {
         if (comm->local_group == group || comm->remote_group == group)
             return true;
     }

@@ -159,7 +159,7 @@ static void end_here(struct size_request *size_request, enum pmi_adapt_request_s
 /* Whether it is open; reads the board. */
 static bool is_open(struct size_request *size_request)
 {
-    const struct pmi_adapt_control *control = MPIR_Adapt.control;
+    const struct pmi_adapt_control *control = MPIR_Board.control;
 
     if (size_request->end.number)
         return false;
@@ -171,7 +171,7 @@ static bool is_open(struct size_request *size_request)
     const struct pmi_adapt_slot *first = (const struct pmi_adapt_slot *) (board + control->slots_offset);
     const struct pmi_adapt_request_ends *ends =
         (const struct pmi_adapt_request_ends *) (board + control->requests_offset);
-    return !pmi_adapt_read_request_end(ends + (MPIR_Adapt.slot - first), size_request->number, &size_request->end);
+    return !pmi_adapt_read_request_end(ends + (MPIR_Board.slot - first), size_request->number, &size_request->end);
 }
 
 /* A bucket of REQUESTS_AT_ONCE, filled by one every REQUEST_EVERY_MS. */
@@ -200,7 +200,7 @@ static int notify_size_request(const struct size_request *size_request)
 
     for (size_t i = 0; size_request->reason[i]; i++)
         snprintf(hex + 2 * i, 3, "%02x", (unsigned char) size_request->reason[i]);
-    return MPIR_Adapt_notify_proxy("cmd=adapt_wish id=%u kind=%d size=%d min=%d max=%d until=%" PRId64 " why=%s",
+    return MPIR_Board_notify_proxy("cmd=adapt_wish id=%u kind=%d size=%d min=%d max=%d until=%" PRId64 " why=%s",
                                    size_request->number, size_request->kind, size_request->size, size_request->size_min,
                                    size_request->size_max, size_request->until_ms, hex);
 }
@@ -221,7 +221,7 @@ int MPIR_Adapt_request_impl(MPIR_Info * info, int *request_id)
     }
     MPIR_Assert(made.last < PMI_ADAPT_REQUEST_NUMBER_MAX);
     size_request.number = made.last + 1;
-    if (!MPIR_Adapt.control || MPIR_Adapt.state == MPIR_ADAPT_STATE__LEFT)
+    if (!MPIR_Board.control || MPIR_Adapt.state == MPIR_ADAPT_STATE__LEFT)
         end_here(&size_request, PMI_ADAPT_REQUEST_REFUSED,
                  "there is no process manager that could change the world's size");
     else if (too_many())
@@ -310,7 +310,7 @@ int MPIR_Adapt_request_withdraw_impl(int request_id)
     mpi_errno = find_size_request(request_id, &size_request);
     MPIR_ERR_CHECK(mpi_errno);
     if (is_open(size_request))
-        mpi_errno = MPIR_Adapt_notify_proxy("cmd=adapt_wish_withdraw id=%u", size_request->number);
+        mpi_errno = MPIR_Board_notify_proxy("cmd=adapt_wish_withdraw id=%u", size_request->number);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -39,8 +39,8 @@ static int squeeze(const char *rule, char squeezed[PMI_ADAPT_SIZES_MAX + 1])
 /* A joining process has no rule before its commit: the rule of the job holds. */
 static int speaks_for_all(void)
 {
-    return MPIR_Adapt.control && MPIR_Adapt.state != MPIR_ADAPT_STATE__LEFT &&
-        MPIR_Adapt.epoch >= MPIR_Adapt.join_epoch && MPIR_Process.rank == 0;
+    return MPIR_Board.control && MPIR_Adapt.state != MPIR_ADAPT_STATE__LEFT &&
+        MPIR_Adapt.epoch >= MPIR_Board.join_epoch && MPIR_Process.rank == 0;
 }
 
 int MPIR_Adapt_sizes_impl(const char *rule)
@@ -57,7 +57,7 @@ int MPIR_Adapt_sizes_impl(const char *rule)
     MPIR_ERR_CHKANDJUMP3(bad, mpi_errno, MPI_ERR_ARG, "**adaptsizes", "**adaptsizes %s %d %s",
                          rule, (int) at + 1, wrong);
     if (speaks_for_all()) {
-        mpi_errno = MPIR_Adapt_notify_proxy("cmd=adapt_sizes rule=%s", squeezed);
+        mpi_errno = MPIR_Board_notify_proxy("cmd=adapt_sizes rule=%s", squeezed);
         MPIR_ERR_CHECK(mpi_errno);
     }
 

@@ -6,7 +6,6 @@
  */
 
 #include "adapt_handles.h"
-#include "session.h"
 
 #define STALE_COMMS_MAX 1024    /* derived by the application */
 #define STALE_BEGIN_COMMS_MAX 32        /* made by begin, two for each adaptation */
@@ -136,12 +135,8 @@ int MPIR_Adapt_null_comm_error(const char *function, int line)
                                 "**commnull", 0);
 }
 
-int MPIR_Adapt_comm_error(const MPIR_Comm * comm, const char *function, int line)
+int MPIR_Adapt_stale_comm_error(const MPIR_Comm * comm, const char *function, int line)
 {
-    int mpi_errno = MPIR_Session_world_error(comm, function, line);
-
-    if (mpi_errno)
-        return mpi_errno;
     if (!MPIR_Adapt_comm_is_stale(comm))
         return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line,
                                     MPI_ERR_COMM, "**comm", 0);
@@ -199,20 +194,13 @@ int MPIR_Adapt_comm_release_stale(MPIR_Comm * comm)
     return stale_release(&stale_comms, comm) || stale_release(&stale_begin_comms, comm);
 }
 
-int MPIR_Session_check_group(const MPIR_Group * group)
+bool MPIR_Adapt_group_is_stale(const MPIR_Group * group)
 {
-    int mpi_errno = MPI_SUCCESS;
-
-    MPIR_ERR_CHKANDJUMP(is_stale(&stale_groups, group), mpi_errno, MPI_ERR_GROUP, "**sessiongroupleft");
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return is_stale(&stale_groups, group);
 }
 
 /* There may be several handles: MPI_Comm_group gives the same group each time. */
-bool MPIR_Session_remove_group(MPIR_Group * group)
+bool MPIR_Adapt_group_release_stale(MPIR_Group * group)
 {
     if (!is_stale(&stale_groups, group))
         return false;

@@ -23,15 +23,15 @@ void MPIR_Adapt_report_unable(unsigned epoch, int mpi_errno)
 
     for (size_t i = 0; reason[i]; i++)
         snprintf(hex + 2 * i, 3, "%02x", (unsigned char) reason[i]);
-    (void) MPIR_Adapt_notify_proxy("cmd=adapt_unable epoch=%u why=%s", epoch, hex);
+    (void) MPIR_Board_notify_proxy("cmd=adapt_unable epoch=%u why=%s", epoch, hex);
 }
 
 void MPIR_Adapt_await_removal(int mpi_errno)
 {
-    struct pmi_adapt_control *control = MPIR_Adapt.control;
+    struct pmi_adapt_control *control = MPIR_Board.control;
 
-    MPIR_Adapt_report_unable(MPIR_Adapt.join_epoch, mpi_errno);
-    while (__atomic_load_n(&control->agreed, __ATOMIC_ACQUIRE) != MPIR_Adapt.join_epoch) {
+    MPIR_Adapt_report_unable(MPIR_Board.join_epoch, mpi_errno);
+    while (__atomic_load_n(&control->agreed, __ATOMIC_ACQUIRE) != MPIR_Board.join_epoch) {
         if (MPIR_Adapt_board_wait(__atomic_load_n(&control->wake, __ATOMIC_ACQUIRE)))
             return;
     }

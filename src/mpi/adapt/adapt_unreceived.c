@@ -41,7 +41,7 @@ static void name_comm(const MPIR_Comm * comm, char name[NAME_BYTES_MAX])
 
 static int report_unreceived(unsigned epoch, const char *name, const struct unreceived *unreceived)
 {
-    return MPIR_Adapt_notify_proxy("cmd=adapt_unreceived epoch=%u count=%d source=%d tag=%d comm=%s",
+    return MPIR_Board_notify_proxy("cmd=adapt_unreceived epoch=%u count=%d source=%d tag=%d comm=%s",
                                    epoch, unreceived->count, unreceived->source, unreceived->tag, name);
 }
 

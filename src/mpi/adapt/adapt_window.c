@@ -44,7 +44,7 @@ void MPIR_Adapt_end_job(const char *call, int mpi_errno)
 static int my_index(void)
 {
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING)
-        return MPIR_Adapt.pre + MPIR_Process.rank;
+        return MPIR_Board.pre + MPIR_Process.rank;
     return MPIR_Process.rank;
 }
 
@@ -55,16 +55,16 @@ static int report_ready(void)
     struct pmi_adapt_host segment;
 
     if (MPIR_Process.local_rank == 0) {
-        mpi_errno = MPID_Adapt_make_segment(MPIR_Adapt.local_pre + MPIR_Process.local_size,
+        mpi_errno = MPID_Adapt_make_segment(MPIR_Board.local_pre + MPIR_Process.local_size,
                                             &segment);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Adapt_notify_proxy("cmd=adapt_ready epoch=%u segment=%u:%u:%" PRIu64 ":%"
-                                            PRIu64 ":%" PRIu64 ":%" PRIu64, MPIR_Adapt.join_epoch,
+        mpi_errno = MPIR_Board_notify_proxy("cmd=adapt_ready epoch=%u segment=%u:%u:%" PRIu64 ":%"
+                                            PRIu64 ":%" PRIu64 ":%" PRIu64, MPIR_Board.join_epoch,
                                             segment.segment_pid, segment.segment_fd,
                                             segment.segment_bytes, segment.segment_device,
                                             segment.segment_inode, segment.segment_nonce);
     } else {
-        mpi_errno = MPIR_Adapt_notify_proxy("cmd=adapt_ready epoch=%u", MPIR_Adapt.join_epoch);
+        mpi_errno = MPIR_Board_notify_proxy("cmd=adapt_ready epoch=%u", MPIR_Board.join_epoch);
     }
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -81,11 +81,11 @@ static int prepare_joining(int index)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    mpi_errno = MPIR_Adapt_need_plan(MPIR_Adapt.join_epoch);
+    mpi_errno = MPIR_Adapt_need_plan(MPIR_Board.join_epoch);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Adapt_prepare(MPIR_Adapt.plan, index);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Adapt_report_prepared(MPIR_Adapt.join_epoch);
+    mpi_errno = MPIR_Adapt_report_prepared(MPIR_Board.join_epoch);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Adapt_join(MPIR_Adapt.plan, index);
     MPIR_ERR_CHECK(mpi_errno);
@@ -100,7 +100,7 @@ static int prepare_joining(int index)
 static int wait_for_window(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct pmi_adapt_control *control = MPIR_Adapt.control;
+    struct pmi_adapt_control *control = MPIR_Board.control;
     int index = my_index();
 
     mpi_errno = report_ready();
@@ -114,7 +114,7 @@ static int wait_for_window(void)
     while (true) {
         uint32_t wake = __atomic_load_n(&control->wake, __ATOMIC_ACQUIRE);
         if (!prepared &&
-            __atomic_load_n(&control->plan_epoch, __ATOMIC_ACQUIRE) == MPIR_Adapt.join_epoch) {
+            __atomic_load_n(&control->plan_epoch, __ATOMIC_ACQUIRE) == MPIR_Board.join_epoch) {
             mpi_errno = prepare_joining(index);
             if (mpi_errno)
                 MPIR_Adapt_await_removal(mpi_errno);
@@ -122,12 +122,12 @@ static int wait_for_window(void)
             prepared = true;
         }
         if (prepared && !preconnected && MPID_Adapt_is_preconnected(MPIR_Adapt.plan)) {
-            mpi_errno = MPIR_Adapt_report_greeted(MPIR_Adapt.join_epoch);
+            mpi_errno = MPIR_Adapt_report_greeted(MPIR_Board.join_epoch);
             MPIR_ERR_CHECK(mpi_errno);
             preconnected = true;
         }
         if (prepared &&
-            __atomic_load_n(&control->agreed, __ATOMIC_ACQUIRE) == MPIR_Adapt.join_epoch)
+            __atomic_load_n(&control->agreed, __ATOMIC_ACQUIRE) == MPIR_Board.join_epoch)
             break;
         mpi_errno = MPIR_Adapt_board_wait(wake);
         MPIR_ERR_CHECK(mpi_errno);
@@ -210,8 +210,8 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
 static int count_committed(unsigned epoch, bool has_notified)
 {
     if (has_notified)
-        return MPIR_Adapt_notify_proxy("cmd=adapt_committed epoch=%u", epoch);
-    __atomic_add_fetch(&MPIR_Adapt.control->committed, 1, __ATOMIC_ACQ_REL);
+        return MPIR_Board_notify_proxy("cmd=adapt_committed epoch=%u", epoch);
+    __atomic_add_fetch(&MPIR_Board.control->committed, 1, __ATOMIC_ACQ_REL);
     return MPI_SUCCESS;
 }
 
@@ -219,7 +219,7 @@ static int count_committed(unsigned epoch, bool has_notified)
 static int wait_for_release(unsigned epoch)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct pmi_adapt_control *control = MPIR_Adapt.control;
+    struct pmi_adapt_control *control = MPIR_Board.control;
 
     while (__atomic_load_n(&control->released, __ATOMIC_ACQUIRE) < epoch) {
         uint32_t wake = __atomic_load_n(&control->wake, __ATOMIC_ACQUIRE);
@@ -312,7 +312,7 @@ static int end_window(unsigned epoch, int *callback_errno)
 
     /* The counter restarts before the daemon can learn of the commit and freeze anew. */
     MPIR_Adapt.count = 0;
-    __atomic_store_n(&MPIR_Adapt.slot->count, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&MPIR_Board.slot->count, 0, __ATOMIC_RELEASE);
     MPIR_Adapt_end_plan();
     MPIR_Adapt.epoch = epoch;
     if (!MPIR_Adapt.leaving) {

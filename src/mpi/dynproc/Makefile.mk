@@ -24,6 +24,10 @@ mpi_core_sources += \
     src/mpi/dynproc/events.c \
     src/mpi/dynproc/lines.c \
     src/mpi/dynproc/link.c \
+    src/mpi/dynproc/name_directory.c \
+    src/mpi/dynproc/name_listen.c \
+    src/mpi/dynproc/name_reserve.c \
+    src/mpi/dynproc/name_secret.c \
     src/mpi/dynproc/name_service.c \
     src/mpi/dynproc/names.c \
     src/mpi/dynproc/parent.c \

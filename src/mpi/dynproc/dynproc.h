@@ -3,8 +3,8 @@
  * guarantee each other.
  *
  *   spawn.c     MPIX_Spawn
- *   names.c     names of servers, and who has them
- *   name_service.c      names that elasticd knows
+ *   names.c     names of servers, and where they are: name_directory.c, name_secret.c, name_listen.c;
+ *               names that a job reserves: name_reserve.c; names that elasticd knows: name_service.c
  *   link.c      one connection between the ranks 0 of a client and a server, and the messages on it
  *   service.c   a name that this process listens for, and the clients that wait there
  *   port.c      port requests, MPIX_Server_connect          contact.c   contact requests, MPIX_Client_connect
@@ -92,6 +92,9 @@ void MPIR_Dynproc_request_drop(struct MPIR_Dynproc_request *request);
 /* ---- progress: what is called while something is under way (port.c, contact.c) */
 
 void MPIR_Dynproc_start_polling(void);
+/* The same, and `poll` is called from now on, too, which returns whether there is anything to poll; `close` at
+ * MPI_Finalize. */
+void MPIR_Dynproc_start_polling_by(bool (*poll) (void), void (*close) (void));
 bool MPIR_Dynproc_poll_services(void);  /* whether there is anything to poll */
 bool MPIR_Dynproc_poll_contacts(void);
 bool MPIR_Dynproc_poll_events(void);
@@ -147,6 +150,9 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
 /* The intercommunicator is that of a connection: when its other side has ended, what waits for that is failed.  The
  * lines are taken over; NULL: there was no memory for them. */
 int MPIR_Dynproc_connect(MPIR_Comm * comm, struct MPIR_Dynproc_lines *lines);
+/* A communicator comes from another one, and is of the same connection; one has been freed. */
+void MPIR_Dynproc_comm_derived(MPIR_Comm * comm, const MPIR_Comm * from);
+void MPIR_Dynproc_comm_freed(const MPIR_Comm * comm);
 /* Until its lines are there, or a few seconds have passed. */
 int MPIR_Dynproc_await_lines(const MPIR_Comm * comm);
 /* Lines are polled as fast as possible. */

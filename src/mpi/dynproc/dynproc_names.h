@@ -36,7 +36,8 @@ struct MPIR_Dynproc_endpoint {
 /* Where a server of this name is or would be.  Resolves HOST, which may take a while. */
 int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_endpoint *endpoint);
 
-/* A socket that listens there.  MPI_ERR_SERVICE: somebody else has the name.  The port, if any will do, is set. */
+/* name_listen.c.  A socket that listens there.  MPI_ERR_SERVICE: somebody else has the name.  The port, if any will do,
+ * is set. */
 int MPIR_Dynproc_listen(struct MPIR_Dynproc_endpoint *endpoint, int *fd);
 void MPIR_Dynproc_close(const struct MPIR_Dynproc_endpoint *endpoint, int fd);
 
@@ -59,7 +60,30 @@ enum MPIR_Dynproc_found { MPIR_DYNPROC_LOOKS, MPIR_DYNPROC_FOUND, MPIR_DYNPROC_N
 enum MPIR_Dynproc_found MPIR_Dynproc_step_lookup(const void *owner, const char *name, char *text);
 void MPIR_Dynproc_forget_lookup(const void *owner);
 
-/* At the end of the process. */
+/* name_reserve.c.  At the end of the process. */
 void MPIR_Dynproc_release_names(void);
+/* Whether a process of another job, which lives, has reserved the name. */
+bool MPIR_Dynproc_is_reserved(const struct MPIR_Dynproc_endpoint *endpoint);
+/* For this job; false: somebody else has it, or `why` it failed.  The directory is locked by the caller. */
+bool MPIR_Dynproc_reserve_here(const struct MPIR_Dynproc_endpoint *endpoint, char *why);
+bool MPIR_Dynproc_reserve_by_service(const struct MPIR_Dynproc_endpoint *endpoint);
+
+/* name_directory.c: the user's private directory of this host, and its lock, which is taken for moments only.  False:
+ * there is none, and `why`. */
+bool MPIR_Dynproc_private_directory(char *path, size_t bytes, char *why);
+/* The path of the name's socket. */
+bool MPIR_Dynproc_find_in_directory(struct MPIR_Dynproc_endpoint *endpoint, char *why);
+/* Of a name of any characters. */
+uint64_t MPIR_Dynproc_name_sum(const char *name);
+int MPIR_Dynproc_lock_directory(void);
+void MPIR_Dynproc_unlock_directory(int fd);
+/* Removes what processes have left that were killed.  The lock is held. */
+void MPIR_Dynproc_sweep_directory(void);
+
+/* name_secret.c: false: there is none, and `why`. */
+bool MPIR_Dynproc_get_secret(unsigned char secret[MPIR_DYNPROC_SEAL], char *why);
+
+/* names.c */
+void MPIR_Dynproc_set_port(struct MPIR_Dynproc_endpoint *endpoint, int port);
 
 #endif /* NAMES_H_INCLUDED */

@@ -8,7 +8,6 @@
  */
 
 #include "dynproc_lines.h"
-#include "mpir_process_request.h"
 #include <poll.h>
 
 #define SWEEP_EVERY 256         /* polls */
@@ -20,6 +19,8 @@
 static struct MPIR_Dynproc_request *all;
 static int hook_id = -1;
 static bool is_at_finalize;
+static bool (*poll_also) (void);
+static void (*close_also) (void);
 
 int MPIR_Dynproc_error_elsewhere(int errclass)
 {
@@ -186,7 +187,7 @@ static int poll_requests(int *made_progress)
     bool more = MPIR_Dynproc_poll_services();
     more = MPIR_Dynproc_poll_contacts() || more;
     more = MPIR_Dynproc_poll_events() || more;
-    more = MPIR_Process_poll_worlds() || more;
+    more = (poll_also && poll_also()) || more;
     if (!more)
         MPIR_Progress_hook_deactivate(hook_id);
     polls = false;
@@ -200,6 +201,13 @@ void MPIR_Dynproc_start_polling(void)
         MPIR_Assertp(mpi_errno == MPI_SUCCESS); /* there is a slot for it */
     }
     MPIR_Progress_hook_activate(hook_id);
+}
+
+void MPIR_Dynproc_start_polling_by(bool (*poll_function) (void), void (*close_function) (void))
+{
+    poll_also = poll_function;
+    close_also = close_function;
+    MPIR_Dynproc_start_polling();
 }
 
 int MPIR_Dynproc_pause(struct MPIR_Dynproc_wait *wait)
@@ -226,7 +234,8 @@ int MPIR_Dynproc_pause(struct MPIR_Dynproc_wait *wait)
 static int close_all(void *unused)
 {
     MPIR_Dynproc_sweep();
-    MPIR_Process_close_worlds();
+    if (close_also)
+        close_also();
     MPIR_Dynproc_close_services();
     MPIR_Dynproc_release_names();
     is_at_finalize = false;

@@ -21,7 +21,7 @@
  */
 
 #include "dynproc_lines.h"
-#include "adapt_handles.h"
+#include "connect_comms.h"
 
 #define SLOTS_STEP 64               /* more, when all are taken */
 #define POLLS 4                 /* between two reads of the clock */
@@ -65,7 +65,7 @@ bool MPIR_Dynproc_had_connections(void)
 
 void MPIR_Dynproc_note_ended(int context_id)
 {
-    for (const MPIR_Comm * comm = MPIR_Adapt_live_comms; comm; comm = comm->adapt.next) {
+    for (const MPIR_Comm * comm = MPIR_Live_comms; comm; comm = comm->adapt.next) {
         if (comm->adapt.connection && comm->local_comm && comm->local_comm->recvcontext_id == context_id)
             connection_of(comm)->lines->is_broken = true;
     }
@@ -85,7 +85,7 @@ static int count_references(const struct MPIR_Dynproc_connection *connection)
 {
     int references = 0;
 
-    for (MPIR_Comm * comm = MPIR_Adapt_live_comms; comm; comm = comm->adapt.next) {
+    for (MPIR_Comm * comm = MPIR_Live_comms; comm; comm = comm->adapt.next) {
         if (comm->adapt.connection == connection->number)
             references += MPIR_Object_get_ref(comm) + (comm->local_comm ? MPIR_Object_get_ref(comm->local_comm) : 0);
     }

@@ -3,7 +3,9 @@
  * (src/binding/c/dynproc_api.txt) call, and what the files of src/mpi/process guarantee each other.
  *
  *   process_requests.c   process requests as MPI_Request, and their stages
- *   process_world.c      MPIX_Comm_parent_create: processes that start as one MPI_COMM_WORLD, and its stub
+ *   process_start.c      executable, arguments and start of a process, data of its slot, signals
+ *   process_parent.c, process_stub.c, process_world.c
+ *                        MPIX_Comm_parent_create: processes that start as one MPI_COMM_WORLD (process_world.h)
  *   process_calls.c      messages about them to and from the step manager (pmi_adapt_set.h)
  *
  * Owned by whichever thread holds the library's critical section.
@@ -35,9 +37,6 @@ int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request req
 /* NULL: it is none. */
 MPIR_Request *MPIR_Process_handle(MPI_Request request);
 
-/* A slot with nothing started; NULL: it is not. */
-struct MPIR_Process_request *MPIR_Process_inactive(const MPIR_Request * handle);
-
 struct MPIR_Process_request {
     uint32_t number;
     MPIR_Request *handle;
@@ -67,6 +66,12 @@ struct MPIR_Process_event {
     char info[MPI_MAX_INFO_VAL + 1];    /* ALLOCATED */
 };
 void MPIR_Process_take_event(const struct MPIR_Process_event *event);
+void MPIR_Process_free_args(struct MPIR_Process_request *request);
+
+/* ---- process_start.c ---- */
+
+/* A slot with nothing started; NULL: it is not. */
+struct MPIR_Process_request *MPIR_Process_inactive(const MPIR_Request * handle);
 
 /* ---- process_calls.c: each waits only until the step manager has understood it ---- */
 
@@ -83,7 +88,7 @@ int MPIR_Process_call_signal(uint32_t number, const char *name);
 /* Events are taken by progress from now on. */
 int MPIR_Process_listen(void);
 
-/* ---- process_world.c ---- */
+/* ---- process_parent.c, process_world.c ---- */
 
 /* An error if a program of a world cannot have so many arguments. */
 int MPIR_Process_world_check_args(int n_args);

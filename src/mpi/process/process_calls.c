@@ -6,8 +6,8 @@
  */
 
 #include "process.h"
-#include "adapt.h"
-#include "dynproc.h"
+#include "connect_board.h"
+#include "mpid_dynproc.h"
 #include "mpir_process_request.h"
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -217,7 +217,7 @@ static void sleep_on(const uint32_t * answered, uint32_t seen, int ms)
 int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all)
 {
     int mpi_errno = MPI_SUCCESS, in_vain = 0, sleep_ms = 1;
-    const uint32_t *answered = MPIR_Adapt_board_answered();
+    const uint32_t *answered = MPIR_Board_answered();
 
     if (!answered || MPIR_CVAR_PROGRESS_YIELD == MPIR_CVAR_PROGRESS_YIELD_never || !are_all_ours(n, requests))
         goto fn_exit;

@@ -1,5 +1,5 @@
 /*
- * Process requests as MPI_Request (SPEC DA1, DA4-DA8, DA10, DA11).
+ * Process requests as MPI_Request (SPEC DA1, DA4-DA8, DA10, DA11): their table, their stages, and their end.
  *
  * The user's handle is a persistent receive whose operation stands for the next stage that is to be reported to the
  * program.  While it waits for a slot or for its process it has one, and is active; with a slot and nothing started
@@ -47,7 +47,7 @@ static struct MPIR_Process_request *find_number(uint32_t number)
     return request;
 }
 
-static void list(struct MPIR_Process_request *request)
+static void list_process_request(struct MPIR_Process_request *request)
 {
     request->next_by_number = by_number[request->number % BUCKETS];
     by_number[request->number % BUCKETS] = request;
@@ -56,7 +56,7 @@ static void list(struct MPIR_Process_request *request)
     MPIR_Process_requests++;
 }
 
-static void free_args(struct MPIR_Process_request *request)
+void MPIR_Process_free_args(struct MPIR_Process_request *request)
 {
     for (int i = 0; i < request->n_args; i++)
         MPL_free(request->args[i]);
@@ -80,7 +80,7 @@ static void process_request_release(struct MPIR_Process_request *request)
     while (*cursor != request)
         cursor = &(*cursor)->next_by_handle;
     *cursor = request->next_by_handle;
-    free_args(request);
+    MPIR_Process_free_args(request);
     MPL_free(request->executable);
     MPL_free(request->host);
     MPL_free(request->info);
@@ -160,6 +160,12 @@ void MPIR_Process_request_reported(struct MPIR_Process_request *request)
     }
 }
 
+int MPIR_Process_mark_started(struct MPIR_Process_request *request)
+{
+    request->started = true;
+    return activate(request);
+}
+
 void MPIR_Process_take_event(const struct MPIR_Process_event *event)
 {
     struct MPIR_Process_request *request = find_number(event->number);
@@ -203,7 +209,7 @@ void MPIR_Process_reach(struct MPIR_Process_request *request, enum pmi_task_stag
 
 /* ---- a new one ---- */
 
-static int make(uint32_t number)
+static int make_process_request(uint32_t number)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Process_request *request = MPL_calloc(1, sizeof(*request), MPL_MEM_OTHER);
@@ -216,7 +222,7 @@ static int make(uint32_t number)
     if (request->handle->comm)
         MPIR_Comm_add_ref(request->handle->comm);
     MPID_Dynproc_init_handle(request->handle);
-    list(request);
+    list_process_request(request);
     mpi_errno = activate(request);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -259,7 +265,7 @@ int MPIR_Iallocate_impl(int n, const char *global, const char *const locals[], c
     last_number += (uint32_t) n;
     /* before the call: a slot may be there before it returns */
     for (; made < n; made++) {
-        mpi_errno = make(first + (uint32_t) made);
+        mpi_errno = make_process_request(first + (uint32_t) made);
         MPIR_ERR_CHECK(mpi_errno);
     }
     mpi_errno = MPIR_Process_call_allocate(first, n, global, locals, arch, hosts, hardness == MPIX_HARD);
@@ -287,149 +293,7 @@ MPIR_Request *MPIR_Process_handle(MPI_Request request)
     return handle;
 }
 
-/* ---- before the start ---- */
-
-struct MPIR_Process_request *MPIR_Process_inactive(const MPIR_Request * handle)
-{
-    struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
-
-    return request && request->reported == PMI_TASK_ALLOCATED && !request->started ? request : NULL;
-}
-
-int MPIR_Process_set_exec_impl(MPIR_Request * handle, const char *executable)
-{
-    int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Process_request *request = MPIR_Process_inactive(handle);
-    char *copy;
-
-    MPIR_ERR_CHKANDJUMP(!request, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
-    MPIR_ERR_CHKANDJUMP(!executable || !*executable || strlen(executable) > PMI_TASK_TEXT_MAX, mpi_errno, MPI_ERR_ARG,
-                        "**processtext");
-    copy = MPL_strdup(executable);
-    MPIR_ERR_CHKANDJUMP(!copy, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    MPL_free(request->executable);
-    request->executable = copy;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-int MPIR_Process_set_args_impl(MPIR_Request * handle, char *const args[])
-{
-    int mpi_errno = MPI_SUCCESS, n = 0;
-    struct MPIR_Process_request *request = MPIR_Process_inactive(handle);
-    char **copies = NULL;
-
-    MPIR_ERR_CHKANDJUMP(!request, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
-    while (args && args[n] && n < PMI_TASK_ARGUMENTS_MAX && strlen(args[n]) <= PMI_TASK_TEXT_MAX)
-        n++;
-    MPIR_ERR_CHKANDJUMP(args && args[n], mpi_errno, MPI_ERR_ARG, "**processtext");
-    mpi_errno = request->world ? MPIR_Process_world_check_args(n) : MPI_SUCCESS;
-    MPIR_ERR_CHECK(mpi_errno);
-    copies = MPL_calloc((size_t) n + 1, sizeof(*copies), MPL_MEM_OTHER);
-    MPIR_ERR_CHKANDJUMP(!copies, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    for (int i = 0; i < n; i++)
-        copies[i] = MPL_strdup(args[i]);
-    free_args(request);
-    request->args = copies;
-    request->n_args = n;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* Data of the slot; NULL: there is none. */
-static int copy_text(const char *text, char *capacity, int bytes)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    MPIR_ERR_CHKANDJUMP(!text, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
-    MPIR_ERR_CHKANDJUMP1(!capacity, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "the text");
-    MPL_strncpy(capacity, text, bytes);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-int MPIR_Process_get_nodename_impl(MPIR_Request * handle, char *host)
-{
-    struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
-
-    return copy_text(request ? request->host : NULL, host, MPI_MAX_PROCESSOR_NAME);
-}
-
-int MPIR_Process_get_jsinfo_impl(MPIR_Request * handle, char *info)
-{
-    struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
-
-    return copy_text(request ? request->info : NULL, info, MPI_MAX_INFO_VAL);
-}
-
-/* ---- MPI_Start and after ---- */
-
-int MPIR_Process_mark_started(struct MPIR_Process_request *request)
-{
-    request->started = true;
-    return activate(request);
-}
-
-static int check_start(struct MPIR_Process_request *request, int n, MPIR_Request * const handles[])
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    MPIR_ERR_CHKANDJUMP(!MPIR_Process_inactive(request->handle), mpi_errno, MPI_ERR_REQUEST, "**processrequest");
-    MPIR_ERR_CHKANDJUMP(!request->executable, mpi_errno, MPI_ERR_REQUEST, "**processexec");
-    MPIR_ERR_CHKANDJUMP(request->world && !MPIR_Process_world_is_whole(request->world, n, handles), mpi_errno,
-                        MPI_ERR_REQUEST, "**processtogether");
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-static int start(struct MPIR_Process_request *request)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    if (request->world)
-        return MPIR_Process_world_start(request->world);
-    mpi_errno = MPIR_Process_call_start(request->number, request->executable, request->args, request->n_args);
-    return mpi_errno ? mpi_errno : MPIR_Process_mark_started(request);
-}
-
-int MPIR_Process_request_start(struct MPIR_Process_request *request)
-{
-    return MPIR_Process_requests_start(1, &request->handle);
-}
-
-/* Nothing is started if one of them cannot be. */
-int MPIR_Process_requests_start(int n, MPIR_Request * handles[])
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    for (int i = 0; i < n; i++) {
-        struct MPIR_Process_request *request = MPIR_Process_request_of(handles[i]);
-        mpi_errno = request ? check_start(request, n, handles) : MPI_SUCCESS;
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    for (int i = 0; i < n; i++) {
-        struct MPIR_Process_request *request = MPIR_Process_request_of(handles[i]);
-        mpi_errno = request ? start(request) : MPID_Startall(1, &handles[i]);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
+/* ---- the end ---- */
 
 int MPIR_Process_request_cancel(struct MPIR_Process_request *request)
 {
@@ -446,40 +310,6 @@ int MPIR_Process_request_free(struct MPIR_Process_request *request)
     int mpi_errno = MPIR_Process_call_release(request->number);
     drop_handle(request);
     return mpi_errno;
-}
-
-/* NULL: it is not started, or has ended. */
-static const struct MPIR_Process_request *running(MPI_Request request)
-{
-    MPIR_Request *handle = MPIR_Process_handle(request);
-    const struct MPIR_Process_request *process = handle ? MPIR_Process_request_of(handle) : NULL;
-
-    return process && process->started && process->come != PMI_TASK_EXITED ? process : NULL;
-}
-
-int MPIR_Process_signal_impl(int signum, int n, const MPI_Request requests[])
-{
-    int mpi_errno = MPI_SUCCESS;
-    const char *name = pmi_signal_name(signum);
-    bool missed = false;
-
-    MPIR_ERR_CHKANDJUMP1(!name, mpi_errno, MPIX_ERR_INVALID_SIGNAL, "**processsignal", "**processsignal %d", signum);
-    MPIR_ERR_CHKANDJUMP1(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", n);
-    MPIR_ERR_CHKANDJUMP1(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
-    for (int i = 0; i < n; i++)
-        missed = missed || !running(requests[i]);
-    /* the end of one may be that of others, and may come while the first one is sent: they were running */
-    for (int i = 0; i < n; i++) {
-        const struct MPIR_Process_request *request = running(requests[i]);
-        mpi_errno = request ? MPIR_Process_call_signal(request->number, name) : MPI_SUCCESS;
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    MPIR_ERR_CHKANDJUMP(missed, mpi_errno, MPI_ERR_REQUEST, "**processstarted");
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* ---- status ---- */

@@ -103,15 +103,11 @@ struct MPIR_Session_call {
     bool waits;                 /* its answer may need other calls first, also of this process */
     bool is_slow;               /* its answer is not to be expected soon */
 };
-/* Before a call that has members, or whose answer has: who is in the world is known then. */
-int MPIR_Session_call_prepare(void);
 void MPIR_Session_call_begin(struct MPIR_Session_call *call, enum pmi_set_call kind);
 /* Of one that is not sent after all; sending frees it, too. */
 void MPIR_Session_call_free(struct MPIR_Session_call *call);
 void MPIR_Session_call_number(struct MPIR_Session_call *call, uint32_t number);
 void MPIR_Session_call_text(struct MPIR_Session_call *call, const char *text);
-/* Ranks of the world as members; NULL: all. */
-void MPIR_Session_call_members(struct MPIR_Session_call *call, const int *ranks, int n);
 /* All keys and values, NULL: none. */
 int MPIR_Session_call_data(struct MPIR_Session_call *call, MPIR_Info * info);
 /* A set as an operand: by its members if its name means something else in each process. */
@@ -139,14 +135,30 @@ int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_a
 int MPIR_Session_call_post(struct MPIR_Session_call *call);
 /* The same as query where the only reply is OK. */
 int MPIR_Session_call_notify(struct MPIR_Session_call *call);
+/* MPI_ERR_UNSUPPORTED_OPERATION where nobody answers. */
+int MPIR_Session_check_manager(void);
+
+/* ---- session_answer.c: its reading ---- */
+
 uint32_t MPIR_Session_answer_number(struct MPIR_Session_answer *answer);
 /* At most `max` bytes and a 0. */
 void MPIR_Session_answer_text(struct MPIR_Session_answer *answer, char *text, size_t max);
+void MPIR_Session_answer_free(struct MPIR_Session_answer *answer);
+/* The error that its code stands for, with its text. */
+int MPIR_Session_answer_error(struct MPIR_Session_answer *answer);
+
+/* ---- session_members.c: members in calls and replies ---- */
+
+/* Before a call that has members, or whose answer has: who is in the world is known then. */
+int MPIR_Session_call_prepare(void);
+/* Ranks of the world as members; NULL: all. */
+void MPIR_Session_call_members(struct MPIR_Session_call *call, const int *ranks, int n);
 /* Ranks of the world, -1 for who is not in it, to be freed; NULL: out of memory or malformed. */
 int *MPIR_Session_answer_members(struct MPIR_Session_answer *answer, int *n);
-void MPIR_Session_answer_free(struct MPIR_Session_answer *answer);
-/* MPI_ERR_UNSUPPORTED_OPERATION where nobody answers. */
-int MPIR_Session_check_manager(void);
+/* -1: it is not in the world. */
+int MPIR_Session_rank_of_uid(uint32_t uid);
+
+/* ---- session_lookup.c: data of sets that were made ---- */
 
 /* When a query was sent (session_cache.c). */
 struct MPIR_Session_stamp {
@@ -184,16 +196,12 @@ struct MPIR_Session_made *MPIR_Session_cache_find(const char *name, bool state_m
 /* The stamp is of before the query.  Nothing happens if there is no memory. */
 void MPIR_Session_cache_store(const char *name, struct MPIR_Session_made *made, struct MPIR_Session_stamp stamp);
 
-/* ---- session_change.c: changes through sets; lpids are those in the device's table ---- */
+/* ---- session_join.c: a process that a change has started; lpids are those in the device's table ---- */
 /* By the first session, before it is used: waits in a process of an addition until that is accepted. */
 int MPIR_Session_enter(void);
 /* Before anything is sent: a joining process may open its own world first, which is a part of the job then. */
 void MPIR_Session_before_init(void);
 bool MPIR_Session_is_joining(void);
-/* It has requested changes (MPIR_Session_is_dynamic, adapt.h). */
-void MPIR_Session_note_dynamic(void);
-/* Whether a change that some process was notified of removes this process; queries only in such a job. */
-int MPIR_Session_leaves(bool * leaves);
 bool MPIR_Session_may_query(void);
 int MPIR_Session_lpid(void);
 /* Of a joining process' start group, and those on its host; NULL in all other processes. */
@@ -202,8 +210,17 @@ const int *MPIR_Session_shared_lpids(void);
 const char *MPIR_Session_delta_name(void);
 /* The library's keys in the info of each session. */
 int MPIR_Session_add_keys(MPIR_Info * info);
+
+/* ---- session_change.c: changes through sets ---- */
+/* This process has requested changes, or was started by one: the job changes through process sets. */
+bool MPIR_Session_is_dynamic(void);
+void MPIR_Session_note_dynamic(void);
 /* If the info given to MPI_Session_init requests it. */
 int MPIR_Session_become_dynamic(MPIR_Info * info);
+/* Whether a change that some process was notified of removes this process; queries only in such a job. */
+int MPIR_Session_leaves(bool * leaves);
+/* By a query with this stamp: no change removes it, of which it will be notified otherwise. */
+void MPIR_Session_note_stays(bool notified, struct MPIR_Session_stamp stamp);
 /* Of the next set that this process may make without being answered, 0: none; it has. */
 uint32_t MPIR_Session_granted_number(void);
 void MPIR_Session_granted_used(void);
@@ -334,10 +351,8 @@ int MPIR_File_open_from_group_impl(MPIR_Group * group, const char *stringtag, co
                                    int amode, MPI_Info info, MPIR_Errhandler * errhandler,
                                    MPI_File * file);
 
-/* ---- session_contact.c ---- */
+/* ---- session_rendezvous.c: processes of a launch ---- */
 
-/* For what it sends itself, by a window for one. */
-int MPIR_Session_rendezvous_self(void);
 /* Makes this process and the members of a group known to each other: they call it, too.  `all_met` false: the world is
  * being made meanwhile, where all know each other, and is to be awaited. */
 int MPIR_Session_rendezvous(const MPIR_Group * group, bool * all_met);
@@ -345,22 +360,33 @@ int MPIR_Session_rendezvous(const MPIR_Group * group, bool * all_met);
 void MPIR_Session_stop_rendezvous(bool stopped);
 /* By the device, when all have stopped: those who have met by half, as both see it, have not. */
 int MPIR_Session_finish_rendezvous(void);
-/* Whether it takes the step manager to do so: a member was not started with the launch. */
-bool MPIR_Session_is_apart(const MPIR_Group * group);
+
+/* ---- session_addresses.c ---- */
+
+/* For what it sends itself, by a window for one. */
+int MPIR_Session_rendezvous_self(void);
 /* The addresses of others at the end of a set's data.  SI8 */
 int MPIR_Session_insert_bcs(struct MPIR_Session_answer *answer);
 /* This process' own address, "" once it has been given to the step manager, in a call that was answered. */
 int MPIR_Session_own_bc(char *bc, int bytes);
 void MPIR_Session_bc_given(void);
+/* Releases the memory that exited processes used in this process. */
+void MPIR_Session_remove_exited(void);
+
+/* ---- session_introduce.c ---- */
+
 /* A joining process, before it may continue, gets to know the processes whose addresses it receives, as far as
  * nothing of them is needed for it: whether it may be introduced to them.  Then, to whom it was: they and this
  * process need no rendezvous. */
 int MPIR_Session_prepare_introduction(struct MPIR_Session_answer *answer, bool * can_be);
 int MPIR_Session_take_introduction(struct MPIR_Session_answer *answer);
-/* Releases the memory that exited processes used in this process. */
-void MPIR_Session_remove_exited(void);
 /* To this process, which needs no rendezvous with the processes of these lpids. */
 int MPIR_Session_introduce(const int *lpids, int n);
+
+/* ---- session_apart.c: processes that were not started together ---- */
+
+/* Whether it takes the step manager to make them known to each other: a member was not started with the launch. */
+bool MPIR_Session_is_apart(const MPIR_Group * group);
 /* Up to two rendezvous, `first_round` and the one after, which belong to the tag; none (`has_met`) where all have
  * met. */
 int MPIR_Session_rendezvous_apart(const MPIR_Group * group, const char *stringtag, int first_round, bool * has_met);

@@ -3,9 +3,8 @@
  * the same messages, while MPI_Comm_create_from_group makes one in this thread.  SI8.
  *
  * Each message names its creation, by its string and its group: two creations by the same processes at a
- * time never mix, even if the tags that are made of their strings agree.  Their threads share one receive for what the
- * same process sends, so that each gets its messages in the order in which they were sent, and they take turns with
- * the ids in the same order everywhere.
+ * time never mix, even if the tags that are made of their strings agree.  Their threads take turns with the ids in the
+ * same order everywhere, and share receives (session_inbox.c).
  *
  * A wait for a process that has ended without having come fails.  The waiting process reports that with all messages
  * of the same round, and once more, so that processes that it would not reach again fail as well.  Nobody waits for
@@ -13,54 +12,13 @@
  * that process can have one.
  */
 
-#include "session.h"
-#include "utlist.h"
-
-#define NUMBERS_MAX (MPIR_MAX_CONTEXT_MASK + 1)
-#define TEXT_MAX 256            /* MPI_MAX_STRINGTAG_LEN */
-
-/* The text follows the numbers that are used, without a 0. */
-struct message {
-    uint64_t creation;          /* made of group, text and kind */
-    uint32_t failed, unknown_hosts, n;
-    int numbers[NUMBERS_MAX];
-    char text[TEXT_MAX];
-};
-
-struct letter {
-    struct letter *next, *prev;
-    size_t bytes;
-    struct message message;
-};
-
-/* Messages of a process with a tag, for all threads that wait for some of them. */
-struct inbox {
-    struct inbox *next, *prev;
-    int context_id, tag, source, lpid;
-    int waiting;                /* threads */
-    struct letter *letters;     /* that nobody has taken, in the order in which they were sent */
-    struct letter *expected;    /* NULL: no receive is posted */
-    MPIR_Request *request;      /* for it */
-    bool closing;               /* the receive is being cancelled: none is posted meanwhile */
-};
-
-static struct inbox *inboxes;
+#include "session_agree.h"
 
 static MPL_TLS struct {
     const char *text;           /* NULL: nothing is made in this thread */
     uint64_t creation;
     bool unknown_hosts;         /* a known member does not know the hosts of all */
 } own;
-
-/* One use of it. */
-struct round {
-    MPIR_Comm *comm;
-    MPIR_Group *group;
-    int tag, n;
-    MPI_Op op;
-    int *numbers;
-    bool failed;
-};
 
 uint64_t MPIR_Session_number_of_creation(const MPIR_Group * group, const char *text, int kind)
 {
@@ -106,54 +64,49 @@ uint64_t MPIR_Session_agree_order(int tag)
     return own.text ? own.creation : (uint64_t) tag;
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------ */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static size_t text_bytes(void)
 {
-    return MPL_MIN(strlen(own.text), TEXT_MAX);
+    return MPL_MIN(strlen(own.text), MPIR_AGREE_TEXT_MAX);
 }
 
-static size_t head_bytes(int n)
-{
-    return offsetof(struct message, numbers) + n * sizeof(int);
-}
-
-static size_t write_message(const struct round *round, struct message *message)
+static size_t write_message(const struct MPIR_Agree_round *round, struct MPIR_Agree_message *message)
 {
     message->creation = own.creation;
     message->failed = round->failed;
     message->unknown_hosts = own.unknown_hosts;
     message->n = round->n;
     memcpy(message->numbers, round->numbers, round->n * sizeof(int));
-    memcpy((char *) message + head_bytes(round->n), own.text, text_bytes());
-    return head_bytes(round->n) + text_bytes();
+    memcpy((char *) message + MPIR_Agree_head_bytes(round->n), own.text, text_bytes());
+    return MPIR_Agree_head_bytes(round->n) + text_bytes();
 }
 
-static bool is_own(const struct round *round, const struct message *message, size_t bytes)
+bool MPIR_Agree_is_own(const struct MPIR_Agree_round *round, const struct MPIR_Agree_message *message, size_t bytes)
 {
-    return bytes == head_bytes(round->n) + text_bytes() && message->n == (uint32_t) round->n &&
+    return bytes == MPIR_Agree_head_bytes(round->n) + text_bytes() && message->n == (uint32_t) round->n &&
         message->creation == own.creation &&
-        !memcmp((const char *) message + head_bytes(round->n), own.text, text_bytes());
+        !memcmp((const char *) message + MPIR_Agree_head_bytes(round->n), own.text, text_bytes());
 }
 
-static int lpid_of(const struct round *round, int member)
+int MPIR_Agree_lpid_of(const struct MPIR_Agree_round *round, int member)
 {
     return (int) round->group->lrank_to_lpid[member].lpid;
 }
 
 /* Of a group's member. */
-static int rank_in(const struct round *round, int member, int *rank)
+int MPIR_Agree_rank_in(const struct MPIR_Agree_round *round, int member, int *rank)
 {
     if (!round->comm->local_group) {    /* the bridge */
-        *rank = lpid_of(round, member);
+        *rank = MPIR_Agree_lpid_of(round, member);
         return MPI_SUCCESS;
     }
     return MPIR_Group_translate_ranks_impl(round->group, 1, &member, round->comm->local_group, rank);
 }
 
-/* ---- to and from one member ---------------------------------------------------------------------------------- */
+/* ---- to and from one member -------------------------------------------------------------------------------------- */
 
-static void make_progress(int *mpi_errno)
+void MPIR_Agree_make_progress(int *mpi_errno)
 {
     *mpi_errno = MPID_Progress_test(NULL);
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -161,7 +114,7 @@ static void make_progress(int *mpi_errno)
 
 /* An error of the network where a member has ended is no other failure than that.  A thread that makes progress for
  * one member may receive a message to another one. */
-static void forgive(struct round *round, int *mpi_errno)
+static void forgive(struct MPIR_Agree_round *round, int *mpi_errno)
 {
     bool failed = false;
 
@@ -174,10 +127,10 @@ static void forgive(struct round *round, int *mpi_errno)
 /* The buffer is left to a send that does not end, because its receiver has. */
 struct sent {
     MPIR_Request *request;
-    struct message *message;
+    struct MPIR_Agree_message *message;
 };
 
-static int start_send(struct round *round, int member, struct sent *sent)
+static int start_send(struct MPIR_Agree_round *round, int member, struct sent *sent)
 {
     int mpi_errno = MPI_SUCCESS, rank;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
@@ -186,7 +139,7 @@ static int start_send(struct round *round, int member, struct sent *sent)
     sent->message = MPL_malloc(sizeof(*sent->message), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP(!sent->message, mpi_errno, MPI_ERR_OTHER, "**nomem");
     size_t bytes = write_message(round, sent->message);
-    mpi_errno = rank_in(round, member, &rank);
+    mpi_errno = MPIR_Agree_rank_in(round, member, &rank);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIC_Isend(sent->message, bytes, MPI_BYTE, rank, round->tag, round->comm, &sent->request, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
@@ -200,16 +153,16 @@ static int start_send(struct round *round, int member, struct sent *sent)
     goto fn_exit;
 }
 
-static int end_send(struct round *round, int member, struct sent *sent)
+static int end_send(struct MPIR_Agree_round *round, int member, struct sent *sent)
 {
-    int mpi_errno = MPI_SUCCESS, lpid = lpid_of(round, member);
+    int mpi_errno = MPI_SUCCESS, lpid = MPIR_Agree_lpid_of(round, member);
     struct MPIR_Session_watch watch = { 0 };
     bool ended = false;
 
     if (!sent->request)
         goto fn_exit;
     while (!MPIR_Request_is_complete(sent->request) && !ended) {
-        make_progress(&mpi_errno);
+        MPIR_Agree_make_progress(&mpi_errno);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Session_watch(&watch, &lpid, 1, NULL, &ended);
         MPIR_ERR_CHECK(mpi_errno);
@@ -225,155 +178,18 @@ static int end_send(struct round *round, int member, struct sent *sent)
     goto fn_exit;
 }
 
-/* ---- inboxes ------------------------------------------------------------------------------------------------- */
-
-static int open_inbox(const struct round *round, int member, struct inbox **opened)
-{
-    int mpi_errno = MPI_SUCCESS, source, lpid = lpid_of(round, member);
-    struct inbox *inbox;
-
-    *opened = NULL;
-    mpi_errno = rank_in(round, member, &source);
-    MPIR_ERR_CHECK(mpi_errno);
-    DL_FOREACH(inboxes, inbox) {
-        if (inbox->context_id == (int) round->comm->recvcontext_id && inbox->tag == round->tag &&
-            inbox->source == source && inbox->lpid == lpid)
-            break;
-    }
-    if (!inbox) {
-        inbox = MPL_calloc(1, sizeof(*inbox), MPL_MEM_OTHER);
-        MPIR_ERR_CHKANDJUMP(!inbox, mpi_errno, MPI_ERR_OTHER, "**nomem");
-        inbox->context_id = round->comm->recvcontext_id;
-        inbox->tag = round->tag;
-        inbox->source = source;
-        inbox->lpid = lpid;
-        DL_APPEND(inboxes, inbox);
-    }
-    inbox->waiting++;
-    *opened = inbox;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-static bool take_letter(const struct round *round, struct inbox *inbox, struct message *message)
-{
-    struct letter *letter;
-
-    DL_FOREACH(inbox->letters, letter) {
-        if (is_own(round, &letter->message, letter->bytes))
-            break;
-    }
-    if (!letter)
-        return false;
-    memcpy(message, &letter->message, letter->bytes);
-    DL_DELETE(inbox->letters, letter);
-    MPL_free(letter);
-    return true;
-}
-
-static int post_receive(const struct round *round, struct inbox *inbox)
-{
-    int mpi_errno = MPI_SUCCESS;
-    struct letter *letter = MPL_malloc(sizeof(*letter), MPL_MEM_BUFFER);
-
-    MPIR_ERR_CHKANDJUMP(!letter, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    mpi_errno = MPIC_Irecv(&letter->message, sizeof(letter->message), MPI_BYTE, inbox->source, inbox->tag,
-                           round->comm, &inbox->request);
-    MPIR_ERR_CHECK(mpi_errno);
-    inbox->expected = letter;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    MPL_free(letter);
-    goto fn_exit;
-}
-
-/* The receive has ended: the waiting threads read its result. */
-static int end_receive(struct inbox *inbox)
-{
-    int mpi_errno = inbox->request->status.MPI_ERROR;
-    struct letter *letter = inbox->expected;
-    const struct message *message = &letter->message;
-    bool cancelled = MPIR_STATUS_GET_CANCEL_BIT(inbox->request->status);
-
-    letter->bytes = MPIR_STATUS_GET_COUNT(inbox->request->status);
-    MPIR_Request_free(inbox->request);
-    inbox->request = NULL;
-    inbox->expected = NULL;
-    if (cancelled) {
-        MPL_free(letter);
-        return MPI_SUCCESS;
-    }
-    MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(letter->bytes < head_bytes(0) || message->n > NUMBERS_MAX ||
-                        letter->bytes < head_bytes(message->n), mpi_errno, MPI_ERR_OTHER, "**fail");
-    DL_APPEND(inbox->letters, letter);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    MPL_free(letter);
-    goto fn_exit;
-}
-
-/* One step towards the next letter. */
-static int wait_for_letter(const struct round *round, struct inbox *inbox)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    if (inbox->request && !inbox->closing && MPIR_Request_is_complete(inbox->request))
-        return end_receive(inbox);
-    if (!inbox->request)
-        mpi_errno = post_receive(round, inbox);
-    if (!mpi_errno)
-        make_progress(&mpi_errno);
-    return mpi_errno;
-}
-
-/* A late message, for which nobody waits any more, is stored for a later receive. */
-static int close_inbox(struct inbox *inbox)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    if (inbox->waiting == 1 && inbox->request) {
-        inbox->closing = true;
-        if (!MPIR_Request_is_complete(inbox->request))
-            mpi_errno = MPID_Cancel_recv(inbox->request);
-        while (!mpi_errno && !MPIR_Request_is_complete(inbox->request))
-            make_progress(&mpi_errno);
-        inbox->closing = false;
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = end_receive(inbox);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-
-  fn_exit:
-    inbox->waiting--;
-    if (inbox->waiting == 0 && !inbox->letters && !inbox->request) {
-        DL_DELETE(inboxes, inbox);
-        MPL_free(inbox);
-    }
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 /* Another thread may receive what comes for this one.  Nothing has failed before. */
-static int receive(struct round *round, int member, struct message *message)
+static int receive_letter(struct MPIR_Agree_round *round, int member, struct MPIR_Agree_message *message)
 {
-    int mpi_errno = MPI_SUCCESS, lpid = lpid_of(round, member);
+    int mpi_errno = MPI_SUCCESS, lpid = MPIR_Agree_lpid_of(round, member);
     struct MPIR_Session_watch watch = { 0 };
-    struct inbox *inbox = NULL;
+    struct MPIR_Agree_inbox *inbox = NULL;
     bool ended = false, taken = false;
 
-    mpi_errno = open_inbox(round, member, &inbox);
+    mpi_errno = MPIR_Agree_open_inbox(round, member, &inbox);
     MPIR_ERR_CHECK(mpi_errno);
-    while (!(taken = take_letter(round, inbox, message)) && !ended) {
-        mpi_errno = wait_for_letter(round, inbox);
+    while (!(taken = MPIR_Agree_take_letter(round, inbox, message)) && !ended) {
+        mpi_errno = MPIR_Agree_wait_for_letter(round, inbox);
         forgive(round, &mpi_errno);
         MPIR_ERR_CHECK(mpi_errno);
         ended = round->failed;
@@ -385,7 +201,7 @@ static int receive(struct round *round, int member, struct message *message)
 
   fn_exit:
     if (inbox) {
-        int close_errno = close_inbox(inbox);
+        int close_errno = MPIR_Agree_close_inbox(inbox);
         mpi_errno = mpi_errno ? mpi_errno : close_errno;
     }
     return mpi_errno;
@@ -393,9 +209,9 @@ static int receive(struct round *round, int member, struct message *message)
     goto fn_exit;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static void combine(struct round *round, const struct message *message)
+static void combine(struct MPIR_Agree_round *round, const struct MPIR_Agree_message *message)
 {
     round->failed |= message->failed != 0;
     own.unknown_hosts |= message->unknown_hosts != 0;
@@ -407,14 +223,14 @@ static void combine(struct round *round, const struct message *message)
     }
 }
 
-static int receive_from(struct round *round, int member)
+static int receive_from(struct MPIR_Agree_round *round, int member)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct message message;
+    struct MPIR_Agree_message message;
     bool failed = round->failed;
 
     round->failed = false;
-    mpi_errno = receive(round, member, &message);
+    mpi_errno = receive_letter(round, member, &message);
     MPIR_ERR_CHECK(mpi_errno);
     if (!round->failed)
         combine(round, &message);
@@ -426,7 +242,7 @@ static int receive_from(struct round *round, int member)
     goto fn_exit;
 }
 
-static int send_to(struct round *round, int member)
+static int send_to(struct MPIR_Agree_round *round, int member)
 {
     struct sent sent;
     int mpi_errno = start_send(round, member, &sent);
@@ -441,7 +257,7 @@ static int send_to(struct round *round, int member)
     goto fn_exit;
 }
 
-static int exchange_with(struct round *round, int member)
+static int exchange_with(struct MPIR_Agree_round *round, int member)
 {
     struct sent sent;
     int mpi_errno = start_send(round, member, &sent);
@@ -460,7 +276,7 @@ static int exchange_with(struct round *round, int member)
 
 /* Recursive doubling; of the first 2 * rest members the odd ones represent the even ones.  `again`: only report
  * those that this member speaks with. */
-static int agree(struct round *round, bool again)
+static int agree_in_round(struct MPIR_Agree_round *round, bool again)
 {
     int mpi_errno = MPI_SUCCESS, rank = round->group->rank, size = round->group->size;
     int power = MPL_pof2(size), rest = size - power, newrank = rank < 2 * rest ? rank / 2 : rank - rest;
@@ -491,13 +307,13 @@ static int agree(struct round *round, bool again)
 int MPIR_Session_allreduce_group(int *numbers, int n, MPI_Op op, MPIR_Comm * comm, MPIR_Group * group, int tag)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct round round = {.comm = comm,.group = group,.tag = tag,.n = n,.op = op,.numbers = numbers };
+    struct MPIR_Agree_round round = {.comm = comm,.group = group,.tag = tag,.n = n,.op = op,.numbers = numbers };
 
-    MPIR_Assert(n <= NUMBERS_MAX && (op == MPI_BAND || op == MPI_MIN));
-    mpi_errno = agree(&round, false);
+    MPIR_Assert(n <= MPIR_AGREE_NUMBERS_MAX && (op == MPI_BAND || op == MPI_MIN));
+    mpi_errno = agree_in_round(&round, false);
     MPIR_ERR_CHECK(mpi_errno);
     if (round.failed) {
-        mpi_errno = agree(&round, true);
+        mpi_errno = agree_in_round(&round, true);
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_PROC_ABORTED, "**sessionmemberended");
     }

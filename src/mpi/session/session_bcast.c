@@ -9,8 +9,8 @@
  */
 
 #include "session.h"
+#include "connect_board.h"
 #include "mpir_adapt.h"
-#include "adapt.h"
 
 /* The meaning of a name in this process.  Number k counts in entry k of the board, unless its set was known by another
  * name before. */
@@ -79,7 +79,7 @@ static int take_turn(int entry, uint64_t number, struct MPIR_Session_answer *ans
 static int release_entries(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct pmi_adapt_bcast *board = MPIR_Adapt_board_bcasts();
+    struct pmi_adapt_bcast *board = MPIR_Board_bcasts();
 
     for (int entry = 0; board && entry < PMI_SET_BCASTS_MAX; entry++) {
         struct MPIR_Session_answer answer;
@@ -131,7 +131,7 @@ static int query_join(struct part *part)
     struct MPIR_Session_set set;
 
     MPIR_ERR_CHECK(mpi_errno);
-    __atomic_store_n(&MPIR_Adapt_board_bcasts()[part->entry].count, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&MPIR_Board_bcasts()[part->entry].count, 0, __ATOMIC_SEQ_CST);
     counted[part->entry] = (struct counted) { 0 };
     part->predefined = MPIR_Session_find_predefined(part->name, &set);
     part->epoch = MPIR_Adapt_epoch();
@@ -161,10 +161,10 @@ static int join(const char *name, struct part **result)
                          "**psetunknown %s", name);
     mpi_errno = MPIR_Session_check_manager();
     MPIR_ERR_CHECK(mpi_errno);
-    uint32_t *answered = MPIR_Adapt_board_answered();
+    uint32_t *answered = MPIR_Board_answered();
     MPIR_ERR_CHKANDJUMP(!answered, mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetmanager");
     while ((part = find_part(name)) != NULL && part->busy) {
-        mpi_errno = MPIR_Adapt_board_await_answer(answered, __atomic_load_n(answered, __ATOMIC_ACQUIRE));
+        mpi_errno = MPIR_Board_await_answer(answered, __atomic_load_n(answered, __ATOMIC_ACQUIRE));
         MPIR_ERR_CHECK(mpi_errno);
     }
     if (part && is_present(part))
@@ -271,7 +271,7 @@ static int call_slowly(const char *name, char *text, int len, const char *given)
         MPIR_ERR_CHECK(mpi_errno);
         part->busy = true;
         replaced = false;
-        uint64_t number = count_call(&MPIR_Adapt_board_bcasts()[part->entry], &counted[part->entry], &is_free);
+        uint64_t number = count_call(&MPIR_Board_bcasts()[part->entry], &counted[part->entry], &is_free);
         if (!is_free)
             result = await_turn(part->entry, number, text, len, &replaced);
         if (!replaced && given) {
@@ -312,7 +312,7 @@ int MPIR_Session_bcast_pset_info_impl(MPIR_Session * session, const char *name, 
     }
     text[0] = '\0';
     struct part *part = find_part(name);
-    struct pmi_adapt_bcast *board = MPIR_Adapt_board_bcasts();
+    struct pmi_adapt_bcast *board = MPIR_Board_bcasts();
     if (likely(part && board && !given && !part->busy && is_present(part) && name[0])) {
         count_call(&board[part->entry], &counted[part->entry], &is_free);
         if (likely(is_free))

@@ -13,7 +13,8 @@
  */
 
 #include "session.h"
-#include "adapt.h"
+#include "connect_board.h"
+#include "mpir_adapt.h"
 
 #define ENTRIES 1024             /* a power of 2 */
 #define TRIES 8                 /* slots in which a name can be */
@@ -39,7 +40,7 @@ static uint32_t hash_of(const char *name)
 
 struct MPIR_Session_stamp MPIR_Session_stamp(void)
 {
-    const struct pmi_adapt_control *board = MPIR_Adapt_board_answered()? MPIR_Adapt_board_words() : NULL;
+    const struct pmi_adapt_control *board = MPIR_Board_answered()? MPIR_Board_words() : NULL;
 
     return (struct MPIR_Session_stamp) {
         board ? __atomic_load_n(&board->invalidations, __ATOMIC_ACQUIRE) : 0, MPIR_Adapt_epoch()
@@ -53,7 +54,7 @@ static bool same(struct MPIR_Session_stamp one, struct MPIR_Session_stamp other)
 
 struct MPIR_Session_made *MPIR_Session_cache_find(const char *name, bool state_matters)
 {
-    if (!MPIR_Adapt_board_words())
+    if (!MPIR_Board_words())
         return NULL;            /* no query was sent */
     const struct MPIR_Session_stamp now = MPIR_Session_stamp();
     uint32_t hash = hash_of(name);

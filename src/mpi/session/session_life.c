@@ -41,10 +41,10 @@ static bool over;               /* the connection to the process manager is clos
 static bool detect_daemon(void)
 {
     if (MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF || !getenv(PMI_ADAPT_ENV))
-        return MPIR_Adapt.control != NULL;
-    MPIR_Adapt_board_open();
-    bool ours = MPIR_Adapt_board_is_ours();
-    MPIR_Adapt_board_close();
+        return MPIR_Board.control != NULL;
+    MPIR_Board_open();
+    bool ours = MPIR_Board_is_ours();
+    MPIR_Board_close();
     return ours;
 }
 
@@ -100,7 +100,7 @@ int MPIR_Session_begin(void)
         MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         has_daemon = detect_daemon();
         if (has_daemon)         /* so that its end is a failure, however soon it comes */
-            MPIR_Adapt_notify_proxy("cmd=adapt_resumed");
+            MPIR_Board_notify_proxy("cmd=adapt_resumed");
         MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         if (!has_daemon)
             atexit(finalize_pmi);
@@ -138,7 +138,7 @@ bool MPIR_Session_resume(void)
     }
     parked = false;
     if (has_daemon)
-        MPIR_Adapt_notify_proxy("cmd=adapt_resumed");
+        MPIR_Board_notify_proxy("cmd=adapt_resumed");
     set_locks(true);
     MPL_atomic_store_int(&MPIR_Process.mpich_state, MPICH_MPI_STATE__INITIALIZED);
     return true;
@@ -172,7 +172,7 @@ bool MPIR_Session_park(void)
     MPID_Session_drain();
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     if (has_daemon)
-        MPIR_Adapt_notify_proxy("cmd=adapt_parked");
+        MPIR_Board_notify_proxy("cmd=adapt_parked");
     MPL_atomic_store_int(&MPIR_Process.mpich_state, MPICH_MPI_STATE__UNINITIALIZED);
     parked = true;
     return true;
@@ -203,7 +203,7 @@ static int watch_others(struct MPIR_Session_watch *watch, bool * ended)
 {
     *ended = false;
     /* mpiexec ends all that join if one of them ends */
-    return MPIR_Adapt.join_epoch > 0 ? MPI_SUCCESS : MPIR_Session_watch(watch, NULL, MPIR_Process.size, NULL, ended);
+    return MPIR_Board.join_epoch > 0 ? MPI_SUCCESS : MPIR_Session_watch(watch, NULL, MPIR_Process.size, NULL, ended);
 }
 
 /* The connection to the process manager has one owner at a time, for one question and its answer: while others are
@@ -247,7 +247,7 @@ static int barrier(void)
 
     /* the call channel of the watch: to open it takes replies, among which the barrier's end may come */
     if (MPIR_Session_has_daemon())
-        MPIR_Adapt_board_answered();
+        MPIR_Board_answered();
     return pass_barrier(&watch);
 }
 

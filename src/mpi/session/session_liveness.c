@@ -11,8 +11,8 @@
 
 #include "session.h"
 #include "adapt.h"
-#include "adapt_handles.h"
-#include "dynproc.h"
+#include "connect_comms.h"
+#include "mpid_dynproc.h"
 #include <time.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ static MPL_TLS struct {
 /* More threads than there are creations for are not shown, and may be given up by who waits for them. */
 void MPIR_Session_come_to(uint64_t creation)
 {
-    uint64_t *creations = MPIR_Session_has_daemon()? MPIR_Adapt_board_creations() : NULL;
+    uint64_t *creations = MPIR_Session_has_daemon()? MPIR_Board_creations() : NULL;
 
     present.creation = creation;
     present.shown = NULL;
@@ -274,7 +274,7 @@ static bool begin_round(void)
     members.lpids = MPL_malloc(MPID_SESSION_LPIDS_MAX * sizeof(int), MPL_MEM_OTHER);
     if (!wanted || !members.lpids)
         any = true;             /* next time */
-    for (MPIR_Comm * comm = MPIR_Adapt_live_comms; comm && wanted && members.lpids; comm = comm->adapt.next) {
+    for (MPIR_Comm * comm = MPIR_Live_comms; comm && wanted && members.lpids; comm = comm->adapt.next) {
         bool is_intercomm = comm->comm_kind == MPIR_COMM_KIND__INTERCOMM;
         if (!comm->adapt.session || comm->adapt.connection || comm->remote_size + is_intercomm < 2)
             continue;

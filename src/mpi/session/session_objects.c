@@ -7,6 +7,7 @@
  */
 
 #include "session.h"
+#include "adapt_handles.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -36,6 +37,23 @@ static bool differs(unsigned *session, unsigned other)
     if (!*session)
         *session = other;
     return other && other != *session;
+}
+
+int MPIR_Session_check_group(const MPIR_Group * group)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(MPIR_Adapt_group_is_stale(group), mpi_errno, MPI_ERR_GROUP, "**sessiongroupleft");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+bool MPIR_Session_remove_group(MPIR_Group * group)
+{
+    return MPIR_Adapt_group_release_stale(group);
 }
 
 int MPIR_Session_check_objects(const MPIR_Group * group, const MPIR_Group * group2,

@@ -128,7 +128,7 @@ static int know_state(struct MPIR_Session_set *set, bool query)
     struct cached *it = &cached[strcmp(set->name, "mpi://WORLD") ? 2 : 0];
 
     if (!strcmp(set->name, "mpi://SELF") || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF ||
-        (!query && !MPIR_Adapt_board_words()) || !is_managed())
+        (!query && !MPIR_Board_words()) || !is_managed())
         return MPI_SUCCESS;
     const struct MPIR_Session_stamp now = MPIR_Session_stamp();
     if (!it->known || it->stamp.invalidations != now.invalidations || it->stamp.epoch != now.epoch)

@@ -7,13 +7,14 @@
 #define OF_PROCESS(name) JOIN(name, PROCESS)
 
 #define MPIR_Adapt OF_PROCESS(litmus_adapt_)
+#define MPIR_Board OF_PROCESS(litmus_board_)
 #define MPIR_Process OF_PROCESS(litmus_rank_)
 #define MPIR_Probe_adapt_impl OF_PROCESS(litmus_probe_adapt_)
-#define MPIR_Adapt_joins OF_PROCESS(litmus_joins_)
-#define MPIR_Adapt_board_open OF_PROCESS(litmus_board_open_)
-#define MPIR_Adapt_board_close OF_PROCESS(litmus_board_close_)
-#define MPIR_Adapt_board_is_ours OF_PROCESS(litmus_board_is_ours_)
-#define MPIR_Adapt_notify_proxy OF_PROCESS(litmus_notify_daemon_)
+#define MPIR_Board_joins OF_PROCESS(litmus_joins_)
+#define MPIR_Board_open OF_PROCESS(litmus_board_open_)
+#define MPIR_Board_close OF_PROCESS(litmus_board_close_)
+#define MPIR_Board_is_ours OF_PROCESS(litmus_board_is_ours_)
+#define MPIR_Board_notify_proxy OF_PROCESS(litmus_notify_daemon_)
 #define MPIR_Adapt_board_wait OF_PROCESS(litmus_board_wait_)
 #define MPIR_Adapt_set_phase OF_PROCESS(litmus_set_phase_)
 #define MPIR_Adapt_has_plan OF_PROCESS(litmus_has_plan_)
@@ -31,7 +32,7 @@
 #define MPIR_Adapt_report_unable OF_PROCESS(litmus_report_unable_)
 #define MPIR_Adapt_count_standstill OF_PROCESS(litmus_count_standstill_)
 #define MPIR_Adapt_seconds_since OF_PROCESS(litmus_seconds_since_)
-#define MPIR_Adapt_is_created OF_PROCESS(litmus_is_created_)
+#define MPIR_Board_is_created OF_PROCESS(litmus_is_created_)
 #define MPIR_Adapt_is_rigid OF_PROCESS(litmus_is_rigid_)
 #define MPIR_Adapt_find_own_status OF_PROCESS(litmus_find_own_status_)
 
@@ -52,7 +53,8 @@
 #define PMIU_Adapt_send OF_PROCESS(litmus_send_)
 
 #include "../../../../mpi/adapt/adapt_probe.c"
-#include "../../../../mpi/adapt/adapt_board.c"
+#include "../../../../mpi/adapt/adapt_state.c"
+#include "../../../../mpi/connect/connect_board.c"
 #include "../../../../mpi/adapt/adapt_plan.c"
 #include "../../../../mpi/adapt/adapt_prepare.c"
 #include "board_litmus.h"
@@ -162,10 +164,10 @@ int PMIU_Adapt_send(const char *line, int length)
 /* The board is not mapped once more: a sanitizer knows memory by its address. */
 static void take_slot(struct HYD_board *board, int slot, int rank)
 {
-    MPIR_Adapt.control = board->control;
-    MPIR_Adapt.slot = &board->slots[slot];
-    MPIR_Adapt.board_fd = board->fd;
-    MPIR_Adapt.uid = (unsigned) rank;
+    MPIR_Board.control = board->control;
+    MPIR_Board.slot = &board->slots[slot];
+    MPIR_Board.fd = board->fd;
+    MPIR_Board.uid = (unsigned) rank;
     MPIR_Process.rank = rank;
     MPIR_Process.size = LITMUS_PROCESSES;
     MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
@@ -189,15 +191,15 @@ static uint64_t count(void)
 static void commit(void)
 {
     unsigned epoch = MPIR_Adapt.epoch + 1;
-    uint32_t participants = __atomic_load_n(&MPIR_Adapt.control->participants, __ATOMIC_RELAXED);
+    uint32_t participants = __atomic_load_n(&MPIR_Board.control->participants, __ATOMIC_RELAXED);
 
     MPIR_Adapt.count = 0;
-    __atomic_store_n(&MPIR_Adapt.slot->count, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&MPIR_Board.slot->count, 0, __ATOMIC_RELEASE);
     MPIR_Adapt_end_plan();
     MPIR_Adapt.epoch = epoch;
     MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_RUNNING);
-    if (__atomic_add_fetch(&MPIR_Adapt.control->committed, 1, __ATOMIC_ACQ_REL) == participants)
-        MPIR_Assertp(MPIR_Adapt_notify_proxy("cmd=adapt_committed epoch=%u", epoch) == MPI_SUCCESS);
+    if (__atomic_add_fetch(&MPIR_Board.control->committed, 1, __ATOMIC_ACQ_REL) == participants)
+        MPIR_Assertp(MPIR_Board_notify_proxy("cmd=adapt_committed epoch=%u", epoch) == MPI_SUCCESS);
 }
 
 const struct litmus_process OF_PROCESS(litmus_process_) = { take_slot, probe, count, commit };

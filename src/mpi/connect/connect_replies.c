@@ -3,7 +3,7 @@
  * board but for what has the count of answers, which stays mapped from the first question on.
  */
 
-#include "adapt.h"
+#include "connect_board.h"
 #include "pmi_adapt_set.h"
 #include <linux/futex.h>
 #include <sched.h>
@@ -27,76 +27,76 @@ static struct {
 
 static size_t own_slot(void)
 {
-    char *board = (char *) MPIR_Adapt.control;
+    char *board = (char *) MPIR_Board.control;
 
-    return MPIR_Adapt.slot - (struct pmi_adapt_slot *) (board + MPIR_Adapt.control->slots_offset);
+    return MPIR_Board.slot - (struct pmi_adapt_slot *) (board + MPIR_Board.control->slots_offset);
 }
 
 static struct pmi_adapt_bcast *own_bcasts(void)
 {
-    char *board = (char *) MPIR_Adapt.control;
+    char *board = (char *) MPIR_Board.control;
 
-    return (struct pmi_adapt_bcast *) (board + MPIR_Adapt.control->bcasts_offset) + own_slot() * PMI_SET_BCASTS_MAX;
+    return (struct pmi_adapt_bcast *) (board + MPIR_Board.control->bcasts_offset) + own_slot() * PMI_SET_BCASTS_MAX;
 }
 
 static struct pmi_adapt_answer *own_answers(void)
 {
-    char *board = (char *) MPIR_Adapt.control;
+    char *board = (char *) MPIR_Board.control;
 
-    return (struct pmi_adapt_answer *) (board + MPIR_Adapt.control->answers_offset) + own_slot() * PMI_SET_ANSWERS;
+    return (struct pmi_adapt_answer *) (board + MPIR_Board.control->answers_offset) + own_slot() * PMI_SET_ANSWERS;
 }
 
 static uint64_t *own_creations(void)
 {
-    char *board = (char *) MPIR_Adapt.control;
+    char *board = (char *) MPIR_Board.control;
 
-    return (uint64_t *) (board + MPIR_Adapt.control->creations_offset) + own_slot() * PMI_SET_CREATIONS_MAX;
+    return (uint64_t *) (board + MPIR_Board.control->creations_offset) + own_slot() * PMI_SET_CREATIONS_MAX;
 }
 
-uint32_t *MPIR_Adapt_board_answered(void)
+uint32_t *MPIR_Board_answered(void)
 {
-    if (MPIR_Adapt.slot)
-        return &MPIR_Adapt.slot->answered;
+    if (MPIR_Board.slot)
+        return &MPIR_Board.slot->answered;
     if (!retained.answered) {
-        MPIR_Adapt_board_open();
-        if (!MPIR_Adapt_board_is_ours()) {
-            MPIR_Adapt_board_close();
+        MPIR_Board_open();
+        if (!MPIR_Board_is_ours()) {
+            MPIR_Board_close();
             return NULL;
         }
         retained.bcasts = own_bcasts();
         retained.answers = own_answers();
         retained.creations = own_creations();
-        retained.control = MPIR_Adapt.control;
-        retained.answered = &MPIR_Adapt.slot->answered;
-        MPIR_Adapt.control = NULL;
-        MPIR_Adapt.slot = NULL;
+        retained.control = MPIR_Board.control;
+        retained.answered = &MPIR_Board.slot->answered;
+        MPIR_Board.control = NULL;
+        MPIR_Board.slot = NULL;
     }
     return retained.answered;
 }
 
-struct pmi_adapt_answer *MPIR_Adapt_board_answers(void)
+struct pmi_adapt_answer *MPIR_Board_answers(void)
 {
-    return MPIR_Adapt.slot ? own_answers() : retained.answers;
+    return MPIR_Board.slot ? own_answers() : retained.answers;
 }
 
-struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void)
+struct pmi_adapt_bcast *MPIR_Board_bcasts(void)
 {
-    return MPIR_Adapt.slot ? own_bcasts() : retained.bcasts;
+    return MPIR_Board.slot ? own_bcasts() : retained.bcasts;
 }
 
-uint64_t *MPIR_Adapt_board_creations(void)
+uint64_t *MPIR_Board_creations(void)
 {
-    if (!MPIR_Adapt_board_answered())
+    if (!MPIR_Board_answered())
         return NULL;
-    return MPIR_Adapt.slot ? own_creations() : retained.creations;
+    return MPIR_Board.slot ? own_creations() : retained.creations;
 }
 
-const struct pmi_adapt_control *MPIR_Adapt_board_words(void)
+const struct pmi_adapt_control *MPIR_Board_words(void)
 {
-    return MPIR_Adapt.slot ? MPIR_Adapt.control : retained.control;
+    return MPIR_Board.slot ? MPIR_Board.control : retained.control;
 }
 
-int MPIR_Adapt_board_spin_for_answer(const uint32_t * answered, uint32_t seen)
+int MPIR_Board_spin_for_answer(const uint32_t * answered, uint32_t seen)
 {
     MPL_time_t start, now;
     double spun_s = 0;
@@ -112,7 +112,7 @@ int MPIR_Adapt_board_spin_for_answer(const uint32_t * answered, uint32_t seen)
     return MPID_Progress_test(NULL);
 }
 
-int MPIR_Adapt_board_await_answer(const uint32_t * answered, uint32_t seen)
+int MPIR_Board_await_answer(const uint32_t * answered, uint32_t seen)
 {
     const struct timespec limit = {.tv_nsec = WAIT_MS * 1000000L };
 

@@ -1,0 +1,48 @@
+/*
+ * What the files about contacts of processes guarantee each other: session_addresses.c, session_rendezvous.c,
+ * session_introduce.c and session_apart.c.  All but what is marked is called under the lock.
+ */
+
+#ifndef SESSION_CONTACT_H_INCLUDED
+#define SESSION_CONTACT_H_INCLUDED
+
+#include "session.h"
+
+extern MPL_initlock_t MPIR_Session_contact_lock;
+
+/* ---- session_addresses.c ---- */
+
+/* This process' business card; what others have of it is text. */
+int MPIR_Session_write_bc(char *bc, int bytes);
+/* Inserts an address, and offers a channel where there can be one. */
+int MPIR_Session_take_bc(int lpid, const char *bc);
+/* Without a world there is no other way to oneself. */
+int MPIR_Session_take_own_bc(const char *own);
+/* Whether the address is known, or comes with the world. */
+bool MPIR_Session_knows(int lpid);
+/* A ring in the other's memory is claimed when both make a communicator, not before: one of them may never. */
+int MPIR_Session_insert_bc(int lpid, const char *bc);
+/* This process' own one likewise, which is written to `bc`. */
+int MPIR_Session_insert_own_bc(char *bc, int bytes);
+/* The channel that the inserted business card is about; whether there was one. */
+bool MPIR_Session_offer_channel(int lpid);
+void MPIR_Session_offer_channels(const int *lpids, int n);
+/* mpiexec has this process' business card.  Without the lock. */
+bool MPIR_Session_bc_is_given(void);
+
+/* ---- session_introduce.c ---- */
+
+/* Of a process by its lpid: with this process, and with each other. */
+enum MPIR_Session_contact {
+    MPIR_SESSION_NOT_CONNECTED,
+    MPIR_SESSION_CONNECTED,
+    MPIR_SESSION_INTRODUCED     /* and has not decided yet whether there is a channel, as far as it is known here */
+};
+bool MPIR_Session_needs_no_rendezvous(const MPIR_Group * group);
+int MPIR_Session_note_contact(const int *lpids, int n, enum MPIR_Session_contact how);
+/* When all members have met.  Without the lock. */
+void MPIR_Session_decide_channels(const MPIR_Group * group);
+/* Of members that need no rendezvous; `has_met`: for the first time.  Waits, without the lock. */
+int MPIR_Session_decide_all(const MPIR_Group * group, bool * has_met);
+
+#endif /* SESSION_CONTACT_H_INCLUDED */
