@@ -1,6 +1,6 @@
 /*
  * The cost of measuring loops beside MPI: the graph of a process, what is put on the board, what a proxy makes of
- * it (src/mpi/adapt/perf_*.c, src/pm/hydra/elastic/wire/loop_set.c).  No MPI.
+ * it (src/mpi/adapt/perf_*.c, src/pm/hydra/elastic/wire/loop_*.c).  No MPI.
  *
  *   graph_costs [--processes N]
  *

@@ -19,7 +19,8 @@ from .result import Case, Rounds, Variant, ratio_case, value_case
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 C_SOURCES = tuple(f"src/mpi/adapt/perf_{part}.c" for part in ("graph", "measure", "pack"))
-SOURCES = (*C_SOURCES, "src/pm/hydra/elastic/wire/loop_set.c")
+LOOP_PARTS = ("bytes", "graph", "items", "reader", "reduction", "set")
+SOURCES = (*C_SOURCES, *(f"src/pm/hydra/elastic/wire/loop_{part}.c" for part in LOOP_PARTS))
 INCLUDES = ("-Isrc", "-Isrc/pmi/include")
 LEAST, USUAL, MOST = 8, 128, 1024  # sites
 PROCESSES_LEAST, PROCESSES_MOST = 2, 128

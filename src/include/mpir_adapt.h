@@ -47,7 +47,7 @@ int MPIR_Adapt_finalize(void);
 /* Epoch of the last commit, 0 before the first. */
 unsigned MPIR_Adapt_epoch(void);
 
-/* ---- adapt_board.c ------------------------------------------------------------------------------ */
+/* ---- adapt_state.c ------------------------------------------------------------------------------ */
 
 /* Number of this process' pid namespace, 0: not known. */
 uint64_t MPIR_Adapt_pid_namespace(void);
@@ -83,7 +83,7 @@ void MPIR_Adapt_comm_freed(struct MPIR_Comm *comm);     /* end of MPIR_Comm_dele
 void MPIR_Adapt_foreach_comm(void (*function) (struct MPIR_Comm *, void *), void *context);
 void MPIR_Adapt_foreach_group(void (*function) (struct MPIR_Group *, void *), void *context);
 
-/* src/mpi/session/session_change.c */
+/* src/mpi/session/session_join.c */
 bool MPIR_Session_ranks_are_lpids(void);
 int MPIR_Session_lpid(void);
 /* Instead of MPII_Allreduce_group, in a thread that makes a communicator from a group (session_agree.c). */
@@ -145,7 +145,7 @@ int MPIR_Adapt_win_is_stale(const struct MPIR_Win *win);
 int MPIR_Adapt_comm_error(const struct MPIR_Comm *comm, const char *function, int line);
 int MPIR_Adapt_win_error(const struct MPIR_Win *win, const char *function, int line);
 /* A communicator that is marked as revoked is an intercommunicator of MPIX_Comm_parent_create whose processes are
- * awaited (src/mpi/process/process_world.c): calls that communicate wait here, these two give it back. */
+ * awaited (src/mpi/process/process_stub.c): calls that communicate wait here, these two give it back. */
 int MPIR_Process_use_stub(struct MPIR_Comm *comm);
 bool MPIR_Process_is_stub(const struct MPIR_Comm *comm);
 int MPIR_Process_free_stub(struct MPIR_Comm *comm);

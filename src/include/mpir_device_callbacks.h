@@ -3,7 +3,7 @@
  * device announces events by it and reads the MPI layer's objects; it includes and calls nothing else of src/mpi/adapt,
  * session, dynproc and process (maint/architecture).  No entry is called for each message.
  *
- * The table is constant (src/mpi/adapt/device_callbacks.c).  All calls are made inside the library's critical section.
+ * The table is constant (src/mpi/hooks/device_callbacks.c).  All calls are made inside the library's critical section.
  */
 
 #ifndef MPIR_DEVICE_CALLBACKS_H_INCLUDED

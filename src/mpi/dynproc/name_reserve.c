@@ -56,7 +56,7 @@ bool MPIR_Dynproc_is_reserved(const struct MPIR_Dynproc_endpoint *endpoint)
 }
 
 /* 0 or an error; EWOULDBLOCK: it is somebody else's. */
-static int write_reservation(int fd)
+static int write_reserved_file(int fd)
 {
     char job[256];
 
@@ -99,7 +99,7 @@ bool MPIR_Dynproc_reserve_here(const struct MPIR_Dynproc_endpoint *endpoint, cha
     entry->lock_fd = -1;
     if (reservation_path(endpoint, entry->path, sizeof(entry->path))) {
         entry->lock_fd = open(entry->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        error = entry->lock_fd < 0 ? errno : write_reservation(entry->lock_fd);
+        error = entry->lock_fd < 0 ? errno : write_reserved_file(entry->lock_fd);
     }
     if (!error) {
         note_reserved(entry);

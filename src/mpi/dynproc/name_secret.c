@@ -34,7 +34,7 @@ static bool parse_secret(const char *text, ssize_t length, unsigned char secret[
     return true;
 }
 
-static bool read_secret(const char *path, unsigned char secret[MPIR_DYNPROC_SEAL], char *why)
+static bool read_secret_file(const char *path, unsigned char secret[MPIR_DYNPROC_SEAL], char *why)
 {
     struct stat status;
     char text[SECRET_DIGITS];
@@ -86,7 +86,7 @@ bool MPIR_Dynproc_get_secret(unsigned char secret[MPIR_DYNPROC_SEAL], char *why)
     char path[MPIR_DYNPROC_PATH], directory[MPIR_DYNPROC_PATH - 16];
 
     if (given && given[0])
-        return read_secret(given, secret, why);
+        return read_secret_file(given, secret, why);
     if (!MPIR_Dynproc_private_directory(directory, sizeof(directory), why))
         return false;
     snprintf(path, sizeof(path), "%s/secret", directory);
@@ -95,5 +95,5 @@ bool MPIR_Dynproc_get_secret(unsigned char secret[MPIR_DYNPROC_SEAL], char *why)
         snprintf(why, MPIR_DYNPROC_WHY, "%.150s cannot be made: %.80s", path, strerror(error));
         return false;
     }
-    return read_secret(path, secret, why);
+    return read_secret_file(path, secret, why);
 }

@@ -10,7 +10,7 @@
 
 /* ---- what is in a name ------------------------------------------------------------------------------------------- */
 
-static bool is_well_formed(const char *name)
+static bool is_name_well_formed(const char *name)
 {
     size_t length = strnlen(name, MPIR_DYNPROC_NAME + 1);
 
@@ -86,7 +86,7 @@ int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_endpoint *endpoint)
 
     MPIR_Assert(sizeof(endpoint->path) == sizeof(((struct sockaddr_un *) 0)->sun_path));
     memset(endpoint, 0, sizeof(*endpoint));
-    MPIR_ERR_CHKANDJUMP(!name || !is_well_formed(name), mpi_errno, MPI_ERR_ARG, "**dynprocname");
+    MPIR_ERR_CHKANDJUMP(!name || !is_name_well_formed(name), mpi_errno, MPI_ERR_ARG, "**dynprocname");
     snprintf(endpoint->name, sizeof(endpoint->name), "%s", name);
     endpoint->on_network = has_port(endpoint);
     if (endpoint->on_network) {
@@ -152,7 +152,7 @@ int MPIR_Get_server_name_impl(const char *requested, char given[])
     if (try_name(requested, given, why))
         goto fn_exit;
     for (int i = 1; i <= TRIES; i++) {
-        snprintf(name, sizeof(name), "%.160s-%ld-%d", is_well_formed(requested) ? requested : "server",
+        snprintf(name, sizeof(name), "%.160s-%ld-%d", is_name_well_formed(requested) ? requested : "server",
                  (long) getpid(), i);
         if (try_name(name, given, why))
             goto fn_exit;

@@ -91,7 +91,7 @@ static void process_request_release(struct MPIR_Process_request *request)
 
 /* ---- stages ---- */
 
-static bool is_over(const struct MPIR_Process_request *request)
+static bool is_process_over(const struct MPIR_Process_request *request)
 {
     return request->cancelled || (request->come == PMI_TASK_EXITED && (request->error ||
                                                                       request->reported == PMI_TASK_STARTED));
@@ -101,7 +101,7 @@ static bool is_over(const struct MPIR_Process_request *request)
 static void fill_status(struct MPIR_Process_request *request, MPI_Status * status)
 {
     int mpi_errno = MPI_SUCCESS;
-    bool over = is_over(request);
+    bool over = is_process_over(request);
 
     MPIR_Status_set_empty(status);
     status->MPI_TAG = request->cancelled ? MPI_ANY_TAG : STAGE_TAG(over ? PMI_TASK_EXITED : request->reported + 1);
@@ -115,7 +115,7 @@ static void fill_status(struct MPIR_Process_request *request, MPI_Status * statu
 }
 
 /* The operation completes if its stage has come. */
-static void poll_request(struct MPIR_Process_request *request)
+static void poll_process_request(struct MPIR_Process_request *request)
 {
     if (!request->operation || MPIR_Request_is_complete(request->operation))
         return;
@@ -135,7 +135,7 @@ static int activate(struct MPIR_Process_request *request)
     MPIR_Request_add_ref(request->operation);   /* one for who completes it */
     request->handle->u.persist.real_request = request->operation;
     request->handle->cc_ptr = &request->operation->cc;
-    poll_request(request);
+    poll_process_request(request);
 
   fn_exit:
     return mpi_errno;
@@ -145,7 +145,7 @@ static int activate(struct MPIR_Process_request *request)
 
 void MPIR_Process_request_reported(struct MPIR_Process_request *request)
 {
-    bool over = is_over(request);
+    bool over = is_process_over(request);
 
     request->operation = NULL;
     if (over) {
@@ -204,7 +204,7 @@ void MPIR_Process_reach(struct MPIR_Process_request *request, enum pmi_task_stag
     if (request->is_freed)
         (void) MPIR_Process_request_free(request);
     else
-        poll_request(request);
+        poll_process_request(request);
 }
 
 /* ---- a new one ---- */

@@ -29,7 +29,7 @@ static int send_to_other(struct MPIR_Process_world *world, const void *data, int
 }
 
 /* A process that has ended takes the job with it, so what cannot be sent is not missed. */
-static void notify_others(struct MPIR_Process_world *world, int error_class)
+static void notify_other_processes(struct MPIR_Process_world *world, int error_class)
 {
     const int others = world->local->local_size - 1;
 
@@ -50,7 +50,7 @@ static void notify_others(struct MPIR_Process_world *world, int error_class)
     MPIR_Dynproc_start_polling_by(MPIR_Process_poll_worlds, MPIR_Process_close_worlds);
 }
 
-static void fail_request(struct MPIR_Process_request *request)
+static void fail_process_request(struct MPIR_Process_request *request)
 {
     request->world = NULL;
     if (!request->started || request->come == PMI_TASK_EXITED)
@@ -71,10 +71,10 @@ static void fail_world(struct MPIR_Process_world *world)
         struct MPIR_Process_request *request = world->requests[i];
         world->requests[i] = NULL;
         if (request)
-            fail_request(request);
+            fail_process_request(request);
     }
     if (MPIR_Process_world_is_held_here(world))
-        notify_others(world, MPI_ERR_COMM);
+        notify_other_processes(world, MPI_ERR_COMM);
     if (world->is_freed)
         MPIR_Process_discard_stub(world);
 }
@@ -126,7 +126,7 @@ static int all_are_there(struct MPIR_Process_world *world)
 
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Process_world_stop_listening(world);
-    notify_others(world, MPI_SUCCESS);
+    notify_other_processes(world, MPI_SUCCESS);
     for (int i = 0; i < world->n; i++) {
         struct MPIR_Process_request *request = world->requests[i];
         world->requests[i] = NULL;

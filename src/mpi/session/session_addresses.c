@@ -144,7 +144,7 @@ int MPIR_Session_insert_own_bc(char *bc, int bytes)
 }
 
 /* Of processes of the launch the others need not know, who take in its world together, if at all. */
-static int take_early(uint32_t uid, const char *bc)
+static int insert_other_bc(uint32_t uid, const char *bc)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -173,7 +173,7 @@ int MPIR_Session_insert_bcs(struct MPIR_Session_answer *answer)
         uint32_t uid = MPIR_Session_answer_number(answer);
         MPIR_Session_answer_text(answer, bc, PMI_SET_CARD_MAX);
         MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
-        mpi_errno = take_early(uid, bc);
+        mpi_errno = insert_other_bc(uid, bc);
         MPIR_ERR_CHECK(mpi_errno);
     }
 

@@ -211,7 +211,7 @@ static int receive_letter(struct MPIR_Agree_round *round, int member, struct MPI
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static void combine(struct MPIR_Agree_round *round, const struct MPIR_Agree_message *message)
+static void combine_numbers(struct MPIR_Agree_round *round, const struct MPIR_Agree_message *message)
 {
     round->failed |= message->failed != 0;
     own.unknown_hosts |= message->unknown_hosts != 0;
@@ -233,7 +233,7 @@ static int receive_from(struct MPIR_Agree_round *round, int member)
     mpi_errno = receive_letter(round, member, &message);
     MPIR_ERR_CHECK(mpi_errno);
     if (!round->failed)
-        combine(round, &message);
+        combine_numbers(round, &message);
     round->failed |= failed;
 
   fn_exit:

@@ -39,7 +39,7 @@ int MPIR_Session_answer_error(struct MPIR_Session_answer *answer)
     return mpi_errno;
 }
 
-static const unsigned char *take(struct MPIR_Session_answer *answer, size_t n)
+static const unsigned char *take_answer_bytes(struct MPIR_Session_answer *answer, size_t n)
 {
     answer->bad = answer->bad || n > answer->used - answer->at;
     if (answer->bad)
@@ -51,7 +51,7 @@ static const unsigned char *take(struct MPIR_Session_answer *answer, size_t n)
 uint32_t MPIR_Session_answer_number(struct MPIR_Session_answer *answer)
 {
     uint32_t number = 0;
-    const unsigned char *bytes = take(answer, sizeof(number));
+    const unsigned char *bytes = take_answer_bytes(answer, sizeof(number));
 
     if (bytes)
         memcpy(&number, bytes, sizeof(number));
@@ -61,7 +61,7 @@ uint32_t MPIR_Session_answer_number(struct MPIR_Session_answer *answer)
 void MPIR_Session_answer_text(struct MPIR_Session_answer *answer, char *text, size_t max)
 {
     size_t n = MPIR_Session_answer_number(answer);
-    const unsigned char *bytes = take(answer, n);
+    const unsigned char *bytes = take_answer_bytes(answer, n);
 
     n = bytes ? MPL_MIN(n, max) : 0;
     if (n)

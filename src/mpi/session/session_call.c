@@ -25,7 +25,7 @@ int MPIR_Session_check_manager(void)
 
 /* ---- what a call consists of ------------------------------------------------------------------------------------- */
 
-static void append(struct MPIR_Session_call *call, const void *bytes, size_t n)
+static void append_to_call(struct MPIR_Session_call *call, const void *bytes, size_t n)
 {
     if (call->used + n > call->capacity) {
         size_t capacity = MPL_MAX(2 * call->capacity, call->used + n + 256);
@@ -55,13 +55,13 @@ void MPIR_Session_call_free(struct MPIR_Session_call *call)
 
 void MPIR_Session_call_number(struct MPIR_Session_call *call, uint32_t number)
 {
-    append(call, &number, sizeof(number));
+    append_to_call(call, &number, sizeof(number));
 }
 
 void MPIR_Session_call_text(struct MPIR_Session_call *call, const char *text)
 {
     MPIR_Session_call_number(call, (uint32_t) strlen(text));
-    append(call, text, strlen(text));
+    append_to_call(call, text, strlen(text));
 }
 
 int MPIR_Session_call_data(struct MPIR_Session_call *call, MPIR_Info * info)
@@ -113,7 +113,7 @@ static void write_hex(char *hex, const unsigned char *bytes, size_t n)
     *hex = '\0';
 }
 
-static int hex_digit(char c)
+static int call_hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -153,8 +153,9 @@ static int fetch_part(uint32_t id, struct MPIR_Session_answer *answer, size_t * 
     bytes = MPL_realloc(answer->bytes, *total, MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!bytes, mpi_errno, MPI_ERR_OTHER, "**nomem");
     answer->bytes = bytes;
-    for (hex += strlen("data="); answer->used < *total && hex_digit(hex[0]) >= 0 && hex_digit(hex[1]) >= 0; hex += 2)
-        answer->bytes[answer->used++] = hex_digit(hex[0]) << 4 | hex_digit(hex[1]);
+    hex += strlen("data=");
+    for (; answer->used < *total && call_hex_digit(hex[0]) >= 0 && call_hex_digit(hex[1]) >= 0; hex += 2)
+        answer->bytes[answer->used++] = call_hex_digit(hex[0]) << 4 | call_hex_digit(hex[1]);
 
   fn_exit:
     return mpi_errno;

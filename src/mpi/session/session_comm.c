@@ -3,7 +3,7 @@
  *
  * The id of a new communicator is agreed on by its group alone, in messages on the parent communicator that carry the
  * string and a tag made of it (session_agree.c).  All processes of the launch together use MPI_COMM_WORLD's own tables,
- * which are made for it if they are not there yet; others have a rendezvous pair by pair (session_contact.c), and
+ * which are made for it if they are not there yet; others have a rendezvous pair by pair (session_rendezvous.c), and
  * from then on communicate over the network.  Processes of different start groups do all that over a communicator of
  * their own, the bridge.
  */

@@ -131,7 +131,7 @@ static bool awaits_decision_of(int lpid)
 }
 
 /* Both have offered channels. */
-static void decide_channel(int lpid)
+static void decide_channel_to(int lpid)
 {
     MPID_Channels_decide(lpid);
     if (awaits_decision_of(lpid))
@@ -143,7 +143,7 @@ void MPIR_Session_decide_channels(const MPIR_Group * group)
 {
     MPL_initlock_lock(&MPIR_Session_contact_lock);
     for (int i = 0; i < group->size; i++)
-        decide_channel((int) group->lrank_to_lpid[i].lpid);
+        decide_channel_to((int) group->lrank_to_lpid[i].lpid);
     MPL_initlock_unlock(&MPIR_Session_contact_lock);
 }
 
@@ -159,7 +159,7 @@ static bool decide_where_offered(const MPIR_Group * group)
         if (awaits_decision_of(lpid))
             continue;
         is_new = MPIR_Session_offer_channel(lpid) || is_new;
-        decide_channel(lpid);
+        decide_channel_to(lpid);
     }
     MPL_initlock_unlock(&MPIR_Session_contact_lock);
     return is_new;
@@ -171,7 +171,7 @@ static bool poll_decision(int lpid)
     MPL_initlock_lock(&MPIR_Session_contact_lock);
     bool decided = !awaits_decision_of(lpid) || !MPID_Channels_undecided(lpid);
     if (decided)
-        decide_channel(lpid);
+        decide_channel_to(lpid);
     MPL_initlock_unlock(&MPIR_Session_contact_lock);
     return decided;
 }

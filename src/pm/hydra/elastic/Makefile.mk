@@ -176,9 +176,11 @@ noinst_HEADERS += \
     elastic/proxy/relay.h           \
     elastic/proxy/reports.h         \
     elastic/proxy/sequence.h        \
+    elastic/proxy/set_calls.h       \
     elastic/proxy/sets.h            \
     elastic/proxy/spawned.h         \
     elastic/proxy/state.h           \
+    elastic/proxy/task_output.h     \
     elastic/proxy/tasks.h           \
     elastic/proxy/reaper.h          \
     elastic/proxy/stdin.h           \
@@ -193,6 +195,7 @@ noinst_HEADERS += \
     elastic/wire/file_size.h        \
     elastic/wire/job_secret.h       \
     elastic/wire/kinds.h            \
+    elastic/wire/loop_parts.h       \
     elastic/wire/loop_set.h         \
     elastic/wire/message.h          \
     elastic/wire/sample.h           \
@@ -239,10 +242,16 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/output.c    \
     elastic/mpiexec/performance.c \
     elastic/mpiexec/relay.c     \
+    elastic/mpiexec/relay_ports.c \
     elastic/mpiexec/reports.c   \
     elastic/mpiexec/socket.c    \
     elastic/mpiexec/spawn.c     \
     elastic/mpiexec/spawned.c   \
+    elastic/wire/loop_bytes.c   \
+    elastic/wire/loop_graph.c   \
+    elastic/wire/loop_items.c   \
+    elastic/wire/loop_reader.c  \
+    elastic/wire/loop_reduction.c\
     elastic/wire/loop_set.c     \
     elastic/wire/message.c      \
     $(elastic_stepmgr_sources)
@@ -273,14 +282,23 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/reports.c     \
     elastic/proxy/say.c         \
     elastic/proxy/sequence.c    \
+    elastic/proxy/set_sharing.c \
+    elastic/proxy/set_starts.c  \
     elastic/proxy/sets.c        \
     elastic/proxy/spawned.c     \
     elastic/proxy/start.c       \
+    elastic/proxy/task_environment.c \
+    elastic/proxy/task_output.c \
     elastic/proxy/tasks.c       \
     elastic/proxy/reaper.c      \
     elastic/proxy/stdin.c       \
     elastic/proxy/upward.c      \
     elastic/proxy/requests.c        \
+    elastic/wire/loop_bytes.c   \
+    elastic/wire/loop_graph.c   \
+    elastic/wire/loop_items.c   \
+    elastic/wire/loop_reader.c  \
+    elastic/wire/loop_reduction.c\
     elastic/wire/loop_set.c     \
     elastic/wire/message.c
 endif

@@ -13,8 +13,6 @@
 #include "state.h"
 #include "relay.h"
 #include "reports.h"
-#include <arpa/inet.h>
-#include <sys/random.h>
 #include "wire/tree.h"
 #include "wire/channel.h"
 
@@ -56,8 +54,6 @@ struct relay {
 
 static struct relay *relays = NULL;
 static uint32_t next_id = 1;
-static char key[HYD_RELAY_KEY_BYTES];
-static int has_key = 0;
 static int64_t repeat_at_ms = -1;       /* when all proxies are requested to repeat their reports, <0: not */
 
 static struct HYD_step_proxy *find_proxy(int group, int proxy)
@@ -67,12 +63,12 @@ static struct HYD_step_proxy *find_proxy(int group, int proxy)
     return g && proxy >= 0 && proxy < g->proxy_count ? &g->proxies[proxy] : NULL;
 }
 
-static int connected(const struct HYD_step_proxy *p)
+int HYD_step_relay_can_send(const struct HYD_step_proxy *p)
 {
     return p->up && p->proxy->control_fd != HYD_FD_UNSET && p->proxy->control_fd != HYD_FD_CLOSED;
 }
 
-/* ---- directly ---------------------------------------------------------------------------------- */
+/* ---- directly -------------------------------------------------------------------------------- */
 
 /* A message of which the last part may be of several: `head` is its own. */
 static void send_parts(const struct HYD_step_proxy *p, struct HYD_adapt_message message, const void *head,
@@ -81,7 +77,7 @@ static void send_parts(const struct HYD_step_proxy *p, struct HYD_adapt_message 
     struct HYD_adapt_heads heads;
     int fd = p->proxy->control_fd, sent, closed;
 
-    if (!connected(p) || HYD_channel_open(fd) != HYD_SUCCESS)
+    if (!HYD_step_relay_can_send(p) || HYD_channel_open(fd) != HYD_SUCCESS)
         return;
     HYD_adapt_fill_heads(&heads, message, head_bytes + (payload ? payload->bytes : 0));
     char *front = MPL_malloc(sizeof(heads) + head_bytes, MPL_MEM_PM);
@@ -117,14 +113,15 @@ static void send_command(const struct HYD_step_proxy *p, uint32_t command, uint3
         send_parts(p, message, NULL, 0, payload);
 }
 
-/* ---- proxies that have not connected ----------------------------------------------------------- */
+/* ---- proxies that have not connected --------------------------------------------------------- */
 
 static int is_expected(const struct HYD_step_proxy *p)
 {
     return !p->up && !p->ended && p->proxy->control_fd != HYD_FD_CLOSED;
 }
 
-static void defer(struct HYD_step_proxy *p, enum step_command command, uint32_t epoch, struct HYD_block *payload)
+static void defer_command(struct HYD_step_proxy *p, enum step_command command, uint32_t epoch,
+                          struct HYD_block *payload)
 {
     struct HYD_step_deferred **end = &p->deferred, *d = MPL_malloc(sizeof(*d), MPL_MEM_PM);
 
@@ -169,7 +166,7 @@ void HYD_step_relay_drop(struct HYD_step_proxy *p)
     }
 }
 
-/* ---- to members of a relay --------------------------------------------------------------------- */
+/* ---- to members of a relay ------------------------------------------------------------------- */
 
 static void send_to_members(const struct relay *relay, uint32_t first, uint32_t n)
 {
@@ -181,96 +178,9 @@ static void send_to_members(const struct relay *relay, uint32_t first, uint32_t 
     }
 }
 
-/* ---- where daemons listen ---------------------------------------------------------------------- */
+/* ---- through the tree ------------------------------------------------------------------------ */
 
-/* IPv4 address of one end of a connection, in network order; 0: not a network. */
-static uint32_t address_of(int fd, int (*end) (int, struct sockaddr *, socklen_t *))
-{
-    struct sockaddr_in a = {.sin_family = AF_UNSPEC };
-    socklen_t bytes = sizeof(a);
-
-    if (end(fd, (struct sockaddr *) &a, &bytes) < 0 || a.sin_family != AF_INET)
-        return 0;
-    return a.sin_addr.s_addr;
-}
-
-/* Where other hosts find this one; if there are none, the loopback. */
-static uint32_t own_address(void)
-{
-    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
-        for (int i = 0; i < g->proxy_count; i++) {
-            if (!connected(&g->proxies[i]))
-                continue;
-            uint32_t ours = address_of(g->proxies[i].proxy->control_fd, getsockname);
-            if (ours && ours != address_of(g->proxies[i].proxy->control_fd, getpeername))
-                return ours;
-        }
-    return htonl(INADDR_LOOPBACK);
-}
-
-/* A fact about one proxy holds for all of its host, also for those that come later. */
-static void note_unreached(const struct HYD_step_proxy *p)
-{
-    for (struct HYD_step_group * g = p ? HYD_step.groups : NULL; g; g = g->next)
-        for (int i = 0; i < g->proxy_count; i++)
-            if (g->proxies[i].node == p->node)
-                g->proxies[i].unreached = 1;
-}
-
-static int host_unreached(const struct HYD_step_proxy *p)
-{
-    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
-        for (int i = 0; i < g->proxy_count; i++)
-            if (g->proxies[i].node == p->node && g->proxies[i].unreached)
-                return 1;
-    return 0;
-}
-
-/* A daemon on this host is connected from this host's address, or not by a network. */
-void HYD_step_relay_listens(struct HYD_step_proxy *p, const char *payload, size_t bytes)
-{
-    uint32_t theirs = address_of(p->proxy->control_fd, getpeername);
-    uint16_t port = 0;
-
-    memcpy(&port, payload, bytes < sizeof(port) ? 0 : sizeof(port));
-    p->listen_port = htons(port);
-    p->unreached = host_unreached(p);
-    p->address = theirs != address_of(p->proxy->control_fd, getsockname) ? theirs : 0;
-}
-
-static void request_to_listen(struct HYD_step_proxy *p)
-{
-    const char *range = HYD_server_info.port_range ? HYD_server_info.port_range : "";
-    char payload[sizeof(key) + 64];
-
-    if (p->requested_to_listen || !connected(p))
-        return;
-    if (!has_key && getrandom(key, sizeof(key), 0) != sizeof(key))
-        return;                 /* then without a tree */
-    has_key = 1;
-    p->requested_to_listen = 1;
-    memcpy(payload, key, sizeof(key));
-    int n = MPL_snprintf(payload + sizeof(key), sizeof(payload) - sizeof(key), "%s", range);
-    HYD_step_send_message(p, HYD_ADAPT_LISTEN, payload, sizeof(key) + (size_t) n + 1);
-}
-
-void HYD_step_relay_prepare(void)
-{
-    int n = 0;
-
-    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
-        for (int i = 0; i < g->proxy_count; i++)
-            n += !g->proxies[i].ended;
-    if (HYD_step.fanout == 0 || n <= HYD_step.fanout)
-        return;
-    for (struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
-        for (int i = 0; i < g->proxy_count; i++)
-            request_to_listen(&g->proxies[i]);
-}
-
-/* ---- through the tree -------------------------------------------------------------------------- */
-
-static void free_relay(struct relay *relay)
+static void free_step_relay(struct relay *relay)
 {
     struct relay **link;
 
@@ -283,7 +193,7 @@ static void free_relay(struct relay *relay)
     MPL_free(relay);
 }
 
-static struct relay *new_relay(int n, enum step_command command, uint32_t epoch, struct HYD_block *payload)
+static struct relay *new_step_relay(int n, enum step_command command, uint32_t epoch, struct HYD_block *payload)
 {
     struct relay *relay = MPL_calloc(1, sizeof(*relay), MPL_MEM_PM);
 
@@ -297,7 +207,7 @@ static struct relay *new_relay(int n, enum step_command command, uint32_t epoch,
     relay->members = MPL_calloc((size_t) n, sizeof(*relay->members), MPL_MEM_PM);
     relay->branches = MPL_calloc((size_t) HYD_step.fanout, sizeof(*relay->branches), MPL_MEM_PM);
     if (!relay->members || !relay->branches) {
-        free_relay(relay);
+        free_step_relay(relay);
         return NULL;
     }
     return relay;
@@ -360,13 +270,13 @@ void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_com
         memcpy(block->data, payload, bytes);
     if (HYD_step.fanout > 0 && n > HYD_step.fanout && !waiting_in_vain()) {
         HYD_step_relay_prepare();
-        relay = new_relay(n, command, epoch, block);
+        relay = new_step_relay(n, command, epoch, block);
     }
     for (int i = 0; i < n; i++) {
         struct HYD_step_proxy *p = find_proxy(to[i].group, to[i].proxy);
         if (p && is_expected(p))
-            defer(p, command, epoch, block);
-        if (!p || !connected(p))
+            defer_command(p, command, epoch, block);
+        if (!p || !HYD_step_relay_can_send(p))
             continue;
         uint32_t sequence = ++p->sequence;
         if (relay && can_relay(p))
@@ -379,27 +289,27 @@ void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_com
         return;
     if (in_tree <= (uint32_t) HYD_step.fanout) {
         send_to_members(relay, 0, in_tree);
-        free_relay(relay);
+        free_step_relay(relay);
         return;
     }
     relay->direct_at_ms = HYD_step_now_ms() + PATIENCE_MS + (int64_t) bytes * in_tree / BYTES_PER_MS;
     relay->next = relays;
     relays = relay;
-    uint32_t part = HYD_relay_part(in_tree, (uint32_t) HYD_step.fanout), own = own_address();
+    uint32_t part = HYD_relay_part(in_tree, (uint32_t) HYD_step.fanout), own = HYD_step_relay_own_address();
     for (uint32_t i = 0; i < in_tree; i += part) {
         uint32_t members = in_tree - i < part ? in_tree - i : part;
         if (send_branch(relay, i, members, own) < 0)
             send_to_members(relay, i, members);
     }
     if (relay->open == 0)
-        free_relay(relay);
+        free_step_relay(relay);
 }
 
 static void close_branch(struct relay *relay, struct branch *branch)
 {
     branch->answered = 1;
     if (--relay->open == 0)
-        free_relay(relay);
+        free_step_relay(relay);
 }
 
 static struct branch *branch_of(struct relay *relay, int group, int proxy)
@@ -481,7 +391,7 @@ void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t b
         memcpy(&number, failed + i * sizeof(number), sizeof(number));
         if (number - branch->first >= branch->n)
             continue;
-        note_unreached(find_proxy(relay->members[number].group, relay->members[number].proxy));
+        HYD_step_relay_note_unreached(find_proxy(relay->members[number].group, relay->members[number].proxy));
         send_to_members(relay, number, 1);
     }
     pass_frozen_on(relay, branch, payload + sizeof(answer), answer.frozen);
@@ -505,5 +415,5 @@ void HYD_step_relay_disconnected(int group, int proxy)
 void HYD_step_relay_finish(void)
 {
     while (relays)
-        free_relay(relays);
+        free_step_relay(relays);
 }

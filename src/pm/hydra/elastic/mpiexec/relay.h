@@ -19,12 +19,9 @@ void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_com
 /* The proxy has connected: it gets the commands that were sent before; or they are not needed any more. */
 void HYD_step_relay_connected(struct HYD_step_proxy *proxy);
 void HYD_step_relay_drop(struct HYD_step_proxy *proxy);
-/* Requests ports from proxies, if there are enough of them for a tree. */
-void HYD_step_relay_prepare(void);
 /* A message of mpiexec itself. */
 void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, const void *payload, size_t bytes);
-/* HYD_ADAPT_LISTENS and HYD_ADAPT_RELAYED have come from this daemon, or it has disconnected. */
-void HYD_step_relay_listens(struct HYD_step_proxy *proxy, const char *payload, size_t bytes);
+/* HYD_ADAPT_RELAYED has come from this daemon, or it has disconnected. */
 void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t bytes);
 void HYD_step_relay_disconnected(int group, int proxy);
 /* HYD_ADAPT_LOST has come: requests all proxies to repeat their reports, soon, and once for all that need it. */
@@ -33,5 +30,18 @@ void HYD_step_relay_failed(void);
 int64_t HYD_step_relay_next(void);
 void HYD_step_relay_time(int64_t now_ms);
 void HYD_step_relay_finish(void);
+/* Whether it has a connection for messages. */
+int HYD_step_relay_can_send(const struct HYD_step_proxy *proxy);
+
+/* ---- relay_ports.c ---- */
+
+/* Requests ports from proxies, if there are enough of them for a tree. */
+void HYD_step_relay_prepare(void);
+/* HYD_ADAPT_LISTENS has come from this daemon. */
+void HYD_step_relay_listens(struct HYD_step_proxy *proxy, const char *payload, size_t bytes);
+/* Where other hosts find this one, in network order; if there are none, the loopback. */
+uint32_t HYD_step_relay_own_address(void);
+/* Another daemon could not reach this one's host.  NULL is none. */
+void HYD_step_relay_note_unreached(const struct HYD_step_proxy *proxy);
 
 #endif /* MPIEXEC_RELAY_H_INCLUDED */

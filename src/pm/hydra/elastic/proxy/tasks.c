@@ -1,7 +1,6 @@
-/* See tasks.h. */
+/* See tasks.h: start, signals and end of these processes. */
 
 #include "state.h"
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -12,6 +11,7 @@
 #include "pmi_adapt_signal.h"
 #include "reports.h"
 #include "stdin.h"
+#include "task_output.h"
 #include "tasks.h"
 #include "reaper.h"
 #include "wire/clock.h"
@@ -20,7 +20,6 @@
 #include "wire/task.h"
 
 #define END_GRACE_MS 2000
-#define READS_MAX 32            /* of a pipe that is drained */
 
 struct task {
     uint32_t uid, number;
@@ -33,233 +32,10 @@ struct task {
 static struct task *tasks = NULL;
 static pid_t owner = 0;         /* children that exit by exit() end nobody */
 static char *world = NULL;      /* --adapt-tasks */
-static char **environment = NULL;
 
-/* The read end of a pipe. */
-struct stream {
-    int fd;
-    int which;                  /* 0: standard output, 1: standard error */
-    int is_shared;
-    uint32_t uid, number;       /* of the one process whose it is */
-    struct stream *next;
-};
+/* ---- start and end ----------------------------------------------------------------------------------------------- */
 
-static struct stream *streams = NULL;
-static int shared[2] = { -1, -1 };      /* write ends */
-static int labels = 0, held = 0;
-
-/* ---- environment --------------------------------------------------------------------------------------------- */
-
-static int is_managers(const char *name)
-{
-    static const char *const prefixes[] = { "PMI_", "PMIX_", "MPI_LOCAL", "HYDI_" };
-
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-        if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
-            return 1;
-    return 0;
-}
-
-static int is_given(const struct HYD_env *env, const char *entry)
-{
-    for (; env; env = env->next)
-        if (!strncmp(env->env_name, entry, strlen(env->env_name)) && entry[strlen(env->env_name)] == '=')
-            return 1;
-    return 0;
-}
-
-/* The existing environment, and then the launch's additions. */
-void HYD_tasks_environment(const struct HYD_env *env)
-{
-    extern char **environ;
-    size_t n = 0, size = 1;
-
-    for (char **entry = environ; *entry; entry++)
-        size++;
-    for (const struct HYD_env * e = env; e; e = e->next)
-        size++;
-    MPL_free(environment);
-    environment = MPL_calloc(size, sizeof(*environment), MPL_MEM_PM);
-    if (!environment)
-        return;
-    for (char **entry = environ; *entry; entry++)
-        if (!is_managers(*entry) && !is_given(env, *entry))
-            environment[n++] = MPL_strdup(*entry);
-    for (const struct HYD_env * e = env; e; e = e->next) {
-        if (is_managers(e->env_name))
-            continue;
-        size_t bytes = strlen(e->env_name) + (e->env_value ? strlen(e->env_value) : 0) + 2;
-        char *entry = MPL_malloc(bytes, MPL_MEM_PM);
-        if (!entry)
-            return;
-        MPL_snprintf(entry, bytes, "%s=%s", e->env_name, e->env_value ? e->env_value : "");
-        environment[n++] = entry;
-    }
-}
-
-/* ---- output -------------------------------------------------------------------------------------------------- */
-
-HYD_status HYD_pmcd_pmip_label_tasks_param(char *arg, char ***argv)
-{
-    labels = atoi(**argv);
-    (*argv)++;
-    return HYD_SUCCESS;
-}
-
-static HYD_status send_output(const struct stream *s, const char *bytes, int count)
-{
-    struct HYD_pmcd_hdr hdr;
-    int sent, closed;
-    HYD_status status = HYD_SUCCESS;
-
-    HYD_pmcd_init_header(&hdr);
-    hdr.cmd = s->which == 0 ? STDOUT : STDERR;
-    hdr.pgid = HYD_pmcd_pmip.local.pgid;
-    hdr.proxy_id = HYD_pmcd_pmip.local.id;
-    hdr.rank = HYD_pmcd_pmip.downstream.pmi_rank[0];
-    hdr.buflen = count;
-    if (!s->is_shared) {        /* wire/task.h */
-        hdr.pid = (int) s->uid;
-        hdr.pmi_version = (int) s->number;
-    }
-    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, &hdr, sizeof(hdr), &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
-    HYDU_ERR_POP(status, "unable to send to mpiexec\n");
-    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, bytes, count, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
-    HYDU_ERR_POP(status, "unable to send to mpiexec\n");
-    HYD_pmcd_pmip_adapt_output(count);
-
-  fn_exit:
-    return status;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* Everybody who could write to it has closed it. */
-static HYD_status close_stream(struct stream *s)
-{
-    HYD_status status = HYDT_dmx_deregister_fd(s->fd);
-    struct stream *before = streams;
-
-    close(s->fd);
-    while (before != s && before->next != s)
-        before = before->next;
-    if (before == s)
-        streams = s->next;
-    else
-        before->next = s->next;
-    MPL_free(s);
-    return status;
-}
-
-static HYD_status output_cb(int fd, HYD_event_t events, void *userp)
-{
-    struct stream *s = userp;
-    char bytes[HYD_TMPBUF_SIZE];
-    ssize_t n = read(fd, bytes, sizeof(bytes));
-
-    if (n > 0)
-        return send_output(s, bytes, (int) n);
-    return n == 0 ? close_stream(s) : HYD_SUCCESS;
-}
-
-static struct stream *find_next(struct stream *s, uint32_t uid, uint32_t number)
-{
-    while (s && !s->is_shared && (s->uid != uid || s->number != number))
-        s = s->next;
-    return s;
-}
-
-/* Forwards all that it has written, at most what pipes hold. */
-static HYD_status drain(uint32_t uid, uint32_t number)
-{
-    HYD_status status = HYD_SUCCESS;
-    struct stream *next;
-
-    HYD_loop_outdate();
-    for (struct stream * s = find_next(streams, uid, number); s && status == HYD_SUCCESS; s = next) {
-        struct pollfd there = {.fd = s->fd,.events = POLLIN };
-        next = find_next(s->next, uid, number);
-        for (int left = READS_MAX; left > 0 && status == HYD_SUCCESS && poll(&there, 1, 0) == 1; left--) {
-            int is_open = there.revents & POLLIN;
-            status = output_cb(s->fd, HYD_POLLIN, s);
-            if (!is_open)
-                break;          /* it has been closed */
-        }
-    }
-    return status;
-}
-
-void HYD_tasks_hold_output(int on)
-{
-    held = on;
-    for (struct stream * s = streams; s; s = s->next)
-        HYD_loop_pause(s->fd, on);
-}
-
-/* A pipe with its read end among the streams, and its write end (-1: none).  "" or an error. */
-static const char *open_stream(struct stream wanted, int *end)
-{
-    struct stream *s = NULL;
-    int ends[2];
-
-    *end = -1;
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return MPL_strerror(errno);
-    s = MPL_malloc(sizeof(*s), MPL_MEM_PM);
-    if (s) {
-        *s = wanted;
-        s->fd = ends[0];
-    }
-    if (!s || HYDT_dmx_register_fd(1, &s->fd, HYD_POLLIN, s, output_cb) != HYD_SUCCESS) {
-        MPL_free(s);
-        close(ends[0]);
-        close(ends[1]);
-        return "no memory";
-    }
-    s->next = streams;
-    streams = s;
-    HYD_loop_pause(s->fd, held);
-    *end = ends[1];
-    return "";
-}
-
-/* It has been started, or could not be. */
-static void output_opened(const int ends[2])
-{
-    for (int which = 0; which < 2; which++)
-        if (ends[which] >= 0 && ends[which] != shared[which])
-            close(ends[which]);
-}
-
-static int open_own(uint32_t uid, uint32_t number, int ends[2])
-{
-    for (int which = 0; which < 2; which++)
-        (void) open_stream((struct stream) {.which = which,.uid = uid,.number = number }, &ends[which]);
-    if (ends[0] >= 0 && ends[1] >= 0)
-        return 1;
-    output_opened(ends);        /* the stream that there is ends by that */
-    return 0;
-}
-
-/* Pipes for a process that is started next: their write ends, for standard output and standard error.  "" or an
- * error. */
-static const char *open_output(uint32_t uid, uint32_t number, int ends[2])
-{
-    const char *why = "";
-
-    if (labels && open_own(uid, number, ends))
-        return "";
-    for (int which = 0; which < 2 && !*why; which++) {
-        if (shared[which] < 0)
-            why = open_stream((struct stream) {.which = which,.is_shared = 1 }, &shared[which]);
-        ends[which] = shared[which];
-    }
-    return why;
-}
-
-/* ---- start and end ------------------------------------------------------------------------------------------- */
-
-static HYD_status report(uint32_t uid, uint32_t number, enum pmi_task_stage stage, int code, const char *why)
+static HYD_status report_task(uint32_t uid, uint32_t number, enum pmi_task_stage stage, int code, const char *why)
 {
     char payload[sizeof(struct task_head) + 512];
     struct task_head head = { uid, number, (uint32_t) stage, (uint32_t) code };
@@ -269,7 +45,7 @@ static HYD_status report(uint32_t uid, uint32_t number, enum pmi_task_stage stag
     return HYD_reports_send(REPORT_TASK, 0, 0, payload, sizeof(head) + strlen(payload + sizeof(head)));
 }
 
-static struct task **find(uint32_t uid, uint32_t number)
+static struct task **find_task(uint32_t uid, uint32_t number)
 {
     struct task **slot = &tasks;
 
@@ -283,12 +59,12 @@ static HYD_status end_task(struct task **slot, int wait_status)
 {
     struct task *t = *slot;
     int code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-    HYD_status status = drain(t->uid, t->number);
+    HYD_status status = HYD_task_output_drain(t->uid, t->number);
 
     *slot = t->next;
     HYD_reaper_ended(t->pid);
     if (status == HYD_SUCCESS)
-        status = report(t->uid, t->number, PMI_TASK_EXITED, code, "");
+        status = report_task(t->uid, t->number, PMI_TASK_EXITED, code, "");
     if (t->pidfd >= 0) {
         HYDT_dmx_deregister_fd(t->pidfd);
         close(t->pidfd);
@@ -311,7 +87,7 @@ static HYD_status exited_cb(int fd, HYD_event_t events, void *userp)
 }
 
 /* A caller that waits for the last one checks again. */
-static HYD_status poll_again(void)
+static HYD_status poll_tasks_again(void)
 {
     return HYD_SUCCESS;
 }
@@ -322,7 +98,7 @@ void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status)
     for (struct task ** slot = &tasks; *slot; slot = &(*slot)->next) {
         if ((*slot)->pid == pid) {
             (void) end_task(slot, wait_status);
-            HYD_loop_call(poll_again, 0);
+            HYD_loop_call(poll_tasks_again, 0);
             return;
         }
     }
@@ -341,14 +117,14 @@ static void become(char *const argv[], int null, const int out[2], volatile int 
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (dup2(null, STDIN_FILENO) >= 0 && dup2(out[0], STDOUT_FILENO) >= 0 && dup2(out[1], STDERR_FILENO) >= 0)
-        execvpe(argv[0], argv, environment);
+        execvpe(argv[0], argv, HYD_task_environment);
     *error = errno;
     _exit(127);
 }
 
 /* The pid, or -1 with an error.  A vfork costs the same however large we are, and returns at once whether it could be
  * executed. */
-static pid_t execute(char *const argv[], const int out[2], int *error)
+static pid_t execute_task(char *const argv[], const int out[2], int *error)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     sigset_t all, before;
@@ -374,7 +150,7 @@ static pid_t execute(char *const argv[], const int out[2], int *error)
 }
 
 /* "" or an error; with the descriptor by which we detect its end. */
-static const char *watch(struct task *t)
+static const char *watch_task(struct task *t)
 {
     t->pidfd = (int) syscall(SYS_pidfd_open, t->pid, 0);
     if (t->pidfd < 0)
@@ -383,7 +159,7 @@ static const char *watch(struct task *t)
 }
 
 /* It has not been waited for: the number is its own. */
-static void send_signal(const struct task *t, int signum)
+static void signal_task(const struct task *t, int signum)
 {
     if (killpg(t->pid, signum) < 0)
         kill(t->pid, signum);
@@ -394,25 +170,25 @@ static void send_signal(const struct task *t, int signum)
 static void kill_groups(void)
 {
     for (struct task * t = owner == getpid() ? tasks : NULL; t; t = t->next)
-        send_signal(t, SIGKILL);
+        signal_task(t, SIGKILL);
     if (owner == getpid())
         HYD_reaper_dismiss();
 }
 
-static HYD_status run(const struct task_head *head, char *const argv[])
+static HYD_status run_task(const struct task_head *head, char *const argv[])
 {
     struct task *t = NULL;
     int error = 0, out[2];
-    const char *why = environment ? open_output(head->uid, head->number, out) : "no memory";
+    const char *why = HYD_task_environment ? HYD_task_output_open(head->uid, head->number, out) : "no memory";
     HYD_status status = HYD_SUCCESS;
 
     if (*why)
-        return report(head->uid, head->number, PMI_TASK_EXITED, 127, why);
+        return report_task(head->uid, head->number, PMI_TASK_EXITED, 127, why);
     HYDU_MALLOC_OR_JUMP(t, struct task *, sizeof(*t), status);
     *t = (struct task) {.uid = head->uid,.number = head->number,.pidfd = -1,.kill_at_ms = -1 };
-    t->pid = execute(argv, out, &error);
-    output_opened(out);
-    why = t->pid < 0 ? MPL_strerror(error) : watch(t);
+    t->pid = execute_task(argv, out, &error);
+    HYD_task_output_opened(out);
+    why = t->pid < 0 ? MPL_strerror(error) : watch_task(t);
     if (*why) {
         char text[512];
         if (t->pid > 0) {
@@ -421,14 +197,14 @@ static HYD_status run(const struct task_head *head, char *const argv[])
         }
         MPL_snprintf(text, sizeof(text), "%s: %s", argv[0], why);
         MPL_free(t);
-        return report(head->uid, head->number, PMI_TASK_EXITED, 127, text);
+        return report_task(head->uid, head->number, PMI_TASK_EXITED, 127, text);
     }
     t->next = tasks;
     tasks = t;
     HYD_reaper_begun(t->pid);
     if (!owner && atexit(kill_groups) == 0)
         owner = getpid();
-    status = report(head->uid, head->number, PMI_TASK_STARTED, 0, "");
+    status = report_task(head->uid, head->number, PMI_TASK_STARTED, 0, "");
 
   fn_exit:
     return status;
@@ -466,7 +242,7 @@ HYD_status HYD_tasks_adopt(void)
         t->next = tasks;
         tasks = t;
         HYD_stdin_ended(i);     /* it reads nothing */
-        status = report(uid, t->number, PMI_TASK_STARTED, 0, "");
+        status = report_task(uid, t->number, PMI_TASK_STARTED, 0, "");
         HYDU_ERR_POP(status, "unable to report a process\n");
     }
 
@@ -490,10 +266,10 @@ static void let_world_go(void)
         HYD_agent.processes[i].let_go = 1;
 }
 
-/* ---- orders -------------------------------------------------------------------------------------------------- */
+/* ---- orders ------------------------------------------------------------------------------------------------------ */
 
 /* A text at the front of `left` bytes, copied; NULL: malformed. */
-static char *take_text(const char **bytes, size_t *left)
+static char *take_task_text(const char **bytes, size_t *left)
 {
     uint32_t n;
 
@@ -522,7 +298,7 @@ static void free_argv(char **argv)
 /* As in TASK_RUN; NULL: malformed, or no memory. */
 static char **take_argv(const char *bytes, size_t left)
 {
-    char *executable = take_text(&bytes, &left), **argv = NULL;
+    char *executable = take_task_text(&bytes, &left), **argv = NULL;
     uint32_t n = 0;
 
     if (executable && left >= sizeof(n)) {
@@ -538,7 +314,7 @@ static char **take_argv(const char *bytes, size_t left)
     }
     argv[0] = executable;
     for (uint32_t i = 0; i < n; i++) {
-        argv[i + 1] = take_text(&bytes, &left);
+        argv[i + 1] = take_task_text(&bytes, &left);
         if (!argv[i + 1]) {
             free_argv(argv);
             return NULL;
@@ -553,7 +329,7 @@ static HYD_status on_run(const struct task_head *head, const char *bytes, size_t
     HYD_status status = HYD_SUCCESS;
 
     HYDU_ERR_CHKANDJUMP(status, !argv, HYD_INTERNAL_ERROR, "malformed order to run a process\n");
-    status = run(head, argv);
+    status = run_task(head, argv);
 
   fn_exit:
     free_argv(argv);
@@ -571,7 +347,7 @@ static HYD_status kill_reported(void)
         if (t->kill_at_ms < 0)
             continue;
         if (t->kill_at_ms <= now)
-            send_signal(t, SIGKILL);
+            signal_task(t, SIGKILL);
         else if (next < 0 || t->kill_at_ms < next)
             next = t->kill_at_ms;
     }
@@ -586,8 +362,8 @@ static void notify_end(struct task *t)
         return;
     let_world_go();
     t->kill_at_ms = HYD_monotonic_us() / 1000 + END_GRACE_MS;
-    send_signal(t, SIGTERM);
-    send_signal(t, SIGCONT);
+    signal_task(t, SIGTERM);
+    signal_task(t, SIGCONT);
     (void) kill_reported();
 }
 
@@ -598,7 +374,7 @@ HYD_status HYD_tasks_order(const char *payload, size_t bytes)
 
     HYDU_ERR_CHKANDJUMP(status, bytes < sizeof(head), HYD_INTERNAL_ERROR, "malformed order about a process\n");
     memcpy(&head, payload, sizeof(head));
-    struct task *t = *find(head.uid, head.number);
+    struct task *t = *find_task(head.uid, head.number);
     const char *rest = payload + sizeof(head);
     size_t left = bytes - sizeof(head);
     char name[16];
@@ -608,7 +384,7 @@ HYD_status HYD_tasks_order(const char *payload, size_t bytes)
         case TASK_SIGNAL:
             MPL_snprintf(name, sizeof(name), "%.*s", (int) (left < sizeof(name) ? left : sizeof(name) - 1), rest);
             if (t && pmi_signal_number(name))
-                send_signal(t, pmi_signal_number(name));
+                signal_task(t, pmi_signal_number(name));
             break;
         case TASK_END:
             if (t)
@@ -635,6 +411,6 @@ void HYD_tasks_signalled(int signum)
         if (signum == SIGTERM || signum == SIGINT || signum == SIGQUIT)
             notify_end(t);
         else
-            send_signal(t, signum);
+            signal_task(t, signum);
     }
 }

@@ -1,0 +1,141 @@
+/*
+ * See sets.h: the connections of processes that use sessions, and the processes that have begun to use MPI.
+ */
+
+#include "state.h"
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include "agent.h"
+#include "answers.h"
+#include "reports.h"
+#include "set_calls.h"
+#include "sets.h"
+#include "spawned.h"
+#include "wire/event_loop.h"
+#include "wire/kinds.h"
+
+/* 0: it is none. */
+static uint64_t socket_inode_of(int fd)
+{
+    struct stat status;
+
+    return fd >= 0 && fstat(fd, &status) == 0 ? (uint64_t) status.st_ino : 0;
+}
+
+void HYD_sets_connect(int fd)
+{
+    int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
+
+    if (i >= 0)
+        HYD_agent.processes[i].socket = socket_inode_of(fd);
+}
+
+int HYD_sets_connected(int process_id)
+{
+    uint64_t socket = HYD_agent.processes ? HYD_agent.processes[process_id].socket : 0;
+
+    return socket && socket_inode_of(HYD_pmcd_pmip.downstream.pmi_fd[process_id]) == socket;
+}
+
+/* The input of a process' connection, as long as it is the one on which it made calls before. */
+static int input_bytes_of(int fd, uint64_t socket)
+{
+    int bytes = 0;
+
+    return socket && socket_inode_of(fd) == socket && ioctl(fd, FIONREAD, &bytes) == 0 ? bytes : 0;
+}
+
+/* Other input is read in the event loop: a process, or a child that has its connection, may never pause; and so is
+ * the input of one that does not read its replies. */
+HYD_status HYD_sets_read(int process_id)
+{
+    int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
+    uint64_t socket = HYD_agent.processes ? HYD_agent.processes[process_id].socket : 0;
+    HYD_status status = HYD_SUCCESS;
+
+    for (int reads = input_bytes_of(fd, socket) / HYD_TMPBUF_SIZE + 1; reads > 0; reads--) {
+        if (status != HYD_SUCCESS || HYD_answers_wait(fd) || input_bytes_of(fd, socket) == 0)
+            break;
+        HYD_loop_outdate();
+        status = HYD_pmcd_pmip_adapt_read_pmi(fd);
+    }
+    return status;
+}
+
+/* Its number here, -1: it is not here. */
+int HYD_sets_process_of(uint32_t uid)
+{
+    return uid < HYD_agent.join.first_uid ? -1 : HYD_agent_process_of_rank((int) (uid - HYD_agent.join.first_uid));
+}
+
+HYD_status HYD_sets_sync(uint32_t uid)
+{
+    int i = HYD_sets_process_of(uid);
+
+    return i < 0 ? HYD_SUCCESS : HYD_sets_read(i);
+}
+
+HYD_status HYD_sets_comes(uint64_t number, uint64_t creation, uint32_t uid)
+{
+    struct {
+        uint64_t number;
+        uint32_t comes;
+    } answer = { number, 0 };
+    int i = HYD_sets_process_of(uid);
+
+    answer.comes = i >= 0 && HYD_agent.board.fd >= 0 && HYD_board_makes(&HYD_agent.board, i, creation);
+    return HYD_reports_send(REPORT_COMES, 0, 0, &answer, sizeof(answer.number) + sizeof(answer.comes));
+}
+
+/* ---- processes that have begun to use MPI (SR1) ------------------------------------------------------------------ */
+
+static int starts_matter;       /* to mpiexec */
+
+static HYD_status report_starts(uint64_t number)
+{
+    size_t bytes = sizeof(number);
+    char *payload = NULL;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_MALLOC_OR_JUMP(payload, char *, bytes + (size_t) HYD_agent_process_count() * sizeof(uint32_t), status);
+    memcpy(payload, &number, sizeof(number));
+    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
+        struct HYD_agent_process *p = &HYD_agent.processes[i];
+        uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+        if (!p->begun || p->begin_reported)
+            continue;
+        p->begin_reported = 1;
+        memcpy(payload + bytes, &rank, sizeof(rank));
+        bytes += sizeof(rank);
+    }
+    if (number > 0 || bytes > sizeof(number))
+        status = HYD_reports_send(REPORT_STARTED, 0, 0, payload, bytes);
+
+  fn_exit:
+    MPL_free(payload);
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+void HYD_pmcd_pmip_adapt_began(int process_id)
+{
+    HYD_spawned_began(process_id);
+    if (process_id < 0 || !HYD_agent.processes || HYD_agent.processes[process_id].begun)
+        return;
+    HYD_agent.processes[process_id].begun = 1;
+    if (starts_matter)
+        (void) report_starts(0);  /* if mpiexec has failed, the main loop finds out */
+}
+
+/* A process that has notified others that it is there has written to its connection before. */
+HYD_status HYD_sets_starts(uint64_t number)
+{
+    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
+        int bytes = 0, fd = HYD_pmcd_pmip.downstream.pmi_fd[i];
+        if (!HYD_agent.processes[i].begun && fd >= 0 && ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0)
+            HYD_agent.processes[i].begun = 1;
+    }
+    starts_matter = 1;
+    return report_starts(number);
+}

@@ -1,0 +1,183 @@
+/* Standard output and standard error of processes that programs start one by one (task_output.h, tasks.h). */
+
+#include "state.h"
+#include <poll.h>
+#include "demux.h"
+#include "output.h"
+#include "task_output.h"
+#include "tasks.h"
+#include "wire/event_loop.h"
+#include "wire/task.h"
+
+#define READS_MAX 32            /* of a pipe that is drained */
+
+/* The read end of a pipe. */
+struct stream {
+    int fd;
+    int which;                  /* 0: standard output, 1: standard error */
+    int is_shared;
+    uint32_t uid, number;       /* of the one process whose it is */
+    struct stream *next;
+};
+
+static struct stream *streams = NULL;
+static int shared[2] = { -1, -1 };      /* write ends */
+static int labels = 0, held = 0;
+
+HYD_status HYD_pmcd_pmip_label_tasks_param(char *arg, char ***argv)
+{
+    labels = atoi(**argv);
+    (*argv)++;
+    return HYD_SUCCESS;
+}
+
+static HYD_status send_output(const struct stream *s, const char *bytes, int count)
+{
+    struct HYD_pmcd_hdr hdr;
+    int sent, closed;
+    HYD_status status = HYD_SUCCESS;
+
+    HYD_pmcd_init_header(&hdr);
+    hdr.cmd = s->which == 0 ? STDOUT : STDERR;
+    hdr.pgid = HYD_pmcd_pmip.local.pgid;
+    hdr.proxy_id = HYD_pmcd_pmip.local.id;
+    hdr.rank = HYD_pmcd_pmip.downstream.pmi_rank[0];
+    hdr.buflen = count;
+    if (!s->is_shared) {        /* wire/task.h */
+        hdr.pid = (int) s->uid;
+        hdr.pmi_version = (int) s->number;
+    }
+    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, &hdr, sizeof(hdr), &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    HYDU_ERR_POP(status, "unable to send to mpiexec\n");
+    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, bytes, count, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    HYDU_ERR_POP(status, "unable to send to mpiexec\n");
+    HYD_pmcd_pmip_adapt_output(count);
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Everybody who could write to it has closed it. */
+static HYD_status close_stream(struct stream *s)
+{
+    HYD_status status = HYDT_dmx_deregister_fd(s->fd);
+    struct stream *before = streams;
+
+    close(s->fd);
+    while (before != s && before->next != s)
+        before = before->next;
+    if (before == s)
+        streams = s->next;
+    else
+        before->next = s->next;
+    MPL_free(s);
+    return status;
+}
+
+static HYD_status output_cb(int fd, HYD_event_t events, void *userp)
+{
+    struct stream *s = userp;
+    char bytes[HYD_TMPBUF_SIZE];
+    ssize_t n = read(fd, bytes, sizeof(bytes));
+
+    if (n > 0)
+        return send_output(s, bytes, (int) n);
+    return n == 0 ? close_stream(s) : HYD_SUCCESS;
+}
+
+static struct stream *find_next(struct stream *s, uint32_t uid, uint32_t number)
+{
+    while (s && !s->is_shared && (s->uid != uid || s->number != number))
+        s = s->next;
+    return s;
+}
+
+/* Forwards all that it has written, at most what pipes hold. */
+HYD_status HYD_task_output_drain(uint32_t uid, uint32_t number)
+{
+    HYD_status status = HYD_SUCCESS;
+    struct stream *next;
+
+    HYD_loop_outdate();
+    for (struct stream * s = find_next(streams, uid, number); s && status == HYD_SUCCESS; s = next) {
+        struct pollfd there = {.fd = s->fd,.events = POLLIN };
+        next = find_next(s->next, uid, number);
+        for (int left = READS_MAX; left > 0 && status == HYD_SUCCESS && poll(&there, 1, 0) == 1; left--) {
+            int is_open = there.revents & POLLIN;
+            status = output_cb(s->fd, HYD_POLLIN, s);
+            if (!is_open)
+                break;          /* it has been closed */
+        }
+    }
+    return status;
+}
+
+void HYD_tasks_hold_output(int on)
+{
+    held = on;
+    for (struct stream * s = streams; s; s = s->next)
+        HYD_loop_pause(s->fd, on);
+}
+
+/* A pipe with its read end among the streams, and its write end (-1: none).  "" or an error. */
+static const char *open_stream(struct stream wanted, int *end)
+{
+    struct stream *s = NULL;
+    int ends[2];
+
+    *end = -1;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return MPL_strerror(errno);
+    s = MPL_malloc(sizeof(*s), MPL_MEM_PM);
+    if (s) {
+        *s = wanted;
+        s->fd = ends[0];
+    }
+    if (!s || HYDT_dmx_register_fd(1, &s->fd, HYD_POLLIN, s, output_cb) != HYD_SUCCESS) {
+        MPL_free(s);
+        close(ends[0]);
+        close(ends[1]);
+        return "no memory";
+    }
+    s->next = streams;
+    streams = s;
+    HYD_loop_pause(s->fd, held);
+    *end = ends[1];
+    return "";
+}
+
+/* It has been started, or could not be. */
+void HYD_task_output_opened(const int ends[2])
+{
+    for (int which = 0; which < 2; which++)
+        if (ends[which] >= 0 && ends[which] != shared[which])
+            close(ends[which]);
+}
+
+static int open_own(uint32_t uid, uint32_t number, int ends[2])
+{
+    for (int which = 0; which < 2; which++)
+        (void) open_stream((struct stream) {.which = which,.uid = uid,.number = number }, &ends[which]);
+    if (ends[0] >= 0 && ends[1] >= 0)
+        return 1;
+    HYD_task_output_opened(ends);        /* the stream that there is ends by that */
+    return 0;
+}
+
+/* Pipes for a process that is started next: their write ends, for standard output and standard error.  "" or an
+ * error. */
+const char *HYD_task_output_open(uint32_t uid, uint32_t number, int ends[2])
+{
+    const char *why = "";
+
+    if (labels && open_own(uid, number, ends))
+        return "";
+    for (int which = 0; which < 2 && !*why; which++) {
+        if (shared[which] < 0)
+            why = open_stream((struct stream) {.which = which,.is_shared = 1 }, &shared[which]);
+        ends[which] = shared[which];
+    }
+    return why;
+}

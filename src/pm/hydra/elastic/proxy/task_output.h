@@ -1,0 +1,23 @@
+/*
+ * Environment and output of the processes of tasks.h, for tasks.c.
+ *
+ * State: the pipes, owned by task_output.c; the environment, owned by task_environment.c.
+ */
+
+#ifndef PROXY_TASK_OUTPUT_H_INCLUDED
+#define PROXY_TASK_OUTPUT_H_INCLUDED
+
+#include "hydra.h"
+#include <stdint.h>
+
+extern char **HYD_task_environment;     /* NULL: no memory, or not known yet */
+
+/* Pipes for a process that is started next: their write ends, for standard output and standard error.  "" or an
+ * error. */
+const char *HYD_task_output_open(uint32_t uid, uint32_t number, int ends[2]);
+/* It has been started, or could not be. */
+void HYD_task_output_opened(const int ends[2]);
+/* Forwards all that it has written, at most what pipes hold. */
+HYD_status HYD_task_output_drain(uint32_t uid, uint32_t number);
+
+#endif /* PROXY_TASK_OUTPUT_H_INCLUDED */
