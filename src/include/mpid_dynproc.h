@@ -24,10 +24,6 @@ int MPID_Dynproc_intercomm(MPIR_Comm * local, bool is_low_group, MPIR_Context_id
  * if the network cannot. */
 void MPID_Dynproc_is_unknown_to(MPIR_Comm * comm);
 bool MPID_Dynproc_answer_from_now_on(void);
-/* Requests that wait for the other side of a connection end with an error; receives under way, only if that is given.
- * also_local: and what processes of this side have been waiting for from each other since the last such call, as not
- * all take part.  The value: how much has been waiting. */
-int MPID_Dynproc_fail(unsigned connection, bool also_matched, bool also_local);
 /* Communicators of requests that have ended so, and that the program has freed, are given back. */
 void MPID_Dynproc_sweep(void);
 /* Rises with all that has been received or sent on the way. */

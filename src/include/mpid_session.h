@@ -21,8 +21,6 @@ void MPID_Session_mark_silent(int lpid);
 bool MPID_Session_has_exited(int lpid);
 /* Lpids mean other processes from now on. */
 void MPID_Session_depart_nobody(void);
-/* Requests that wait for exited processes end. */
-void MPID_Session_fail(void);
 /* Sends and probes on this communicator take into account that a member may end. */
 void MPID_Session_watch_comm(MPIR_Comm * comm);
 

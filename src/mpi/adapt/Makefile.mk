@@ -17,6 +17,7 @@ noinst_HEADERS += \
     src/include/mpir_adapt_device.h \
     src/include/mpir_device_callbacks.h \
     src/include/mpid_dynproc.h \
+    src/include/mpid_failure.h \
     src/include/mpid_session.h \
     src/include/mpir_measure.h \
     src/include/mpir_process_request.h \

@@ -8,6 +8,7 @@
 
 #include "adapt.h"
 #include "adapt_measure.h"
+#include "mpid_session.h"
 #include "mpidu_oversubscribed.h"
 
 static struct {

@@ -1,4 +1,4 @@
-# What adaptations, sessions and process requests share: the board, and the communicators of this process.
+# Shared by adaptations, sessions and process requests: the board, and the communicators of this process.
 
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/connect
 

@@ -1,5 +1,5 @@
 /*
- * What ties this process to the job that it was started in: the adapt board (pmi_adapt.h), which it shares with the
+ * The ties of this process to the job that it was started in: the adapt board (pmi_adapt.h), which it shares with the
  * node daemon, and the lines to that.  Adaptations, sessions and process requests all use it; it knows none of them.
  *
  * Owned by whichever thread holds the library's critical section.

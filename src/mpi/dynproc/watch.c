@@ -7,7 +7,7 @@
  * farewell, that process has ended, and with it, as a rule, its job.  A process that sees this breaks its other
  * lines, so that all are notified, whichever process has ended.  Messages that were sent before come in first, so
  * there is a delay of one second; then every request that waits for the other side ends with an error
- * (MPID_Dynproc_fail), and what begins later, too.  A farewell is sent when the intercommunicator is freed, and not
+ * (mpid_failure.h), and what begins later, too.  A farewell is sent when the intercommunicator is freed, and not
  * by MPI_Finalize: the others of the same side may not be there yet.
  *
  * A connection consists of the intercommunicator, its copies, and what the collective operations of both use among the
@@ -22,6 +22,7 @@
 
 #include "dynproc_lines.h"
 #include "connect_comms.h"
+#include "mpid_failure.h"
 
 #define SLOTS_STEP 64               /* more, when all are taken */
 #define POLLS 4                 /* between two reads of the clock */
@@ -104,7 +105,10 @@ static void fail_what_waits(struct MPIR_Dynproc_connection *connection, double n
     connection->failed_at = now;
     connection->local_at = is_time ? now : connection->local_at;
     /* those that have ended keep their references until the program has them, so that they are scanned once more */
-    if (!MPID_Dynproc_fail(connection->number, now - connection->broken_at > MATCHED_SECONDS, is_time))
+    const struct MPID_Failure failure = {.connection = connection->number,
+        .also_matched = now - connection->broken_at > MATCHED_SECONDS,.also_local = is_time
+    };
+    if (!MPID_Failure_end_requests(&failure))
         connection->references = references;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Addresses of this process and of others, as text: the business card.  An address is followed by a comma and the
- * business card for shared memory with others of its host.  A process sends to those whose address it has inserted.
+ * Addresses of this process and of others, as text (business cards).  An address is followed by a comma and the
+ * process' text for shared memory with others of its host.  A process sends to those whose address it has inserted.
  * SX5, SI8.
  *
  * All that this process knows of contacts has one lock, which is not held while others are awaited.

@@ -1,6 +1,6 @@
 /*
- * What the files about contacts of processes guarantee each other: session_addresses.c, session_rendezvous.c,
- * session_introduce.c and session_apart.c.  All but what is marked is called under the lock.
+ * Contacts of processes: the guarantees that session_addresses.c, session_rendezvous.c, session_introduce.c and
+ * session_apart.c give each other.  All functions but the marked ones are called under the lock.
  */
 
 #ifndef SESSION_CONTACT_H_INCLUDED
@@ -12,7 +12,7 @@ extern MPL_initlock_t MPIR_Session_contact_lock;
 
 /* ---- session_addresses.c ---- */
 
-/* This process' business card; what others have of it is text. */
+/* This process' address as text, as others take it in. */
 int MPIR_Session_write_bc(char *bc, int bytes);
 /* Inserts an address, and offers a channel where there can be one. */
 int MPIR_Session_take_bc(int lpid, const char *bc);
@@ -24,10 +24,10 @@ bool MPIR_Session_knows(int lpid);
 int MPIR_Session_insert_bc(int lpid, const char *bc);
 /* This process' own one likewise, which is written to `bc`. */
 int MPIR_Session_insert_own_bc(char *bc, int bytes);
-/* The channel that the inserted business card is about; whether there was one. */
+/* The channel that was inserted with the address; whether there was one. */
 bool MPIR_Session_offer_channel(int lpid);
 void MPIR_Session_offer_channels(const int *lpids, int n);
-/* mpiexec has this process' business card.  Without the lock. */
+/* mpiexec has this process' address.  Without the lock. */
 bool MPIR_Session_bc_is_given(void);
 
 /* ---- session_introduce.c ---- */

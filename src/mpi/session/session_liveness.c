@@ -13,6 +13,7 @@
 #include "adapt.h"
 #include "connect_comms.h"
 #include "mpid_dynproc.h"
+#include "mpid_failure.h"
 #include <time.h>
 #include <unistd.h>
 
@@ -426,7 +427,7 @@ static void go_on(int64_t now)
         members.polls - members.failed_polls >= AGAIN_POLLS) {
         members.failed_ms = now;
         members.failed_polls = members.polls;
-        MPID_Session_fail();
+        (void) MPID_Failure_end_requests(&(const struct MPID_Failure) {.connection = 0});
         MPID_Dynproc_sweep();
     }
     if (members.queried.n == 0 && members.n_ranges == 0 && is_due(now)) {

@@ -1,9 +1,12 @@
-/* Requests fail whose peer has ended: the other side of a connection, or a member of a session's communicator. */
+/*
+ * Requests fail whose peer has ended (mpid_failure.h): the other side of a connection, or a member of a session's
+ * communicator.  MPID_Dynproc_set_ended alone sets their error class.
+ */
 
 #include "mpidimpl.h"
 #include "mpir_device_callbacks.h"
 #include "mpid_dynproc.h"
-#include "mpid_session.h"
+#include "mpid_failure.h"
 #include "ch4_dynproc.h"
 #include "ch4_exited.h"
 #include <limits.h>
@@ -67,24 +70,10 @@ void MPID_Dynproc_sweep(void)
 
 int MPIDI_Dynproc_postings;
 
-#define ENDED_MOST 256          /* requests of one poll; the next one finds the rest */
-
-struct ended {
-    unsigned connection;
-    int n;
-    MPIR_Request *requests[ENDED_MOST];
-};
-
-static void add_ended(void *object, void *context)
+static bool is_of_connection(const MPIR_Request * req, unsigned connection)
 {
-    MPIR_Request *req = object;
-    struct ended *ended = context;
-
-    if (!req->comm || req->comm->adapt.connection != ended->connection || MPIR_Request_is_complete(req) ||
-        (req->kind != MPIR_REQUEST_KIND__RECV && req->kind != MPIR_REQUEST_KIND__SEND) || ended->n == ENDED_MOST)
-        return;
-    MPIR_Request_add_ref(req);
-    ended->requests[ended->n++] = req;
+    return req->comm->adapt.connection == connection &&
+        (req->kind == MPIR_REQUEST_KIND__RECV || req->kind == MPIR_REQUEST_KIND__SEND);
 }
 
 /* Between processes of this side, in a collective operation: it goes on by itself if all of them take part. */
@@ -136,27 +125,17 @@ static void fail_recv(MPIR_Request * req, bool also_matched)
         MPIDI_NM_dynproc_force(req);
 }
 
-int MPID_Dynproc_fail(unsigned connection, bool also_matched, bool also_local)
+static void fail_of_connection(MPIR_Request * req, const struct MPID_Failure *failure)
 {
-    struct ended ended = {.connection = connection };
-
-    if (MPIDI_Dynproc_postings > 0)
-        return 1;
-    MPIR_Device_callbacks.foreach_request(add_ended, &ended);
-    for (int i = 0; i < ended.n; i++) {
-        MPIR_Request *req = ended.requests[i];
-        bool is_over = !MPIR_Request_is_complete(req) &&
-            (!is_of_this_side(req) || (also_local && has_been_seen(req)));
-        if (is_over && req->kind == MPIR_REQUEST_KIND__SEND)
-            fail_send(req);
-        else if (is_over)
-            fail_recv(req, also_matched);
-        MPIR_Request_free(req);
-    }
-    return ended.n;
+    if (is_of_this_side(req) && !(failure->also_local && has_been_seen(req)))
+        return;
+    if (req->kind == MPIR_REQUEST_KIND__SEND)
+        fail_send(req);
+    else
+        fail_recv(req, failure->also_matched);
 }
 
-/* ---- requests whose peer has ended ----------------------------------------------------------------------------- */
+/* ---- requests for members that have ended ---------------------------------------------------------------------- */
 
 /* A message that waits for space has no peer of its own (MPIDI_SHM_channels_without has dropped those of the ended),
  * and what has come unexpectedly is nobody's receive yet. */
@@ -185,21 +164,14 @@ static int peer_of(const MPIR_Request * req)
         MPIDIG_REQUEST(req, u.recv.source);
 }
 
-static void add_unreachable(void *object, void *context)
+static bool is_unreachable(MPIR_Request * req)
 {
-    MPIR_Request *req = object;
-    struct ended *unreachable = context;
-
-    if (!req->comm || unreachable->n == ENDED_MOST || req->comm->adapt.connection || MPIR_Request_is_complete(req) ||
+    if (req->comm->adapt.connection || MPIDI_is_self_comm(req->comm) ||
         (req->kind != MPIR_REQUEST_KIND__RECV && req->kind != MPIR_REQUEST_KIND__SEND && !is_partitioned(req)) ||
-        MPIDI_is_self_comm(req->comm) || (!is_partitioned(req) && is_held(req)))
-        return;
-    bool is_unreachable = req->kind == MPIR_REQUEST_KIND__RECV ? MPIDI_Exited_no_sender(req->comm, peer_of(req)) :
+        (!is_partitioned(req) && is_held(req)))
+        return false;
+    return req->kind == MPIR_REQUEST_KIND__RECV ? MPIDI_Exited_no_sender(req->comm, peer_of(req)) :
         MPIDI_Exited_is(req->comm, peer_of(req));
-    if (!is_unreachable)
-        return;
-    MPIR_Request_add_ref(req);
-    unreachable->requests[unreachable->n++] = req;
 }
 
 /* It waits for its turn to send, or that it was received, or both. */
@@ -267,16 +239,43 @@ static void fail_unreachable(MPIR_Request * req)
         fail_shared_part(req);
 }
 
-void MPID_Session_fail(void)
+/* ---- both ------------------------------------------------------------------------------------------------------ */
+
+#define FAILED_MOST 256         /* requests of one call; the next one finds the rest */
+
+struct failed_scan {
+    const struct MPID_Failure *failure;
+    int n;
+    MPIR_Request *requests[FAILED_MOST];
+};
+
+static void add_failed(void *object, void *context)
 {
-    struct ended unreachable = { 0 };
+    MPIR_Request *req = object;
+    struct failed_scan *scan = context;
+    unsigned connection = scan->failure->connection;
+
+    if (!req->comm || scan->n == FAILED_MOST || MPIR_Request_is_complete(req) ||
+        !(connection ? is_of_connection(req, connection) : is_unreachable(req)))
+        return;
+    MPIR_Request_add_ref(req);
+    scan->requests[scan->n++] = req;
+}
+
+int MPID_Failure_end_requests(const struct MPID_Failure *failure)
+{
+    struct failed_scan scan = {.failure = failure };
 
     if (MPIDI_Dynproc_postings > 0)
-        return;
-    MPIR_Device_callbacks.foreach_request(add_unreachable, &unreachable);
-    for (int i = 0; i < unreachable.n; i++) {
-        if (!MPIR_Request_is_complete(unreachable.requests[i]))
-            fail_unreachable(unreachable.requests[i]);
-        MPIR_Request_free(unreachable.requests[i]);
+        return 1;
+    MPIR_Device_callbacks.foreach_request(add_failed, &scan);
+    for (int i = 0; i < scan.n; i++) {
+        MPIR_Request *req = scan.requests[i];
+        if (!MPIR_Request_is_complete(req) && failure->connection)
+            fail_of_connection(req, failure);
+        else if (!MPIR_Request_is_complete(req))
+            fail_unreachable(req);
+        MPIR_Request_free(req);
     }
+    return scan.n;
 }

@@ -1,6 +1,6 @@
 /*
- * Calls on process sets that have no answer yet, or one that is not fetched: what the files behind sets.h guarantee
- * each other.  sets.c has the table, set_sharing.c finds queries whose answer several processes may have,
+ * Calls on process sets that have no answer yet, or one that is not fetched: the guarantees that the files of sets.h
+ * give each other.  sets.c has the table, set_sharing.c finds queries whose answer several processes may have,
  * set_starts.c has the connections.
  */
 

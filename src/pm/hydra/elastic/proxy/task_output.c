@@ -2,6 +2,7 @@
 
 #include "state.h"
 #include <poll.h>
+#include "agent.h"
 #include "demux.h"
 #include "output.h"
 #include "task_output.h"

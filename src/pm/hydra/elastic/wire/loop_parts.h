@@ -1,5 +1,5 @@
 /*
- * What the files about loops (loop_set.h) guarantee each other.
+ * The guarantees that the files about loops (loop_set.h) give each other.
  */
 
 #ifndef WIRE_LOOP_PARTS_H_INCLUDED

@@ -1,4 +1,4 @@
-/* What the reader of a set does at its end: joins loops, numbers processes anew (loop_set.h). */
+/* The work of a set's reader at the end: joining loops, numbering processes anew (loop_set.h). */
 
 #include "loop_parts.h"
 
