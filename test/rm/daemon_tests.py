@@ -84,6 +84,32 @@ def a_job_has_the_mask_and_limits_of_its_submission(bench: Bench) -> None:
     expect(reply.status == 400 and "memory" in reply.body["error"]["message"], f"an unknown limit: {reply}")
 
 
+def a_low_limit_of_descriptors_is_raised_and_jobs_keep_it(bench: Bench) -> None:
+    """elasticd needs one for each connection; its jobs have the limit that it was started with"""
+    low, count = 100, 150
+    own, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    daemon = bench.daemon(config=f"[limits]\nconnections_per_user = {2 * count}\n")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (low, hard))
+    try:
+        daemon.start()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (own, hard))
+    assert daemon.process
+    limits = Path(f"/proc/{daemon.process.pid}/limits").read_text().split("Max open files")[1].split()
+    expect(limits[:2] == [str(hard)] * 2 or hard == resource.RLIM_INFINITY, f"elasticd's own: {limits[:2]}")
+    connections = [UnixConnection(daemon.socket) for _ in range(count)]
+    for connection in connections:
+        connection.connect()
+    number = daemon.submit("sh", "-c", "ulimit -Sn; ulimit -Hn")
+    words = Path(daemon.wait_end(number)["output"]).read_text().split()
+    expect(words[0] == str(low), f"the job's limits: {words}")
+    for connection in (connections[0], connections[-1]):
+        connection.request("GET", "/v1/version")
+        expect(read_reply(connection).status == 200, f"one of {count} connections at a time")
+    for connection in connections:
+        connection.close()
+
+
 def exit_codes_and_signals_are_reported(bench: Bench) -> None:
     daemon = bench.start(config='[scheduling]\nstart_pause = "100ms"\n')
     failing = daemon.submit("sh", "-c", "exit 7")
