@@ -149,6 +149,14 @@ Json size_request_of(const Job &job)
             {"granted", !job.size_request}, {"reason", text_or_null(size_request.reason)}};
 }
 
+Json numbers_of(GpuSet gpus)
+{
+    Json numbers = Json::array();
+    for (; gpus != 0; gpus &= gpus - 1)
+        numbers.push_back(std::countr_zero(gpus));
+    return numbers;
+}
+
 /* Slots beside its world, for processes that its program starts, and the number of those that it
  * still waits for. */
 Json slots_on(const Job &job)
@@ -168,6 +176,15 @@ Json slots_on(const Job &job)
         nodes.push_back({{"node", node}, {"places", extra_slots}, {"exclusive", is_alone}});
     }
     return {{"held", count_slots(job)}, {"wanted", wanted}, {"nodes", nodes}};
+}
+
+/* Their numbers on each node. */
+Json gpus_of(const Job &job)
+{
+    Json all = Json::array();
+    for (const NodeGpus &each : job.gpus)
+        all.push_back({{"node", each.node.str()}, {"gpus", numbers_of(each.gpus)}});
+    return all;
 }
 
 /* Not where they lead to: that is their user's business. */
@@ -195,6 +212,10 @@ void add_spec(Json &json, const JobSpec &spec)
     json["cores_per_process"] = spec.cores_per_process;
     json["processes_per_node"] = number_or_null(spec.processes_per_node);
     json["exclusive"] = spec.whole_nodes;
+    json["gpus_per_process"] = number_or_null(spec.gpus_per_process);
+    json["gpus_per_node"] = number_or_null(spec.gpus_per_node);
+    json["nodelist"] = write(spec.nodelist);
+    json["exclude"] = write(spec.exclude);
     json["requeue"] = spec.requeue;
     json["expect_ms"] = number_or_null(spec.expect_ms);
     json["speedup"] = nullptr;
@@ -292,6 +313,7 @@ Json Api::job_json(const Job &job, const Json *ran)
         {"adaptive", job.mode == StepMode::UNKNOWN ? Json() : Json(job.mode == StepMode::ADAPTIVE)},
         {"size", job.size()},
         {"nodes", nodes_of(job.blocks)},
+        {"gpus", gpus_of(job)},
         {"held", job.held},
         {"begin_ms", job.spec.begin_ms ? Json(daemon_.shown_ms(job.spec.begin_ms)) : Json()},
         {"waits_for", dependencies_of(job.waits_for)},
@@ -365,6 +387,7 @@ Json shortage_json(const State &state, const Job &job, bool private_jobs)
     };
     return {{"processes", missing->processes},
             {"room", missing->capacity},
+            {"full", write(missing->full)},
             {"giving", list(missing->giving)},
             {"overdue", list(missing->overdue)}};
 }
@@ -762,6 +785,8 @@ Json Api::node_json(const Caller &caller, const Node &node, const UsersOfNode &u
             {"state", state_of(node)},
             {"reason", text_or_null(node.why())},
             {"cores_used", node.used},
+            {"gpus", node.gpus},
+            {"gpus_used", numbers_of(node.gpus_used)},
             {"jobs", std::move(jobs)}};
 }
 

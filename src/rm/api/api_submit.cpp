@@ -7,6 +7,8 @@
 #include <chrono>
 
 #include "api/api.h"
+#include "api/gpu_request.h"
+#include "api/node_lists.h"
 #include "base/signal_names.h"
 #include "core/forecast.h"
 #include "daemon/mail_message.h"
@@ -102,6 +104,14 @@ void book_memory_of_nodes(const BodyReader &body, JobSpec &spec, int cores_of_no
     book_memory(body, spec, FIELD, (memory.per_node_mib + on_node - 1) / on_node, memory);
 }
 
+/* Whole nodes, some of which are named. */
+void check_listed(const BodyReader &body, const JobSpec &spec, int nodes)
+{
+    if (nodes > 0 && spec.nodelist.size() > static_cast<size_t>(nodes))
+        body.fail("nodelist", "names " + std::to_string(spec.nodelist.size()) +
+                                  " nodes, and the job is to have " + std::to_string(nodes));
+}
+
 void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const MemoryRequest &memory)
 {
     spec.extra_slots = static_cast<int>(body.number("places", 0, SLOTS_MAX, 0));
@@ -114,7 +124,9 @@ void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const Memory
     int per_node = spec.processes_per_node
         ? spec.processes_per_node
         : std::max(1, cores_of_node / spec.cores_per_process);
-    int64_t least = nodes ? int64_t{nodes} * per_node : 1;
+    check_listed(body, spec, nodes);
+    int64_t listed = std::max<int64_t>(static_cast<int64_t>(spec.nodelist.size()), 1);
+    int64_t least = nodes ? int64_t{nodes} * per_node : listed;
     spec.minimum =
         static_cast<int>(body.number("min", 1, PROCESSES_MAX, std::min(least, PROCESSES_MAX)));
     spec.maximum = static_cast<int>(body.number("max", 1, PROCESSES_MAX, spec.minimum));
@@ -126,6 +138,7 @@ void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node, const Memory
     spec.size_rule = read_name(sizes, "rule", SizeRule::ANY);
     spec.size_multiple = static_cast<int>(sizes.number("of", 1, PROCESSES_MAX, 1));
     sizes.finish();
+    read_gpus(body, spec, nodes);
     spec.elasticity = read_name(
         body, "kind", spec.minimum == spec.maximum ? Elasticity::RIGID : Elasticity::MALLEABLE);
 }
@@ -316,6 +329,8 @@ Api::Submission Api::read_submission(const Call &call)
         submission.notes.push_back(
             "the memory that is asked for has no effect: memory is not counted here "
             "(job.counted_memory_per_core in the configuration)");
+    spec.nodelist = read_node_set(body, "nodelist", daemon_.state());
+    spec.exclude = read_node_set(body, "exclude", daemon_.state());
     read_sizes(body, spec, largest_node(daemon_.state()), memory);
     spec.name = body.text("name", JOB_NAME_BYTES_MAX,
                           last_part(launch.command[0]).substr(0, JOB_NAME_BYTES_MAX));

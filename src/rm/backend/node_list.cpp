@@ -114,7 +114,7 @@ Result<std::vector<std::string_view>> split_list(std::string_view text)
 }
 
 /* Appends each number of "1-3,07" to each name. */
-std::string multiply(std::vector<std::string> &names, std::string_view ranges)
+std::string multiply(std::vector<std::string> &names, std::string_view ranges, size_t most)
 {
     std::vector<std::string> longer;
     while (!ranges.empty() || longer.empty()) {
@@ -132,10 +132,11 @@ std::string multiply(std::vector<std::string> &names, std::string_view ranges)
         if (!is_number(first) || !is_number(last))
             return shown(range) + " is no range of numbers such as 1-3 or 07";
         long low = std::stol(std::string(first)), high = std::stol(std::string(last));
-        if (high < low || static_cast<size_t>(high - low) >= LISTED_NODES_MAX ||
-            longer.size() + names.size() * static_cast<size_t>(high - low + 1) > LISTED_NODES_MAX)
-            return shown(range) +
-                (high < low ? " goes down" : " makes more nodes than there can be");
+        if (high < low)
+            return shown(range) + " goes down";
+        if (static_cast<size_t>(high - low) >= most ||
+            longer.size() + names.size() * static_cast<size_t>(high - low + 1) > most)
+            return shown(range) + " makes more than " + std::to_string(most) + " nodes";
         for (const std::string &name : names)
             for (long number = low; number <= high; number++) {
                 std::string digits = std::to_string(number);
@@ -151,7 +152,7 @@ std::string multiply(std::vector<std::string> &names, std::string_view ranges)
 }
 
 /* "rack[0-1]-n[01-03]": the last numbers run fastest. */
-Result<std::vector<std::string>> expand(std::string_view part)
+Result<std::vector<std::string>> expand(std::string_view part, size_t most)
 {
     std::vector<std::string> names = {""};
     while (!part.empty()) {
@@ -162,7 +163,7 @@ Result<std::vector<std::string>> expand(std::string_view part)
         if (part.empty())
             break;
         size_t close = part.find(']');          /* split_list has seen that there is one */
-        std::string error = multiply(names, part.substr(1, close - 1));
+        std::string error = multiply(names, part.substr(1, close - 1), most);
         if (!error.empty())
             return Error{error};
         part.remove_prefix(close + 1);
@@ -260,7 +261,8 @@ Result<ListedNodes> parse_hosts_file(std::string_view text, const std::string &n
     return nodes;
 }
 
-Result<ListedNodes> parse_slurm_nodes(std::string_view nodes, std::string_view cpus_per_node)
+Result<ListedNodes> parse_slurm_nodes(std::string_view nodes, std::string_view cpus_per_node,
+                                      size_t most)
 {
     auto parts = split_list(trim(nodes));
     if (!parts)
@@ -268,7 +270,7 @@ Result<ListedNodes> parse_slurm_nodes(std::string_view nodes, std::string_view c
     ListedNodes list;
     std::unordered_set<std::string> names;
     for (std::string_view part : parts.value()) {
-        auto expanded = expand(part);
+        auto expanded = expand(part, most);
         if (!expanded)
             return Error{expanded.error()};
         for (std::string &name : expanded.value()) {
@@ -279,8 +281,8 @@ Result<ListedNodes> parse_slurm_nodes(std::string_view nodes, std::string_view c
                 return Error{shown(name) + " in " + shown(nodes) + ": " + wrong};
             list.push_back({std::move(name), 0});
         }
-        if (list.size() > LISTED_NODES_MAX)
-            return Error{"more than " + std::to_string(LISTED_NODES_MAX) + " nodes"};
+        if (list.size() > most)
+            return Error{"more than " + std::to_string(most) + " nodes"};
     }
     auto counts = expand_counts(trim(cpus_per_node), list.size());
     if (!counts)

@@ -39,8 +39,9 @@ Result<ListedNodes> parse_hosts(const std::vector<std::string> &entries);
 Result<ListedNodes> parse_hosts_file(std::string_view text, const std::string &name);
 
 /* SLURM_JOB_NODELIST, "n[1-3,07],login", and SLURM_JOB_CPUS_PER_NODE, "4(x2),8" (empty: not
- * given). */
-Result<ListedNodes> parse_slurm_nodes(std::string_view nodes, std::string_view cpus_per_node);
+ * given).  More than `most` nodes are an error. */
+Result<ListedNodes> parse_slurm_nodes(std::string_view nodes, std::string_view cpus_per_node,
+                                      size_t most = LISTED_NODES_MAX);
 /* LSB_MCPU_HOSTS, "a 4 b 8". */
 Result<ListedNodes> parse_lsf_mcpu_hosts(std::string_view text);
 /* LSB_HOSTS, "a a a a b": one word for each slot. */

@@ -64,6 +64,9 @@ TEST(NodeListTest, Slurm)
                               "4,,4", "4(y2)", "4(x-2)"})
         EXPECT_FALSE(parse_slurm_nodes("h[1-2]", wrong)) << wrong;
     EXPECT_TRUE(is_error(parse_slurm_nodes("h[1-3]", "4(x2)"), "3 nodes and 2 numbers"));
+    EXPECT_TRUE(parse_slurm_nodes("h[1-3]", "", 3));
+    EXPECT_TRUE(is_error(parse_slurm_nodes("h[1-4]", "", 3), "'1-4' makes more than 3 nodes"));
+    EXPECT_TRUE(is_error(parse_slurm_nodes("h[1-3],i", "", 3), "more than 3 nodes"));
 }
 
 TEST(NodeListTest, Lsf)

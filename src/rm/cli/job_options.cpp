@@ -32,6 +32,27 @@ Result<Json> sizes_rule(const std::string &text)
     return Error{"--sizes: '" + text + "' is none of any, multiple:N, power_of_two, square, cube"};
 }
 
+/* Adds gpus, gpus_per_process, gpus_per_node. */
+std::optional<Error> add_gpus(const JobOptions &options, Json &request)
+{
+    int per_node = options.gpus_per_node;
+    if (!options.gres.empty()) {
+        auto gpus = parse_gres(options.gres);
+        if (!gpus)
+            return Error{"--gres: " + gpus.error()};
+        if (per_node > 0 && per_node != gpus.value())
+            return Error{"--gres and --gpus-per-node have different numbers"};
+        per_node = gpus.value();
+    }
+    const std::pair<const char *, int> fields[] = {{"gpus", options.gpus},
+                                                   {"gpus_per_process", options.gpus_per_task},
+                                                   {"gpus_per_node", per_node}};
+    for (const auto &[field, number] : fields)
+        if (number > 0)
+            request[field] = number;
+    return std::nullopt;
+}
+
 /* Adds min, max, preferred, kind, sizes, nodes, ...; a message if something is wrong. */
 std::optional<Error> add_sizes(const JobOptions &options, Json &request)
 {
@@ -62,6 +83,12 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
         request["processes_per_node"] = options.processes_per_node;
     if (options.exclusive)
         request["exclusive"] = true;
+    if (auto error = add_gpus(options, request))
+        return error;
+    if (!options.nodelist.empty())
+        request["nodelist"] = options.nodelist;
+    if (!options.exclude.empty())
+        request["exclude"] = options.exclude;
     const std::tuple<const char *, const char *, const std::string &> memory[] = {
         {"memory_per_core_mib", "--mem-per-cpu", options.memory_per_core},
         {"memory_per_node_mib", "--mem", options.memory_per_node}};
@@ -274,6 +301,17 @@ void add_job_options(CLI::App &command, JobOptions &options)
         "--expect", options.expect,
         "how long it is expected to run at its first size (default: its time limit)"));
     command.add_flag("--exclusive", options.exclusive, "its nodes serve nobody else");
+    last(command.add_option("--gres", options.gres, "GPUs of each node: gpu:2"));
+    last(command.add_option("-G,--gpus", options.gpus,
+                            "GPUs of the whole job, in equal parts for its processes or nodes")
+             ->check(CLI::Range(1, 1 << 20)));
+    last(command.add_option("--gpus-per-task", options.gpus_per_task, "GPUs of each process")
+             ->check(CLI::Range(1, GPUS_OF_NODE_MAX)));
+    last(command.add_option("--gpus-per-node", options.gpus_per_node, "the same as --gres gpu:N")
+             ->check(CLI::Range(1, GPUS_OF_NODE_MAX)));
+    last(command.add_option("-w,--nodelist", options.nodelist,
+                            "on all of these nodes, such as n[1-3],n7, and on others if needed"));
+    last(command.add_option("-x,--exclude", options.exclude, "on none of these nodes"));
     last(command
              .add_option("--priority", options.priority,
                          "higher goes first; above 0 for administrators")

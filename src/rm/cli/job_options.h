@@ -32,6 +32,9 @@ struct JobOptions {
     int preferred = 0, extra_slots = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;
     bool exclusive = false, held = false, singleton = false, requeue = false, label = false;
     std::string array, memory_per_core, memory_per_node;
+    std::string nodelist, exclude;      /* "n[1-3],n7" */
+    std::string gres;                   /* "gpu:2" */
+    int gpus = 0, gpus_per_task = 0, gpus_per_node = 0; /* 0: not given */
     std::string time_limit, name, directory, output, error, input;
     std::string speedup, expect;        /* "amdahl:0.02", "linear"; a time; empty: not given */
     std::string begin, after, after_any, after_ok, after_not_ok, limit_signal;

@@ -160,6 +160,32 @@ std::string last_change_text(const Json &job)
            (reason.empty() ? "" : ": " + reason) + ".";
 }
 
+/* "n0:0,1; n1:2": the GPUs of each node. */
+std::string gpus_text(const Json &nodes)
+{
+    std::string text;
+    for (const Json &node : nodes) {
+        text += (text.empty() ? "" : "; ") + shown(node, "node");
+        const char *separator = ":";
+        for (const Json &gpu : list_of(node, "gpus")) {
+            text += separator + gpu.dump();
+            separator = ",";
+        }
+    }
+    return text.empty() ? "-" : text;
+}
+
+/* "a, b": registered names, or nodes. */
+std::string names_text(const Json &names)
+{
+    std::string text;
+    for (const Json &name : names) {
+        if (name.is_string())
+            text += (text.empty() ? "" : ", ") + name.get<std::string>();
+    }
+    return text.empty() ? "-" : text;
+}
+
 /* "needs room for 24 processes, there is room for 8; job 3 gives 8 cores": what it waits for. */
 std::string shortage_text(const Json &job)
 {
@@ -172,6 +198,8 @@ std::string shortage_text(const Json &job)
         return "there is room for it, but it would keep those before it waiting";
     std::string text = "needs room for " + std::to_string(processes) + " processes, there is ";
     text += capacity > 0 ? "room for " + std::to_string(capacity) : "none";
+    if (std::string full = names_text(list_of(missing, "full")); full != "-")
+        text += " (its node list has full nodes: " + full + ")";
     auto add = [&](const char *list, const char *words) {
         const char *separator = "; ";
         for (const Json &each : list_of(missing, list)) {
@@ -252,17 +280,6 @@ std::string tasks_text(const Json &job)
             text += before + program + " " + std::to_string(count);
             before = ", ";
         }
-    }
-    return text.empty() ? "-" : text;
-}
-
-/* Names that its processes have registered. */
-std::string names_text(const Json &job)
-{
-    std::string text;
-    for (const Json &name : list_of(job, "names")) {
-        if (name.is_string())
-            text += (text.empty() ? "" : ", ") + name.get<std::string>();
     }
     return text.empty() ? "-" : text;
 }
@@ -486,8 +503,13 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"CoresPerProcess", shown(job, "cores_per_process")},
         {"ProcessesPerNode", shown(job, "processes_per_node")},
         {"Exclusive", shown(job, "exclusive")},
+        {"GpusPerProcess", shown(job, "gpus_per_process")},
+        {"GpusPerNode", shown(job, "gpus_per_node")},
+        {"ReqNodeList", names_text(list_of(job, "nodelist"))},
+        {"ExcNodeList", names_text(list_of(job, "exclude"))},
         {"Requeue", shown(job, "requeue")},
         {"Nodes", node_list(list_of(job, "nodes"))},
+        {"Gpus", gpus_text(list_of(job, "gpus"))},
         {"Priority", shown(job, "priority")},
         {"FairShare", fair_share_text(job)},
         {"Held", shown(job, "held")},
@@ -513,7 +535,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"Wish", size_request_text(job)},
         {"Places", slots_text(job)},
         {"Tasks", tasks_text(job)},
-        {"Names", names_text(job)},
+        {"Names", names_text(list_of(job, "names"))},
         {"Phase", phase_or_none(job)},
         {"Progress", progress_text(job)},
         {"MpiShare", mpi_share_text(job)},

@@ -18,25 +18,45 @@ std::string shown(const Json &object, const char *name)
     return text.empty() ? "-" : text;
 }
 
-}  // namespace
-
-Table node_table()
+/* "2/4": GPUs that jobs use, and all. */
+std::string gpus_text(const Json &node)
 {
-    return Table({{"NODE"},
-                  {"STATE"},
-                  {"CORES", Table::RIGHT},
-                  {"USED", Table::RIGHT},
-                  {"JOBS"},
-                  {"REASON"}});
+    return std::to_string(list_of(node, "gpus_used").size()) + "/" +
+        std::to_string(integer_or(node, "gpus", 0));
 }
 
-std::vector<std::string> node_row(const Json &node)
+}  // namespace
+
+bool has_gpus(const Json &nodes)
+{
+    return std::ranges::any_of(
+        nodes, [](const Json &node) { return integer_or(node, "gpus", 0) > 0; });
+}
+
+Table node_table(bool with_gpus)
+{
+    std::vector<Table::Column> columns = {{"NODE"},
+                                          {"STATE"},
+                                          {"CORES", Table::RIGHT},
+                                          {"USED", Table::RIGHT},
+                                          {"JOBS"},
+                                          {"REASON"}};
+    if (with_gpus)
+        columns.insert(columns.begin() + 4, {"GPUS", Table::RIGHT});
+    return Table(std::move(columns));
+}
+
+std::vector<std::string> node_row(const Json &node, bool with_gpus)
 {
     std::string jobs;
     for (const Json &use : list_of(node, "jobs"))
         jobs += (jobs.empty() ? "" : ",") + shown(use, "job") + ":" + shown(use, "cores");
-    return {shown(node, "name"),       shown(node, "state"),      shown(node, "cores"),
-            shown(node, "cores_used"), jobs.empty() ? "-" : jobs, shown(node, "reason")};
+    std::vector<std::string> row = {shown(node, "name"),  shown(node, "state"),
+                                    shown(node, "cores"), shown(node, "cores_used"),
+                                    jobs.empty() ? "-" : jobs, shown(node, "reason")};
+    if (with_gpus)
+        row.insert(row.begin() + 4, gpus_text(node));
+    return row;
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */
@@ -178,6 +198,13 @@ FieldValue jobs_field(const Json &group)
     return {jobs.empty() ? "-" : jobs};
 }
 
+/* As sinfo's: "gpu:4". */
+FieldValue gres_field(const Json &group)
+{
+    int64_t gpus = integer_or(first_of(group), "gpus", 0);
+    return {gpus > 0 ? "gpu:" + std::to_string(gpus) : "-"};
+}
+
 using At = int64_t;
 
 constexpr Field FIELDS[] = {
@@ -198,6 +225,8 @@ constexpr Field FIELDS[] = {
      [](const Json &group, At) { return first_number(group, "cores"); }},
     {"cpusstate", 'C', "CPUS(A/I/O/T)", Table::LEFT,
      [](const Json &group, At) { return parts_field(group, true); }},
+    {"gres", 'G', "GRES", Table::LEFT,
+     [](const Json &group, At) { return gres_field(group); }},
     {"reason", 'E', "REASON", Table::LEFT,
      [](const Json &group, At) { return first_text(group, "reason"); }},
     {"jobs", 0, "JOBS", Table::LEFT, [](const Json &group, At) { return jobs_field(group); }},

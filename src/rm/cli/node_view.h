@@ -13,9 +13,11 @@
 
 namespace elastic {
 
-/* Columns: NODE STATE CORES USED JOBS REASON. */
-Table node_table();
-std::vector<std::string> node_row(const Json &node);
+/* Columns: NODE STATE CORES USED JOBS REASON, and GPUS (used/all) before JOBS if wanted. */
+Table node_table(bool with_gpus);
+std::vector<std::string> node_row(const Json &node, bool with_gpus);
+/* Whether any of these has GPUs. */
+bool has_gpus(const Json &nodes);
 
 /* "idle", "mixed", "allocated", "draining", "drained", "down": as Slurm names it. */
 std::string slurm_state(const Json &node);

@@ -39,6 +39,24 @@ TEST(NodeViewTest, equal_nodes_share_a_line)
     EXPECT_EQ(lines("nodehost,jobs")[5], "n5  7:2");
 }
 
+TEST(NodeViewTest, gpus_of_nodes)
+{
+    Json with = node("n0", "up", 1), without = node("n1", "up", 0);
+    with["gpus"] = 4;
+    with["gpus_used"] = {0, 2, 3};
+    EXPECT_TRUE(has_gpus(Json::array({without, with})));
+    EXPECT_FALSE(has_gpus(Json::array({without})));
+    EXPECT_EQ(node_row(with, true),
+              (Lines{"n0", "up", "4", "1", "3/4", "7:1", "-"}));
+    EXPECT_EQ(node_row(without, true)[4], "0/0");
+    EXPECT_EQ(node_row(with, false).size(), 6U);
+    auto format = ListFormat::of(NODE_FIELDS, "%N %G");
+    ASSERT_TRUE(format) << format.error();
+    EXPECT_EQ(format.value().lines(group_nodes(Json::array({with, without}), format.value(), false),
+                                   0, false),
+              (Lines{"n0 gpu:4", "n1 -"}));
+}
+
 TEST(NodeViewTest, counts_of_nodes_and_cores)
 {
     EXPECT_EQ(lines(SUMMARY_FORMAT),
@@ -73,7 +91,7 @@ TEST(NodeViewTest, chosen_by_state_name_and_reason)
 TEST(NodeViewTest, nothing_that_is_missing_or_odd_does_harm)
 {
     for (const Json &odd : {Json::object(), Json{{"jobs", 5}, {"cores", "x"}}, Json::array()}) {
-        EXPECT_EQ(node_row(odd).size(), 6U);
+        EXPECT_EQ(node_row(odd, false).size(), 6U);
         auto format = ListFormat::of(NODE_FIELDS, "%N%n%t%T%a%D%F%c%C%E");
         ASSERT_TRUE(format) << format.error();
         auto groups = group_nodes(Json::array({odd}), format.value(), false);

@@ -108,9 +108,10 @@ int run_nodes(NodesOptions &options)
     }
     if (!options.format.empty() || options.summary || options.reasons)
         return print_as_sinfo(options, nodes);
-    Table table = node_table();
+    bool with_gpus = has_gpus(nodes);
+    Table table = node_table(with_gpus);
     for (const Json &node : nodes)
-        table.add(node_row(node));
+        table.add(node_row(node, with_gpus));
     options.list.print(table);
     if (options.filter.names.empty() && !options.list.no_header &&
         options.list.form() == Parsable::NO)

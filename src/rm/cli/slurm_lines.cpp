@@ -32,7 +32,7 @@ struct SlurmOption {
 
 constexpr const char *NO_PARTITIONS = "elasticd has one queue for all nodes";
 constexpr const char *NO_MEMORY = "elasticd counts memory for each core: --mem-per-cpu";
-constexpr const char *NO_DEVICES = "elasticd does not count devices";
+constexpr const char *NO_SOCKETS = "elasticd does not know the sockets of nodes";
 constexpr const char *NO_ACCOUNTS = "elasticd has users, no accounts";
 constexpr const char *NO_CHOICE = "elasticd chooses the nodes";
 constexpr const char *NO_BINDING = "binding is mpiexec's: -bind-to";
@@ -69,15 +69,15 @@ constexpr SlurmOption OPTIONS[] = {
     {"mem-per-gpu", 0, Kind::NO, NO_MEMORY},
     {"mem-bind", 0, Kind::NO, NO_BINDING},
     {"tmp", 0, Kind::NO, "elasticd does not count disks"},
-    {"gres", 0, Kind::NO, NO_DEVICES},
-    {"gpus", 'G', Kind::NO, NO_DEVICES},
-    {"gpus-per-node", 0, Kind::NO, NO_DEVICES},
-    {"gpus-per-task", 0, Kind::NO, NO_DEVICES},
-    {"gpus-per-socket", 0, Kind::NO, NO_DEVICES},
-    {"gpu-bind", 0, Kind::NO, NO_DEVICES},
-    {"gpu-freq", 0, Kind::NO, NO_DEVICES},
-    {"cpus-per-gpu", 0, Kind::NO, NO_DEVICES},
-    {"ntasks-per-gpu", 0, Kind::NO, NO_DEVICES},
+    {"gres", 0, Kind::VALUE, "--gres"},
+    {"gpus", 'G', Kind::VALUE, "--gpus"},
+    {"gpus-per-node", 0, Kind::VALUE, "--gpus-per-node"},
+    {"gpus-per-task", 0, Kind::VALUE, "--gpus-per-task"},
+    {"gpus-per-socket", 0, Kind::NO, NO_SOCKETS},
+    {"gpu-bind", 0, Kind::NO, "each process sees the GPUs of --gpus-per-task, or all of its node"},
+    {"gpu-freq", 0, Kind::NO, "elasticd sets no frequencies"},
+    {"cpus-per-gpu", 0, Kind::NO, "--cpus-per-task counts cores"},
+    {"ntasks-per-gpu", 0, Kind::NO, "--gres with --ntasks-per-node lets processes share GPUs"},
     {"partition", 'p', Kind::NO, NO_PARTITIONS},
     {"qos", 'q', Kind::NO, "elasticd's limits are those of users"},
     {"account", 'A', Kind::NO, NO_ACCOUNTS},
@@ -87,8 +87,8 @@ constexpr SlurmOption OPTIONS[] = {
     {"reservation", 0, Kind::NO, "elasticd has no reservations of administrators"},
     {"constraint", 'C', Kind::NO, "elasticd's nodes have no features"},
     {"licenses", 'L', Kind::NO, "elasticd does not count licences"},
-    {"nodelist", 'w', Kind::NO, NO_CHOICE},
-    {"exclude", 'x', Kind::NO, NO_CHOICE},
+    {"nodelist", 'w', Kind::VALUE, "--nodelist"},
+    {"exclude", 'x', Kind::VALUE, "--exclude"},
     {"nodefile", 'F', Kind::NO, NO_CHOICE},
     {"switches", 0, Kind::NO, NO_CHOICE},
     {"distribution", 'm', Kind::NO, NO_CHOICE},
@@ -202,6 +202,28 @@ bool has(const std::vector<std::string> &words, const std::string &option)
     return false;
 }
 
+/* The type of a GPU, as in gpu:a100:2, is taken out and reported; other devices are reported. */
+std::string without_type(std::string value, const Given &given, SlurmOptions &found)
+{
+    auto note = [&](const std::string &why) {
+        found.notes.push_back(given.text + " is not honoured: " + why);
+    };
+    bool is_gres = given.name == "gres";
+    if (is_gres && !value.starts_with("gpu:") && value != "gpu") {
+        note("elasticd counts GPUs, no other devices");
+        return "";
+    }
+    size_t first = is_gres ? std::min(value.find(':'), value.size()) + 1 : 0;
+    std::string rest = value.substr(std::min(first, value.size()));
+    bool has_type = !rest.empty() && rest.find_first_not_of("0123456789") != std::string::npos;
+    if (!has_type)
+        return value;
+    note("GPUs of elasticd have no types; any will do");
+    size_t colon = rest.find(':');
+    std::string number = colon == std::string::npos ? "1" : rest.substr(colon + 1);
+    return (is_gres ? "gpu:" : "") + number;
+}
+
 std::optional<Error> take(const Given &given, SlurmOptions &found)
 {
     auto note = [&](const std::string &why) {
@@ -220,6 +242,13 @@ std::optional<Error> take(const Given &given, SlurmOptions &found)
             found.notes.push_back("--mail-type=" + unknown +
                                   " is not honoured: elasticd has no mail about that");
         found.words.push_back("--mail-type=" + types);
+        return std::nullopt;
+    }
+    bool is_of_gpus = given.known && given.known->kind == Kind::VALUE &&
+        (std::string(given.known->name).starts_with("gpus") || given.name == "gres");
+    if (is_of_gpus) {
+        if (std::string value = without_type(*given.value, given, found); !value.empty())
+            found.words.push_back(std::string(given.known->ours) + "=" + value);
         return std::nullopt;
     }
     if (given.name == "exclusive") {

@@ -31,6 +31,8 @@ TEST(SlurmLinesTest, what_is_the_same_is_passed_on)
               (Words{"--nodes=2", "--ntasks-per-node=4", "--exclusive"}));
     EXPECT_EQ(words_of("#SBATCH --nodes=3\n"), (Words{"--nodes=3", "--ntasks-per-node=1"}))
         << "one process on each node, as with Slurm";
+    EXPECT_EQ(words_of("#SBATCH -w n[1-2] --exclude=n3\n"),
+              (Words{"--nodelist=n[1-2]", "--exclude=n3"}));
     EXPECT_FALSE(slurm_options("#!/bin/sh\n#ELASTIC -n 2\n#SBATCHX -n 3\n").value().any);
 }
 
@@ -57,15 +59,35 @@ TEST(SlurmLinesTest, mail_about_other_events_is_reported)
 
 TEST(SlurmLinesTest, what_is_not_honoured_is_reported)
 {
-    auto found = slurm_options("#!/bin/sh\n#SBATCH -n 2 --mem=4G\n#SBATCH -p long --gres gpu:2\n"
+    auto found = slurm_options("#!/bin/sh\n#SBATCH -n 2 --mem=4G\n#SBATCH -p long --gres fpga:2\n"
                                "#SBATCH --frobnicate 3 -J x\n");
     ASSERT_TRUE(found) << found.error();
     EXPECT_EQ(found.value().words, (Words{"--ntasks=2", "--mem=4G", "--job-name=x"}));
     const Words &notes = found.value().notes;
     ASSERT_EQ(notes.size(), 3U);
     EXPECT_EQ(notes[0].find("line 3: -p long is not honoured"), 0U) << notes[0];
-    EXPECT_EQ(notes[1].find("line 3: --gres gpu:2 is not honoured"), 0U) << notes[1];
+    EXPECT_EQ(notes[1].find("line 3: --gres fpga:2 is not honoured"), 0U) << notes[1];
     EXPECT_EQ(notes[2].find("line 4: --frobnicate 3 is not honoured"), 0U) << notes[2];
+}
+
+TEST(SlurmLinesTest, gpus_have_no_types)
+{
+    EXPECT_EQ(words_of("#SBATCH --gres=gpu:2\n"), Words{"--gres=gpu:2"});
+    EXPECT_EQ(words_of("#SBATCH --gres gpu\n"), Words{"--gres=gpu"});
+    EXPECT_EQ(words_of("#SBATCH -G 4 --gpus-per-task=2\n#SBATCH --gpus-per-node 1\n"),
+              (Words{"--gpus=4", "--gpus-per-task=2", "--gpus-per-node=1"}));
+    const std::tuple<const char *, const char *> typed[] = {
+        {"--gres=gpu:a100:2", "--gres=gpu:2"}, {"--gres=gpu:a100", "--gres=gpu:1"},
+        {"--gpus=v100:3", "--gpus=3"}, {"--gpus-per-task=a100:2", "--gpus-per-task=2"}};
+    for (const auto &[line, word] : typed) {
+        auto found = slurm_options(std::string("#!/bin/sh\n#SBATCH ") + line + "\n");
+        ASSERT_TRUE(found) << found.error();
+        EXPECT_EQ(found.value().words, Words{word});
+        ASSERT_EQ(found.value().notes.size(), 1U);
+        EXPECT_EQ(found.value().notes[0].find(std::string("line 2: ") + line +
+                                              " is not honoured: GPUs of elasticd have no types"),
+                  0U);
+    }
 }
 
 TEST(SlurmLinesTest, a_broken_line_is_named)

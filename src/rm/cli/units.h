@@ -30,6 +30,10 @@ Result<int64_t> parse_time_limit(std::string_view text);
 /* "4G", "512M", "2T", "1024K"; a number alone is MiB, as Slurm's.  In MiB, rounded up. */
 Result<int64_t> parse_memory(std::string_view text);
 
+constexpr int GPUS_OF_NODE_MAX = 64;
+/* "gpu:2", "gpu" (one): the GPUs of each node. */
+Result<int> parse_gres(const std::string &text);
+
 /* When a job may begin, in seconds since 1970: "now+TIME" (a time limit as above), "HH:MM[:SS]"
  * (the next time that it is so late), "YYYY-MM-DD[THH:MM[:SS]]"; of the local time. */
 Result<int64_t> parse_begin(std::string_view text, int64_t now);

@@ -86,6 +86,7 @@ Actions Core::Impl::handle(const Event &event)
     std::visit([this](const auto &content) { on(content); }, event.content);
     check_dependents();
     admit_tasks();
+    change_gpus();
     schedule();
     delete_removed_nodes();
     update_timer();
@@ -259,6 +260,8 @@ std::string Core::Impl::capacity_refusal(const JobSpec &spec) const
     int capacity = state.capacity_when_empty(shape_of(spec), false);
     if (capacity >= size)
         return "";
+    if (!spec.nodelist.empty() || !spec.exclude.empty() || needs_gpus(spec))
+        return listed_refusal(spec, size, capacity);
     return "the job needs at least " + std::to_string(size) + " processes, and all " +
            std::to_string(state.nodes.size()) + " nodes together can hold " +
            std::to_string(capacity) + " such processes; ask for less";

@@ -60,6 +60,7 @@ class Core::Impl {
     void on(const Resume &event);
     void on(const Timer &) {}
     std::string capacity_refusal(const JobSpec &spec) const;
+    std::string listed_refusal(const JobSpec &spec, int size, int capacity) const;
     void answer(const std::string &request, JobId job);
     void refuse(const std::string &request, AnswerCode code, const std::string &message);
     Job *job_of_request(const std::string &request, JobId id);
@@ -135,6 +136,10 @@ class Core::Impl {
 
     /* core_nodes.cpp */
     void on(const NodeUp &event);
+    void on(const NodeGpusSet &event);
+    std::vector<NodeGpus> choose_gpus(const JobSpec &spec, const Blocks &blocks) const;
+    void change_gpus(Node &node);
+    void change_gpus();
     void on(const NodeSuspect &event);
     void on(const NodeDown &event);
     void on(const NodeRemoved &event);

@@ -55,6 +55,7 @@ void Core::Impl::start(Job &job, const Start &decided)
         job.started_host = decided.blocks.empty() ? "" : decided.blocks.front().node.str();
         job.limit_changed = false;
         job.blocks = decided.blocks;
+        job.gpus = choose_gpus(job.spec, decided.blocks);
         job.reason.clear();
         job.exit_code.reset();
         job.acquiring = state.config.asynchronous_nodes;
@@ -180,6 +181,7 @@ void Core::Impl::wait_again(Job &job)
         job.epoch = 0;
         job.performance.reset();
         job.blocks = Blocks();
+        job.gpus.clear();
         job.refusals = 0;
         job.loaned = 0;
         job.last_change.reset();
@@ -197,6 +199,7 @@ void Core::Impl::end(Job &job, JobEvent event)
     rebook(job, [&] {
         move(job, event);
         job.departures.clear();
+        job.gpus.clear();
         job.releasing = false;
         job.ended_ms = state.now_ms;
         job.deadline_ms = NEVER;

@@ -19,6 +19,11 @@ bool can_have_cores(const State &state, const Node &node, int cores)
            });
 }
 
+bool can_have_gpus(const Node &node, int gpus)
+{
+    return (node.gpus_used & ~gpus_below(gpus)) == 0;
+}
+
 std::string why_cores_wait(const Node &node, int cores)
 {
     return "it is to have " + std::to_string(cores) + " cores instead of " +
@@ -50,6 +55,58 @@ void Core::Impl::on(const NodeUp &event)
         });
     }
     record(record::NODE_UP, 0, node.name, {{"cores", node.cores}});
+}
+
+void Core::Impl::on(const NodeGpusSet &event)
+{
+    auto found = state.nodes.find(event.node);
+    if (found == state.nodes.end() || event.gpus < 0 || event.gpus > GPUS_MAX)
+        return unexpected("node " + event.node + " with " + std::to_string(event.gpus) +
+                          " GPUs is not known, or cannot have so many");
+    Node &node = found->second;
+    if (node.gpus_next == event.gpus)
+        return;
+    if (!can_have_gpus(node, event.gpus))
+        count_as_given(node);
+    update(node, [&] { node.gpus_next = event.gpus; });
+    change_gpus(node);
+}
+
+/* The first free ones of each node. */
+std::vector<NodeGpus> Core::Impl::choose_gpus(const JobSpec &spec, const Blocks &blocks) const
+{
+    std::vector<NodeGpus> chosen;
+    if (!needs_gpus(spec))
+        return chosen;
+    for (const Share &share : state.shares(spec, blocks)) {
+        NodeGpus own{share.node->name, 0};
+        GpuSet free = share.node->free_gpus();
+        for (int left = share.gpus; left > 0 && free != 0; left--) {
+            own.gpus |= free & -free;
+            free &= free - 1;
+        }
+        if (own.gpus != 0)
+            chosen.push_back(own);
+    }
+    return chosen;
+}
+
+/* As far as its jobs allow it. */
+void Core::Impl::change_gpus(Node &node)
+{
+    if (node.gpus == node.gpus_next || !can_have_gpus(node, node.gpus_next))
+        return;
+    update(node, [&] { node.gpus = node.gpus_next; });
+    record(record::NODE_GPUS, 0, node.name, {{"gpus", node.gpus}});
+}
+
+/* After ends of jobs. */
+void Core::Impl::change_gpus()
+{
+    if (state.indices().nodes.changing_gpus == 0)
+        return;
+    for (auto &[name, node] : state.nodes)
+        change_gpus(node);
 }
 
 void Core::Impl::on(const NodeSuspect &event)
@@ -178,12 +235,18 @@ bool Core::Impl::can_have(const Job &job, const Blocks &instead_of, const Blocks
 {
     if (count_processes(instead_of) != count_processes(blocks))
         return false;
-    if (blocks == instead_of)
-        return true;
+    if (blocks == instead_of || needs_gpus(job.spec))
+        return blocks == instead_of;
     for (const Block &block : blocks) {
-        if (block.processes < 1 || !state.node(block.node))
+        bool excluded = job.spec.exclude.contains(block.node);
+        if (block.processes < 1 || excluded || !state.node(block.node))
             return false;
     }
+    auto lacks = [&](const NodeName &listed) {
+        return std::ranges::find(blocks, listed, &Block::node) == blocks.end();
+    };
+    if (job.acquiring && std::ranges::any_of(job.spec.nodelist, lacks))
+        return false;
     std::unordered_map<const Node *, int> more;
     for (const Share &share : state.shares(job.spec, blocks))
         more[share.node] += share.cores;
@@ -285,6 +348,28 @@ void Core::Impl::on(const NodesWanted &event)
     state.wanted_by = by;
     state.changed();
     record(record::NODES_WANTED, 0, "", {{"nodes", nodes}, {"by", by}});
+}
+
+/* Of a job that names nodes and needs more than fits. */
+std::string Core::Impl::listed_refusal(const JobSpec &spec, int size, int capacity) const
+{
+    for (const NodeName &name : spec.nodelist) {
+        const Node *node = state.node(name);
+        if (!node || node->removed)
+            return "there is no node " + name.str() + ", which its node list names";
+        if (node->cores < spec.cores_per_process)
+            return "node " + name.str() + " of its node list has " + std::to_string(node->cores) +
+                   " cores, and a process needs " + std::to_string(spec.cores_per_process);
+    }
+    if (needs_gpus(spec))
+        return "the job needs at least " + std::to_string(size) + " processes with GPUs, and " +
+               (spec.exclude.empty() ? "all nodes" : "the nodes that it does not exclude") +
+               " together can hold " + std::to_string(capacity) +
+               " such processes: there are " + std::to_string(state.indices().nodes.gpus) +
+               " GPUs ('elastic nodes' lists them); ask for less";
+    return "the job needs at least " + std::to_string(size) +
+           " processes, and the nodes that it does not exclude can hold " +
+           std::to_string(capacity) + " such processes; ask for less, or exclude fewer nodes";
 }
 
 }  // namespace elastic::rm

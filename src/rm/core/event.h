@@ -140,6 +140,14 @@ struct NodeUp {
     ELASTIC_FIELDS(node, cores)
 };
 
+/* So many GPUs has a known node.  If jobs use others, it drains until these have ended. */
+struct NodeGpusSet {
+    static constexpr const char *NAME = "node_gpus";
+    std::string node;
+    int gpus = 0;
+    ELASTIC_FIELDS(node, gpus)
+};
+
 /* No new processes are allocated on the node, and malleable jobs leave it, until NodeUp or
  * NodeDown. */
 struct NodeSuspect {
@@ -429,12 +437,12 @@ struct Timer {                          /* the time of SetTimer has come */
 
 using EventContent =
     std::variant<Configure, Submit, Cancel, Requeue, Hold, Release, Resize, Update, PublishName,
-                 WithdrawName, Drain, Resume, NodeUp, NodeSuspect, NodeDown, NodeRemoved,
-                 NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted, StepStarted,
-                 StepAdaptive, StepRigid, StepSizes, StepSizeRequest, StepSizeRequestEnded,
-                 StepSlots, StepStartFailed, StepAccepted, StepReady, StepCommitted, StepRefused,
-                 StepWithdrawn, StepFailed, StepFreed, StepLeft, StepSetChange, StepSampled,
-                 StepBroken, StepEnded, StepLost, Timer>;
+                 WithdrawName, Drain, Resume, NodeUp, NodeGpusSet, NodeSuspect, NodeDown,
+                 NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
+                 StepStarted, StepAdaptive, StepRigid, StepSizes, StepSizeRequest,
+                 StepSizeRequestEnded, StepSlots, StepStartFailed, StepAccepted, StepReady,
+                 StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed, StepLeft,
+                 StepSetChange, StepSampled, StepBroken, StepEnded, StepLost, Timer>;
 
 struct Event {
     uint64_t seq = 0;

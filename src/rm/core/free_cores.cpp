@@ -86,6 +86,8 @@ void FreeCores::add(const Node &node)
     layout_->all_usable = layout_->all_usable && up;
     layout_->base.push_back(up ? 0 : -1);
     present_->free.push_back(up ? node.free() : 0);
+    if (up && node.gpus > 0)
+        layout_->gpu_nodes.push_back(node.position);
 }
 
 void FreeCores::finish()
@@ -103,6 +105,8 @@ void FreeCores::finish()
         layout_->idle.push_back(static_cast<uint32_t>(present.groups.size() - 1));
     }
     uint32_t end = present.free.size();
+    for (uint32_t i = 0; i < end && has_gpus(); i++)
+        present.gpus.push_back(std::popcount(layout_->nodes[i]->free_gpus()));
     for (uint32_t i = 0; i < end; i++) {
         if (layout_->base[i] < 0)
             continue;
@@ -130,6 +134,16 @@ void FreeCores::set(const Node &node, int free)
     present.free.set(position, free);
 }
 
+void FreeCores::set_gpus(const Node &node, int free)
+{
+    if (gpus(node) == free)
+        return;
+    assert(free >= 0 && free <= node.gpus);
+    if (present_.use_count() > 1)
+        present_ = std::make_shared<Present>(*present_);
+    present_->gpus.set(node.position, free);
+}
+
 bool FreeCores::operator==(const FreeCores &other) const
 {
     auto same = [](const Group &a, const Group &b) {
@@ -142,6 +156,7 @@ bool FreeCores::operator==(const FreeCores &other) const
     };
     return total() == other.total() && by_position() == other.by_position() &&
         layout_->base == other.layout_->base &&
+        gpus_by_position() == other.gpus_by_position() &&
         std::equal(groups().begin(), groups().end(), other.groups().begin(), other.groups().end(),
                    same);
 }

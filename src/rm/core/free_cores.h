@@ -1,7 +1,7 @@
 /*
  * The free cores of each node, ordered by their number, so that a search for a fit does not visit
- * every node.  State has one; a Space (placement.h) begins as a copy of it, and both share the
- * parts that neither changes.
+ * every node, and its free GPUs.  State has one; a Space (placement.h) begins as a copy of it, and
+ * both share the parts that neither changes.
  *
  * Nodes have positions, in the order of their names.  Nodes with equal numbers of cores and of
  * free cores form a group; a bitmap holds the positions of a group.  A copy costs nothing until
@@ -107,6 +107,13 @@ class FreeCores {
     const Node &node(uint32_t position) const { return *layout_->nodes[position]; }
     /* Of a usable node. */
     void set(const Node &node, int free);
+    void set_gpus(const Node &node, int free);
+    /* 0: the node is of no use, or has no GPUs. */
+    int gpus(const Node &node) const { return has_gpus() ? present_->gpus[node.position] : 0; }
+    std::vector<int> gpus_by_position() const { return present_->gpus.all(); }
+    bool has_gpus() const { return !layout_->gpu_nodes.empty(); }
+    /* By position, rising: usable nodes that have GPUs. */
+    const std::vector<uint32_t> &gpu_nodes() const { return layout_->gpu_nodes; }
     int64_t total() const { return present_->total; }
     /* Rising by cores and free. */
     const std::vector<Group> &groups() const { return present_->groups; }
@@ -120,10 +127,12 @@ class FreeCores {
         /* group of the node with nothing free; -1: it is not usable */
         std::vector<int> base;
         std::vector<uint32_t> idle;
+        std::vector<uint32_t> gpu_nodes;
         bool all_usable = true;
     };
     struct Present {
         SharedNumbers free;     /* by position */
+        SharedNumbers gpus;     /* the same; empty if no node has any */
         std::vector<Group> groups;
         int64_t total = 0;
     };

@@ -83,7 +83,32 @@ void check_job(const State &state, const Job &job, Violations &wrong)
     for (const Block &block : job.blocks) {
         if (block.processes < 1 || (allocated && !state.node(block.node)))
             wrong.push_back(name + "has a wrong block on " + block.node);
+        if (allocated && job.spec.exclude.contains(block.node))
+            wrong.push_back(name + "has processes on " + block.node + ", which it excludes");
     }
+    for (const NodeName &listed : job.spec.nodelist) {
+        if (job.state == JobState::STARTING &&
+            std::ranges::find(job.blocks, listed, &Block::node) == job.blocks.end())
+            wrong.push_back(name + "starts without a process on " + listed);
+    }
+}
+
+/* A GPU has one job, which has as many as its processes need. */
+void book_gpus(std::map<std::string, GpuSet> &gpus, const Job &job, const NodeGpus &own,
+               Violations &wrong)
+{
+    std::string name = "job " + std::to_string(job.id) + " ";
+    int processes = 0;
+    for (const Block &block : job.blocks)
+        processes += block.node == own.node ? block.processes : 0;
+    int needed = gpus_on_node(job.spec, processes);
+    if (!is_allocated(job.state))
+        wrong.push_back(name + "has GPUs, and no nodes");
+    if (job.state == JobState::STARTING && std::popcount(own.gpus) != needed)
+        wrong.push_back(name + "starts with another number of GPUs than it needs");
+    if (gpus[own.node.str()] & own.gpus)
+        wrong.push_back(name + "has a GPU of another job on " + own.node);
+    gpus[own.node.str()] |= own.gpus;
 }
 
 /* Each job's processes on a node, counted anew; whole nodes belong to one job. */
@@ -91,6 +116,7 @@ void check_nodes(const State &state, Violations &wrong)
 {
     std::map<std::string, int> used, jobs;
     std::map<std::string, bool> exclusive;
+    std::map<std::string, GpuSet> gpus;
     for (const auto &[id, job] : state.jobs) {
         std::map<std::string, int> own;
         for (const Share &share : state.shares(job))
@@ -100,12 +126,16 @@ void check_nodes(const State &state, Violations &wrong)
             jobs[node]++;
             exclusive[node] = exclusive[node] || job.spec.whole_nodes;
         }
+        for (const NodeGpus &each : job.gpus)
+            book_gpus(gpus, job, each, wrong);
     }
     for (const auto &[name, node] : state.nodes) {
         if (node.used != used[name] || node.used > node.cores || node.used < 0)
             wrong.push_back("node " + name + " of " + std::to_string(node.cores) + " cores: " +
                             std::to_string(node.used) + " are booked, jobs have " +
                             std::to_string(used[name]));
+        if (node.gpus_used != gpus[name])
+            wrong.push_back("node " + name + " has booked other GPUs than its jobs have");
         if (exclusive[name] && jobs[name] > 1)
             wrong.push_back("node " + name + " is shared and belongs to a whole-node job");
         if (node.removed && node.used == 0)
@@ -123,6 +153,7 @@ void check_indices(const State &state, Violations &wrong)
     for (const auto &[name, node] : state.nodes) {
         Node &copy = again.nodes.emplace(name, node).first->second;
         copy.used = 0;
+        copy.gpus_used = 0;
         again.index(copy);
     }
     for (const auto &[id, job] : state.jobs) {

@@ -258,6 +258,41 @@ bool set_program_sizes(JobSpec &spec, const std::string &rule)
     return true;
 }
 
+namespace {
+
+/* Empty, or why there is no such job with these GPUs. */
+std::string wrong_with_gpus(const JobSpec &spec)
+{
+    auto is_number = [](int gpus) { return gpus >= 0 && gpus <= GPUS_MAX; };
+    if (!is_number(spec.gpus_per_process) || !is_number(spec.gpus_per_node))
+        return "a process or a node has 0 to " + std::to_string(GPUS_MAX) + " GPUs";
+    if (spec.gpus_per_process > 0 && spec.gpus_per_node > 0)
+        return "GPUs are asked for each process or for each node, not for both";
+    if (needs_gpus(spec) && (spec.elasticity != Elasticity::RIGID || spec.extra_slots > 0))
+        return "a job with GPUs keeps its size: give one number of processes, and no places";
+    return "";
+}
+
+/* Empty, or why there is no such job with these nodes. */
+std::string wrong_with_lists(const JobSpec &spec)
+{
+    if (spec.nodelist.size() > LISTED_MAX || spec.exclude.size() > LISTED_MAX)
+        return "a job names " + std::to_string(LISTED_MAX) + " nodes at most";
+    for (const NodeName &node : spec.nodelist) {
+        if (spec.exclude.contains(node))
+            return "node " + node.str() + " is in its node list, and is excluded";
+    }
+    int least = size_at_least(spec, 1);
+    if (spec.nodelist.size() > static_cast<size_t>(least))
+        return "a job has a process on each node of its node list: it names " +
+               std::to_string(spec.nodelist.size()) + " nodes, and the job may have only " +
+               std::to_string(least) + (least == 1 ? " process" : " processes") +
+               "; ask for more, or name fewer nodes";
+    return "";
+}
+
+}  // namespace
+
 std::string check(const JobSpec &spec)
 {
     auto outside = [](const char *what, int64_t value, int64_t low, int64_t high) {
@@ -285,6 +320,10 @@ std::string check(const JobSpec &spec)
         return outside("cores per process", spec.cores_per_process, 1, CORES_PER_PROCESS_MAX);
     if (spec.processes_per_node < 0 || spec.processes_per_node > SIZE_MAX_PROCESSES)
         return outside("processes per node", spec.processes_per_node, 0, SIZE_MAX_PROCESSES);
+    if (std::string wrong = wrong_with_lists(spec); !wrong.empty())
+        return wrong;
+    if (std::string wrong = wrong_with_gpus(spec); !wrong.empty())
+        return wrong;
     if (spec.time_limit_ms < 0 || spec.time_limit_ms > TIME_LIMIT_MAX_MS)
         return outside("the time limit in ms", spec.time_limit_ms, 0, TIME_LIMIT_MAX_MS);
     if (spec.expect_ms < 0 || spec.expect_ms > TIME_LIMIT_MAX_MS)

@@ -14,13 +14,15 @@
 
 #include "core/job_array.h"
 #include "core/job_performance.h"
-#include "core/node_name.h"
+#include "core/node.h"
+#include "core/node_set.h"
 
 namespace elastic::rm {
 
 using JobId = uint64_t;         /* 1, 2, 3, ... */
 constexpr int64_t NEVER = -1;
 constexpr size_t DEPENDENCIES_MAX = 100;        /* of one job */
+constexpr size_t LISTED_MAX = 1000;             /* nodes that one job requires, or excludes */
 
 enum class JobState { PENDING, STARTING, RUNNING, ADAPTING, COMPLETING, DONE, FAILED, CANCELLED };
 template <> struct NamesOf<JobState> {
@@ -79,6 +81,11 @@ struct JobSpec {
     int cores_per_process = 1;
     int processes_per_node = 0; /* at most; 0: what fits */
     bool whole_nodes = false;   /* shares its nodes with nobody */
+    /* GPUs of each process, and of each node that the job uses: of a rigid job, at most one of
+     * them is not 0. */
+    int gpus_per_process = 0, gpus_per_node = 0;
+    /* It starts with a process on each of these, and has none on any of those. */
+    NodeSet nodelist, exclude;
     int64_t time_limit_ms = 0;  /* of one step; 0: the configuration's default */
     /* how long a step is expected to run at its first size; 0: its time limit */
     int64_t expect_ms = 0;
@@ -106,7 +113,7 @@ struct JobSpec {
                    size_multiple, cores_per_process, processes_per_node, whole_nodes, time_limit_ms,
                    expect_ms, serial_ppm, program, priority, held, requeue, begin_ms,
                    dependencies, program_sizes, extra_slots, array,
-                   singleton)
+                   singleton, nodelist, exclude, gpus_per_process, gpus_per_node)
 };
 
 /* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur
@@ -119,6 +126,25 @@ struct Block {
     ELASTIC_FIELDS(node, processes)
 };
 using Blocks = std::vector<Block>;
+
+/* GPUs that a job has on one node. */
+struct NodeGpus {
+    NodeName node;
+    GpuSet gpus = 0;
+
+    bool operator==(const NodeGpus &) const = default;
+    ELASTIC_FIELDS(node, gpus)
+};
+
+/* The GPUs that `processes` of the job have together on one node: their number. */
+inline int gpus_on_node(const JobSpec &spec, int processes)
+{
+    return processes > 0 ? spec.gpus_per_node + spec.gpus_per_process * processes : 0;
+}
+inline bool needs_gpus(const JobSpec &spec)
+{
+    return spec.gpus_per_process > 0 || spec.gpus_per_node > 0;
+}
 
 int count_processes(const Blocks &blocks);
 
@@ -375,6 +401,7 @@ struct Job {
     uint64_t epoch = 0;         /* of the step, last committed; 0 at its launch */
     std::optional<Performance> performance;     /* of the step, once it has been sampled */
     World blocks;               /* the present world, in rank order; its processes are the size */
+    std::vector<NodeGpus> gpus; /* from the start to the end of its step; each node once */
     std::optional<Adaptation> adaptation;
     std::vector<Departure> departures;
     std::optional<LastChange> last_change;
@@ -432,7 +459,7 @@ struct Job {
                    sized_ms, times, cpu_ms, rss_bytes, deadline_ms, limit_at_ms, tries,
                    start_failures, refusals, offer_after_ms, grow_after_ms, loaned, withheld_loan,
                    wished_size, size_request, granted, wishing, last_size_request,
-                   size_request_refusal, slots, names)
+                   size_request_refusal, slots, names, gpus)
 };
 
 /* Adds to the entry of that size. */

@@ -1,11 +1,22 @@
-/* A node as the core sees it: cores that jobs book, and whether it may be used. */
+/* A node as the core sees it: cores and GPUs that jobs book, and whether it may be used. */
 
 #ifndef ELASTIC_RM_CORE_NODE_H_INCLUDED
 #define ELASTIC_RM_CORE_NODE_H_INCLUDED
 
+#include <bit>
+
 #include "core/node_name.h"
 
 namespace elastic::rm {
+
+constexpr int GPUS_MAX = 64;    /* of one node */
+
+/* GPUs of one node, each a bit: 1 is the first. */
+using GpuSet = uint64_t;
+constexpr GpuSet gpus_below(int end)
+{
+    return end >= GPUS_MAX ? ~GpuSet{0} : (GpuSet{1} << end) - 1;
+}
 
 enum class NodeState { UP, DRAINING, DOWN };
 template <> struct NamesOf<NodeState> {
@@ -20,6 +31,9 @@ struct Node {
     bool draining = false;      /* by an administrator; outlives going down */
     bool removed = false;       /* removed as soon as used is 0 */
     mutable uint32_t position = 0;      /* in FreeCores, which sets it; near what is read with it */
+    int gpus = 0;               /* GPUs that it has */
+    int gpus_next = 0;          /* the number that it gets as soon as its jobs allow it */
+    GpuSet gpus_used = 0;       /* booked by jobs */
     std::string reason;         /* why it is not up, or draining */
     /* the back end does not trust it at present, and why: as if draining */
     std::string trouble;
@@ -28,15 +42,26 @@ struct Node {
     NodeState state() const
     {
         return !up ? NodeState::DOWN
-            : draining || !trouble.empty()
+            : draining || !trouble.empty() || gpus != gpus_next
             ? NodeState::DRAINING
             : NodeState::UP;
     }
     /* The cores that may be booked now. */
     int free() const { return state() == NodeState::UP ? cores - used : 0; }
+    GpuSet free_gpus() const
+    {
+        return state() == NodeState::UP ? gpus_below(gpus) & ~gpus_used : 0;
+    }
     /* For people. */
-    const std::string &why() const { return trouble.empty() ? reason : trouble; }
-    ELASTIC_FIELDS(name, cores, used, up, draining, removed, reason, trouble, start_faults_ms)
+    std::string why() const
+    {
+        if (!trouble.empty() || !reason.empty() || gpus == gpus_next)
+            return trouble.empty() ? reason : trouble;
+        return "it is to have " + std::to_string(gpus_next) + " GPUs instead of " +
+               std::to_string(gpus) + ": no job starts on it until those with others have ended";
+    }
+    ELASTIC_FIELDS(name, cores, used, up, draining, removed, reason, trouble, start_faults_ms, gpus,
+                   gpus_next)
 };
 
 }  // namespace elastic::rm

@@ -22,7 +22,19 @@ int capacity_on(const JobSpec &spec, int cores, int free, int own)
 
 bool any_core_will_do(const JobSpec &spec)
 {
-    return spec.cores_per_process == 1 && spec.processes_per_node == 0 && !spec.whole_nodes;
+    return spec.cores_per_process == 1 && spec.processes_per_node == 0 && !spec.whole_nodes &&
+           any_node_will_do(spec);
+}
+
+bool any_node_will_do(const JobSpec &spec)
+{
+    return spec.nodelist.empty() && spec.exclude.empty() && !needs_gpus(spec);
+}
+
+JoiningSpec::JoiningSpec(const JobSpec &spec) : spec_(spec)
+{
+    if (!spec.nodelist.empty())
+        copy_.emplace(spec).nodelist = NodeSet();
 }
 
 namespace {
@@ -102,19 +114,56 @@ std::vector<Space::Own> Space::usable_own(const JobSpec &spec, const Blocks &own
         nodes = std::move(ordered);
     }
     for (Own &each : nodes)
-        each.capacity =
-            capacity_on(spec, each.node->cores, cores_.free(*each.node), each.processes);
+        each.capacity = capacity_here(spec, *each.node, each.processes);
     return nodes;
+}
+
+int Space::capacity_here(const JobSpec &spec, const Node &node, int own) const
+{
+    if (spec.exclude.contains(node.name))
+        return 0;
+    int capacity = capacity_on(spec, node.cores, cores_.free(node), own);
+    int gpus = cores_.gpus(node) - (own > 0 ? 0 : spec.gpus_per_node);
+    if (gpus < 0)
+        return 0;
+    return spec.gpus_per_process > 0 ? std::min(capacity, gpus / spec.gpus_per_process) : capacity;
+}
+
+int64_t Space::capacity_of_all(const JobSpec &spec) const
+{
+    int64_t all = 0;
+    if (needs_gpus(spec)) {
+        for (uint32_t position : cores_.gpu_nodes())
+            all += capacity_here(spec, cores_.node(position), 0);
+        return all;
+    }
+    each_group(cores_, spec, [&](const FreeCores::Group &group, int capacity) {
+        all += int64_t{capacity} * group.nodes.size();
+    });
+    for (const NodeName &name : spec.exclude) {
+        const Node *node = state_->node(name);
+        if (node && cores_.usable(*node))
+            all -= capacity_on(spec, node->cores, cores_.free(*node), 0);
+    }
+    return all;
+}
+
+/* Whether each listed node has capacity. */
+bool Space::has_listed(const JobSpec &spec) const
+{
+    return std::ranges::all_of(spec.nodelist, [&](const NodeName &name) {
+        const Node *node = state_->node(name);
+        return node && cores_.usable(*node) && capacity_here(spec, *node, 0) > 0;
+    });
 }
 
 int Space::capacity(const JobSpec &spec, const Blocks &own) const
 {
-    int64_t all = 0;
-    each_group(cores_, spec, [&](const FreeCores::Group &group, int capacity) {
-        all += int64_t{capacity} * group.nodes.size();
-    });
+    if (own.empty() && !has_listed(spec))
+        return 0;
+    int64_t all = capacity_of_all(spec);
     for (const Own &each : usable_own(spec, own))
-        all += each.capacity - capacity_on(spec, each.node->cores, cores_.free(*each.node), 0);
+        all += each.capacity - capacity_here(spec, *each.node, 0);
     return within_int(all);
 }
 
@@ -144,7 +193,7 @@ std::vector<Space::Piece> Space::choose(const JobSpec &spec, int processes,
         return a.capacity < b.capacity;
     });
     if (processes > 0 && roomiest != own.end() && roomiest->capacity >= processes)
-        return {{roomiest->node, processes, cores(processes)}};
+        return {{roomiest->node, processes, cores(processes), spec.gpus_per_process * processes}};
     std::vector<Own> order;
     std::copy_if(own.begin(), own.end(), std::back_inserter(order),
                  [](const Own &each) { return each.capacity > 0; });
@@ -155,7 +204,7 @@ std::vector<Space::Piece> Space::choose(const JobSpec &spec, int processes,
         if (processes == 0)
             break;
         int here = std::min(processes, each.capacity);
-        pieces.push_back({each.node, here, cores(here)});
+        pieces.push_back({each.node, here, cores(here), spec.gpus_per_process * here});
         processes -= here;
     }
     choose_others(spec, processes, own, pieces);
@@ -172,9 +221,12 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
             [](const Own &each, uint32_t at) { return each.node->position < at; });
         return found != own.end() && found->node->position == position;
     };
+    auto is_closed = [&](uint32_t position) {
+        return is_own(position) || spec.exclude.contains(cores_.node(position).name);
+    };
     auto next = [&](const auto &nodes, uint32_t from) {
         uint32_t position = nodes.next(from);
-        while (position != PositionSet::NONE && is_own(position))
+        while (position != PositionSet::NONE && is_closed(position))
             position = nodes.next(position + 1);
         return position;
     };
@@ -186,6 +238,8 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
     };
     if (processes == 0)
         return;
+    if (needs_gpus(spec))
+        return choose_with_gpus(spec, processes, own, pieces);
     /* One node suffices, mostly: the one that fits best. */
     std::pair best(std::numeric_limits<int>::max(), PositionSet::NONE);
     each_group(cores_, spec, [&](const FreeCores::Group &group, int capacity) {
@@ -214,41 +268,120 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
     assert(processes == 0);
 }
 
+/* As choose_others, of the nodes that have GPUs: their capacity is in no order. */
+void Space::choose_with_gpus(const JobSpec &spec, int processes, const std::vector<Own> &own,
+                             std::vector<Piece> &pieces) const
+{
+    std::vector<std::pair<int, uint32_t>> open;         /* capacity, negative, and position */
+    for (uint32_t position : cores_.gpu_nodes()) {
+        const Node &node = cores_.node(position);
+        bool is_own = std::ranges::find(own, &node, &Own::node) != own.end();
+        if (int capacity = is_own ? 0 : capacity_here(spec, node, 0); capacity > 0)
+            open.emplace_back(-capacity, position);
+    }
+    std::ranges::sort(open);
+    for (auto next = open.begin(); processes > 0; ++next) {
+        for (auto each = next; each != open.end() && -each->first >= processes; ++each)
+            next = each->first > next->first ? each : next;
+        assert(next != open.end());
+        const Node &node = cores_.node(next->second);
+        int here = std::min(processes, -next->first);
+        pieces.push_back({&node, here,
+                          spec.whole_nodes ? node.cores : here * spec.cores_per_process,
+                          gpus_on_node(spec, here)});
+        processes -= here;
+    }
+}
+
+void Space::book(const Piece &piece)
+{
+    cores_.set(*piece.node, cores_.free(*piece.node) - piece.cores);
+    if (piece.gpus > 0)
+        cores_.set_gpus(*piece.node, cores_.gpus(*piece.node) - piece.gpus);
+}
+
+/* A process on each listed node; the result is as of usable_own. */
+std::vector<Space::Own> Space::allocate_listed(const JobSpec &spec, int &processes, Blocks &blocks)
+{
+    for (const NodeName &name : spec.nodelist) {
+        const Node &node = *state_->node(name);
+        int cores = spec.whole_nodes ? node.cores : spec.cores_per_process;
+        book({&node, 1, cores, gpus_on_node(spec, 1)});
+        blocks.push_back({name, 1});
+        processes--;
+    }
+    return usable_own(spec, blocks);
+}
+
+namespace {
+
+/* The processes of each node side by side: no rank matters more than another. */
+Blocks gathered(const Blocks &blocks)
+{
+    Blocks all;
+    std::unordered_map<uint32_t, size_t> known;
+    for (const Block &block : blocks) {
+        auto [found, is_new] = known.try_emplace(block.node.number(), all.size());
+        if (is_new)
+            all.push_back(block);
+        else
+            all[found->second].processes += block.processes;
+    }
+    return all;
+}
+
+}  // namespace
+
+/* The processes on listed nodes are the first ranks of a job whose size is not fixed: one that
+ * starts smaller, or shrinks, loses the last ones. */
 Blocks Space::allocate(const JobSpec &spec, int processes, const Blocks &own)
 {
     Blocks blocks;
-    for (const Piece &piece : choose(spec, processes, usable_own(spec, own))) {
-        cores_.set(*piece.node, cores_.free(*piece.node) - piece.cores);
-        blocks.push_back({piece.node->name, piece.processes});
+    bool listed = own.empty() && !spec.nodelist.empty();
+    std::vector<Own> present =
+        listed ? allocate_listed(spec, processes, blocks) : usable_own(spec, own);
+    for (const Piece &piece : choose(spec, processes, present)) {
+        book(piece);
+        append(blocks, {piece.node->name, piece.processes});
     }
-    return blocks;
+    return listed && spec.elasticity == Elasticity::RIGID ? gathered(blocks) : blocks;
 }
 
 void Space::take(const std::vector<Share> &shares)
 {
-    for (const Share &share : shares) {
-        if (cores_.usable(*share.node))
-            cores_.set(*share.node, cores_.free(*share.node) - share.cores);
-    }
+    for (const Share &share : shares)
+        add(share, -1);
 }
 
 void Space::give(const std::vector<Share> &shares)
 {
-    for (const Share &share : shares) {
-        if (cores_.usable(*share.node))
-            cores_.set(*share.node, cores_.free(*share.node) + share.cores);
-    }
+    for (const Share &share : shares)
+        add(share, 1);
+}
+
+void Space::add(const Share &share, int sign)
+{
+    if (!cores_.usable(*share.node))
+        return;
+    cores_.set(*share.node, cores_.free(*share.node) + sign * share.cores);
+    if (share.gpus > 0)
+        cores_.set_gpus(*share.node, cores_.gpus(*share.node) + sign * share.gpus);
 }
 
 int Space::give(const std::vector<Share> &shares, const JobSpec &spec)
 {
+    if (!any_node_will_do(spec)) {
+        int before = capacity(spec);
+        give(shares);
+        return capacity(spec) - before;
+    }
     int more = 0;
     for (const Share &share : shares) {
         if (!cores_.usable(*share.node))
             continue;
         int cores = share.node->cores, free = cores_.free(*share.node);
         more += capacity_on(spec, cores, free + share.cores, 0) - capacity_on(spec, cores, free, 0);
-        cores_.set(*share.node, free + share.cores);
+        add(share, 1);
     }
     return more;
 }
@@ -266,6 +399,8 @@ void Space::limit(const Space &other, const Blocks &blocks)
         const Node *node = state_->node(block.node);
         if (node && cores_.usable(*node))
             cores_.set(*node, std::min(cores_.free(*node), other.cores_.free(*node)));
+        if (node && cores_.usable(*node))
+            cores_.set_gpus(*node, std::min(cores_.gpus(*node), other.cores_.gpus(*node)));
     }
 }
 
@@ -274,8 +409,10 @@ Shares Space::more_than(const Space &other) const
     std::vector<int> here = cores_.by_position(), there = other.cores_.by_position();
     Shares more;
     for (uint32_t i = 0; i < here.size(); i++) {
-        if (here[i] > there[i])
-            more.push_back({&cores_.node(i), here[i] - there[i]});
+        const Node &node = cores_.node(i);
+        int gpus = std::max(cores_.gpus(node) - other.cores_.gpus(node), 0);
+        if (here[i] > there[i] || gpus > 0)
+            more.push_back({&node, std::max(here[i] - there[i], 0), gpus});
     }
     return more;
 }

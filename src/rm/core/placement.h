@@ -2,7 +2,9 @@
  * Selection of nodes: a scratch copy of the free cores on which allocations are tried, and the
  * ranks that leave.  Pure.  Its cost depends on the allocation, not on the number of nodes.
  * Preference: the job's own nodes, then the one node that fits best, then as few nodes as
- * possible; in the order of the nodes' names where nothing else decides.
+ * possible; in the order of the nodes' names where nothing else decides.  Excluded nodes have no
+ * capacity.  A job without nodes of its own has none at all while one of its listed nodes has
+ * none, and gets a process on each of these first.
  */
 
 #ifndef ELASTIC_RM_CORE_PLACEMENT_H_INCLUDED
@@ -16,6 +18,20 @@ namespace elastic::rm {
 int capacity_on(const JobSpec &spec, int cores, int free, int own);
 /* Its capacity is its free cores. */
 bool any_core_will_do(const JobSpec &spec);
+/* It names no nodes, and needs no GPUs. */
+bool any_node_will_do(const JobSpec &spec);
+
+/* Such a job, for processes that join those that are there: they need not be on the listed nodes,
+ * where others of the job are. */
+class JoiningSpec {
+  public:
+    explicit JoiningSpec(const JobSpec &spec);
+    operator const JobSpec &() const { return copy_ ? *copy_ : spec_; }
+
+  private:
+    const JobSpec &spec_;
+    std::optional<JobSpec> copy_;       /* without the list, if there is one */
+};
 
 /* A number of processes of all nodes together. */
 inline int within_int(int64_t value)
@@ -46,6 +62,12 @@ class Space {
     /* None of these nodes has more than in the other. */
     void limit(const Space &other, const Blocks &blocks);
 
+    /* Whether more free cores of the node could be of use: it is not excluded, and has GPUs. */
+    bool may_help(const JobSpec &spec, const Node &node) const
+    {
+        return !spec.exclude.contains(node.name) && cores_.gpus(node) >= gpus_on_node(spec, 1);
+    }
+
     int64_t total() const { return cores_.total(); }
     /* The cores of each node that are free here and not in the other. */
     Shares more_than(const Space &other) const;
@@ -61,10 +83,20 @@ class Space {
     struct Piece {
         const Node *node;
         int processes, cores;
+        int gpus = 0;
     };
+    /* On one node, beside `own` processes of the job. */
+    int capacity_here(const JobSpec &spec, const Node &node, int own) const;
+    int64_t capacity_of_all(const JobSpec &spec) const;
+    bool has_listed(const JobSpec &spec) const;
+    std::vector<Own> allocate_listed(const JobSpec &spec, int &processes, Blocks &blocks);
     std::vector<Own> usable_own(const JobSpec &spec, const Blocks &own) const;
+    void book(const Piece &piece);
     std::vector<Piece> choose(const JobSpec &spec, int processes,
                               const std::vector<Own> &own) const;
+    void choose_with_gpus(const JobSpec &spec, int processes, const std::vector<Own> &own,
+                          std::vector<Piece> &pieces) const;
+    void add(const Share &share, int sign);
     void choose_others(const JobSpec &spec, int processes, const std::vector<Own> &own,
                        std::vector<Piece> &pieces) const;
 
@@ -79,8 +111,8 @@ class GrowingCapacity {
     GrowingCapacity(const Space &space, const JobSpec &spec);
 
     void give(const Booking &booking);
-    int64_t capacity() const { return capacity_; }
-    int64_t total() const { return total_; }
+    int64_t capacity() const { return own_ ? own_->capacity(spec_) : capacity_; }
+    int64_t total() const { return own_ ? own_->total() : total_; }
 
   private:
     void give(const Share &share);
@@ -90,6 +122,7 @@ class GrowingCapacity {
     bool any_core_will_do_;
     int64_t capacity_, total_;
     int capacity_of_each_;          /* idle node, if all are up and homogeneous; else -1 */
+    std::optional<Space> own_;      /* of a job that not any node will do */
     /* by position, without what was booked as a whole; made when it is needed */
     std::vector<int> free_;
 };

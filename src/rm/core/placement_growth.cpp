@@ -8,9 +8,11 @@ namespace elastic::rm {
 
 GrowingCapacity::GrowingCapacity(const Space &space, const JobSpec &spec)
     : cores_(space.cores_), spec_(spec), any_core_will_do_(any_core_will_do(spec)),
-      capacity_(any_core_will_do_ ? space.total() : space.capacity(spec)), total_(space.total()),
-      capacity_of_each_(-1)
+      capacity_(any_core_will_do_ ? space.total() : space.capacity_of_all(spec)),
+      total_(space.total()), capacity_of_each_(-1)
 {
+    if (!any_node_will_do(spec))
+        own_ = space;
     if (!cores_.all_usable() || cores_.idle_groups().size() != 1)
         return;
     int cores = cores_.groups()[cores_.idle_groups().front()].cores;
@@ -20,7 +22,9 @@ GrowingCapacity::GrowingCapacity(const Space &space, const JobSpec &spec)
 /* Nothing else is on nodes that are booked as a whole. */
 void GrowingCapacity::give(const Booking &booking)
 {
-    if (any_core_will_do_ && cores_.all_usable()) {
+    if (own_) {
+        own_->give(booking.shares);
+    } else if (any_core_will_do_ && cores_.all_usable()) {
         capacity_ = total_ += booking.cores;
     } else if (booking.whole && capacity_of_each_ >= 0) {
         capacity_ += int64_t{capacity_of_each_} * static_cast<int64_t>(booking.shares.size());
@@ -62,8 +66,7 @@ void GrowingJob::look(const Space &space)
         return;
     capacity_ = 0;
     for (Space::Own &each : nodes_) {
-        each.capacity =
-            capacity_on(*spec_, each.node->cores, space.cores_.free(*each.node), each.processes);
+        each.capacity = space.capacity_here(*spec_, *each.node, each.processes);
         capacity_ += each.capacity;
     }
 }
@@ -77,11 +80,11 @@ int GrowingJob::capacity_within(const Space &space)
 int GrowingJob::capacity(const Space &space)
 {
     look(space);
-    int64_t all = capacity_ + space.capacity(*spec_);
+    int64_t all = capacity_ + space.capacity_of_all(*spec_);
     if (spec_->whole_nodes)     /* no core of its own nodes is free */
         return within_int(all);
     for (const Space::Own &each : nodes_)
-        all -= capacity_on(*spec_, each.node->cores, space.cores_.free(*each.node), 0);
+        all -= space.capacity_here(*spec_, *each.node, 0);
     return within_int(all);
 }
 
@@ -122,13 +125,13 @@ void GrowingJob::allocate(Space &space, int more, Blocks &target)
     else
         pieces = space.choose(*spec_, more, nodes_);
     for (const Space::Piece &piece : pieces) {
-        space.cores_.set(*piece.node, space.cores_.free(*piece.node) - piece.cores);
+        space.book(piece);
         append(target, {piece.node->name, piece.processes});
     }
     /* Many whole nodes are appended, and sorted at the end. */
     size_t own = nodes_.size(), after_own = all_are_new && !pieces.empty() ? pieces.size() - 1 : 0;
     for (size_t i = 0; i < after_own; i++) {
-        int capacity = capacity_on(*spec_, pieces[i].node->cores, 0, pieces[i].processes);
+        int capacity = space.capacity_here(*spec_, *pieces[i].node, pieces[i].processes);
         nodes_.push_back({pieces[i].node, pieces[i].processes, capacity});
         capacity_ += capacity;
         open_ += capacity > 0;
@@ -161,8 +164,7 @@ void GrowingJob::put(const Space &space, const Space::Piece &piece)
     capacity_ -= at->capacity;
     open_ -= at->capacity > 0;
     at->processes += piece.processes;
-    at->capacity =
-        capacity_on(*spec_, at->node->cores, space.cores_.free(*at->node), at->processes);
+    at->capacity = space.capacity_here(*spec_, *at->node, at->processes);
     capacity_ += at->capacity;
     open_ += at->capacity > 0;
     last_ = static_cast<size_t>(at - nodes_.begin());

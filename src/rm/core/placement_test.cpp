@@ -73,7 +73,7 @@ class SlowSpace {
     }
     static int capacity(const Slot &slot, const JobSpec &spec, int own)
     {
-        if (!slot.usable)
+        if (!slot.usable || spec.exclude.contains(slot.node->name))
             return 0;
         int capacity = slot.free / spec.cores_per_process;
         if (spec.whole_nodes && own > 0)
@@ -115,9 +115,19 @@ void fill(State &state, Chance &chance)
     }
 }
 
+NodeSet some_nodes(Chance &chance, int most)
+{
+    std::vector<std::string> names;
+    for (int i = chance.upto(most); i > 0; i--)
+        names.push_back("n" + std::to_string(chance.upto(30)));
+    return NodeSet(names);
+}
+
 JobSpec some_spec(Chance &chance)
 {
     JobSpec spec;
+    if (chance.upto(2) == 0)
+        spec.exclude = some_nodes(chance, 20);
     spec.cores_per_process = chance.upto(2) ? 1 : 1 + chance.upto(3);
     spec.processes_per_node = chance.upto(2) ? 0 : 1 + chance.upto(3);
     spec.whole_nodes = chance.upto(3) == 0;
@@ -157,6 +167,65 @@ TEST(PlacementTest, a_space_allocates_like_a_search_of_all_nodes)
         }
     }
     EXPECT_GT(allocated, 1000);
+}
+
+/* Whatever the order of the ranks. */
+std::map<std::string, int> nodes_of(const Blocks &blocks)
+{
+    std::map<std::string, int> on;
+    for (const Block &block : blocks)
+        on[block.node.str()] += block.processes;
+    return on;
+}
+
+TEST(PlacementTest, each_listed_node_gets_a_process_if_all_have_capacity)
+{
+    int allocated = 0, without = 0;
+    for (uint64_t seed = 1; seed <= 600; seed++) {
+        Chance chance{std::mt19937_64(seed)};
+        State state;
+        fill(state, chance);
+        Space space(state);
+        JobSpec spec = some_spec(chance);
+        spec.nodelist = some_nodes(chance, 4);
+        spec.elasticity = static_cast<Elasticity>(chance.upto(2));
+        int open = SlowSpace(state).capacity(spec, {}), listed = 0, full = 0;
+        for (const NodeName &node : spec.nodelist) {
+            listed++;
+            full += space.capacity_within(spec, {{node, 0}}) == 0;
+        }
+        int capacity = space.capacity(spec);
+        ASSERT_EQ(capacity, full > 0 ? 0 : open) << "seed " << seed;
+        without += full > 0;
+        if (listed == 0 || capacity == 0)
+            continue;
+        int processes = listed + chance.upto(std::min(capacity, 40) - listed);
+        int64_t free = space.total();
+        Blocks blocks = space.allocate(spec, processes);
+        auto on = nodes_of(blocks);
+        ASSERT_EQ(count_processes(blocks), processes) << "seed " << seed;
+        for (const NodeName &node : spec.nodelist)
+            ASSERT_GE(on[node.str()], 1) << "seed " << seed;
+        for (const auto &[node, here] : on)
+            ASSERT_FALSE(spec.exclude.contains(node)) << "seed " << seed;
+        int64_t taken = 0;
+        for (const Share &share : state.shares(spec, blocks))
+            taken += share.cores;
+        ASSERT_EQ(free - space.total(), taken) << "seed " << seed;
+        std::set<std::string> first;
+        for (int rank = 0; const Block &block : blocks) {
+            if (rank < listed && spec.elasticity != Elasticity::RIGID)
+                first.insert(block.node.str());
+            rank += block.processes;
+        }
+        if (spec.elasticity != Elasticity::RIGID)
+            ASSERT_EQ(first.size(), static_cast<size_t>(listed)) << "seed " << seed;
+        else
+            ASSERT_EQ(on.size(), blocks.size()) << "each node once, seed " << seed;
+        allocated++;
+    }
+    EXPECT_GT(allocated, 100);
+    EXPECT_GT(without, 50);
 }
 
 struct Grown {

@@ -53,6 +53,7 @@ constexpr const char *COMPLETING = "completing";        /* step, verdict, reason
 constexpr const char *ENDED = "ended";          /* state, reason, exit_code, step */
 /* nodes */
 constexpr const char *NODE_UP = "node_up";      /* cores */
+constexpr const char *NODE_GPUS = "node_gpus";  /* gpus */
 constexpr const char *NODE_SUSPECT = "node_suspect";    /* reason */
 constexpr const char *NODE_DOWN = "node_down";  /* reason */
 constexpr const char *NODE_DRAINING = "node_draining";  /* reason */

@@ -17,9 +17,11 @@ namespace elastic::rm {
 class ReservedCores {
   public:
     /* At the later time `begun` is free, and `given`.  The job gets as little as possible of the
-     * cores that are free in `now`, which is `begun` or less.  It must fit. */
+     * cores that are free in `now`, which is `begun` or less.  It must fit.  One that names nodes
+     * or needs GPUs may need those of `unlimited`, too, which nobody knows to be free then. */
     ReservedCores(const State &state, const Space &begun, const std::vector<const Shares *> &given,
-            const Space &now, const JobSpec &spec, int processes);
+            const Space &now, const JobSpec &spec, int processes,
+            const std::vector<const Shares *> &unlimited = {});
 
     /* Cores that are free then, beside the reserved ones. */
     int64_t left() const { return left_; }
@@ -38,12 +40,25 @@ class ReservedCores {
         bool whole_nodes;
         int64_t capacity;
     };
-    void take(const Node &node, int cores);
+    void reserve_given(const Space &begun, const std::vector<const Shares *> &given,
+                       const Space &now, const JobSpec &spec, int processes);
+    void reserve_chosen(Space then, const JobSpec &spec, int processes);
+    void reserve(const Node &node, int cores, int gpus);
+    void take(const Node &node, int cores, int gpus);
+    int cores_then(const Node &node) const { return std::max(then_[node.position], 0); }
+    int gpus_then(const Node &node) const
+    {
+        return gpus_then_.empty() ? 0 : std::max(gpus_then_[node.position], 0);
+    }
     int64_t unavailable_capacity(const Space &now, const JobSpec &spec);
     int64_t unavailable_cores(const Space &now);
+    /* Without the reserved cores. */
+    Space beside(const Space &now) const;
 
     const State &state_;
-    std::vector<int> then_;     /* free beside the reserved cores, by position */
+    /* free beside the reserved cores, by position; negative: some of these are not free then */
+    std::vector<int> then_;
+    std::vector<int> gpus_then_;        /* the same of GPUs; empty if there are none */
     int64_t left_;
     /* reserved nodes with fewer free cores then than now; each once */
     std::vector<const Node *> contested_;

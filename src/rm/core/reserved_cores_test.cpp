@@ -61,6 +61,17 @@ JobSpec some_spec(Chance &chance)
     return spec;
 }
 
+/* One that others start before. */
+JobSpec some_other(Chance &chance)
+{
+    JobSpec spec = some_spec(chance);
+    if (chance.upto(2) == 0)
+        spec.exclude = NodeSet({"n0", "n" + std::to_string(chance.upto(10))});
+    if (chance.upto(3) == 0)
+        spec.nodelist = NodeSet({"n" + std::to_string(11 + chance.upto(10))});
+    return spec;
+}
+
 std::vector<const Shares *> some_given(const State &state, Chance &chance)
 {
     std::vector<const Shares *> given;
@@ -143,7 +154,7 @@ void start_backfill(const State &state, ReservedCores &reserve, SlowReservedCore
                     Chance &chance, Counts &counts)
 {
     for (int i = 0; i < 20; i++) {
-        JobSpec spec = some_spec(chance);
+        JobSpec spec = some_other(chance);
         int processes = 1 + chance.upto(8);
         Space beside = slow.beside(now);
         bool fits = beside.fits(spec, processes);
@@ -189,6 +200,42 @@ TEST(ReservedCoresTest, others_get_what_two_spaces_would_leave_them)
     EXPECT_GT(counts.refused, 300);      /* only since it is promised */
 }
 
+TEST(ReservedCoresTest, a_job_that_names_nodes_fits_then_whatever_starts_beside_it)
+{
+    int started = 0, refused = 0;
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
+        Chance chance{std::mt19937_64(seed)};
+        State state;
+        fill(state, chance);
+        Space begun(state), now = begun, then = begun;
+        JobSpec spec = some_spec(chance);
+        spec.nodelist = NodeSet({"n2", "n" + std::to_string(3 + chance.upto(5))});
+        spec.exclude = NodeSet({"n0", "n1"});
+        std::vector<const Shares *> given = some_given(state, chance);
+        for (const Shares *shares : given)
+            then.give(*shares);
+        int capacity = then.capacity(spec);
+        if (capacity == 0)
+            continue;
+        int processes = 2 + chance.upto(capacity - 2);
+        ReservedCores reserve(state, begun, given, now, spec, processes);
+        ASSERT_GE(then.capacity(spec), processes);
+        for (int i = 0; i < 20; i++) {
+            JobSpec other = some_other(chance);
+            int size = 1 + chance.upto(8);
+            bool fits = reserve.fits(now, other, size);
+            refused += !fits && now.fits(other, size);
+            if (!fits)
+                continue;
+            then.take(state.shares(other, reserve.allocate(now, other, size)));
+            ASSERT_GE(then.capacity(spec), processes) << "seed " << seed;
+            started++;
+        }
+    }
+    EXPECT_GT(started, 300);
+    EXPECT_GT(refused, 30);
+}
+
 TEST(ReservedCoresTest, capacity_grows_like_that_of_a_space)
 {
     for (uint64_t seed = 1; seed <= 600; seed++) {
@@ -196,7 +243,7 @@ TEST(ReservedCoresTest, capacity_grows_like_that_of_a_space)
         State state;
         fill(state, chance);
         Space space(state), begun = space;
-        JobSpec spec = some_spec(chance);
+        JobSpec spec = some_other(chance);
         GrowingCapacity capacity(begun, spec);
         for (const auto &[id, job] : state.jobs) {
             if (chance.upto(2) == 0)

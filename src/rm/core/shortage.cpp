@@ -31,7 +31,12 @@ std::optional<Shortage> shortage(const State &state, const Job &job)
     int size = fixed ? fixed_size(state, job.spec) : size_at_least(job.spec, 1);
     if (!is_queued(job) || size == 0 || !runnable(state, job.spec, size))
         return std::nullopt;
-    Shortage missing{size, Space(state).capacity(job.spec), {}, {}};
+    Space space(state);
+    Shortage missing{size, space.capacity(job.spec), {}, {}, {}};
+    for (const NodeName &node : job.spec.nodelist) {
+        if (space.capacity_within(job.spec, {{node, 0}}) == 0)
+            missing.full.push_back(node);
+    }
     for (JobId id : state.indices().freeing) {
         const Job &other = state.jobs.at(id);
         Booking pending(state.shares(other.spec, pending_blocks(other)));

@@ -21,6 +21,7 @@ struct Giving {
 struct Shortage {
     int processes = 0;          /* as many as it would start with, at least */
     int capacity = 0;               /* number that fits now, if no other job waited */
+    std::vector<NodeName> full;     /* listed nodes on which none fits */
     std::vector<Giving> giving; /* whoever it is for */
     /* who was to, and whose programs do not come to a probe: nobody counts on these cores */
     std::vector<Giving> overdue;

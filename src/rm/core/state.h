@@ -36,10 +36,11 @@ struct Use {
 };
 
 /* Cores that a job has booked on one node.  Whole nodes are in the order of the nodes' names,
- * each once. */
+ * each once.  GPUs are with the first share of a node. */
 struct Share {
     const Node *node;
     int cores;
+    int gpus = 0;
 };
 using Shares = std::vector<Share>;
 
@@ -52,16 +53,20 @@ struct Booking {
     int64_t cores = 0;          /* the sum */
     /* nobody else is on any of these nodes: all their cores are booked */
     bool whole = true;
+    std::vector<NodeGpus> gpus; /* which ones */
 };
 
 /* The properties of a job that determine how many of its processes fit on the empty machine. */
 struct Shape {
     int cores_per_process = 1, processes_per_node = 0;
+    int gpus_per_process = 0, gpus_per_node = 0;
+    NodeSet nodelist, exclude;
     auto operator<=>(const Shape &) const = default;
 };
 inline Shape shape_of(const JobSpec &spec)
 {
-    return {spec.cores_per_process, spec.processes_per_node};
+    return {spec.cores_per_process, spec.processes_per_node, spec.gpus_per_process,
+            spec.gpus_per_node, spec.nodelist, spec.exclude};
 }
 
 /* A job that has started or ended: others may wait for that. */
@@ -111,6 +116,8 @@ struct NodeCounts {
     std::array<int, std::size(NamesOf<NodeState>::names)> states = {};
     int drained = 0;                    /* of those that drain: nothing is booked there */
     int64_t cores = 0, used_cores = 0;  /* whatever their state */
+    int64_t gpus = 0, used_gpus = 0;
+    int changing_gpus = 0;              /* that get another number of GPUs */
 
     int of(NodeState state) const { return states[static_cast<size_t>(state)]; }
     bool operator==(const NodeCounts &) const = default;
@@ -221,6 +228,8 @@ class State {
     /* Number of processes that fit on the machine without jobs: on all nodes that are up, or on
      * all that are known. */
     int capacity_when_empty(const Shape &shape, bool up_only) const;
+    /* The first node of its list that is not up, or is not there; empty: none. */
+    std::string missing_node(const JobSpec &spec) const;
     /* From when on it may be grown, for nobody's sake. */
     int64_t growth_from_ms(const Job &job) const;
 
@@ -256,6 +265,9 @@ class State {
 
   private:
     void make_whole(Shares &shares) const;
+    void add_gpus(const JobSpec &spec, const Blocks &blocks, Shares &shares) const;
+    void book(const std::vector<NodeGpus> &gpus, bool in);
+    int capacity_of(const Shape &shape, const Node &node) const;
     /* Of a job, all that the indices hold. */
     struct Facts {
         uint32_t uid = 0;

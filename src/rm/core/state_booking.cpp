@@ -72,7 +72,20 @@ Shares State::shares(const JobSpec &spec, const Blocks &blocks) const
     }
     if (spec.whole_nodes)
         make_whole(shares);
+    add_gpus(spec, blocks, shares);
     return shares;
+}
+
+/* With the first share of each node. */
+void State::add_gpus(const JobSpec &spec, const Blocks &blocks, Shares &shares) const
+{
+    if (!needs_gpus(spec))
+        return;
+    std::unordered_map<const Node *, int> processes;
+    for (const Block &block : blocks)
+        processes[node(block.node)] += block.processes;
+    for (Share &share : shares)
+        share.gpus = gpus_on_node(spec, std::exchange(processes[share.node], 0));
 }
 
 Shares State::shares(const Job &job) const
@@ -94,6 +107,11 @@ Shares State::shares(const Job &job) const
         add(slots_of(job));
     if (job.spec.whole_nodes)
         make_whole(all);
+    for (const NodeGpus &each : job.gpus) {
+        auto first = std::ranges::find(all, node(each.node), &Share::node);
+        if (first != all.end())
+            first->gpus = std::popcount(each.gpus);
+    }
     return all;
 }
 
@@ -156,6 +174,10 @@ void State::book(const Job &job)
         book(less, -1);
         book(more, 1);
     }
+    if (is_allocated(job.state))
+        now.gpus = job.gpus;
+    book(booked.gpus, false);
+    book(now.gpus, true);
     booked = std::move(now);
     if (booked.shares.empty())
         booked_.erase(job.id);
@@ -166,6 +188,18 @@ void State::book(const Shares &shares, int sign)
 {
     for (const Share &share : shares)
         book(*const_cast<Node *>(share.node), sign * share.cores);
+}
+
+void State::book(const std::vector<NodeGpus> &gpus, bool in)
+{
+    for (const NodeGpus &each : gpus) {
+        Node &node = *const_cast<Node *>(this->node(each.node));
+        int before = std::popcount(node.gpus_used);
+        node.gpus_used = in ? node.gpus_used | each.gpus : node.gpus_used & ~each.gpus;
+        indices_.nodes.used_gpus += std::popcount(node.gpus_used) - before;
+        if (node.state() == NodeState::UP)
+            free_cores_.set_gpus(node, std::popcount(node.free_gpus()));
+    }
 }
 
 void State::book(Node &node, int cores)
@@ -211,6 +245,7 @@ void State::count_booked(const Node &node, int sign)
 {
     indices_.free_cores += sign * node.free();
     indices_.nodes.used_cores += sign * node.used;
+    indices_.nodes.used_gpus += sign * std::popcount(node.gpus_used);
     if (node.state() == NodeState::DRAINING && node.used == 0)
         indices_.nodes.drained += sign;
 }
@@ -224,6 +259,8 @@ void State::count(const Node &node, int sign)
     count_booked(node, sign);
     indices_.nodes.states[static_cast<size_t>(node.state())] += sign;
     indices_.nodes.cores += sign * node.cores;
+    indices_.nodes.gpus += sign * node.gpus;
+    indices_.nodes.changing_gpus += sign * (node.gpus != node.gpus_next);
     if (node.state() == NodeState::UP) {
         indices_.up_cores += sign * node.cores;
         count_kind(indices_.up_nodes);
@@ -237,16 +274,56 @@ void State::count(const Node &node, int sign)
     changes_.capacity = true;
 }
 
+/* Without jobs. */
+int State::capacity_of(const Shape &shape, const Node &node) const
+{
+    int gpus = node.gpus - shape.gpus_per_node;
+    int capacity = gpus < 0 ? 0 : node.cores / shape.cores_per_process;
+    if (shape.processes_per_node > 0)
+        capacity = std::min(capacity, shape.processes_per_node);
+    if (shape.gpus_per_process > 0)
+        capacity = std::min(capacity, gpus / shape.gpus_per_process);
+    return capacity;
+}
+
 int State::capacity_when_empty(const Shape &shape, bool up_only) const
 {
     int64_t capacity = 0;
-    for (const auto &[cores, nodes] : up_only ? indices_.up_nodes : indices_.known_nodes) {
-        int here = cores / shape.cores_per_process;
-        if (shape.processes_per_node > 0)
-            here = std::min(here, shape.processes_per_node);
-        capacity += int64_t{here} * nodes;
+    auto counts = [&](const Node &each) {
+        return up_only ? each.state() == NodeState::UP : !each.removed;
+    };
+    bool with_gpus = shape.gpus_per_process > 0 || shape.gpus_per_node > 0;
+    for (const auto &[name, each] : nodes) {
+        if (!with_gpus)
+            break;
+        capacity += counts(each) ? capacity_of(shape, each) : 0;
+    }
+    for (const auto &[cores, number] : up_only ? indices_.up_nodes : indices_.known_nodes) {
+        Node like;
+        like.cores = cores;
+        capacity += with_gpus ? 0 : int64_t{capacity_of(shape, like)} * number;
+    }
+    auto on_node = [&](const NodeName &name) {
+        const Node *found = node(name);
+        return found && counts(*found) ? capacity_of(shape, *found) : 0;
+    };
+    for (const NodeName &name : shape.exclude)
+        capacity -= on_node(name);
+    for (const NodeName &name : shape.nodelist) {
+        if (on_node(name) == 0)
+            return 0;
     }
     return static_cast<int>(std::min<int64_t>(capacity, std::numeric_limits<int>::max() - 1));
+}
+
+std::string State::missing_node(const JobSpec &spec) const
+{
+    for (const NodeName &name : spec.nodelist) {
+        const Node *found = node(name);
+        if (!found || found->state() != NodeState::UP)
+            return name;
+    }
+    return "";
 }
 
 }  // namespace elastic::rm

@@ -1,8 +1,43 @@
 /* See state.h: why a job waits, for people. */
 
-#include "core/state.h"
+#include "core/placement.h"
 
 namespace elastic::rm {
+
+namespace {
+
+/* Of a job that names nodes; empty: enough of them are up. */
+std::string why_nodes_are_missing(const State &state, const JobSpec &spec)
+{
+    if (std::string missing = state.missing_node(spec); !missing.empty()) {
+        const Node *node = state.node(missing);
+        std::string why = node ? node->why() : "";
+        return "ReqNodeNotAvail: node " + missing + " of its node list " +
+               (node ? std::string("is ") + to_string(node->state()) : "is not there any more") +
+               (why.empty() ? "" : " (" + why + ")");
+    }
+    bool lacks = !any_node_will_do(spec) &&
+        state.capacity_when_empty(shape_of(spec), true) < size_at_least(spec, 1);
+    if (!lacks)
+        return "";
+    return std::string("ReqNodeNotAvail: nodes ") +
+           (needs_gpus(spec) ? "with GPUs" : "that it does not exclude") +
+           " are down or draining";
+}
+
+/* Whether it could start now if it needed no GPUs. */
+bool lacks_gpus_alone(const State &state, const JobSpec &spec)
+{
+    if (!needs_gpus(spec))
+        return false;
+    int size = size_at_least(spec, 1);
+    JobSpec without = spec;
+    without.gpus_per_process = without.gpus_per_node = 0;
+    Space now(state);
+    return now.fits(without, size) && !now.fits(spec, size);
+}
+
+}  // namespace
 
 std::string why_waiting(const State &state, const Job &job)
 {
@@ -30,11 +65,15 @@ std::string why_waiting(const State &state, const Job &job)
     }
     if (job.offer_after_ms > state.now_ms)
         return job.reason.empty() ? "pauses" : job.reason;
+    if (std::string why = why_nodes_are_missing(state, job.spec); !why.empty())
+        return why;
     int64_t cores = int64_t{size_at_least(job.spec, 1)} * job.spec.cores_per_process;
     if (cores > state.indices().up_cores)
         return "nodes are down or draining";
     const Job *first = first_in_queue(state);
-    return !first || first->id == job.id ? "resources" : WAITS_BEHIND;
+    if (first && first->id != job.id)
+        return WAITS_BEHIND;
+    return lacks_gpus_alone(state, job.spec) ? "resources: GPUs" : "resources";
 }
 
 const Job *first_in_queue(const State &state)

@@ -122,6 +122,12 @@ std::string Daemon::start_parts()
     if (!backend)
         return backend.error();
     backend_ = std::move(backend.value());
+    auto gpus = GpuCounts::parse(settings_.gpus);
+    if (!gpus)
+        return gpus.error();
+    if (!gpus.value().empty() && backend_->asynchronous_nodes())
+        return "backend.gpus is of no use with this back end: Slurm books the GPUs of its nodes";
+    gpu_counts_ = std::move(gpus.value());
     auto group = steps_control_group(settings_.control_groups);
     if (!group)
         return group.error();
@@ -148,6 +154,8 @@ std::string Daemon::start_parts()
     if (!journal_.commit())
         return journal_.error();
     journal_.handle_accepted();
+    for (const auto &[name, node] : state().nodes)
+        set_gpus(name);
     for (const Action &action : core_.pending())
         std::visit([this](const auto &each) { perform(each); }, action);
     for (JobId id : state().indices().allocated)
@@ -477,6 +485,27 @@ void Daemon::update_capacity()
         configure();
 }
 
+/* As the configuration has them. */
+void Daemon::set_gpus(const std::string &name)
+{
+    const Node *node = state().node(name);
+    if (int gpus = gpu_counts_.of(name); node && node->gpus_next != gpus)
+        journal_.notify(NodeGpusSet{name, gpus});
+}
+
+/* Nodes that are this machine share its GPUs, one after the other. */
+int Daemon::first_gpu(const std::string &name) const
+{
+    int first = 0;
+    for (int64_t i = 0; settings_.backend == "local" && i < settings_.local_nodes; i++) {
+        std::string node = settings_.local_node_prefix + std::to_string(i);
+        if (node == name)
+            break;
+        first += gpu_counts_.of(node);
+    }
+    return first;
+}
+
 /* ---- actions --------------------------------------------------------------------------------- */
 
 void Daemon::perform(const Record &record)
@@ -563,7 +592,8 @@ Result<Steps::Program> Daemon::make_program(
     LaunchSetup setup{
         settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(), folder,
         settings_.socket,  settings_.kill_grace_ms,
-        settings_.stepd.substr(0, settings_.stepd.rfind('/') + 1) + SLURM_COMMANDS_FOLDER};
+        settings_.stepd.substr(0, settings_.stepd.rfind('/') + 1) + SLURM_COMMANDS_FOLDER,
+        [this](const NodeName &node) { return first_gpu(node); }};
     auto confine_step = [this, id = start.job](const std::string &group) -> std::string {
         const Job *allocated = confinement_ ? state().job(id) : nullptr;
         return allocated ? confinement_->apply(id, booked_cores(state(), *allocated), group) : "";

@@ -24,6 +24,7 @@
 #include <thread>
 
 #include "backend/backend.h"
+#include "backend/gpu_counts.h"
 #include "base/loop.h"
 #include "base/user_directory.h"
 #include "core/core.h"
@@ -139,9 +140,15 @@ class Daemon {
     void after(const StepLost &lost) { steps_->discard(lost.job, lost.step); }
     void after(const StepStartFailed &failed) { steps_->discard(failed.job, failed.step); }
     void after(const StepCommitted &committed);
-    void after(const NodeUp &) { update_capacity(); }
+    void after(const NodeUp &node)
+    {
+        update_capacity();
+        set_gpus(node.node);
+    }
     void after(const NodeDown &) { update_capacity(); }
     void update_capacity();
+    void set_gpus(const std::string &node);
+    int first_gpu(const std::string &node) const;
 
     void perform(const Answer &) {}         /* no request waits any more */
     void perform(const Record &record);
@@ -182,6 +189,7 @@ class Daemon {
     Lifetime lifetime_;
     WaitingRequests waiting_;
     std::unique_ptr<Backend> backend_;
+    GpuCounts gpu_counts_;
     std::unique_ptr<Steps> steps_;
     Sampler sampler_;
     std::unique_ptr<Mailer> mailer_;            /* null: no mail is sent */

@@ -86,6 +86,31 @@ TEST(LaunchTest, AProgramIsStartedByMpiexec)
     EXPECT_EQ(std::count(spec.environment.begin(), spec.environment.end(), "ELASTIC_JOB_ID=99"), 0);
 }
 
+TEST(LaunchTest, MpiexecGetsTheGpusOfTheJob)
+{
+    Launch launch;
+    launch.command = {"./app"};
+    launch.environment = {"ELASTIC_STEP_GPUS=of another job"};
+    Job job;
+    StartStep start{5, 1, 2, {{"n0", 1}, {"n1", 1}}};
+    LaunchSetup setup{"mpiexec", {}, {}, "/f", "/s"};
+    auto has_variable = [&] {
+        return std::ranges::any_of(
+            make_step(launch, job, start, setup).environment,
+            [](const std::string &entry) { return entry.starts_with("ELASTIC_STEP_GPUS="); });
+    };
+    EXPECT_FALSE(has_variable());
+    job.gpus = {{"n0", 0b101}, {"n1", GpuSet{1} << 63}};
+    job.spec.gpus_per_process = 2;
+    constexpr const char *HEAD = "CUDA_VISIBLE_DEVICES,ROCR_VISIBLE_DEVICES,ZE_AFFINITY_MASK:";
+    EXPECT_EQ(format_gpus(job, setup), std::string(HEAD) + "2:n0=0,2;n1=63");
+    EXPECT_TRUE(has_variable());
+    setup.first_gpu = [](const NodeName &node) { return node == "n1" ? 4 : 0; };
+    job.gpus = {{"n0", 0b1}, {"n1", 0b11}};
+    job.spec.gpus_per_process = 0;
+    EXPECT_EQ(format_gpus(job, setup), std::string(HEAD) + "0:n0=0;n1=4,5");
+}
+
 TEST(RateLimitTest, AllowsABurstAndThenTheRate)
 {
     RateLimit rate(10);

@@ -15,6 +15,7 @@
 #include <iostream>
 
 #include "api/api.h"
+#include "backend/gpu_counts.h"
 #include "backend/nested/nested.h"
 #include "base/crash_note.h"
 #include "base/log.h"
@@ -147,6 +148,8 @@ int check_config(const Settings &settings)
     auto tokens = Access::read_tokens(settings.tokens_file);
     if (!tokens)
         return complain(tokens.error());
+    if (auto gpus = GpuCounts::parse(settings.gpus); !gpus)
+        return complain(gpus.error());
     for (const std::string &program : {settings.mpiexec, settings.stepd})
         if (::access(program.c_str(), X_OK) != 0)
             return complain(program +

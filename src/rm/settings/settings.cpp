@@ -209,6 +209,9 @@ const std::vector<Setting> &table()
          "asked."},
         {"backend", "hosts_file", &Settings::hosts_file,
          "hosts: a file with more of them, one in a line; # begins a comment."},
+        {"backend", "gpus", &Settings::gpus,
+         "local and hosts: GPUs of the nodes: \"4\" of each, \"n[1-4]:2\" of these; later entries "
+         "count."},
         {"backend", "ssh", &Settings::ssh, "hosts: the program that reaches them."},
         {"backend", "ssh_config", &Settings::ssh_config,
          "hosts: a configuration for ssh (-F) instead of the users' own; all users must be able "

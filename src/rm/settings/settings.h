@@ -58,6 +58,7 @@ struct Settings {
     int64_t local_nodes = 0, local_cores_per_node = 0;
     std::string local_node_prefix;
     std::vector<std::string> hosts;
+    std::vector<std::string> gpus;      /* "n[1-4]:2" */
     std::string hosts_file, ssh, ssh_config;
     int64_t check_interval_ms = 0, check_timeout_ms = 0, check_failures = 0, checks_at_once = 0;
 

@@ -32,6 +32,16 @@ class Chance {
     std::mt19937_64 random_;
 };
 
+/* Some name nodes: one that they need, or one that they exclude. */
+void name_nodes(Chance &chance, int nodes, JobSpec &spec)
+{
+    std::vector<std::string> node = {"n" + std::to_string(chance.between(0, nodes - 1))};
+    if (chance.one_in(6))
+        spec.nodelist = NodeSet(node);
+    else if (nodes > 1 && chance.one_in(6))
+        spec.exclude = NodeSet(node);
+}
+
 JobSpec random_spec(Chance &chance, int cores_of_machine)
 {
     JobSpec spec;
@@ -102,6 +112,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
         MixJob job;
         job.submit_ms = chance.between(0, span_ms);
         job.spec = random_spec(chance, options.nodes * options.cores);
+        name_nodes(chance, options.nodes, job.spec);
         job.work_ms = chance.between(100, 200000);
         job.serial_permille = static_cast<int>(chance.between(0, 200));
         job.probe_ms = chance.one_in(10) ? chance.between(1000, 60000) : chance.between(1, 2000);

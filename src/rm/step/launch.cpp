@@ -38,6 +38,15 @@ void add_array_variables(std::vector<std::string> &environment, const Job &job,
         set_variable(environment, prefix + name, std::to_string(value));
 }
 
+/* Not that of a job in which it was submitted. */
+void set_gpus_variable(std::vector<std::string> &environment, const std::string &gpus)
+{
+    constexpr const char *NAME = "ELASTIC_STEP_GPUS";
+    set_variable(environment, NAME, gpus);
+    if (gpus.empty())
+        environment.pop_back();
+}
+
 void add_job_variables(std::vector<std::string> &environment, const Job &job,
                        const StartStep &start, const LaunchSetup &setup)
 {
@@ -48,6 +57,7 @@ void add_job_variables(std::vector<std::string> &environment, const Job &job,
     set_variable(environment, "ELASTIC_JOB_MAX", std::to_string(job.spec.maximum));
     set_variable(environment, "ELASTIC_JOB_NODES", format_hosts(start.blocks));
     add_array_variables(environment, job, "ELASTIC_ARRAY_");
+    set_gpus_variable(environment, format_gpus(job, setup));
     set_variable(environment, "ELASTICD_SOCKET", setup.daemon_socket);
     set_variable(environment, STEP_FOLDER_VARIABLE, setup.folder);
     for (const std::string &entry : setup.launcher_environment)
@@ -239,6 +249,26 @@ std::string format_host_lines(const Blocks &blocks)
     for (const Block &block : blocks)
         text += block.node + ":" + std::to_string(block.processes) + "\n";
     return text;
+}
+
+/* "CUDA_VISIBLE_DEVICES:2:n0=0,1;n1=0,1": the variables, the GPUs of each process (0: all of its
+ * node), and those of each node. */
+std::string format_gpus(const Job &job, const LaunchSetup &setup)
+{
+    constexpr const char *VARIABLES = "CUDA_VISIBLE_DEVICES,ROCR_VISIBLE_DEVICES,ZE_AFFINITY_MASK";
+    std::string text;
+    for (const NodeGpus &each : job.gpus) {
+        text += (text.empty() ? "" : ";") + each.node;
+        int first = setup.first_gpu ? setup.first_gpu(each.node) : 0;
+        const char *separator = "=";
+        for (GpuSet left = each.gpus; left != 0; left &= left - 1) {
+            text += separator + std::to_string(first + std::countr_zero(left));
+            separator = ",";
+        }
+    }
+    return text.empty() ? ""
+                        : std::string(VARIABLES) + ":" +
+                              std::to_string(job.spec.gpus_per_process) + ":" + text;
 }
 
 StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,

@@ -6,6 +6,7 @@
 #ifndef ELASTIC_RM_LAUNCH_H_INCLUDED
 #define ELASTIC_RM_LAUNCH_H_INCLUDED
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,7 +77,12 @@ struct LaunchSetup {
     std::string daemon_socket;
     int64_t kill_grace_ms = 0;
     std::string slurm_commands = "";    /* folder of srun and scontrol for scripts */
+    /* The number of the first GPU of a node, as programs count them there; empty: 0. */
+    std::function<int(const NodeName &)> first_gpu = {};
 };
+
+/* The GPUs of the job, as mpiexec and its proxies read them (ELASTIC_STEP_GPUS); empty: none. */
+std::string format_gpus(const Job &job, const LaunchSetup &setup);
 
 StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
                    const LaunchSetup &setup);

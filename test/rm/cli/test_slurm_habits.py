@@ -83,6 +83,30 @@ def test_mail(here: Setup) -> None:
     expect("'SOON' is none of BEGIN, END" in here.call("submit", "--mail-type=SOON", "true", code=2)[1], "an unknown type")
 
 
+def test_nodes_by_name(here: Setup) -> None:
+    """-w and -x are sent as they are typed, from a Slurm script, too"""
+    here.call("submit", "--hold", "-w", "n[1-3],x", "--exclude=n7", "true")
+    body = only(here.posted())
+    expect((body["nodelist"], body["exclude"]) == ("n[1-3],x", "n7"), body)
+    _, err = here.call("submit", script(here, "#SBATCH --nodelist=n1 -x n[2-3]"))
+    body = only(here.posted())
+    expect((body["nodelist"], body["exclude"]) == ("n1", "n[2-3]") and "not honoured" not in err, (body, err))
+
+
+def test_gpus(here: Setup) -> None:
+    """--gres, --gpus and their kin become numbers of GPUs; types are reported in scripts, and refused elsewhere"""
+    for words, wanted in ((["--gres=gpu:2"], {"gpus_per_node": 2}), (["--gres", "gpu"], {"gpus_per_node": 1}), (["-G", "4"], {"gpus": 4}),
+                          (["--gpus-per-task=2", "--gpus", "4"], {"gpus": 4, "gpus_per_process": 2}),
+                          (["--gpus-per-node=3", "--gres=gpu:3"], {"gpus_per_node": 3})):  # fmt: skip
+        here.call("submit", "--hold", *words, "true")
+        body = only(here.posted())
+        expect({name: value for name, value in body.items() if name.startswith("gpus")} == wanted, (words, body))
+    for words in (["--gres=gpu:0"], ["--gres=gpu:a100:2"], ["--gres=fpga:1"], ["--gres=gpu:1", "--gpus-per-node=2"]):
+        expect("--gres" in here.call("submit", *words, "true", code=2)[1], words)
+    _, err = here.call("submit", script(here, "#SBATCH --gres=gpu:a100:2 -n 2"))
+    expect(only(here.posted())["gpus_per_node"] == 2 and "line 2: --gres=gpu:a100:2 is not honoured" in err, err)
+
+
 def test_environment_and_time(here: Setup) -> None:
     """--export ALL,NAME=VALUE adds to all; -t unlimited is sent, over a default of the system"""
     here.environment["MARK"] = "m"

@@ -287,7 +287,7 @@ bool SlurmBackend::is_given_back(const ReleaseNodes &release, const SlurmReport 
     if (set != sets_.end() && (set->second.busy || set->second.changed > poll_began_))
         return false;
     const Job *job = state_->job(release.job);
-    NodeSet wanted, given;
+    SlurmNodeSet wanted, given;
     if (job && !release.all) {
         SlurmTarget target = target_of(*job);
         wanted = target.keep;

@@ -60,7 +60,7 @@ class SlurmNodesTest : public testing::Test {
         EXPECT_TRUE(node_events(driver.core.state(), nodes, jobs, "c").empty());
         return text;
     }
-    const std::string &why(const std::string &node) { return driver.node(node).why(); }
+    std::string why(const std::string &node) { return driver.node(node).why(); }
     CoreDriver driver;
 };
 

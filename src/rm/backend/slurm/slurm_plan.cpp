@@ -8,7 +8,7 @@ namespace elastic::rm {
 
 namespace {
 
-void add_nodes(NodeSet &nodes, const Blocks &blocks)
+void add_nodes(SlurmNodeSet &nodes, const Blocks &blocks)
 {
     for (const Block &block : blocks)
         nodes.insert(block.node);
@@ -30,7 +30,7 @@ const SlurmJob *trunk(const std::vector<const SlurmJob *> &jobs)
 }
 
 /* Slurm jobs without a use.  A pending one belongs to a command that no code waits for. */
-void give_back(const NodeSet &wanted, const std::vector<const SlurmJob *> &jobs,
+void give_back(const SlurmNodeSet &wanted, const std::vector<const SlurmJob *> &jobs,
                std::vector<SlurmOrder> &orders)
 {
     for (const SlurmJob *job : jobs) {
@@ -93,7 +93,7 @@ SlurmPlan plan_for(const SlurmTarget &target, const std::vector<const SlurmJob *
     for (const std::string &node : target.keep)
         if (!held.contains(node))
             plan.taken.push_back(node);
-    NodeSet wanted = target.keep;
+    SlurmNodeSet wanted = target.keep;
     wanted.insert(target.acquire.begin(), target.acquire.end());
     give_back(wanted, jobs, plan.orders);
     if (!plan.orders.empty() || !plan.taken.empty() || !target.acquires)

@@ -21,17 +21,17 @@
 
 namespace elastic::rm {
 
-using NodeSet = std::set<std::string>;
+using SlurmNodeSet = std::set<std::string>;
 
 /* The target state of an allocated job, as the core requires it. */
 struct SlurmTarget {
     JobId job = 0;
     uint32_t step = 0;
     uint32_t uid = 0;
-    NodeSet keep;               /* its own */
+    SlurmNodeSet keep;               /* its own */
     bool acquires = false;
     uint64_t request = 0;       /* of the acquisition, 0: for its start */
-    NodeSet acquire;            /* all of its nodes, those that it has already included */
+    SlurmNodeSet acquire;            /* all of its nodes, those that it has already included */
 };
 SlurmTarget target_of(const Job &job);
 

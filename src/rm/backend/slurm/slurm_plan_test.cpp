@@ -18,7 +18,7 @@ SlurmJob slurm_job(SlurmId id, NodeNames nodes, bool expands = false,
     return job;
 }
 
-SlurmTarget target(NodeSet keep, NodeSet acquire = {}, uint64_t request = 0)
+SlurmTarget target(SlurmNodeSet keep, SlurmNodeSet acquire = {}, uint64_t request = 0)
 {
     SlurmTarget target;
     target.job = target.step = 1;
@@ -118,7 +118,7 @@ TEST(SlurmPlanTest, what_the_core_wants)
     SlurmTarget start = target_of(job);
     EXPECT_TRUE(start.acquires);
     EXPECT_TRUE(start.keep.empty());
-    EXPECT_EQ(start.acquire, (NodeSet{"h1", "h2"}));
+    EXPECT_EQ(start.acquire, (SlurmNodeSet{"h1", "h2"}));
 
     job.acquiring = false;
     job.state = JobState::ADAPTING;
@@ -128,23 +128,23 @@ TEST(SlurmPlanTest, what_the_core_wants)
     job.adaptation->joining = {{"h2", 3}, {"h3", 1}};
     job.departures = {{3, 1, {{"h4", 4}}, false}, {4, 2, {{"h5", 4}, {"h1", 1}}, true}};
     SlurmTarget grows = target_of(job);
-    EXPECT_EQ(grows.keep, (NodeSet{"h1", "h2", "h4"}));
-    EXPECT_EQ(grows.acquire, (NodeSet{"h2", "h3"}));
+    EXPECT_EQ(grows.keep, (SlurmNodeSet{"h1", "h2", "h4"}));
+    EXPECT_EQ(grows.acquire, (SlurmNodeSet{"h2", "h3"}));
     EXPECT_EQ(grows.request, 5u);
     job.adaptation->phase = AdaptPhase::ACCEPTED;
-    EXPECT_EQ(target_of(job).keep, (NodeSet{"h1", "h2", "h3", "h4"}));
+    EXPECT_EQ(target_of(job).keep, (SlurmNodeSet{"h1", "h2", "h3", "h4"}));
     EXPECT_FALSE(target_of(job).acquires);
 
     job.slots.emplace();
     job.slots->held = {{"h6", 1}};
     job.slots->grants = {{1, 1, {{"h7", 2}}, false}};
-    EXPECT_EQ(target_of(job).keep, (NodeSet{"h1", "h2", "h3", "h4", "h6", "h7"}))
+    EXPECT_EQ(target_of(job).keep, (SlurmNodeSet{"h1", "h2", "h3", "h4", "h6", "h7"}))
         << "where only its slots are";
     job.slots.reset();
 
     job.state = JobState::COMPLETING;
     job.adaptation.reset();
-    EXPECT_EQ(target_of(job).keep, (NodeSet{"h1", "h2", "h4"}));
+    EXPECT_EQ(target_of(job).keep, (SlurmNodeSet{"h1", "h2", "h4"}));
     job.releasing = true;
     EXPECT_TRUE(target_of(job).keep.empty());
 }

@@ -41,8 +41,8 @@ void Donors::shrink(Trial &trial, const JobSpec &spec, int want, Giving giving)
             int from = planned == trial.planned.end() ? plan_.shrunk(*donor) : planned->second;
             int cores = (want - trial.capacity) * spec.cores_per_process;
             int less = (cores + donor->spec.cores_per_process - 1) / donor->spec.cores_per_process;
-            int to = shrink_to(*donor, from, less, floor(*donor, giving));
-            if (to >= from)
+            int least = floor(*donor, giving), to = shrink_to(*donor, from, less, least);
+            if (to >= from || !helps(trial.space, spec, *donor, from, least))
                 continue;
             release(trial.space, *donor, from, to);
             trial.planned[donor->id] = to;
@@ -167,6 +167,26 @@ template <class Visit> void each_leaving(const State &state, const Job &job, Vis
 }
 
 }  // namespace
+
+/* Of a job that names nodes or needs GPUs: whether the donor can leave a node that this job can
+ * use.  While listed nodes have no capacity, only these count. */
+bool Donors::helps(const Space &space, const JobSpec &spec, const Job &donor, int from,
+                   int to) const
+{
+    auto is_full = [&](const NodeName &node) {
+        return space.capacity_within(spec, {{node, 0}}) == 0;
+    };
+    if (any_node_will_do(spec))
+        return true;
+    bool lacks = std::ranges::any_of(spec.nodelist, is_full), helps = false;
+    int first = donor.size() - from, end = donor.size() - to;
+    each_leaving(state_, donor, [&](const Node &node, int before, int processes) {
+        bool leaves = before < end && before + processes > first;
+        bool counts = !lacks || (spec.nodelist.contains(node.name) && is_full(node.name));
+        helps = helps || (leaves && counts && space.may_help(spec, node));
+    });
+    return helps;
+}
 
 /* A whole node with slots of the job beside its world stays its own. */
 void Donors::keep_slots(const Job &job, std::vector<Emptied> &emptied)

@@ -32,6 +32,7 @@ class Donors {
     void recheck_when_one_may();
     void sort_by_gain(std::vector<const Job *> &donors) const;
     int floor(const Job &job, Giving giving) const;
+    bool helps(const Space &space, const JobSpec &spec, const Job &donor, int from, int to) const;
     int shrink_to(const Job &donor, int from, int less, int floor);
     /* The job has left this node when so many of its processes have left. */
     struct Emptied {

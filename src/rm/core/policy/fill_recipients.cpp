@@ -123,7 +123,7 @@ void note_size(Growth &growth, int size)
 bool Recipients::grow(Growth &growth, int size)
 {
     int more = size - growth.size;
-    if (more <= 0 || (fills_its_nodes(growth) && plan_.now.capacity(growth.job->spec) < more) ||
+    if (more <= 0 || (fills_its_nodes(growth) && capacity_for(growth) < more) ||
         !nodes_of(growth).fits(plan_.now, more))
         return false;
     nodes_of(growth).allocate(plan_.now, more, growth.blocks);
@@ -171,7 +171,7 @@ bool Recipients::grow_on_loan(Growth &growth, int size)
 /* Number of further processes that fit. */
 int Recipients::capacity_for(Growth &growth) const
 {
-    return fills_its_nodes(growth) ? plan_.now.capacity(growth.job->spec)
+    return fills_its_nodes(growth) ? plan_.now.capacity(JoiningSpec(growth.job->spec))
                                    : nodes_of(growth).capacity(plan_.now);
 }
 

@@ -56,21 +56,40 @@ void Reservation::find_time(GrowingCapacity &growing)
     const auto &limits = state_.indices().limits;
     auto next = limits.begin();
     auto start = outlook_.starting.begin(), last = outlook_.starting.end();
-    auto of_running = [&](JobId id) -> const Booking & {
-        auto known = outlook_.at_end.find(id);
-        return known == outlook_.at_end.end() ? state_.booking(id) : known->second;
-    };
     while (next != limits.end() || start != last) {
         bool runs = start == last || (next != limits.end() && next->first <= start->time_ms);
         int64_t end_ms = std::max(runs ? next->first : start->time_ms, state_.now_ms);
         if (growing.capacity() >= size_ && end_ms > time_ms)
             break;
         time_ms = end_ms;
-        give(growing, runs ? of_running((next++)->second) : (start++)->booking);
+        give(growing, runs ? booking_at_end((next++)->second) : (start++)->booking);
     }
+    total_ = growing.total();
     if (growing.capacity() >= size_)
         time_ms_ = time_ms;
-    total_ = growing.total();
+    else if (!any_node_will_do(spec_))
+        find_nodes(growing);
+}
+
+/* Nobody knows when certain nodes or GPUs are free.  It gets what it would get if all had ended:
+ * what is free of that, now and until the last limit, is left to it, and others go ahead on the
+ * rest, for however long. */
+void Reservation::find_nodes(GrowingCapacity &growing)
+{
+    for (JobId id : state_.indices().allocated) {
+        const Job &job = state_.jobs.at(id);
+        if (job.limit_at_ms != NEVER || job.state == JobState::COMPLETING)
+            continue;
+        growing.give(booking_at_end(id));
+        unlimited_.push_back(&booking_at_end(id).shares);
+    }
+    has_nodes_ = growing.capacity() >= size_;
+}
+
+const Booking &Reservation::booking_at_end(JobId id) const
+{
+    auto known = outlook_.at_end.find(id);
+    return known == outlook_.at_end.end() ? state_.booking(id) : known->second;
 }
 
 /* Of one that starts now; NEVER: it may run for ever. */
@@ -87,7 +106,7 @@ bool Reservation::is_before(int64_t end_ms) const
 
 BackfillNumbers Reservation::backfill_numbers(JobId first, const JobSpec &spec) const
 {
-    return {first, {time_ms_, std::max<int64_t>(left(), 0)}, {}, end_of(spec)};
+    return {first, {time_ms_, std::max<int64_t>(left(), 0), has_nodes_}, {}, end_of(spec)};
 }
 
 int64_t Reservation::ends_before_until_ms(const JobSpec &spec) const
@@ -98,7 +117,7 @@ int64_t Reservation::ends_before_until_ms(const JobSpec &spec) const
 ReservedCores &Reservation::reserved(const Space &now)
 {
     if (!reserved_)
-        reserved_.emplace(state_, begun_, given_, now, spec_, size_);
+        reserved_.emplace(state_, begun_, given_, now, spec_, size_, unlimited_);
     return *reserved_;
 }
 
@@ -108,8 +127,8 @@ bool Reservation::allows(const Space &now, const JobSpec &spec, int size, int64_
         return false;
     if (is_before(end_ms))
         return true;
-    return time_ms_ != NEVER && int64_t{size} * spec.cores_per_process <= left() &&
-           reserved(now).fits(now, spec, size);
+    bool is_left = time_ms_ != NEVER && int64_t{size} * spec.cores_per_process <= left();
+    return (is_left || has_nodes_) && reserved(now).fits(now, spec, size);
 }
 
 bool Reservation::allows(const Space &now, const JobSpec &spec, int size)
@@ -119,7 +138,7 @@ bool Reservation::allows(const Space &now, const JobSpec &spec, int size)
 
 bool Reservation::allows_more(const Space &now, const Job &job, int more)
 {
-    return allows(now, job.spec, more, job.limit_at_ms);
+    return allows(now, JoiningSpec(job.spec), more, job.limit_at_ms);
 }
 
 void Reservation::changed()
@@ -154,7 +173,7 @@ Blocks Reservation::allocate(Space &now, const JobSpec &spec, int size)
 
 Blocks Reservation::allocate_more(Space &now, const Job &job, int more)
 {
-    return allocate(now, job.spec, more, job.limit_at_ms);
+    return allocate(now, JoiningSpec(job.spec), more, job.limit_at_ms);
 }
 
 int64_t Reservation::limits_until_ms() const

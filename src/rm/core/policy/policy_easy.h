@@ -67,6 +67,8 @@ class Reservation {
   private:
     void give(GrowingCapacity &growing, const Booking &booking);
     void find_time(GrowingCapacity &growing);
+    void find_nodes(GrowingCapacity &growing);
+    const Booking &booking_at_end(JobId id) const;
     int64_t end_of(const JobSpec &spec) const;
     bool is_before(int64_t end_ms) const;
     bool allows(const Space &now, const JobSpec &spec, int size, int64_t end_ms);
@@ -79,9 +81,11 @@ class Reservation {
     int size_;
     Outlook outlook_;           /* those who start by their times */
     int64_t time_ms_ = NEVER;   /* of the promised start; NEVER: unknown */
+    bool has_nodes_ = false;    /* the time is unknown, and its nodes or GPUs are not */
     int64_t total_ = 0;         /* cores that are free at that time */
     Space begun_;               /* what was free in the beginning */
     std::vector<const Shares *> given_;         /* until that time */
+    std::vector<const Shares *> unlimited_;     /* of those that may run for ever, if has_nodes_ */
     /* computed when a caller needs the nodes, which is rare */
     std::optional<ReservedCores> reserved_;
 };

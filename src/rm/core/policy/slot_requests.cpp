@@ -80,7 +80,7 @@ std::vector<NodeName> closed_nodes(const Job &job, const SlotRequest &slot_reque
 class SlotsFor {
   public:
     SlotsFor(const State &state, const Job &job, const SlotRequest &slot_request, int count)
-        : job_(job), slot_request_(slot_request), now_(state), open_(state),
+        : spec_(job.spec), slot_request_(slot_request), now_(state), open_(state),
           closed_(closed_nodes(job, slot_request)), first_(state, job, slot_request.since_ms),
           left_(count)
     {
@@ -100,7 +100,7 @@ class SlotsFor {
         if (left_ == 0 || blocks_.size() >= BLOCKS_MAX)
             return false;
         Space left_open = open_;
-        Blocks allocate = left_open.allocate(job_.spec, 1, own);
+        Blocks allocate = left_open.allocate(spec_, 1, own);
         Space after = closed_.empty() ? left_open : now_;
         if (!closed_.empty())
             after.take(open_.more_than(left_open));
@@ -120,7 +120,7 @@ class SlotsFor {
     }
 
   private:
-    const Job &job_;
+    const JoiningSpec spec_;
     const SlotRequest &slot_request_;
     /* free cores; and the same without nodes that are closed to the request */
     Space now_, open_;
@@ -218,7 +218,8 @@ Blocks slots_for(const State &state, const Job &job, const SlotRequest &slot_req
     auto is_closed = [&](const Block &block) { return slots.is_closed(block.node); };
     Blocks own = append(all_of(job), slots.blocks());
     std::erase_if(own, is_closed);
-    while (slot_request.host.empty() && slots.open().fits(job.spec, 1, own) && slots.add(own)) {
+    const JoiningSpec spec(job.spec);
+    while (slot_request.host.empty() && slots.open().fits(spec, 1, own) && slots.add(own)) {
         append(own, {slots.blocks().back().node, 1});
         if (slot_request.exclusive)
             std::erase_if(own, is_closed);

@@ -9,7 +9,8 @@ namespace {
 bool leaves(const ReservedStart &other, int64_t end_ms, int64_t cores)
 {
     bool ends_before = end_ms != NEVER && (other.start_ms == NEVER || end_ms <= other.start_ms);
-    return ends_before || (other.start_ms != NEVER && cores <= other.cores_left);
+    bool is_left = other.start_ms != NEVER && cores <= other.cores_left;
+    return ends_before || is_left || other.nodes_known;
 }
 
 }  // namespace

@@ -24,7 +24,10 @@ template <> struct NamesOf<StartRule> {
 struct ReservedStart {
     int64_t start_ms = NEVER;   /* NEVER: not known */
     int64_t cores_left = 0;
-    ELASTIC_FIELDS(start_ms, cores_left)
+    /* The time is unknown, but not the nodes or GPUs: it needs certain ones, and nobody takes what
+     * is free of them. */
+    bool nodes_known = false;
+    ELASTIC_FIELDS(start_ms, cores_left, nodes_known)
 };
 
 /* The cores that a backfilled job leaves to the first one. */

@@ -50,6 +50,8 @@ TEST(StartNumbersTest, X1_backfill_does_not_use_reserved_cores)
         << "that one's turn is not known; this one ends";
     numbers.backfill->end_ms = NEVER;
     EXPECT_FALSE(start_rule(numbers));
+    numbers.backfill->promised.nodes_known = true;
+    EXPECT_EQ(start_rule(numbers), StartRule::BACKFILL) << "that one has its own nodes";
     numbers.backfill = BackfillNumbers{7, {1000, 0}, ReservedStart{500, 3}, 1000};
     EXPECT_FALSE(start_rule(numbers)) << "it is to start sooner by a balance";
     numbers.backfill->expected->cores_left = 4;

@@ -1,0 +1,19 @@
+/*
+ * Lists of nodes in a submission: "n[1-3],login", the nodes that a job requires or excludes.  Each
+ * name is checked, so that no name of a node that does not exist enters the core.  Pure.
+ */
+
+#ifndef ELASTIC_RM_NODE_LISTS_H_INCLUDED
+#define ELASTIC_RM_NODE_LISTS_H_INCLUDED
+
+#include "core/state.h"
+#include "http/body_reader.h"
+
+namespace elastic::rm {
+
+/* Empty without that field; it fails where the field is no list, or names unknown nodes. */
+NodeSet read_node_set(BodyReader &body, const char *name, const State &state);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_NODE_LISTS_H_INCLUDED */
