@@ -46,6 +46,8 @@ def jobs_get_gpus_of_nodes(bench: Bench) -> None:
     lines = [line.split()[:5] for line in elastic(bench, daemon, "nodes").splitlines()]
     expect(lines[0][4] == "GPUS" and [line[4] for line in lines[1:5]] == ["3/4", "2/2", "2/2", "0/0"], f"nodes: {lines}")
     expect("gpu:4" in elastic(bench, daemon, "nodes", "-o", "%n %G"), "as sinfo")
+    metrics = daemon.get("/metrics").body
+    expect("\nelasticd_gpus 8\n" in metrics and "\nelasticd_gpus_used 7\n" in metrics, "metrics")
     expect(daemon.wait_end(daemon.submit("true", min=4))["state"] == "DONE", "who needs none passes")
     for job in (first, second, third):
         cancel(daemon, job["id"])
@@ -83,6 +85,9 @@ def processes_see_the_gpus_of_their_job(bench: Bench) -> None:
     script = f"#!/bin/sh\nmpiexec sh -c '{SHOW}'\n"
     of_script = daemon.submit("job", script=script, gpus_per_process=1, nodelist="n0")
     expect(shown_by(daemon, of_script) == [["0", "1", "1", "1"]], f"beside another job: {shown_by(daemon, of_script)}")
+    alone = daemon.submit("job", script="#!/bin/sh\necho $CUDA_VISIBLE_DEVICES $SLURM_JOB_GPUS $SLURM_GPUS_ON_NODE\n",
+                          slurm_environment=True, gpus_per_node=2, nodelist="n1")  # fmt: skip
+    expect(shown_by(daemon, alone) == [["2,3", "2,3", "2"]], f"of the script itself: {shown_by(daemon, alone)}")
     plain = daemon.submit("sh", "-c", SHOW, nodelist="n0")
     expect(shown_by(daemon, plain) == [["0", "none", "none", "none"]], f"without: {shown_by(daemon, plain)}")
     cancel(daemon, holds["id"])

@@ -593,7 +593,7 @@ Result<Steps::Program> Daemon::make_program(
         settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(), folder,
         settings_.socket,  settings_.kill_grace_ms,
         settings_.stepd.substr(0, settings_.stepd.rfind('/') + 1) + SLURM_COMMANDS_FOLDER,
-        [this](const NodeName &node) { return first_gpu(node); }};
+        [this](const NodeName &node) { return first_gpu(node); }, settings_.backend == "local"};
     auto confine_step = [this, id = start.job](const std::string &group) -> std::string {
         const Job *allocated = confinement_ ? state().job(id) : nullptr;
         return allocated ? confinement_->apply(id, booked_cores(state(), *allocated), group) : "";

@@ -105,6 +105,19 @@ TEST(LaunchTest, MpiexecGetsTheGpusOfTheJob)
     constexpr const char *HEAD = "CUDA_VISIBLE_DEVICES,ROCR_VISIBLE_DEVICES,ZE_AFFINITY_MASK:";
     EXPECT_EQ(format_gpus(job, setup), std::string(HEAD) + "2:n0=0,2;n1=63");
     EXPECT_TRUE(has_variable());
+    launch.is_script = launch.slurm_environment = true;
+    auto value_of = [&](const std::string &name) {
+        std::string found = "none";
+        for (const std::string &entry : make_step(launch, job, start, setup).environment)
+            found = entry.starts_with(name + "=") ? entry.substr(name.size() + 1) : found;
+        return found;
+    };
+    EXPECT_EQ(value_of("CUDA_VISIBLE_DEVICES"), "none") << "it runs elsewhere";
+    EXPECT_EQ(value_of("SLURM_JOB_GPUS"), "0,2");
+    EXPECT_EQ(value_of("SLURM_GPUS_ON_NODE"), "2");
+    setup.scripts_have_gpus = true;
+    EXPECT_EQ(value_of("CUDA_VISIBLE_DEVICES"), "0,2");
+    EXPECT_EQ(value_of("ZE_AFFINITY_MASK"), "0,2");
     setup.first_gpu = [](const NodeName &node) { return node == "n1" ? 4 : 0; };
     job.gpus = {{"n0", 0b1}, {"n1", 0b11}};
     job.spec.gpus_per_process = 0;

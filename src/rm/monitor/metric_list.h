@@ -22,6 +22,9 @@ inline constexpr MetricInfo NODES{"elasticd_nodes", "gauge", "state", "Nodes."};
 inline constexpr MetricInfo CORES{"elasticd_cores", "gauge", nullptr, "Cores of all nodes."};
 inline constexpr MetricInfo CORES_USED{
     "elasticd_cores_used", "gauge", nullptr, "Cores that jobs occupy."};
+inline constexpr MetricInfo GPUS{"elasticd_gpus", "gauge", nullptr, "GPUs of all nodes."};
+inline constexpr MetricInfo GPUS_USED{
+    "elasticd_gpus_used", "gauge", nullptr, "GPUs that jobs have."};
 inline constexpr MetricInfo UNEXPECTED{"elasticd_unexpected_events_total", "counter", nullptr,
                                        "Events that did not fit."};
 inline constexpr MetricInfo EVENTS{

@@ -49,6 +49,8 @@ void jobs_and_nodes(std::ostringstream &out, const State &state)
     labelled(out, metric::NODES, nodes);
     single(out, metric::CORES, counts.cores);
     single(out, metric::CORES_USED, counts.used_cores);
+    single(out, metric::GPUS, counts.gpus);
+    single(out, metric::GPUS_USED, counts.used_gpus);
     single(out, metric::UNEXPECTED, state.unexpected);
 }
 

@@ -38,6 +38,37 @@ void add_array_variables(std::vector<std::string> &environment, const Job &job,
         set_variable(environment, prefix + name, std::to_string(value));
 }
 
+constexpr const char *GPU_VARIABLES[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+                                         "ZE_AFFINITY_MASK"};
+
+/* "0,1", as programs count them on that node. */
+std::string numbers_of_gpus(const NodeGpus &own, const LaunchSetup &setup)
+{
+    int first = setup.first_gpu ? setup.first_gpu(own.node) : 0;
+    std::string numbers;
+    for (GpuSet left = own.gpus; left != 0; left &= left - 1)
+        numbers +=
+            (numbers.empty() ? "" : ",") + std::to_string(first + std::countr_zero(left));
+    return numbers;
+}
+
+/* Of a script, which runs once for the whole job: the GPUs of its first node. */
+void add_script_gpus(std::vector<std::string> &environment, const Job &job, const StartStep &start,
+                     const LaunchSetup &setup, bool like_slurm)
+{
+    auto own = std::ranges::find(job.gpus, start.blocks.front().node, &NodeGpus::node);
+    if (own == job.gpus.end())
+        return;
+    std::string numbers = numbers_of_gpus(*own, setup);
+    for (const char *name : GPU_VARIABLES)
+        if (setup.scripts_have_gpus)
+            set_variable(environment, name, numbers);
+    if (!like_slurm)
+        return;
+    set_variable(environment, "SLURM_JOB_GPUS", numbers);
+    set_variable(environment, "SLURM_GPUS_ON_NODE", std::to_string(std::popcount(own->gpus)));
+}
+
 /* Not that of a job in which it was submitted. */
 void set_gpus_variable(std::vector<std::string> &environment, const std::string &gpus)
 {
@@ -255,20 +286,14 @@ std::string format_host_lines(const Blocks &blocks)
  * node), and those of each node. */
 std::string format_gpus(const Job &job, const LaunchSetup &setup)
 {
-    constexpr const char *VARIABLES = "CUDA_VISIBLE_DEVICES,ROCR_VISIBLE_DEVICES,ZE_AFFINITY_MASK";
-    std::string text;
-    for (const NodeGpus &each : job.gpus) {
-        text += (text.empty() ? "" : ";") + each.node;
-        int first = setup.first_gpu ? setup.first_gpu(each.node) : 0;
-        const char *separator = "=";
-        for (GpuSet left = each.gpus; left != 0; left &= left - 1) {
-            text += separator + std::to_string(first + std::countr_zero(left));
-            separator = ",";
-        }
-    }
-    return text.empty() ? ""
-                        : std::string(VARIABLES) + ":" +
-                              std::to_string(job.spec.gpus_per_process) + ":" + text;
+    std::string variables, nodes;
+    for (const char *name : GPU_VARIABLES)
+        variables += (variables.empty() ? "" : ",") + std::string(name);
+    for (const NodeGpus &each : job.gpus)
+        nodes += (nodes.empty() ? "" : ";") + each.node + "=" + numbers_of_gpus(each, setup);
+    return nodes.empty() ? ""
+                         : variables + ":" + std::to_string(job.spec.gpus_per_process) + ":" +
+                               nodes;
 }
 
 StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
@@ -294,6 +319,8 @@ StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
         add_slurm_variables(spec.environment, job, start);
     if (launch.is_script) {
         add_script_variables(spec.environment, setup, like_slurm);
+        if (!start.blocks.empty())
+            add_script_gpus(spec.environment, job, start, setup, like_slurm);
         spec.arguments = launch.command;
         spec.arguments[0] = setup.folder + "/" + STEP_SCRIPT_FILE;
     } else {

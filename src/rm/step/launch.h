@@ -79,6 +79,9 @@ struct LaunchSetup {
     std::string slurm_commands = "";    /* folder of srun and scontrol for scripts */
     /* The number of the first GPU of a node, as programs count them there; empty: 0. */
     std::function<int(const NodeName &)> first_gpu = {};
+    /* The machine on which scripts run is that of all nodes: a script has the GPUs of its first
+     * node. */
+    bool scripts_have_gpus = false;
 };
 
 /* The GPUs of the job, as mpiexec and its proxies read them (ELASTIC_STEP_GPUS); empty: none. */
