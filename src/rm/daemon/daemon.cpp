@@ -128,6 +128,7 @@ std::string Daemon::start_parts()
     if (!gpus.value().empty() && backend_->asynchronous_nodes())
         return "backend.gpus is of no use with this back end: Slurm books the GPUs of its nodes";
     gpu_counts_ = std::move(gpus.value());
+    number_gpus();
     auto group = steps_control_group(settings_.control_groups);
     if (!group)
         return group.error();
@@ -494,16 +495,15 @@ void Daemon::set_gpus(const std::string &name)
 }
 
 /* Nodes that are this machine share its GPUs, one after the other. */
-int Daemon::first_gpu(const std::string &name) const
+void Daemon::number_gpus()
 {
+    bool share = settings_.backend == "local" && !gpu_counts_.empty();
     int first = 0;
-    for (int64_t i = 0; settings_.backend == "local" && i < settings_.local_nodes; i++) {
+    for (int64_t i = 0; share && i < settings_.local_nodes; i++) {
         std::string node = settings_.local_node_prefix + std::to_string(i);
-        if (node == name)
-            break;
+        first_gpus_[node] = first;
         first += gpu_counts_.of(node);
     }
-    return first;
 }
 
 /* ---- actions --------------------------------------------------------------------------------- */
@@ -593,7 +593,11 @@ Result<Steps::Program> Daemon::make_program(
         settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(), folder,
         settings_.socket,  settings_.kill_grace_ms,
         settings_.stepd.substr(0, settings_.stepd.rfind('/') + 1) + SLURM_COMMANDS_FOLDER,
-        [this](const NodeName &node) { return first_gpu(node); }, settings_.backend == "local"};
+        [this](const NodeName &node) {
+            auto first = first_gpus_.find(node);
+            return first == first_gpus_.end() ? 0 : first->second;
+        },
+        settings_.backend == "local"};
     auto confine_step = [this, id = start.job](const std::string &group) -> std::string {
         const Job *allocated = confinement_ ? state().job(id) : nullptr;
         return allocated ? confinement_->apply(id, booked_cores(state(), *allocated), group) : "";

@@ -148,7 +148,7 @@ class Daemon {
     void after(const NodeDown &) { update_capacity(); }
     void update_capacity();
     void set_gpus(const std::string &node);
-    int first_gpu(const std::string &node) const;
+    void number_gpus();
 
     void perform(const Answer &) {}         /* no request waits any more */
     void perform(const Record &record);
@@ -190,6 +190,7 @@ class Daemon {
     WaitingRequests waiting_;
     std::unique_ptr<Backend> backend_;
     GpuCounts gpu_counts_;
+    std::map<std::string, int> first_gpus_;     /* of nodes that are this machine */
     std::unique_ptr<Steps> steps_;
     Sampler sampler_;
     std::unique_ptr<Mailer> mailer_;            /* null: no mail is sent */
