@@ -366,10 +366,10 @@ std::string Core::Impl::listed_refusal(const JobSpec &spec, int size, int capaci
                (spec.exclude.empty() ? "all nodes" : "the nodes that it does not exclude") +
                " together can hold " + std::to_string(capacity) +
                " such processes: there are " + std::to_string(state.indices().nodes.gpus) +
-               " GPUs ('elastic nodes' lists them); ask for less";
+               " GPUs ('elastic nodes' lists them); request less";
     return "the job needs at least " + std::to_string(size) +
            " processes, and the nodes that it does not exclude can hold " +
-           std::to_string(capacity) + " such processes; ask for less, or exclude fewer nodes";
+           std::to_string(capacity) + " such processes; request less, or exclude fewer nodes";
 }
 
 }  // namespace elastic::rm

@@ -267,9 +267,10 @@ std::string wrong_with_gpus(const JobSpec &spec)
     if (!is_number(spec.gpus_per_process) || !is_number(spec.gpus_per_node))
         return "a process or a node has 0 to " + std::to_string(GPUS_MAX) + " GPUs";
     if (spec.gpus_per_process > 0 && spec.gpus_per_node > 0)
-        return "GPUs are asked for each process or for each node, not for both";
+        return "GPUs are those of each process or of each node, not both";
     if (needs_gpus(spec) && (spec.elasticity != Elasticity::RIGID || spec.extra_slots > 0))
-        return "a job with GPUs keeps its size: give one number of processes, and no places";
+        return "a job with GPUs keeps its size: give one number of processes, and no slots beside "
+               "them";
     return "";
 }
 
@@ -287,7 +288,7 @@ std::string wrong_with_lists(const JobSpec &spec)
         return "a job has a process on each node of its node list: it names " +
                std::to_string(spec.nodelist.size()) + " nodes, and the job may have only " +
                std::to_string(least) + (least == 1 ? " process" : " processes") +
-               "; ask for more, or name fewer nodes";
+               "; request more, or name fewer nodes";
     return "";
 }
 

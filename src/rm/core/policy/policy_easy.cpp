@@ -72,8 +72,8 @@ void Reservation::find_time(GrowingCapacity &growing)
 }
 
 /* Nobody knows when certain nodes or GPUs are free.  It gets what it would get if all had ended:
- * what is free of that, now and until the last limit, is left to it, and others go ahead on the
- * rest, for however long. */
+ * what is free of that, now and until the last limit, is left to it, and others start on the rest,
+ * for however long. */
 void Reservation::find_nodes(GrowingCapacity &growing)
 {
     for (JobId id : state_.indices().allocated) {
