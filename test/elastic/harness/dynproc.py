@@ -339,6 +339,18 @@ def dyn_farm(run: TestRun) -> None:
 
 
 @scenario
+def dyn_lines(run: TestRun) -> None:
+    """DA6: processes that write their lines in pieces at the same time; each line is whole."""
+    program = f"{_make_examples(run, 'taskfarm')}/taskfarm"
+    text = 'for i in 1 2 3 4 5 6 7 8 9 10; do printf "begin $0 "; sleep 0.01; printf "$i end\\n"; done; printf "last $0\\n"'
+    job = run.mpiexec(["--adapt-range", "1:8"], ["40", "sh", "-c", text], 1, program)
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    wanted = [f"begin {number} {i} end" for number in range(40) for i in range(1, 11)] + [f"last {number}" for number in range(40)]
+    found = [line for line in job.lines if not line.endswith("runs ended with 0")]
+    run.check(sorted(found) == sorted(wanted), f"lines are mixed: {sorted(set(found) - set(wanted))[:4]}")
+
+
+@scenario
 def dyn_size(run: TestRun) -> None:
     """DX1: examples/dynamic/dynsize, of one and of three, given by arguments and by standard input."""
     program = f"{_make_examples(run, 'dynsize')}/dynsize"

@@ -11,6 +11,8 @@
 #include "wire/task.h"
 
 #define READS_MAX 32            /* of a pipe that is drained */
+#define OWN_MAX 256             /* processes with pipes of their own, if lines have no labels */
+#define PART_MAX 8192           /* bytes of a line whose end has not come */
 
 /* The read end of a pipe. */
 struct stream {
@@ -18,12 +20,14 @@ struct stream {
     int which;                  /* 0: standard output, 1: standard error */
     int is_shared;
     uint32_t uid, number;       /* of the one process whose it is */
+    char *part;                 /* the beginning of its line, PART_MAX bytes; NULL: nothing is held */
+    int part_bytes;
     struct stream *next;
 };
 
 static struct stream *streams = NULL;
 static int shared[2] = { -1, -1 };      /* write ends */
-static int labels = 0, held = 0;
+static int labels = 0, held = 0, n_streams = 0;
 
 HYD_status HYD_pmcd_pmip_label_tasks_param(char *arg, char ***argv)
 {
@@ -44,7 +48,7 @@ static HYD_status send_output(const struct stream *s, const char *bytes, int cou
     hdr.proxy_id = HYD_pmcd_pmip.local.id;
     hdr.rank = HYD_pmcd_pmip.downstream.pmi_rank[0];
     hdr.buflen = count;
-    if (!s->is_shared) {        /* wire/task.h */
+    if (!s->is_shared && labels) {      /* wire/task.h */
         hdr.pid = (int) s->uid;
         hdr.pmi_version = (int) s->number;
     }
@@ -60,12 +64,44 @@ static HYD_status send_output(const struct stream *s, const char *bytes, int cou
     goto fn_exit;
 }
 
+static HYD_status send_part(struct stream *s)
+{
+    HYD_status status = s->part_bytes > 0 ? send_output(s, s->part, s->part_bytes) : HYD_SUCCESS;
+
+    s->part_bytes = 0;
+    return status;
+}
+
+/* Lines of processes without labels go on as a whole, unless they are long; with labels mpiexec sees to that. */
+static HYD_status send_lines(struct stream *s, const char *bytes, int count)
+{
+    const char *end = s->is_shared || labels ? NULL : (const char *) memrchr(bytes, '\n', (size_t) count);
+    int whole = end ? (int) (end + 1 - bytes) : 0, rest = count - whole;
+    HYD_status status = HYD_SUCCESS;
+
+    if (s->is_shared || labels || (!s->part && !(s->part = MPL_malloc(PART_MAX, MPL_MEM_PM))))
+        return send_output(s, bytes, count);
+    if (whole > 0 || s->part_bytes + rest > PART_MAX)
+        status = send_part(s);
+    if (status == HYD_SUCCESS && (whole > 0 || rest > PART_MAX))
+        status = send_output(s, bytes, rest > PART_MAX ? count : whole);
+    if (rest > PART_MAX)
+        return status;
+    memcpy(s->part + s->part_bytes, bytes + whole, (size_t) rest);
+    s->part_bytes += rest;
+    return status;
+}
+
 /* Everybody who could write to it has closed it. */
 static HYD_status close_stream(struct stream *s)
 {
     HYD_status status = HYDT_dmx_deregister_fd(s->fd);
     struct stream *before = streams;
 
+    if (status == HYD_SUCCESS)
+        status = send_part(s);
+    MPL_free(s->part);
+    n_streams--;
     close(s->fd);
     while (before != s && before->next != s)
         before = before->next;
@@ -84,7 +120,7 @@ static HYD_status output_cb(int fd, HYD_event_t events, void *userp)
     ssize_t n = read(fd, bytes, sizeof(bytes));
 
     if (n > 0)
-        return send_output(s, bytes, (int) n);
+        return send_lines(s, bytes, (int) n);
     return n == 0 ? close_stream(s) : HYD_SUCCESS;
 }
 
@@ -95,7 +131,7 @@ static struct stream *find_next(struct stream *s, uint32_t uid, uint32_t number)
     return s;
 }
 
-/* Forwards all that it has written, at most what pipes hold. */
+/* Forwards all that it has written, at most what pipes hold, with the rest of its last line. */
 HYD_status HYD_task_output_drain(uint32_t uid, uint32_t number)
 {
     HYD_status status = HYD_SUCCESS;
@@ -108,9 +144,13 @@ HYD_status HYD_task_output_drain(uint32_t uid, uint32_t number)
         for (int left = READS_MAX; left > 0 && status == HYD_SUCCESS && poll(&there, 1, 0) == 1; left--) {
             int is_open = there.revents & POLLIN;
             status = output_cb(s->fd, HYD_POLLIN, s);
-            if (!is_open)
-                break;          /* it has been closed */
+            if (!is_open) {
+                s = NULL;       /* it has been closed */
+                break;
+            }
         }
+        if (s && status == HYD_SUCCESS)
+            status = send_part(s);
     }
     return status;
 }
@@ -144,6 +184,7 @@ static const char *open_stream(struct stream wanted, int *end)
     }
     s->next = streams;
     streams = s;
+    n_streams++;
     HYD_loop_pause(s->fd, held);
     *end = ends[1];
     return "";
@@ -173,7 +214,7 @@ const char *HYD_task_output_open(uint32_t uid, uint32_t number, int ends[2])
 {
     const char *why = "";
 
-    if (labels && open_own(uid, number, ends))
+    if ((labels || n_streams < 2 * OWN_MAX) && open_own(uid, number, ends))
         return "";
     for (int which = 0; which < 2 && !*why; which++) {
         if (shared[which] < 0)

@@ -1,11 +1,11 @@
 /*
  * Processes that programs start one by one (clauses DA6-DA9, DA11), on this proxy's host: executed, watched by a
  * pidfd, signalled by name as long as they have not been waited for, and ended with SIGTERM and END_GRACE_MS later
- * SIGKILL.  Each is the leader of a process group of its own.  They have no standard input.  All share two pipes
- * for their output, as output of the first process of this proxy, so that waiting output, and descriptors, are
- * bounded.  If mpiexec labels lines (--label-tasks), each has pipes of its own, and its output has its name
- * (wire/task.h); without descriptors for these the shared ones are used.  Output is forwarded before the end of its
- * process is reported.  The proxy stays as long as one lives; the kernel kills those of a killed proxy.
+ * SIGKILL.  Each is the leader of a process group of its own.  They have no standard input.  Each has two pipes of its
+ * own for its output, which goes on in whole lines, as output of the first process of this proxy; if mpiexec labels
+ * lines (--label-tasks), with its name (wire/task.h).  Many at a time, or all without descriptors for these, share two
+ * pipes.  Output is forwarded before the end of its process is reported.  The proxy stays as long as one lives; the
+ * kernel kills those of a killed proxy.
  *
  * State: the living processes and the pipes, owned by tasks.c; used from the event loop only.  At most PMI_TASKS_MAX.
  */
