@@ -12,8 +12,9 @@ from support.checks import expect
 
 # The first step of MPI_Init, by PMI-1 or PMI-2: a barrier of all processes.
 JOINS = """
-import os, socket, sys
+import os, signal, socket, sys
 
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)   # as MPI, to which the proxy reports ends by it
 rank = os.environ.get("PMI_RANK") or os.environ["PMI_ID"]
 if "PMI_PORT" in os.environ:
     host, port = os.environ["PMI_PORT"].rsplit(":", 1)
@@ -105,6 +106,36 @@ def test_a_rank_is_killed_before_init(bench: Bench) -> None:
     named = "host bb: sh (rank 1) was ended by signal 9 (Killed) before it called MPI_Init" in result.err
     expect(result.code == 9 and named, f"exit code {result.code}: {result.out}{result.err}")
     bench.expect_nothing_left()
+
+
+# A process that begins and ends in MPI_Init, before its first barrier
+BEGINS = """
+import os, signal, sys, time
+
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+while not all(os.path.exists(f"{sys.argv[1]}-{rank}") for rank in (0, 2)):
+    time.sleep(0.1)
+time.sleep(0.3)
+pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
+pmi.write(b"cmd=init pmi_version=1 pmi_subversion=1\\n")
+while pmi.read(1) != b"\\n":
+    pass
+if sys.argv[2] == "kill":
+    os.kill(os.getpid(), 9)
+sys.exit(int(sys.argv[2]))
+"""
+
+
+def test_a_rank_ends_in_init(bench: Bench) -> None:
+    """With -disable-auto-cleanup nothing else ends the others, which wait for it."""
+    script = bench.folder / "begins.py"
+    script.write_text(BEGINS)
+    layouts: list[list[object]] = [[], over(bench, "aa,bb,cc")]
+    for layout, (end, how, code) in itertools.product(layouts, (("3", "ended with exit code 3", 3), ("kill", "was ended by signal 9", 9))):
+        result = start(bench, f"exec {sys.executable} {script} $there {end}", "-disable-auto-cleanup", *layout)
+        named = f"sh (rank 1) {how}" in result.err and "in MPI_Init, in which the others wait for it.  The job ends" in result.err
+        expect(result.code == code and named, f"exit code {result.code}: {result.out}{result.err}")
+        bench.expect_nothing_left()
 
 
 def compile_c(text: str, output: Path, *more: str) -> None:

@@ -267,6 +267,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/committed.c   \
     elastic/proxy/connection.c  \
     elastic/proxy/end.c         \
+    elastic/proxy/early_ends.c  \
     elastic/proxy/exits.c       \
     elastic/proxy/gathered_loops.c \
     elastic/proxy/handshake.c    \

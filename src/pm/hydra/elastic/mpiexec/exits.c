@@ -160,10 +160,11 @@ static void check_that_world_comes(void)
         return;
     int code = WIFEXITED((int) never_began.end.wait_status) ? WEXITSTATUS(never_began.end.wait_status) : 0;
     HYD_step_describe_end(how, sizeof(how), (int) never_began.end.wait_status);
-    MPL_snprintf(text, sizeof(text), "host %s: %s (rank %u) %s before it called MPI_Init, in which the others wait for "
-                 "it%s.  The job ends", proxy->node->hostname,
-                 HYD_step_program_of(proxy, (int) never_began.end.index), never_began.end.rank, how,
-                 code == 127 || code == 255 ? ": are the program and the libraries that it needs on that host?" : "");
+    const char *hint = code == 127 || code == 255 ?
+        ": are the program and the libraries that it needs on that host?" : "";
+    MPL_snprintf(text, sizeof(text), "host %s: %s (rank %u) %s %s MPI_Init, in which the others wait for it%s.  The job"
+                 " ends", proxy->node->hostname, HYD_step_program_of(proxy, (int) never_began.end.index),
+                 never_began.end.rank, how, never_began.end.begun ? "in" : "before it called", hint);
     HYD_step_print_message(text);
     HYD_step.failed = 1;
     HYD_step_end_job();

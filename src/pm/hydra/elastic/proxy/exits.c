@@ -16,13 +16,10 @@
 #include "stdin.h"
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
-#include "wire/spawn.h"
 
 static int cause = -1;        /* process for whose end we kill the others */
 static int killing = 0;         /* all processes have been killed, or are in a moment */
 static int may_be_let_go = 0;   /* by a change through process sets */
-static int never_began = -1;    /* the first process of the launch that has ended without having used MPI */
-static int others_wait = 0;     /* a process is in a barrier */
 
 /* ---- watching ---------------------------------------------------------------------------------- */
 
@@ -89,7 +86,7 @@ static HYD_status wake_cb(int fd, HYD_event_t events, void *userp)
     return close_at_end(p, &p->wake_fd);
 }
 
-static void wake_at_end(int process_id)
+void HYD_exits_wake_at_end(int process_id)
 {
     struct HYD_agent_process *p = HYD_agent.processes ? &HYD_agent.processes[process_id] : NULL;
     pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
@@ -168,6 +165,11 @@ HYD_status HYD_exits_break(const char *payload, size_t bytes)
     return for_each_uid(payload, bytes, break_off);
 }
 
+int HYD_exits_kills(void)
+{
+    return killing;
+}
+
 void HYD_exits_may_be_let_go(void)
 {
     may_be_let_go = 1;
@@ -190,104 +192,6 @@ int HYD_pmcd_pmip_adapt_is_let_go(int process_id)
 {
     return process_id >= 0 && HYD_agent.processes &&
         (HYD_agent.processes[process_id].let_go || HYD_agent.processes[process_id].undecided);
-}
-
-/* ---- ends before MPI_Init ---------------------------------------------------------------------- */
-
-static void check_never_began(int process_id);
-
-static void report_never_began(void)
-{
-    struct HYD_launch_end end = {.index = (uint32_t) never_began,
-        .rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[never_began],
-        .wait_status = (uint32_t) HYD_agent.processes[never_began].wait_status,
-        .others_wait = (uint32_t) others_wait
-    };
-
-    HYD_reports_send(HYD_ADAPT_NEVER_BEGAN, 0, 0, &end, sizeof(end));
-}
-
-#define GROUP_POLL_MS 500
-
-/* With -pmi-port a process, or a child of its, connects when it begins; the child is in its process group. */
-static int may_connect(int process_id)
-{
-    return HYD_agent.processes[process_id].leader > 0 && HYD_end_group_lives(HYD_agent.processes[process_id].leader);
-}
-
-static int is_unused(int process_id)
-{
-    int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
-
-    return HYD_agent.processes && !HYD_agent.join.given && !HYD_tasks_are_world() &&
-        !HYD_agent.processes[process_id].begun &&
-        (fd == HYD_FD_CLOSED || (fd == HYD_FD_UNSET && HYD_pmcd_pmip.user_global.pmi_port));
-}
-
-static HYD_status check_again(void)
-{
-    for (int i = 0; i < HYD_agent_process_count(); i++)
-        check_never_began(i);
-    return HYD_SUCCESS;
-}
-
-/* Stock ends the job for one that was killed by a signal. */
-static void check_never_began(int process_id)
-{
-    const struct HYD_agent_process *p = &HYD_agent.processes[process_id];
-
-    if (never_began >= 0 || killing || !is_unused(process_id) || !p->ended ||
-        (WIFSIGNALED(p->wait_status) && HYD_pmcd_pmip.user_global.auto_cleanup))
-        return;
-    if (may_connect(process_id)) {
-        HYD_loop_call(check_again, GROUP_POLL_MS);
-        return;
-    }
-    never_began = process_id;
-    report_never_began();
-}
-
-void HYD_exits_started(void)
-{
-    for (int i = 0; HYD_pmcd_pmip.user_global.pmi_port && i < HYD_agent_process_count(); i++) {
-        HYD_agent.processes[i].leader = HYD_pmcd_pmip.downstream.pid[i];
-        wake_at_end(i);
-    }
-}
-
-void HYD_exits_closed(int process_id)
-{
-    if (never_began >= 0 || !is_unused(process_id))
-        return;
-    if (HYD_agent.processes[process_id].ended)
-        check_never_began(process_id);
-    else
-        wake_at_end(process_id);
-}
-
-/* The end of its connection, which may not have been read yet; one that was used may be closed here, too. */
-static void read_connection(int process_id)
-{
-    int fd = HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] ? -1 : HYD_pmcd_pmip.downstream.pmi_fd[process_id];
-    struct pollfd there = {.fd = fd,.events = POLLIN };
-    HYD_status status = HYD_SUCCESS;
-
-    HYD_loop_outdate();
-    while (status == HYD_SUCCESS && fd >= 0 && !HYD_agent.processes[process_id].begun &&
-           HYD_pmcd_pmip.downstream.pmi_fd[process_id] == fd && poll(&there, 1, 0) > 0)
-        status = HYD_pmcd_pmip_adapt_read_pmi(fd);
-}
-
-void HYD_pmcd_pmip_adapt_barrier(int fd)
-{
-    int i = HYD_agent_process_of_fd(fd);
-
-    /* with sessions a process detects the ends of others itself */
-    if (others_wait || i < 0 || HYD_sets_connected(i))
-        return;
-    others_wait = 1;
-    if (never_began >= 0)
-        report_never_began();
 }
 
 /* ---- ends --------------------------------------------------------------------------------------- */
@@ -321,6 +225,11 @@ void HYD_pmcd_pmip_adapt_failed(int process_id)
     HYD_spawned_failed(process_id);
     if (!HYD_agent.processes)
         return;
+    HYD_agent.processes[process_id].broke = 1;
+    if (HYD_agent.processes[process_id].ended)
+        HYD_exits_check_early(process_id);
+    else if (!HYD_pmcd_pmip.user_global.auto_cleanup)
+        HYD_exits_wake_at_end(process_id);      /* its connection closes before it can be waited for */
     (void) HYD_committed_poll();
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
     if (cause < 0 && !killing)
@@ -374,7 +283,7 @@ int HYD_pmcd_pmip_adapt_busy(void)
         if (runs(i)) {
             busy = 1;
             if (!spawned)       /* whose ends wake it */
-                wake_at_end(i);
+                HYD_exits_wake_at_end(i);
         }
     return busy || (HYD_agent.processes && awaits_decision());
 }
@@ -489,8 +398,8 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
     if (!HYD_agent.processes || HYD_agent.processes[process_id].ended)
         return;
     note_exit(process_id, wait_status);
-    read_connection(process_id);
-    check_never_began(process_id);
+    HYD_exits_read_connection(process_id);
+    HYD_exits_check_early(process_id);
     if (all_ended()) {          /* before the daemon's own end */
         HYD_upward_flush();
         HYD_reports_flush();

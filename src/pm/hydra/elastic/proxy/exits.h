@@ -14,6 +14,12 @@
 
 /* The connection of this process has been closed by its end. */
 void HYD_exits_closed(int process_id);
+/* A process has ended: whether that is too early (early_ends.c); its input that may not have been read yet. */
+void HYD_exits_check_early(int process_id);
+void HYD_exits_read_connection(int process_id);
+/* The main loop wakes when it has ended; all have been killed, or are in a moment. */
+void HYD_exits_wake_at_end(int process_id);
+int HYD_exits_kills(void);
 /* The processes of the launch run.  With -pmi-port no end of a connection tells that one will never use MPI. */
 void HYD_exits_started(void);
 /* Watches those that are not watched yet. */

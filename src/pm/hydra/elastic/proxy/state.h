@@ -20,6 +20,8 @@ struct HYD_agent_process {
     int input_ends;             /* and is closed then */
     int adaptive;
     int begun;                  /* it has used MPI; sets.c */
+    int met;                    /* it has entered a barrier of PMI; exits.c */
+    int broke;                  /* its connection has been closed in use; exits.c */
     int begin_reported;             /* mpiexec knows that */
     uint64_t socket;            /* inode of the connection on which it made calls on process sets; 0: none */
     /* the others are exits.c's */

@@ -21,6 +21,7 @@ struct HYD_launch_end {
     uint32_t rank;
     uint32_t wait_status;
     uint32_t others_wait;       /* a process of the same proxy is in a barrier of PMI */
+    uint32_t begun;             /* it ended in MPI_Init, before its first barrier */
 };
 
 #endif /* WIRE_SPAWN_H_INCLUDED */

@@ -1,0 +1,131 @@
+/*
+ * Processes of the launch that end before MPI_Init, or in it before its first barrier: the others wait for them
+ * (exits.h).
+ *
+ * State: the first of them, and whether others wait; owned by early_ends.c, used from the event loop only.
+ */
+
+#include "state.h"
+#include <poll.h>
+#include "agent.h"
+#include "end.h"
+#include "exits.h"
+#include "pmip_pmi.h"
+#include "reports.h"
+#include "sets.h"
+#include "tasks.h"
+#include "wire/event_loop.h"
+#include "wire/kinds.h"
+#include "wire/spawn.h"
+
+static int never_began = -1;    /* the first process of the launch that has ended early */
+static int others_wait = 0;     /* a process is in a barrier */
+
+static void report_never_began(void)
+{
+    struct HYD_launch_end end = {.index = (uint32_t) never_began,
+        .rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[never_began],
+        .wait_status = (uint32_t) HYD_agent.processes[never_began].wait_status,
+        .others_wait = (uint32_t) others_wait,
+        .begun = (uint32_t) HYD_agent.processes[never_began].begun
+    };
+
+    HYD_reports_send(HYD_ADAPT_NEVER_BEGAN, 0, 0, &end, sizeof(end));
+}
+
+#define GROUP_POLL_MS 500
+
+/* With -pmi-port a process, or a child of its, connects when it begins; the child is in its process group. */
+static int may_connect(int process_id)
+{
+    return HYD_agent.processes[process_id].leader > 0 && HYD_end_group_lives(HYD_agent.processes[process_id].leader);
+}
+
+static int is_unused(int process_id)
+{
+    int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
+
+    return HYD_agent.processes && !HYD_agent.join.given && !HYD_tasks_are_world() &&
+        !HYD_agent.processes[process_id].begun &&
+        (fd == HYD_FD_CLOSED || (fd == HYD_FD_UNSET && HYD_pmcd_pmip.user_global.pmi_port));
+}
+
+/* All that it has sent has been read, and it has not come to the first barrier of MPI_Init.  With auto-cleanup the job
+ * ends for it in any case; with sessions nobody waits for it. */
+static int ended_in_init(int process_id)
+{
+    const struct HYD_agent_process *p = HYD_agent.processes ? &HYD_agent.processes[process_id] : NULL;
+
+    return p && p->broke && p->begun && !p->met && !HYD_pmcd_pmip.user_global.auto_cleanup && !HYD_agent.join.given &&
+        !HYD_tasks_are_world() && !HYD_sets_connected(process_id) && HYD_pmcd_pmip_pmi_handle == HYD_pmcd_pmip_pmi_v1;
+}
+
+static HYD_status check_again(void)
+{
+    for (int i = 0; i < HYD_agent_process_count(); i++)
+        HYD_exits_check_early(i);
+    return HYD_SUCCESS;
+}
+
+/* Stock ends the job for one that was killed by a signal. */
+void HYD_exits_check_early(int process_id)
+{
+    const struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+
+    if (never_began >= 0 || HYD_exits_kills() || !p->ended || (!is_unused(process_id) && !ended_in_init(process_id)) ||
+        (WIFSIGNALED(p->wait_status) && HYD_pmcd_pmip.user_global.auto_cleanup))
+        return;
+    if (may_connect(process_id)) {
+        HYD_loop_call(check_again, GROUP_POLL_MS);
+        return;
+    }
+    never_began = process_id;
+    report_never_began();
+}
+
+void HYD_exits_started(void)
+{
+    for (int i = 0; HYD_pmcd_pmip.user_global.pmi_port && i < HYD_agent_process_count(); i++) {
+        HYD_agent.processes[i].leader = HYD_pmcd_pmip.downstream.pid[i];
+        HYD_exits_wake_at_end(i);
+    }
+}
+
+void HYD_exits_closed(int process_id)
+{
+    if (never_began >= 0 || !is_unused(process_id))
+        return;
+    if (HYD_agent.processes[process_id].ended)
+        HYD_exits_check_early(process_id);
+    else
+        HYD_exits_wake_at_end(process_id);
+}
+
+/* The end of its connection, which may not have been read yet; one that was used may be closed here, too. */
+void HYD_exits_read_connection(int process_id)
+{
+    int fd = HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] ? -1 : HYD_pmcd_pmip.downstream.pmi_fd[process_id];
+    struct pollfd there = {.fd = fd,.events = POLLIN };
+    HYD_status status = HYD_SUCCESS;
+
+    HYD_loop_outdate();
+    while (status == HYD_SUCCESS && fd >= 0 && !HYD_agent.processes[process_id].begun &&
+           HYD_pmcd_pmip.downstream.pmi_fd[process_id] == fd && poll(&there, 1, 0) > 0)
+        status = HYD_pmcd_pmip_adapt_read_pmi(fd);
+}
+
+void HYD_pmcd_pmip_adapt_barrier(int fd)
+{
+    int i = HYD_agent_process_of_fd(fd);
+
+    /* with sessions a process detects the ends of others itself */
+    if (i < 0 || HYD_sets_connected(i))
+        return;
+    if (HYD_agent.processes)
+        HYD_agent.processes[i].met = 1;
+    if (others_wait)
+        return;
+    others_wait = 1;
+    if (never_began >= 0)
+        report_never_began();
+}
