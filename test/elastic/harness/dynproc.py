@@ -351,6 +351,16 @@ def dyn_lines(run: TestRun) -> None:
 
 
 @scenario
+def dyn_descriptors(run: TestRun) -> None:
+    """DA6: a process that is started for a request has its input and its output, and no other descriptor."""
+    program = f"{_make_examples(run, 'taskfarm')}/taskfarm"
+    job = run.mpiexec(["--adapt-range", "1:4"], ["6", "sh", "-c", "ls /proc/$$/fd; :"], 1, program)
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    found = sorted(line for line in job.lines if line.isdigit())
+    run.check(found == sorted(["0", "1", "2"] * 6), f"descriptors: {found}")
+
+
+@scenario
 def dyn_size(run: TestRun) -> None:
     """DX1: examples/dynamic/dynsize, of one and of three, given by arguments and by standard input."""
     program = f"{_make_examples(run, 'dynsize')}/dynsize"
