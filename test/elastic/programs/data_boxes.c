@@ -202,6 +202,15 @@ static int overlapping(int rank, int size, int max, MPIX_Box found[], void *stat
     return MPIX_Boxes_even(0, 1, max, found, state);
 }
 
+/* As of a domain whose size a program has not read yet. */
+static int without_cells(int rank, int size, int max, MPIX_Box found[], void *state)
+{
+    (void) rank, (void) size, (void) state;
+    if (max > 0)
+        found[0] = MPIX_Box_of(axes, (int64_t[]) {0, 0, 0}, (int64_t[]) {0, 0, 0});
+    return 1;
+}
+
 static void refuse(int code, const char *word)
 {
     ET_CHECK(code == MPI_ERR_ARG && strstr(MPIX_Adapt_data_message(), word), "%d, '%s' in: %s", code,
@@ -215,6 +224,7 @@ static void try_errors(const epop_window_t *window)
     refuse(MPIX_Adapt_boxes_move(window, 4, boxes, &domain, FIELDS, fields), "axes");
     if (window->old_size > 1 && window->new_size > 1)
         refuse(MPIX_Adapt_boxes_move(window, axes, overlapping, &domain, FIELDS, fields), "overlap");
+    refuse(MPIX_Adapt_boxes_move(window, axes, without_cells, NULL, 1, fields), "none of them has a cell");
     other.ghost[0] = -1;
     refuse(MPIX_Adapt_boxes_move(window, axes, boxes, &domain, 1, &other), "ghost");
     other = fields[0];
