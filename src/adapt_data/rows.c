@@ -239,6 +239,10 @@ static int put_in_order(struct call *call, int columns, const MPIX_Column column
     }
     if (!code)
         qsort(order, (size_t) call->count, sizeof(*order), compare);
+    for (int64_t i = 1; !code && i < call->count; i++)
+        if (order[i].global == order[i - 1].global)
+            code = adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_rows_move: row %lld has come twice: one process lists each row;"
+                              " the rows have moved", (long long) order[i].global);
     for (int l = 0; !code && l < rows->lists; l++)
         code = permute(&rows->list[l], call, order, begin, call->length);
     for (int c = 0; !code && c < columns; c++)
@@ -280,7 +284,7 @@ static int move(struct call *call, const epop_window_t *window, const int destin
         code = put_in_order(call, 2 + rows->columns, columns);
         if (!code && rows->lists > 0)
             code = set_first(call);
-        if (code)
+        if (code && code != MPI_ERR_ARG)
             code = adapt_fail(code, "MPIX_Adapt_rows_move: there is no memory to put rows in order, or first, of"
                               " 4 bytes, is too short for their entries; rows are missing now");
     }

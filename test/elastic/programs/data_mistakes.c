@@ -111,6 +111,22 @@ static void move_too_much(void)
     free(destination);
 }
 
+/* All old processes list row 7.  Its new owner finds that when it has got it. */
+static void move_a_row_twice(void)
+{
+    int64_t count = et.status != MPI_ADAPT_STATUS_JOINING, *number = malloc(sizeof(int64_t));
+    const MPIX_Rows one = {.index = MPI_INT64_T,.count = &count,.global = (void *) &number };
+    const int destination = 0;
+
+    *number = 7;
+    const int code = MPIX_Adapt_rows_move(&now, &one, &destination);
+    if (now.new_rank == 0 && now.old_size > 1)
+        refused(__LINE__, code, "row 7 has come twice");
+    else
+        ET_CHECK(code == MPI_SUCCESS, "%s", MPIX_Adapt_data_message());
+    free(number);
+}
+
 static void move_again(void)
 {
     const MPIX_Field one = field_with(1);
@@ -254,6 +270,7 @@ static void window(void)
     register_twice();
     move_too_much();
     move_container();
+    move_a_row_twice();
     ET_MPI(MPIX_Adapt_data_move(data, &now));
     move_again();
     if (et.status == MPI_ADAPT_STATUS_LEAVING)
