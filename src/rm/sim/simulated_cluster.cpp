@@ -29,12 +29,25 @@ void SimulatedCluster::wrong(const std::string &what)
         broken_.push_back("at " + std::to_string(now_ms()) + " ms: " + what);
 }
 
+/* Another number for a while: a restart with another configuration. */
+void SimulatedCluster::configure_gpus(const std::string &node)
+{
+    constexpr int64_t WITHIN_MS = 100000, FOR_MS = 50000;
+    auto other = static_cast<int>(between(0, options_.gpus));
+    int64_t from_ms = between(1, WITHIN_MS), to_ms = from_ms + between(1, FOR_MS);
+    notify(NodeGpusSet{node, options_.gpus});
+    after(from_ms, [this, node, other] { notify(NodeGpusSet{node, other}); });
+    after(to_ms, [this, node] { notify(NodeGpusSet{node, options_.gpus}); });
+}
+
 void SimulatedCluster::run()
 {
     clock_.start(std::nullopt, 0, "boot", now_ms(), now_ms());
     notify(Configure{options_.config});
     for (int i = 0; i < options_.nodes; i++)
         notify(NodeUp{"n" + std::to_string(i), options_.cores});
+    for (int i = 0; options_.gpus > 0 && i < options_.nodes; i++)
+        configure_gpus("n" + std::to_string(i));
     plan();
     while (!time_.empty() && !all_over() && now_ms() < TIME_MAX_MS && log_.size() < EVENTS_MAX &&
            broken_.size() < BROKEN_MAX)

@@ -50,6 +50,7 @@ struct ClusterOptions {
     uint64_t seed = 1;
     Config config;
     int nodes = 4, cores = 4;
+    int gpus = 0;               /* of each node; for a while it has another number */
     std::vector<MixJob> jobs;
     Faults faults;
     int64_t delay_max_ms = 0;   /* of every message */
@@ -149,6 +150,7 @@ class SimulatedCluster {
 
     /* people and accidents */
     void plan();
+    void configure_gpus(const std::string &node);
     void somebody();
     void node_fails();
     void nodes_are_taken(Step &step);

@@ -42,6 +42,15 @@ void name_nodes(Chance &chance, int nodes, JobSpec &spec)
         spec.exclude = NodeSet(node);
 }
 
+/* Some rigid jobs need GPUs. */
+void add_gpus(Chance &chance, int gpus, JobSpec &spec)
+{
+    if (gpus == 0 || spec.elasticity != Elasticity::RIGID || chance.one_in(2))
+        return;
+    int number = static_cast<int>(chance.between(1, gpus));
+    (chance.one_in(2) ? spec.gpus_per_process : spec.gpus_per_node) = number;
+}
+
 JobSpec random_spec(Chance &chance, int cores_of_machine)
 {
     JobSpec spec;
@@ -69,6 +78,17 @@ JobSpec random_spec(Chance &chance, int cores_of_machine)
     spec.requeue = chance.one_in(3);
     spec.uid = static_cast<uint32_t>(chance.between(1, 3));
     return spec;
+}
+
+/* Of its own randomness, so that a seed stays the machine that it was. */
+void add_nodes_and_gpus(uint64_t seed, ClusterOptions &options)
+{
+    Chance chance(seed * 104729 + 7);
+    options.gpus = chance.one_in(3) ? static_cast<int>(chance.between(1, 4)) : 0;
+    for (MixJob &job : options.jobs) {
+        name_nodes(chance, options.nodes, job.spec);
+        add_gpus(chance, options.gpus, job.spec);
+    }
 }
 
 ClusterOptions random_options(uint64_t seed, bool trace)
@@ -112,7 +132,6 @@ ClusterOptions random_options(uint64_t seed, bool trace)
         MixJob job;
         job.submit_ms = chance.between(0, span_ms);
         job.spec = random_spec(chance, options.nodes * options.cores);
-        name_nodes(chance, options.nodes, job.spec);
         job.work_ms = chance.between(100, 200000);
         job.serial_permille = static_cast<int>(chance.between(0, 200));
         job.probe_ms = chance.one_in(10) ? chance.between(1000, 60000) : chance.between(1, 2000);
@@ -135,6 +154,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
         }
     }
     options.request_ms = chance.one_in(3) ? chance.between(1000, 60000) : 0;
+    add_nodes_and_gpus(seed, options);
     return options;
 }
 
@@ -145,8 +165,10 @@ ClusterOptions demanding_options(uint64_t seed, bool trace)
     Chance chance(seed * 7919 + 2);
     options.slots_ms = chance.one_in(4) ? 0 : chance.between(1000, 30000);
     options.modify_ms = chance.one_in(2) ? chance.between(1000, 60000) : 0;
-    for (MixJob &job : options.jobs)
-        job.spec.extra_slots = chance.one_in(2) ? static_cast<int>(chance.between(1, 8)) : 0;
+    for (MixJob &job : options.jobs) {
+        int slots = chance.one_in(2) ? static_cast<int>(chance.between(1, 8)) : 0;
+        job.spec.extra_slots = needs_gpus(job.spec) ? 0 : slots;
+    }
     return options;
 }
 
