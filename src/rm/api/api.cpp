@@ -1,5 +1,6 @@
-/* See api.h. api_submit.cpp reads submissions; api_show.cpp shows jobs and nodes;
- * api_performance.cpp shows the use of time of jobs. */
+/* See api.h. api_submit.cpp reads submissions; api_job.cpp, api_jobs.cpp, api_records.cpp,
+ * api_nodes.cpp, api_overview.cpp and api_report.cpp show what there is; api_performance.cpp shows
+ * the use of time of jobs. */
 
 #include "api/api.h"
 

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -19,14 +18,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/bounded_json.h"
 #include "base/log.h"
 #include "base/systemd_notify.h"
-#include "base/words.h"
 #include "step/as_user.h"
 #include "step/control_group.h"
-#include "step/line_connection.h"
-#include "step/pass_descriptor.h"
+#include "step/program_child.h"
 
 namespace elastic::rm {
 
@@ -37,108 +33,7 @@ constexpr int64_t REST_GRACE_MS = 3000;
 constexpr int64_t KILL_AGAIN_MS = 200;
 constexpr int64_t LIMIT_SLACK_MS = 3000;        /* elasticd is first, if it is there */
 constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{1} << 45;
-constexpr unsigned CONNECT_PATIENCE_S = 30;
 constexpr int64_t REGISTER_PAUSE_MS = 50;       /* between two mpiexecs of a script */
-constexpr size_t LINE_MAX_BYTES = 4096;
-constexpr int PIPE_MESSAGE_MAX = 512;
-
-/* ---- the child, between fork and exec -------------------------------------------------------- */
-
-[[noreturn]] void give_up(int report, const char *what, const char *name)
-{
-    char text[PIPE_MESSAGE_MAX];
-    int length = snprintf(text, sizeof text, "%s %s: %s", what, name, strerror(errno));
-    [[maybe_unused]] ssize_t n =
-        ::write(report, text, std::min<size_t>(static_cast<size_t>(length), sizeof text - 1));
-    _exit(127);
-}
-
-void open_as(int report, int target, const std::string &path, int flags)
-{
-    int fd = open(path.c_str(), flags | O_NOCTTY, 0666);
-    if (fd < 0)
-        give_up(report, target == STDIN_FILENO ? "cannot read" : "cannot write", path.c_str());
-    int status = fcntl(fd, F_GETFL);
-    fcntl(fd, F_SETFL, status & ~O_NONBLOCK);
-    if (fd != target) {
-        dup2(fd, target);
-        close(fd);
-    }
-}
-
-/* Without blocking at a FIFO that nobody has open: `elastic run` has opened its ends before. */
-void open_files(int report, const StepSpec &spec)
-{
-    constexpr int OUT = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK;
-    open_as(report, STDIN_FILENO, spec.input, O_RDONLY | O_NONBLOCK);
-    open_as(report, STDOUT_FILENO, spec.output, OUT);
-    if (spec.error.empty())
-        dup2(STDOUT_FILENO, STDERR_FILENO);
-    else
-        open_as(report, STDERR_FILENO, spec.error, OUT);
-}
-
-/* As far as the hard limits permit; after the files are open, which a small limit on descriptors
- * might prevent. */
-void set_limits(const StepSpec &spec)
-{
-    for (const ProcessLimit &wanted : spec.limits) {
-        for (const LimitName &known : LIMIT_NAMES) {
-            rlimit limit;
-            if (wanted.name != known.name || getrlimit(known.resource, &limit) != 0)
-                continue;
-            rlim_t value = wanted.value < 0 ? RLIM_INFINITY : static_cast<rlim_t>(wanted.value);
-            limit.rlim_cur = std::min(value, limit.rlim_max);
-            setrlimit(known.resource, &limit);
-        }
-    }
-}
-
-/* Descriptors that elasticd's parent, elasticd or this process have open: the program gets 0 to
- * 2 alone. */
-void close_at_exec()
-{
-    if (close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
-        return;
-    /* Of a kernel before 5.11. */
-    rlimit limit = {};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    int end = static_cast<int>(std::min<rlim_t>(limit.rlim_max, 1 << 20));
-    for (int fd = STDERR_FILENO + 1; fd < end; fd++)
-        fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
-void reset_signals()
-{
-    sigset_t none;
-    sigemptyset(&none);
-    for (int number = 1; number < NSIG; number++)
-        signal(number, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-[[noreturn]] void become_program(int report, const StepSpec &spec, pid_t parent)
-{
-    setpgid(0, 0);
-    if (!spec.control_group.empty() && !enter_control_group(spec.control_group))
-        give_up(report, "cannot enter the control group", spec.control_group.c_str());
-    if (!become_user(spec))
-        give_up(report, "cannot become user", spec.user.c_str());
-    prctl(PR_SET_PDEATHSIG, SIGTERM);   /* after the change of user, which clears it */
-    if (getppid() != parent)
-        _exit(127);
-    if (chdir(spec.directory.c_str()) != 0)
-        give_up(report, "cannot enter the directory", spec.directory.c_str());
-    umask(static_cast<mode_t>(spec.umask));
-    open_files(report, spec);
-    close_at_exec();
-    set_limits(spec);
-    reset_signals();
-    auto arguments = pointers_to(spec.arguments), environment = pointers_to(spec.environment);
-    environ = environment.data();       /* execvp reads PATH there */
-    execvp(arguments[0], arguments.data());
-    give_up(report, "cannot run", arguments[0]);
-}
 
 /* ---- /proc ----------------------------------------------------------------------------------- */
 
@@ -235,7 +130,7 @@ std::string Stepd::launch()
 /* The child has become the program, or has reported why it cannot. */
 void Stepd::launched()
 {
-    char text[PIPE_MESSAGE_MAX];
+    char text[CHILD_REPORT_MAX];
     ssize_t bytes = launch_report_.is_open() ? ::read(launch_report_.get(), text, sizeof text) : -1;
     if (bytes < 0)
         return;
@@ -359,124 +254,6 @@ int Stepd::run()
     if (!written_)
         loop_.run([] {});
     return written_ ? 0 : 1;
-}
-
-/* ---- elasticd -------------------------------------------------------------------------------- */
-
-void Stepd::watch_listen()
-{
-    loop_.watch(listen_.get(), EPOLLIN, [this](uint32_t) { accept_client(); });
-}
-
-void Stepd::accept_client()
-{
-    Descriptor socket(accept4(listen_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    ucred peer = {};
-    socklen_t length = sizeof peer;
-    if (!socket.is_open() ||
-        getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
-        (peer.uid != geteuid() && peer.uid != 0))
-        return;
-    int fd = socket.get();
-    clients_[fd].socket = std::move(socket);
-    loop_.watch(fd, EPOLLIN, [this, fd](uint32_t) { client_ready(fd); });
-    send(clients_[fd], line());
-}
-
-void Stepd::client_ready(int fd)
-{
-    Client &client = clients_[fd];
-    char block[LINE_MAX_BYTES];
-    ssize_t bytes = recv(fd, block, sizeof block, 0);
-    if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (bytes > 0)
-        client.in.append(block, static_cast<size_t>(bytes));
-    if (bytes <= 0 || client.in.size() > LINE_MAX_BYTES) {
-        loop_.discard(fd);
-        clients_.erase(fd);
-        return;
-    }
-    for (size_t end; (end = client.in.find('\n')) != std::string::npos;) {
-        std::string line = client.in.substr(0, end);
-        client.in.erase(0, end + 1);
-        take_order(fd, line);
-    }
-}
-
-void Stepd::take_order(int fd, const std::string &line)
-{
-    Json json = parse_bounded(line);
-    auto deadline = parse<StepdDeadline>(json);
-    if (deadline && json.contains("kill_after_ms"))
-        return kill_after(std::max<int64_t>(deadline.value().kill_after_ms, 0));
-    auto limit = parse<StepdLimit>(json);
-    if (limit && json.contains("time_limit_ms"))
-        return change_limit(limit.value().time_limit_ms);
-    auto connect = parse<StepdConnect>(json);
-    if (connect && json.contains("connect"))
-        return connect_for(fd, connect.value().connect);
-    auto order = parse<StepdOrder>(json);
-    if (order && order.value().epoch_offset >= 0)
-        epoch_offset_ = order.value().epoch_offset;
-    if (order && order.value().signal > 0 && order.value().signal < NSIG)
-        signal_step(order.value().signal);
-}
-
-StepdLine Stepd::line() const
-{
-    return {started_, step_socket_, epoch_offset_, true, ""};
-}
-
-void Stepd::send(Client &client, const StepdLine &line, int descriptor)
-{
-    /* Some hundred bytes into an empty socket; a peer that does not read them sends the query
-     * again. */
-    send_with_descriptor(client.socket.get(), write(line).dump() + "\n", descriptor);
-}
-
-void Stepd::send_all()
-{
-    for (auto &[fd, client] : clients_)
-        send(client, line());
-}
-
-/* A child does it, with the user's rights and without us: the path may hang it. */
-void Stepd::connect_for(int client, const std::string &socket)
-{
-    constexpr size_t AT_ONCE = 8;
-    int ends[2];
-    if (socket != step_socket_ || connecting_.size() >= AT_ONCE ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
-        return;
-    Descriptor reading(ends[0]), writing(ends[1]);
-    pid_t child = fork();
-    if (child == 0) {
-        alarm(CONNECT_PATIENCE_S);
-        reset_signals();
-        Descriptor connected(become_user(spec_) ? connect_unix(socket) : -1);
-        send_with_descriptor(writing.get(), "\n", connected.get());
-        _exit(0);
-    }
-    int report = reading.get();
-    connecting_[report] = std::move(reading);
-    loop_.watch(report, EPOLLIN,
-                [this, report, client, socket](uint32_t) { connected(report, client, socket); });
-}
-
-void Stepd::connected(int report, int client, const std::string &socket)
-{
-    char byte;
-    std::vector<Descriptor> descriptors;
-    receive_with_descriptors(report, &byte, 1, descriptors);
-    loop_.discard(report);
-    connecting_.erase(report);
-    auto found = clients_.find(client);
-    if (found == clients_.end())
-        return;
-    StepdLine answer = line();
-    answer.connected = socket;
-    send(found->second, answer, descriptors.empty() ? -1 : descriptors[0].get());
 }
 
 /* ---- the step -------------------------------------------------------------------------------- */

@@ -1,0 +1,42 @@
+/* Values of answers that several files of api.h write, and limits of their lists. */
+
+#ifndef ELASTIC_RM_API_JSON_H_INCLUDED
+#define ELASTIC_RM_API_JSON_H_INCLUDED
+
+#include <bit>
+#include <string>
+
+#include "api/api.h"
+
+namespace elastic::rm {
+
+inline constexpr int64_t LIMIT_MAX = 10000, LIMIT_DEFAULT = 1000, WAIT_MAX_MS = 60000;
+/* Of states, as squeue shows them. */
+inline constexpr const char *STATE_CODES[] = {"PD", "ST", "R", "AD", "CG", "CD", "F", "CA"};
+
+inline const char *code_of(JobState state)
+{
+    return STATE_CODES[static_cast<size_t>(state)];
+}
+
+inline Json text_or_null(const std::string &text)
+{
+    return text.empty() ? Json() : Json(text);
+}
+
+inline Json time_or_null(int64_t time_ms)
+{
+    return time_ms == NEVER ? Json() : Json(time_ms);
+}
+
+inline Json numbers_of(GpuSet gpus)
+{
+    Json numbers = Json::array();
+    for (; gpus != 0; gpus &= gpus - 1)
+        numbers.push_back(std::countr_zero(gpus));
+    return numbers;
+}
+
+}  // namespace elastic::rm
+
+#endif

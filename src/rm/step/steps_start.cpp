@@ -1,0 +1,176 @@
+/* See steps.h: the start of a step, by elastic-stepd. */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/log.h"
+#include "step/control_group.h"
+#include "step/start_service.h"
+#include "step/steps_step.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr const char *FILES_LIMIT = "nofile";
+
+}  // namespace
+
+void remove_step_folder(const std::string &folder)
+{
+    std::error_code code;
+    std::filesystem::remove_all(folder, code);
+    if (code)
+        log_line(LogLevel::WARNING, "cannot remove the folder of a step",
+                 {{"folder", folder}, {"error", code.message()}});
+}
+
+void Steps::start(JobId job, uint32_t step, const Make &make)
+{
+    Step *found = find_or_adopt(job, step);
+    if (found) {
+        report(*found);
+        return;
+    }
+    auto fresh = std::make_unique<Step>();
+    fresh->key = {job, step};
+    fresh->folder = folder_of(fresh->key);
+    Step &entry = *(steps_[fresh->key] = std::move(fresh));
+    bool node_fault = false;
+    std::string error = create(entry, make, node_fault);
+    if (!error.empty())
+        end(entry, StepStartFailed{job, step, error, node_fault});
+}
+
+/* `node_fault`: what is to be run is not to blame. */
+std::string Steps::create(Step &step, const Make &make, bool &node_fault)
+{
+    remove_step_folder(step.folder);
+    node_fault = true;
+    if (mkdir(step.folder.c_str(), config_.as_root ? 0711 : 0700) != 0)
+        return "cannot make " + step.folder + ": " + strerror(errno);
+    auto program = make(step.folder);
+    node_fault = static_cast<bool>(program);
+    if (!program)
+        return program.error();
+    StepSpec &spec = program.value().spec;
+    step.uid = spec.uid;
+    std::string error;
+    if (!config_.control_group.empty()) {
+        spec.control_group = step_group(config_.control_group, step.key.first, step.key.second);
+        error = make_control_group(spec.control_group);
+        if (error.empty() && program.value().confine)
+            error = program.value().confine(spec.control_group);
+    }
+    if (!error.empty())
+        return error;
+    const User &user = program.value().user;
+    node_fault = user.exists || !config_.as_root || spec.uid == 0;
+    if (!node_fault)
+        return "there is no user with the number " + std::to_string(spec.uid) + " on this machine";
+    spec.user = user.name;
+    spec.gid = user.gid;
+    spec.groups = user.groups;
+    step.gid = user.gid;
+    auto names_files = [](const ProcessLimit &limit) { return limit.name == FILES_LIMIT; };
+    if (config_.files_soft > 0 && std::ranges::none_of(spec.limits, names_files))
+        spec.limits.push_back({FILES_LIMIT, config_.files_soft});
+    if (spec.is_script)
+        error = write_file(
+            step.folder, STEP_SCRIPT_FILE, program.value().script, 0500, owner_of_files(step));
+    if (error.empty() && spec.is_script)
+        error = write_file(step.folder, STEP_SLOTS_FILE, "", 0600, owner_of_files(step));
+    if (error.empty())
+        error = write_hosts(step, program.value().hosts);
+    if (error.empty())
+        error = write_file(step.folder, STEP_SPEC_FILE,
+                           write(spec).dump(-1, ' ', false, Json::error_handler_t::replace));
+    return error.empty() ? start_stepd(step) : error;
+}
+
+/* Files that the user's own processes read belong to the user. */
+std::optional<FileOwner> Steps::owner_of_files(const Step &step) const
+{
+    return config_.as_root ? std::optional<FileOwner>({step.uid, step.gid}) : std::nullopt;
+}
+
+std::string Steps::write_hosts(const Step &step, const std::string &hosts) const
+{
+    return write_file(step.folder, STEP_HOSTS_FILE, hosts, 0600, owner_of_files(step));
+}
+
+/* elastic-stepd gets the listening socket, so that there is no moment at which it cannot be
+ * reached. */
+std::string Steps::start_stepd(Step &step)
+{
+    Descriptor listening(listen_unix_anywhere(step.folder + "/" + STEP_SOCKET_FILE));
+    if (!listening.is_open())
+        return "cannot listen in " + step.folder + ": " + strerror(errno);
+    std::string error = config_.start_socket.empty()
+        ? spawn(step, listening.get())
+        : send_start_request(config_.start_socket, step.folder, listening.get());
+    if (error.empty() && !connect(step))        /* it runs, and must not be left alone */
+        connect_later(step);
+    return error;
+}
+
+std::string Steps::spawn(const Step &step, int listening) const
+{
+    std::string log = step.folder + "/stepd.log";
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(
+        &files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+    /* If both are the same number, dup2 in posix_spawn clears close-on-exec all the same. */
+    posix_spawn_file_actions_adddup2(&files, listening, STEPD_LISTEN_FD);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    char *arguments[] = {const_cast<char *>(config_.stepd.c_str()),
+                         const_cast<char *>(step.folder.c_str()), nullptr};
+    pid_t pid = 0;
+    int code = posix_spawn(&pid, config_.stepd.c_str(), &files, &attributes, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    return code == 0 ? "" : "cannot run " + config_.stepd +
+            " (job.stepd in the configuration): " + strerror(code);
+}
+
+/* Until it is connected, or has ended: there may be no descriptor at present. */
+void Steps::connect_later(Step &step)
+{
+    constexpr int64_t AGAIN_MS = 200;
+    step.rest_timer = loop_.after(AGAIN_MS, [this, same = &step] {
+        same->rest_timer = 0;
+        if (connect(*same))
+            return;
+        if (errno == ECONNREFUSED || errno == ENOENT)
+            stepd_closed(*same);
+        else
+            connect_later(*same);
+    });
+}
+
+bool Steps::connect(Step &step)
+{
+    Step *same = &step;
+    step.stepd = LineConnection::connect(
+        loop_, step.folder + "/" + STEP_SOCKET_FILE, geteuid(), LineLimits{.descriptors = true},
+        [this, same](const Json &line) { stepd_line(*same, line); },
+        [this, same](const std::string &) { stepd_closed(*same); });
+    return step.stepd != nullptr;
+}
+
+}  // namespace elastic::rm
