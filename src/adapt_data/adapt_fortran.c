@@ -287,7 +287,7 @@ static int64_t expected_slices(struct fortran_array *array)
     return count;
 }
 
-/* What does not fit the layout, in `misfit`; false: it fits, or that is not known. */
+/* Writes into `misfit` how the part differs from the layout; false: it fits, or that is not known. */
 static bool has_misfit(struct fortran_array *array, const struct fortran_part *part, int old_rank, int64_t slices,
                        char misfit[AGREEMENT_TEXT])
 {

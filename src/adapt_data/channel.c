@@ -16,7 +16,7 @@ static epop_window_t the_window;        /* new_rank_of NULL: none is known */
 static int key = MPI_KEYVAL_INVALID;    /* of an attribute of the old world, to notice the commit */
 static int windows = 1;         /* the number of the present one */
 
-/* What has moved in the present window. */
+/* Parts that have moved in the present window. */
 struct moved {
     const void *part;
     struct moved *next;

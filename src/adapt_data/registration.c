@@ -241,7 +241,7 @@ static void report_unmoved(const char *name, int new_size)
             name, new_size);
 }
 
-/* Of those that have never moved: others may be of a phase that is over, or their next move finds it.  Once each. */
+/* Reports arrays that have never moved, each once.  Others may be of a phase that is over, or a later move finds it. */
 void adapt_data_report_unmoved(int new_size)
 {
     for (const struct MPIX_Adapt_data_s * data = all_sets; data; data = data->next)

@@ -26,6 +26,7 @@ struct ProgramLine {
 };
 ProgramLine split_program_line(const CLI::App &command, const std::vector<std::string> &words);
 
+CLI::App *add_alloc(CLI::App &app, const ProgramLine &line, int &code);
 CLI::App *add_run(CLI::App &app, const ProgramLine &line, int &code);
 CLI::App *add_submit(CLI::App &app, const ProgramLine &line, int &code);
 /* ps, queue, show, history, events, version; and nodes_command.cpp */

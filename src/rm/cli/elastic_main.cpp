@@ -55,7 +55,8 @@ int run(int argc, char **argv)
                "3 no such job, step or node; 4 elasticd or the step cannot be reached.\n"
                "'elastic run' returns the code of its job.");
     ProgramLine line;
-    std::vector<CLI::App *> starting = {add_run(app, line, code), add_submit(app, line, code)};
+    std::vector<CLI::App *> starting = {add_run(app, line, code), add_submit(app, line, code),
+                                        add_alloc(app, line, code)};
     add_looking(app, code);
     add_changing(app, code);
     add_attach(app, code);

@@ -15,13 +15,6 @@ namespace elastic {
 
 namespace {
 
-std::string temporary_folder()
-{
-    const char *base = getenv("XDG_RUNTIME_DIR");
-    bool usable = base && base[0] == '/' && access(base, W_OK | X_OK) == 0;
-    return std::string(usable ? base : "/tmp") + "/elastic-run-XXXXXX";
-}
-
 /* Closed, or /dev/null: the job may have that itself. */
 bool is_nothing(int fd)
 {
@@ -46,9 +39,16 @@ bool has(const std::vector<pollfd> &found, int fd, short events)
 
 }  // namespace
 
+std::string temporary_folder(const std::string &name)
+{
+    const char *base = getenv("XDG_RUNTIME_DIR");
+    bool usable = base && base[0] == '/' && access(base, W_OK | X_OK) == 0;
+    return std::string(usable ? base : "/tmp") + "/" + name + "-XXXXXX";
+}
+
 Result<JobPipes> JobPipes::create(Json &request)
 {
-    std::string folder = temporary_folder();
+    std::string folder = temporary_folder("elastic-run");
     if (!mkdtemp(folder.data()))
         return Error{"cannot make a folder " + folder + " for the job's output: " +
                      strerror(errno) + " (set XDG_RUNTIME_DIR to a folder of yours)"};

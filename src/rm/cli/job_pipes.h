@@ -25,6 +25,9 @@
 
 namespace elastic {
 
+/* For mkdtemp: a folder of that name in the user's folder of the running system, else in /tmp. */
+std::string temporary_folder(const std::string &name);
+
 class JobPipes {
   public:
     /* Makes pipes for those of input, output and error that the request does not name, and names

@@ -11,12 +11,12 @@ namespace {
 constexpr int SLIPS_MAX = 2;
 
 constexpr std::pair<const char *, const char *> OTHER_NAMES[] = {
-    {"srun", "run"},       {"sbatch", "submit"},   {"scancel", "cancel"}, {"squeue", "queue"},
-    {"sinfo", "nodes"},    {"sacct", "history"},   {"sattach", "attach"}, {"scontrol", "show"},
-    {"sprio", "queue"},    {"sstat", "loops"},     {"sreport", "report"}, {"smap", "top"},
-    {"kill", "cancel"},    {"list", "queue"},      {"status", "queue"},   {"jobs", "queue"},
-    {"qsub", "submit"},    {"qstat", "queue"},     {"qdel", "cancel"},    {"bsub", "submit"},
-    {"log", "events"},     {"logs", "attach"},     {"node", "nodes"},
+    {"srun", "run"},       {"sbatch", "submit"},   {"salloc", "alloc"},   {"scancel", "cancel"},
+    {"squeue", "queue"},   {"sinfo", "nodes"},     {"sacct", "history"},  {"sattach", "attach"},
+    {"scontrol", "show"},  {"sprio", "queue"},     {"sstat", "loops"},    {"sreport", "report"},
+    {"smap", "top"},       {"kill", "cancel"},     {"list", "queue"},     {"status", "queue"},
+    {"jobs", "queue"},     {"qsub", "submit"},     {"qstat", "queue"},    {"qdel", "cancel"},
+    {"bsub", "submit"},    {"log", "events"},      {"logs", "attach"},    {"node", "nodes"},
 };
 
 }  // namespace

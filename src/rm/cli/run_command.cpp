@@ -22,12 +22,6 @@ struct Run {
     JobOptions job;
 };
 
-std::string working_directory()
-{
-    std::unique_ptr<char, void (*)(void *)> path(get_current_dir_name(), free);
-    return path ? path.get() : "";
-}
-
 /* An end was signalled, and the answer has not come soon after.  With the answer, the job can be
  * cancelled. */
 class Interrupted {

@@ -4,6 +4,7 @@
 
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <iostream>
@@ -55,6 +56,12 @@ void add_inherited(Json &request)
 }
 
 }  // namespace
+
+std::string working_directory()
+{
+    std::unique_ptr<char, void (*)(void *)> path(get_current_dir_name(), free);
+    return path ? path.get() : "";
+}
 
 int submit_job(Elasticd &elasticd, Json request, Json &job, std::function<bool()> interrupted)
 {

@@ -10,6 +10,9 @@
 
 namespace elastic {
 
+/* With the names of links as the shell has them; empty: it is unknown. */
+std::string working_directory();
+
 /* DONE and the job; else complains and returns the exit code.  Ends early, with a complaint, once
  * `interrupted` is true and there is no answer. */
 int submit_job(Elasticd &elasticd, Json request, Json &job,

@@ -191,15 +191,14 @@ int test_submission(const Submit &options, Json request)
 int submit(const Submit &options, const std::vector<std::string> &program,
            const std::string &script)
 {
-    std::unique_ptr<char, void (*)(void *)> directory(get_current_dir_name(), free);
-    auto request =
-        job_request(options.job, directory ? directory.get() : "", present_environment());
+    std::string directory = working_directory();
+    auto request = job_request(options.job, directory, present_environment());
     if (!request)
         return complain(USAGE, request.error());
     request.value()["command"] = program;
     if (options.slurm_names) {
         request.value()["slurm_environment"] = true;
-        request.value()["environment"]["SLURM_SUBMIT_DIR"] = directory ? directory.get() : "";
+        request.value()["environment"]["SLURM_SUBMIT_DIR"] = directory;
     }
     bool is_elsewhere = getenv("ELASTICD_URL") != nullptr && getenv("ELASTICD_SOCKET") == nullptr;
     if (script.empty() && !options.program && !is_elsewhere &&

@@ -169,7 +169,7 @@ TEST(PlacementTest, a_space_allocates_like_a_search_of_all_nodes)
     EXPECT_GT(allocated, 1000);
 }
 
-/* Whatever the order of the ranks. */
+/* In any order of the ranks. */
 std::map<std::string, int> nodes_of(const Blocks &blocks)
 {
     std::map<std::string, int> on;

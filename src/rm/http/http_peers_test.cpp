@@ -1,4 +1,4 @@
-/* Which addresses count as one client. */
+/* Addresses that count as one client. */
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
