@@ -48,7 +48,7 @@ def machine() -> dict[str, Any]:
         "processor": model,
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(int(memory) / 2**20, 1),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "load_at_start": round(os.getloadavg()[0], 2),
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     }
