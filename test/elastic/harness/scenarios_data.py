@@ -100,7 +100,7 @@ CONVERTED_MOST = 40_000_000
 CONVERTED_S = 4.0  # a run in which four adaptations are committed, on a machine that others use
 
 
-def _compare(run: TestRun, before: Path, after: Path, least: int, record: Path | None = None) -> None:
+def _compare(run: TestRun, before: Path, after: Path, least: int, record: Path | None = None, rigid_size: int = 2) -> None:
     """The elastic program prints what the rigid one does, writes the same record, and has adapted as often as it should."""
     amount = least
     while True:
@@ -114,7 +114,7 @@ def _compare(run: TestRun, before: Path, after: Path, least: int, record: Path |
         is_whole = [event["event"] for event in run.events()].count("committed") == 4
         if is_whole or amount == least:  # also of a program that ends before it adapts
             written = record.read_bytes() if record else b""
-            rigid = run.mpiexec([], [str(amount)], 2, str(before))
+            rigid = run.mpiexec([], [str(amount)], rigid_size, str(before))
             run.check(rigid.wait() == 0, f"before: exit code {rigid.process.returncode}")
             run.check(elastic.lines == rigid.lines and len(rigid.lines) == 1, f"{elastic.lines}, not {rigid.lines}")
             run.check(not record or record.read_bytes() == written, f"{record} differs")
@@ -144,7 +144,8 @@ def converted_code(run: TestRun, name: str) -> None:
         done = run.start([*words, "-o", str(run.work / stem), "-ladapt_data", "-lm"])
         run.check(done.wait() == 0, f"{source.name} does not compile: {done.err}")
         programs.append(run.work / stem)
-    _compare(run, programs[0], programs[1], 100, run.work / f"{name}.history")
+    # Two rigid processes that poll starve each other beside other tests; the result does not depend on their number.
+    _compare(run, programs[0], programs[1], 100, run.work / f"{name}.history", rigid_size=1)
 
 
 @scenario
