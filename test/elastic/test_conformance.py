@@ -35,6 +35,8 @@ def marks(test: Test) -> list[Any]:
     found = [pytest.mark.clause(clause) for clause in test.clauses]
     found += [pytest.mark.timeout(4 * test.deadline_s + 120)]
     found += [pytest.mark.load_sensitive] if test.load_sensitive else []
+    # They run as long as their adaptations take: two at once, whose processes poll, starve each other.
+    found += [pytest.mark.xdist_group("converted")] if test.name.startswith("converted") else []
     return found + ([pytest.mark.slow] if test.full else [])
 
 
