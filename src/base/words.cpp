@@ -4,11 +4,24 @@
 
 namespace elastic::rm {
 
-std::string join_words(const std::vector<std::string> &words)
+std::string join_words(const std::vector<std::string> &words, const char *separator)
 {
     std::string text;
     for (const std::string &word : words)
-        text += (text.empty() ? "" : " ") + word;
+        text += (text.empty() ? "" : separator) + word;
+    return text;
+}
+
+std::string format_counts(const std::vector<int> &counts)
+{
+    std::string text;
+    for (size_t i = 0, same = 1; i < counts.size(); i += same) {
+        same = 1;
+        while (i + same < counts.size() && counts[i + same] == counts[i])
+            same++;
+        text += (text.empty() ? "" : ",") + std::to_string(counts[i]) +
+                (same > 1 ? "(x" + std::to_string(same) + ")" : "");
+    }
     return text;
 }
 

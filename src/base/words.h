@@ -10,7 +10,10 @@
 namespace elastic::rm {
 
 /* Separated by blanks, not quoted: for messages. */
-std::string join_words(const std::vector<std::string> &words);
+std::string join_words(const std::vector<std::string> &words, const char *separator = " ");
+
+/* "4(x2),2": as Slurm writes numbers of nodes one after the other. */
+std::string format_counts(const std::vector<int> &counts);
 
 /* The argument array for exec and posix_spawn, with the null at its end; valid as long as
  * `texts`. */

@@ -260,7 +260,7 @@ std::string Core::Impl::capacity_refusal(const JobSpec &spec) const
     int capacity = state.capacity_when_empty(shape_of(spec), false);
     if (capacity >= size)
         return "";
-    if (!spec.nodelist.empty() || !spec.exclude.empty() || needs_gpus(spec))
+    if (!any_node_will_do(spec))
         return listed_refusal(spec, size, capacity);
     return "the job needs at least " + std::to_string(size) + " processes, and all " +
            std::to_string(state.nodes.size()) + " nodes together can hold " +

@@ -313,9 +313,6 @@ std::vector<Space::Own> Space::allocate_listed(const JobSpec &spec, int &process
     return usable_own(spec, blocks);
 }
 
-namespace {
-
-/* The processes of each node side by side: no rank matters more than another. */
 Blocks gathered(const Blocks &blocks)
 {
     Blocks all;
@@ -329,8 +326,6 @@ Blocks gathered(const Blocks &blocks)
     }
     return all;
 }
-
-}  // namespace
 
 /* The processes on listed nodes are the first ranks of a job whose size is not fixed: one that
  * starts smaller, or shrinks, loses the last ones. */
@@ -397,10 +392,10 @@ void Space::limit(const Space &other, const Blocks &blocks)
 {
     for (const Block &block : blocks) {
         const Node *node = state_->node(block.node);
-        if (node && cores_.usable(*node))
-            cores_.set(*node, std::min(cores_.free(*node), other.cores_.free(*node)));
-        if (node && cores_.usable(*node))
-            cores_.set_gpus(*node, std::min(cores_.gpus(*node), other.cores_.gpus(*node)));
+        if (!node || !cores_.usable(*node))
+            continue;
+        cores_.set(*node, std::min(cores_.free(*node), other.cores_.free(*node)));
+        cores_.set_gpus(*node, std::min(cores_.gpus(*node), other.cores_.gpus(*node)));
     }
 }
 

@@ -80,7 +80,7 @@ void set_task_variables(const Layout &layout)
 {
     int rank = atoi(variable("PMI_RANK").c_str());
     TaskPosition position = position_of(layout, rank);
-    for (const auto &[name, value] : task_variables(layout, rank, position))
+    for (const auto &[name, value] : task_variables(rank, position))
         setenv(name.c_str(), value.c_str(), 1);
     setenv("SLURM_TASK_PID", std::to_string(getpid()).c_str(), 1);
 }
@@ -225,9 +225,9 @@ void set_step_environment(const SrunOptions &options, const Step &step)
 
 int run_step(const SrunOptions &options)
 {
+    if (auto slots = read_job_slots(); !slots)
+        return fail(slots.error());
     auto locks = SlotLocks::open(variable(STEP_FOLDER_VARIABLE) + "/" + STEP_SLOTS_FILE);
-    if (!locks && !read_job_slots())
-        return fail(read_job_slots().error());
     if (!locks)
         return fail(locks.error());
     auto step = take_slots(locks.value(), options);

@@ -5,20 +5,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/words.h"
+
 namespace elastic::rm {
 
 namespace {
 
-std::string joined(const std::vector<std::string> &names)
-{
-    std::string text;
-    for (const std::string &name : names)
-        text += (text.empty() ? "" : ",") + name;
-    return text;
-}
-
-/* "2(x3),1": as Slurm writes counts of nodes. */
-std::string tasks_per_node(const Layout &layout)
+std::vector<int> tasks_of_nodes(const Layout &layout)
 {
     std::vector<int> counts;
     for (const std::string &node : layout.nodes()) {
@@ -27,15 +20,7 @@ std::string tasks_per_node(const Layout &layout)
             count += block.node == node ? block.tasks : 0;
         counts.push_back(count);
     }
-    std::string text;
-    for (size_t i = 0, same = 1; i < counts.size(); i += same) {
-        same = 1;
-        while (i + same < counts.size() && counts[i + same] == counts[i])
-            same++;
-        text += (text.empty() ? "" : ",") + std::to_string(counts[i]) +
-                (same > 1 ? "(x" + std::to_string(same) + ")" : "");
-    }
-    return text;
+    return counts;
 }
 
 /* Without these neither mpiexec nor the step works. */
@@ -51,17 +36,18 @@ bool is_kept(const std::string &name)
 
 Variables step_variables(const Layout &layout, int step)
 {
-    std::string tasks = std::to_string(layout.tasks()), nodes = joined(layout.nodes()),
-                n_nodes = std::to_string(layout.nodes().size());
+    std::vector<std::string> names = layout.nodes();
+    std::string tasks = std::to_string(layout.tasks()), n_nodes = std::to_string(names.size()),
+                tasks_per_node = format_counts(tasks_of_nodes(layout));
     return {{"SLURM_STEP_ID", std::to_string(step)}, {"SLURM_STEPID", std::to_string(step)},
             {"SLURM_NTASKS", tasks},                 {"SLURM_NPROCS", tasks},
             {"SLURM_STEP_NUM_TASKS", tasks},         {"SLURM_NNODES", n_nodes},
-            {"SLURM_STEP_NUM_NODES", n_nodes},       {"SLURM_STEP_NODELIST", nodes},
-            {"SLURM_STEP_TASKS_PER_NODE", tasks_per_node(layout)},
-            {"SLURM_TASKS_PER_NODE", tasks_per_node(layout)}};
+            {"SLURM_STEP_NUM_NODES", n_nodes},       {"SLURM_STEP_NODELIST", join_words(names, ",")},
+            {"SLURM_STEP_TASKS_PER_NODE", tasks_per_node},
+            {"SLURM_TASKS_PER_NODE", tasks_per_node}};
 }
 
-Variables task_variables(const Layout &, int rank, const TaskPosition &position)
+Variables task_variables(int rank, const TaskPosition &position)
 {
     Variables variables = {{"SLURM_PROCID", std::to_string(rank)}};
     if (position.node >= 0)

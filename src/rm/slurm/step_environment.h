@@ -22,7 +22,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 Variables step_variables(const Layout &layout, int step);
 /* SLURM_PROCID, SLURM_LOCALID, SLURM_NODEID, SLURMD_NODENAME; no position: the rank has come by an
  * adaptation, so that only the first is known. */
-Variables task_variables(const Layout &layout, int rank, const TaskPosition &position);
+Variables task_variables(int rank, const TaskPosition &position);
 
 /* Of --export: these variables, and what the step cannot do without.  A value that is not given is
  * that of `environment`. */

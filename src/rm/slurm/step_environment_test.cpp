@@ -29,12 +29,12 @@ TEST(StepEnvironmentTest, a_step_has_its_own_counts)
 TEST(StepEnvironmentTest, a_process_that_joined_has_its_rank_alone)
 {
     Layout layout{{{"a", 2}}, {}};
-    auto first = as_map(task_variables(layout, 1, position_of(layout, 1)));
+    auto first = as_map(task_variables(1, position_of(layout, 1)));
     EXPECT_EQ(first["SLURM_PROCID"], "1");
     EXPECT_EQ(first["SLURM_LOCALID"], "1");
     EXPECT_EQ(first["SLURM_NODEID"], "0");
     EXPECT_EQ(first["SLURMD_NODENAME"], "a");
-    EXPECT_EQ(task_variables(layout, 2, position_of(layout, 2)).size(), 1u);
+    EXPECT_EQ(task_variables(2, position_of(layout, 2)).size(), 1u);
 }
 
 TEST(StepEnvironmentTest, patterns_of_file_names_are_replaced)

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/words.h"
+#include "core/placement.h"
+
 namespace elastic::rm {
 
 namespace {
@@ -115,36 +118,19 @@ bool is_like_slurm(const Launch &launch, const LaunchSetup &setup)
     return launch.slurm_environment && std::ranges::find(all, "HYDRA_LAUNCHER=slurm") == all.end();
 }
 
-/* "4(x2),2": for each node the number, times `each`. */
-std::string counts_of_nodes(const Blocks &nodes, int each)
-{
-    std::string text;
-    for (size_t i = 0, same = 1; i < nodes.size(); i += same) {
-        same = 1;
-        while (i + same < nodes.size() && nodes[i + same].processes == nodes[i].processes)
-            same++;
-        text += (text.empty() ? "" : ",") + std::to_string(nodes[i].processes * each) +
-                (same > 1 ? "(x" + std::to_string(same) + ")" : "");
-    }
-    return text;
-}
-
 /* As sbatch sets them. */
 void add_slurm_variables(std::vector<std::string> &environment, const Job &job,
                          const StartStep &start)
 {
     std::string names, id = std::to_string(job.id), size = std::to_string(start.size);
-    Blocks nodes;               /* each once */
-    for (const Block &block : start.blocks) {
-        auto found = std::ranges::find(nodes, block.node, &Block::node);
-        if (found != nodes.end()) {
-            found->processes += block.processes;
-            continue;
-        }
-        nodes.push_back(block);
-        names += (names.empty() ? "" : ",") + block.node.str();
-    }
+    Blocks nodes = gathered(start.blocks);
     int cores = job.spec.cores_per_process;
+    std::vector<int> tasks_of_nodes, cores_of_nodes;
+    for (const Block &block : nodes) {
+        names += (names.empty() ? "" : ",") + block.node.str();
+        tasks_of_nodes.push_back(block.processes);
+        cores_of_nodes.push_back(block.processes * cores);
+    }
     const std::pair<const char *, std::string> variables[] = {
         {"SLURM_JOB_ID", id},
         {"SLURM_JOBID", id},
@@ -158,8 +144,8 @@ void add_slurm_variables(std::vector<std::string> &environment, const Job &job,
         {"SLURM_NNODES", std::to_string(nodes.size())},
         {"SLURM_JOB_NODELIST", names},
         {"SLURM_NODELIST", names},
-        {"SLURM_TASKS_PER_NODE", counts_of_nodes(nodes, 1)},
-        {"SLURM_JOB_CPUS_PER_NODE", counts_of_nodes(nodes, cores)},
+        {"SLURM_TASKS_PER_NODE", format_counts(tasks_of_nodes)},
+        {"SLURM_JOB_CPUS_PER_NODE", format_counts(cores_of_nodes)},
     };
     for (const auto &[name, value] : variables)
         set_variable(environment, name, value);
@@ -168,7 +154,7 @@ void add_slurm_variables(std::vector<std::string> &environment, const Job &job,
                      std::to_string(job.spec.processes_per_node));
     if (!nodes.empty())
         set_variable(environment, "SLURM_CPUS_ON_NODE",
-                     std::to_string(nodes.front().processes * cores));
+                     std::to_string(cores_of_nodes.front()));
     add_array_variables(environment, job, "SLURM_ARRAY_");
 }
 
