@@ -18,7 +18,7 @@ namespace elastic::rm {
 int capacity_on(const JobSpec &spec, int cores, int free, int own);
 /* Its capacity is its free cores. */
 bool any_core_will_do(const JobSpec &spec);
-/* The processes of each node side by side, for a list in which no rank matters more than another. */
+/* The processes of each node side by side; for lists in which no rank matters more than others. */
 Blocks gathered(const Blocks &blocks);
 /* It names no nodes, and needs no GPUs. */
 bool any_node_will_do(const JobSpec &spec);

@@ -37,12 +37,13 @@ bool is_kept(const std::string &name)
 Variables step_variables(const Layout &layout, int step)
 {
     std::vector<std::string> names = layout.nodes();
-    std::string tasks = std::to_string(layout.tasks()), n_nodes = std::to_string(names.size()),
-                tasks_per_node = format_counts(tasks_of_nodes(layout));
+    std::string tasks = std::to_string(layout.tasks()), n_nodes = std::to_string(names.size());
+    std::string tasks_per_node = format_counts(tasks_of_nodes(layout));
     return {{"SLURM_STEP_ID", std::to_string(step)}, {"SLURM_STEPID", std::to_string(step)},
             {"SLURM_NTASKS", tasks},                 {"SLURM_NPROCS", tasks},
             {"SLURM_STEP_NUM_TASKS", tasks},         {"SLURM_NNODES", n_nodes},
-            {"SLURM_STEP_NUM_NODES", n_nodes},       {"SLURM_STEP_NODELIST", join_words(names, ",")},
+            {"SLURM_STEP_NUM_NODES", n_nodes},
+            {"SLURM_STEP_NODELIST", join_words(names, ",")},
             {"SLURM_STEP_TASKS_PER_NODE", tasks_per_node},
             {"SLURM_TASKS_PER_NODE", tasks_per_node}};
 }
