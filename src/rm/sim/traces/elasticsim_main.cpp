@@ -84,6 +84,17 @@ bool read_range(std::string_view text, double &low, double &high)
     return low > 0 && low <= 1 && high >= 1 && high <= 1e6;
 }
 
+/* Those of elasticd, the oracle, and those of another study. */
+std::vector<std::string> policy_names()
+{
+    std::vector<std::string> names(std::begin(NamesOf<PolicyKind>::names),
+                                   std::end(NamesOf<PolicyKind>::names));
+    names.emplace_back(ORACLE);
+    for (std::string &name : study_policy_names())
+        names.push_back(std::move(name));
+    return names;
+}
+
 /* The oracle is `measured` with the true models from the beginning, without measurements. */
 std::string choose_policy(Options &options)
 {
@@ -424,8 +435,7 @@ int run(int argc, char **argv)
     app.add_option("--policy", options.policies,
                    "who starts, grows and shrinks (fill); given more than once: one after the "
                    "other")
-        ->check(CLI::IsMember({"fcfs", "easy", "fill", "efficient", "measured", ORACLE, "pref",
-                               "keep-pref"}))
+        ->check(CLI::IsMember(policy_names()))
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("--malleable", options.workload.malleable,

@@ -3,6 +3,8 @@
 #include "sim/traces/study_policies.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "core/policy/policy_fill.h"
 
@@ -80,9 +82,9 @@ class PartOfRange : public Gain {
     }
 };
 
-}  // namespace
+using StudyPolicies = std::array<std::pair<const char *, const Policy *>, 5>;
 
-const Policy *study_policy(const std::string &name)
+const StudyPolicies &study_policies()
 {
     static const PreferredSizes observed(false), exceeded(true);
     static const StudySizes least;
@@ -92,14 +94,29 @@ const Policy *study_policy(const std::string &name)
     static const Fill keep_pref(equal_gain(), observed), pref(equal_gain(), exceeded),
         min_common_pool(above_least, least), pref_common_pool(above_preferred, exceeded),
         average_steal_agreement(part_of_range, least);
-    const std::pair<const char *, const Policy *> all[] = {
+    static const StudyPolicies all = {{
         {"keep-pref", &keep_pref},
         {"pref", &pref},
         {"min-common-pool", &min_common_pool},
         {"pref-common-pool", &pref_common_pool},
         {"average-steal-agreement", &average_steal_agreement},
-    };
-    for (const auto &[known, policy] : all) {
+    }};
+    return all;
+}
+
+}  // namespace
+
+std::vector<std::string> study_policy_names()
+{
+    std::vector<std::string> names;
+    for (const auto &[name, policy] : study_policies())
+        names.emplace_back(name);
+    return names;
+}
+
+const Policy *study_policy(const std::string &name)
+{
+    for (const auto &[known, policy] : study_policies()) {
         if (name == known)
             return policy;
     }

@@ -4,22 +4,30 @@
  * not have them: a preferred size requires knowledge that most users do not have.
  *
  *   keep-pref  malleable jobs stay at their preferred size when possible: they start with it
- *              if it fits, give only to waiting jobs, and grow up to it again
+ *              if it fits, release cores only for waiting jobs, and grow up to it again
  *   pref       they start so, too, and grow beyond it into idle cores
+ *   min-common-pool
+ *              jobs start with their least size; the one farthest above it releases cores first,
+ *              the nearest one grows first
+ *   pref-common-pool
+ *              the same by the distance from the preferred size, with which jobs start if it fits
+ *   average-steal-agreement
+ *              jobs start with their least size; the part of its range that each job has decides
  *
  * Queue, reservations and allocation are those of `fill`, so that sizes alone make the difference.
- * The study's strategy that starts jobs with their smallest size is `fill` itself.
  */
 
 #ifndef ELASTIC_RM_SIM_TRACES_STUDY_POLICIES_H_INCLUDED
 #define ELASTIC_RM_SIM_TRACES_STUDY_POLICIES_H_INCLUDED
 
 #include <string>
+#include <vector>
 
 #include "core/policy/policy.h"
 
 namespace elastic::rm {
 
+std::vector<std::string> study_policy_names();
 /* Null: it is none of these. */
 const Policy *study_policy(const std::string &name);
 /* Whether its jobs have a preferred size, that of the trace. */
