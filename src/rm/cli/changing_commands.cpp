@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/job_list.h"
 #include "cli/job_view.h"
+#include "cli/node_names.h"
 #include "cli/step_commands.h"
 #include "cli/target.h"
 #include "cli/units.h"
@@ -362,6 +363,16 @@ void add_hold_or_release(CLI::App &app, const char *verb, const char *what, cons
     });
 }
 
+/* As for_each_name, for each node of lists such as n[1-3],n7. */
+template <class One> int for_each_node(Changing &options, One one)
+{
+    auto names = node_names("NODE", options.names);
+    if (!names)
+        return complain(USAGE, names.error());
+    options.names = std::move(names.value());
+    return for_each_name(options, one);
+}
+
 int change_node(Changing &options, const char *verb, const std::string &node, const Json &body,
                 const char *done)
 {
@@ -375,10 +386,10 @@ void add_drain(CLI::App &app, int &code)
     CLI::App *command = add_command(
         app, "drain", "place nothing new on nodes; elastic jobs leave them, others end there",
         options->json);
-    command->add_option("NODE", options->names, "nodes, as 'elastic nodes' lists them")->required();
+    command->add_option("NODE", options->names, "nodes, such as n1 or n[1-3],n7")->required();
     command->add_option("--reason", options->reason, "why (kept with the node)")->required();
     command->callback([options, &code] {
-        code = for_each_name(*options, [&](const std::string &node) {
+        code = for_each_node(*options, [&](const std::string &node) {
             return change_node(*options, "drain", node, {{"reason", options->reason}},
                                "is being drained");
         });
@@ -389,9 +400,9 @@ void add_resume(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Changing>();
     CLI::App *command = add_command(app, "resume", "use nodes again", options->json);
-    command->add_option("NODE", options->names, "nodes, as 'elastic nodes' lists them")->required();
+    command->add_option("NODE", options->names, "nodes, such as n1 or n[1-3],n7")->required();
     command->callback([options, &code] {
-        code = for_each_name(*options, [&](const std::string &node) {
+        code = for_each_node(*options, [&](const std::string &node) {
             int result = change_node(*options, "resume", node, Json::object(), "is used again");
             if (result != NOT_FOUND || !is_job_name(node))
                 return result;

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "cli/array_tasks.h"
+#include "cli/node_names.h"
 
 namespace elastic {
 
@@ -37,15 +38,6 @@ std::string number_text(std::optional<int64_t> number)
     return number ? std::to_string(*number) : "";
 }
 
-std::set<std::string> names_in(const std::string &list)
-{
-    std::set<std::string> names;
-    std::istringstream text(list);
-    for (std::string name; std::getline(text, name, ',');)
-        names.insert(name);
-    return names;
-}
-
 }  // namespace
 
 std::string query(const std::vector<std::pair<const char *, std::string>> &parameters)
@@ -63,7 +55,8 @@ void add_common_filters(CLI::App &command, JobFilter &filter)
     command.add_option("-u,--user", filter.user, "only this user's");
     command.add_flag("--me", filter.mine, "only mine");
     command.add_option("-n,--name", filter.name, "only of this name");
-    command.add_option("-w,--nodelist", filter.nodes, "only on some of these nodes, such as n1,n2");
+    command.add_option("-w,--nodelist", filter.nodes,
+                       "only on some of these nodes, such as n[1-3],n7");
 }
 
 bool names_an_end(const std::string &states)
@@ -85,7 +78,11 @@ int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &ord
         return complain(USAGE, wrong);
     const std::string user = filter.mine ? my_name() : filter.user;
     const auto wanted = static_cast<size_t>(filter.limit);
-    const std::set<std::string> nodes = names_in(filter.nodes);
+    auto names = node_names("--nodelist", filter.nodes.empty() ? std::vector<std::string>()
+                                                               : std::vector{filter.nodes});
+    if (!names)
+        return complain(USAGE, names.error());
+    const std::set<std::string> nodes(names.value().begin(), names.value().end());
     size_t read = 0;            /* jobs, also on other nodes */
     const char *page = order == "-id" ? "before" : "after";
     std::string last;

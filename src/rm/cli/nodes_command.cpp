@@ -1,11 +1,11 @@
 /* `elastic nodes`: the nodes, one on each line, or as sinfo lists them. */
 
 #include <CLI/CLI.hpp>
-#include <sstream>
 
 #include "cli/commands.h"
 #include "cli/elasticd_client.h"
 #include "cli/list_options.h"
+#include "cli/node_names.h"
 #include "cli/node_view.h"
 
 namespace elastic {
@@ -49,10 +49,13 @@ int read_filter(NodesOptions &options)
         return complain(USAGE, "--states: " + states.error());
     options.filter.states = std::move(states.value());
     options.filter.with_reason = options.reasons;
-    options.filter.names.insert(options.arguments.begin(), options.arguments.end());
-    std::istringstream names(options.names);
-    for (std::string name; std::getline(names, name, ',');)
-        options.filter.names.insert(name);
+    std::vector<std::string> lists = options.arguments;
+    if (!options.names.empty())
+        lists.push_back(options.names);
+    auto names = node_names("NODE", lists);
+    if (!names)
+        return complain(USAGE, names.error());
+    options.filter.names.insert(names.value().begin(), names.value().end());
     return DONE;
 }
 
@@ -126,8 +129,8 @@ void add_nodes(CLI::App &app, int &code)
     auto options = std::make_shared<NodesOptions>();
     CLI::App *command =
         add_command(app, "nodes", "list nodes and who is on them (JOB:CORES)", options->json);
-    command->add_option("NODE", options->arguments, "only these");
-    command->add_option("-n,--nodes", options->names, "only these, such as n1,n2");
+    command->add_option("NODE", options->arguments, "only these, such as n[1-3]");
+    command->add_option("-n,--nodes", options->names, "only these, such as n[1-3],n7");
     command->add_option("-t,--states,--state", options->states,
                         "only in these states, such as idle,mixed,drain");
     auto format = command->add_option("-o,--format", options->format,

@@ -113,8 +113,13 @@ function drawQueue(jobs, now) {
   }), "No job runs or waits.");
 }
 
+/* "2 of 4 cores, 1 of 2 GPUs" */
+function inUse(node) {
+  return `${node.cores_used} of ${node.cores} cores` + (node.gpus ? `, ${node.gpus_used.length} of ${node.gpus} GPUs` : "");
+}
+
 function drawNodes(nodes) {
-  fill(byId("nodes"), nodes.map((node) => row({}, [node.name, node.state, `${node.cores_used} of ${node.cores}`,
+  fill(byId("nodes"), nodes.map((node) => row({}, [node.name, node.state, inUse(node),
     element("span", {}, ...node.jobs.flatMap((use) => [swatch(use.job), `${use.job === null ? "other" : use.job}:${use.cores} `])),
     shown(node.reason)])), "There are no nodes.");
 }
@@ -145,7 +150,8 @@ async function drawDetails(now) {
   const [{ job }, { records }, measured] = await Promise.all([ask("/v1/jobs/" + id),
     ask(`/v1/jobs/${id}/records?limit=${RECORDS_MAX}`), ask(`/v1/jobs/${id}/loops`)]);
   const fields = [["State", job.state + (job.reason ? ` (${job.reason})` : "")], ["User", job.user], ["Kind", `${job.kind}, ${range(job)} processes`],
-    ["Size", job.size], ["Nodes", places(job.nodes) || "–"], ["Submitted", clock(job.submit_ms)],
+    ["Size", job.size], ["Nodes", places(job.nodes) || "–"],
+    ...(job.gpus && job.gpus.length ? [["GPUs", job.gpus.map((each) => `${each.node}: ${ranges(each.gpus)}`).join("; ")]] : []), ["Submitted", clock(job.submit_ms)],
     ["Waited", duration((job.start_ms || job.end_ms || now) - job.submit_ms)], ["Ran", duration(runTime(job, now))],
     ["Time limit", job.time_limit_ms === null ? "unlimited" : duration(job.time_limit_ms)], ["Exit code", shown(job.exit_code)],
     ["Adaptations", job.counts ? `${job.counts.committed} committed, ${job.counts.withdrawn} withdrawn, ${job.counts.failed} failed` : "–"],
