@@ -23,22 +23,24 @@ PRIVATE = ("dev/shm", "run")  # each host has its own
 
 
 class HostRun(TestRun):
-    """A test in progress, on `nodes` hosts."""
+    """A test in progress, on `nodes` hosts, or on a testbed that it shares with other tests."""
 
     def __init__(
         self,
         test: Test,
         setting: Setting,
         folder: Path,
-        nodes: int,
-        slurm: bool,
+        nodes: int = 0,
+        slurm: bool = False,
         accounting: bool = False,
         cpus: Sequence[int] = (4,),
+        shared: Cluster | None = None,
     ) -> None:
         super().__init__(test, setting, folder)
-        self.environment["XDG_RUNTIME_DIR"] = f"/run/user/{os.getuid()}"
-        self.cluster_folder = folder / "c"
-        self.cluster: Cluster = command.up(self.cluster_folder, nodes, with_slurm=slurm, cpus=cpus, accounting=accounting)
+        self.environment["XDG_RUNTIME_DIR"] = str(self.runtime) if shared else f"/run/user/{os.getuid()}"
+        self.shared = shared is not None
+        self.cluster_folder = Path(shared.folder) if shared else folder / "c"
+        self.cluster: Cluster = shared or command.up(self.cluster_folder, nodes, slurm, cpus, accounting)
         self.files_before = {host.name: self._private_files(host) for host in self._all()}
         self.processes_before = {host.name: set(hosts.processes(host)) for host in self._all()}
 
@@ -115,7 +117,8 @@ class HostRun(TestRun):
             for log in sorted((self.cluster_folder / "log").glob("slurm*")):
                 self.notes += [f"{log.name}: {line}" for line in log.read_text(errors="replace").splitlines()[-20:]]
         finally:
-            command.down(self.cluster_folder)
+            if not self.shared:
+                command.down(self.cluster_folder)
         self.before = processes.shared_names()  # outside others work, too; what the hosts have is checked
         return left + super().leftovers()
 

@@ -56,9 +56,15 @@ def _make_key(path: Path) -> str:
     return path.with_suffix(".pub").read_text(encoding="utf-8").strip()
 
 
+def _aliases(name: str) -> list[str]:
+    """Host h1 is also n1, as the conformance suite calls its simulated hosts: its programs run on either."""
+    return [name, f"n{name[1:]}"] if name[1:].isdigit() else [name]
+
+
 def _write_ssh(folder: Path, names: Mapping[str, str]) -> None:
     _make_key(folder / "ssh" / "key")
-    known = [f"{name},{address} {_make_key(folder / 'ssh' / f'host_key_{name}')}\n" for name, address in names.items()]
+    keys = {name: _make_key(folder / "ssh" / f"host_key_{name}") for name in names}
+    known = [f"{','.join([*_aliases(name), address])} {keys[name]}\n" for name, address in names.items()]
     (folder / "ssh" / "known_hosts").write_text("".join(known), encoding="utf-8")
     values = {"folder": folder, "marker": MARKER, "uid": os.getuid()}
     (folder / "etc" / "ssh" / "ssh_config").write_text(SSH_CONFIG.format(**values), encoding="utf-8")
@@ -69,7 +75,7 @@ def write(folder: Path, names: Mapping[str, str]) -> None:
     """Makes the folder's files for hosts of these names and addresses."""
     for part in ("etc/ssh", "ssh", "home", "log"):
         (folder / part).mkdir(mode=0o755, parents=True)
-    lines = ["127.0.0.1 localhost\n"] + [f"{address} {name}\n" for name, address in names.items()]
+    lines = ["127.0.0.1 localhost\n"] + [f"{address} {' '.join(_aliases(name))}\n" for name, address in names.items()]
     (folder / "etc" / "hosts").write_text("".join(lines), encoding="utf-8")
     (folder / "etc" / "resolv.conf").write_text("# no name server: all names are in /etc/hosts\n", encoding="utf-8")
     # sshd without PAM refuses accounts that are locked with a `!`, as root often is.
