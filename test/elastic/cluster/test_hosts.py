@@ -16,6 +16,7 @@ from hosttests import (  # noqa: F401  each registers its cases
     backend_slurm_mix,
     cases,
     dynamic,
+    early_ends,
     faults,
     nested,
 )
