@@ -12,6 +12,18 @@ std::string join_words(const std::vector<std::string> &words, const char *separa
     return text;
 }
 
+std::vector<std::string> split_list(const std::string &text, char separator)
+{
+    std::vector<std::string> parts(1);
+    for (char c : text) {
+        if (c == separator)
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    }
+    return parts;
+}
+
 std::string format_counts(const std::vector<int> &counts)
 {
     std::string text;

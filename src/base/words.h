@@ -12,6 +12,9 @@ namespace elastic::rm {
 /* Separated by blanks, not quoted: for messages. */
 std::string join_words(const std::vector<std::string> &words, const char *separator = " ");
 
+/* Empty parts included. */
+std::vector<std::string> split_list(const std::string &text, char separator);
+
 /* "4(x2),2": as Slurm writes numbers of nodes one after the other. */
 std::string format_counts(const std::vector<int> &counts);
 

@@ -96,6 +96,27 @@ def steps_wait_for_slots_that_others_use(bench: Bench) -> None:
     expect("first-" not in output.read_text(), "the third step started before the first one had ended")
 
 
+def steps_that_run_at_once_have_different_gpus(bench: Bench) -> None:
+    bench.needs_mpi()
+    daemon = bench.start(nodes=1, cores=4, config='[backend]\ngpus = ["4"]\n')
+    wait_for("the GPUs of the node", lambda: daemon.get("/v1/nodes/n0").body["node"]["gpus"] == 4)
+    text = """
+        step() {
+            srun -n $2 bash -c "touch $1-\\$SLURM_PROCID; echo $1 \\$SLURM_PROCID \\$CUDA_VISIBLE_DEVICES
+                until [ -e first-1 ] && [ -e second-0 ]; do sleep 0.1; done"
+        }
+        step first 2 &
+        until [ -e first-1 ]; do sleep 0.1; done
+        step second 1
+        wait
+        srun -n 1 --overlap bash -c 'echo overlaps $CUDA_VISIBLE_DEVICES'
+        srun -n 3 bash -c 'echo third $SLURM_PROCID $CUDA_VISIBLE_DEVICES'
+    """
+    job, lines = run_script(daemon, text, min=3, gpus_per_process=1)
+    alone = ["first 0 0", "first 1 1", "second 0 2", "third 0 0", "third 1 1", "third 2 2"]
+    expect(job["state"] == "DONE" and lines == sorted([*alone, "overlaps 0"]), f"{job['state']}: {lines}")
+
+
 def a_cancelled_job_leaves_no_step(bench: Bench) -> None:
     daemon = start(bench)
     number = submit_script(daemon, "srun -n 4 bash -c 'touch up-$SLURM_PROCID; sleep 1000'\n", min=4)

@@ -26,6 +26,7 @@
 #include "slurm/slot_locks.h"
 #include "slurm/srun_options.h"
 #include "slurm/step_environment.h"
+#include "slurm/step_gpus.h"
 #include "slurm/step_layout.h"
 #include "step/step_spec.h"
 
@@ -114,6 +115,7 @@ int run_task(const std::vector<std::string> &words)
 struct Step {
     Layout layout;
     int number = 0;
+    std::string gpus;           /* ELASTIC_STEP_GPUS */
 };
 
 Result<JobSlots> read_job_slots()
@@ -151,7 +153,9 @@ Result<Step> take_slots(SlotLocks &locks, const SrunOptions &options)
             return Error{"cannot create a step of job " + variable("SLURM_JOB_ID") + ": " +
                          allocation.why};
         if (taken)
-            return Step{allocation.layout, number};
+            return Step{allocation.layout, number,
+                        gpus_of_step(variable("ELASTIC_STEP_GPUS"), allocated.value(),
+                                     allocation.layout)};
         if (options.immediate)
             return Error{"cannot create a step of job " + variable("SLURM_JOB_ID") +
                          " at once: other steps use its slots"};
@@ -216,6 +220,8 @@ void set_step_environment(const SrunOptions &options, const Step &step)
     }
     for (const auto &[name, value] : step_variables(step.layout, step.number))
         setenv(name.c_str(), value.c_str(), 1);
+    if (!step.gpus.empty())
+        setenv("ELASTIC_STEP_GPUS", step.gpus.c_str(), 1);
     if (options.time_limit_s > 0)
         setenv("MPIEXEC_TIMEOUT", std::to_string(options.time_limit_s).c_str(), 1);
     if (options.append)

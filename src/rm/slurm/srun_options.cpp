@@ -4,10 +4,10 @@
 
 #include <getopt.h>
 
-#include <charconv>
 #include <functional>
 
 #include "backend/node_list.h"
+#include "base/change.h"
 #include "base/words.h"
 #include "cli/units.h"
 
@@ -31,13 +31,11 @@ struct Option {
 Apply number(int SrunOptions::*field, int least = 1)
 {
     return [field, least](SrunOptions &options, const std::string &value) -> std::string {
-        int parsed = 0;
-        auto end = value.data() + value.size();
-        auto [rest, error] = std::from_chars(value.data(), end, parsed);
-        if (error != std::errc() || rest != end || parsed < least || parsed > SRUN_TASKS_MAX)
+        auto parsed = parse_number(value, least, SRUN_TASKS_MAX);
+        if (!parsed)
             return "a number from " + std::to_string(least) + " to " +
                    std::to_string(SRUN_TASKS_MAX) + " is expected";
-        options.*field = parsed;
+        options.*field = static_cast<int>(*parsed);
         return "";
     };
 }
@@ -70,18 +68,6 @@ Apply nodes(std::vector<std::string> SrunOptions::*field)
     };
 }
 
-std::vector<std::string> split(const std::string &text, char separator)
-{
-    std::vector<std::string> parts(1);
-    for (char c : text) {
-        if (c == separator)
-            parts.emplace_back();
-        else
-            parts.back() += c;
-    }
-    return parts;
-}
-
 /* "2" or "2-4": the least number counts. */
 std::string apply_nodes(SrunOptions &options, const std::string &value)
 {
@@ -104,7 +90,7 @@ std::string apply_binding(SrunOptions &options, const std::string &value)
         {"none", "none"},     {"no", "none"},        {"cores", "core"}, {"threads", "hwthread"},
         {"sockets", "socket"}, {"ldoms", "numa"},    {"rank", "core"},  {"map_cpu", "user"},
     };
-    for (const std::string &word : split(value.substr(0, value.find(':')), ','))
+    for (const std::string &word : split_list(value.substr(0, value.find(':')), ','))
         for (const auto &[name, ours] : KINDS)
             if (word == name)
                 options.binding = ours;
@@ -130,7 +116,7 @@ std::string apply_export(SrunOptions &options, const std::string &value)
     options.exported.reset();
     options.export_all = false;
     std::vector<std::string> names;
-    for (const std::string &word : split(value, ',')) {
+    for (const std::string &word : split_list(value, ',')) {
         if (word == "ALL")
             options.export_all = true;
         else if (word == "NONE" || word == "NIL" || word.empty())

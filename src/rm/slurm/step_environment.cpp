@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <unordered_map>
 
 #include "base/words.h"
 
@@ -13,13 +14,12 @@ namespace {
 
 std::vector<int> tasks_of_nodes(const Layout &layout)
 {
+    std::unordered_map<std::string, int> tasks;
+    for (const Layout::Block &block : layout.blocks)
+        tasks[block.node] += block.tasks;
     std::vector<int> counts;
-    for (const std::string &node : layout.nodes()) {
-        int count = 0;
-        for (const Layout::Block &block : layout.blocks)
-            count += block.node == node ? block.tasks : 0;
-        counts.push_back(count);
-    }
+    for (const std::string &node : layout.nodes())
+        counts.push_back(tasks[node]);
     return counts;
 }
 

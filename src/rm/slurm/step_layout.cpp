@@ -3,8 +3,11 @@
 #include "slurm/step_layout.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/change.h"
 
 namespace elastic::rm {
 
@@ -103,6 +106,7 @@ void add_task(Layout &layout, const std::string &node)
 Layout layout_of(const std::vector<Node> &nodes, const SrunOptions &options, int per_task)
 {
     Layout layout;
+    layout.slots_per_task = per_task;
     int most = 0;
     for (const Node &node : nodes) {
         most = std::max(most, node.tasks);
@@ -159,8 +163,9 @@ int Layout::tasks() const
 std::vector<std::string> Layout::nodes() const
 {
     std::vector<std::string> names;
+    std::unordered_set<std::string> known;
     for (const Block &block : blocks)
-        if (!contains(names, block.node))
+        if (known.insert(block.node).second)
             names.push_back(block.node);
     return names;
 }
@@ -195,12 +200,10 @@ Result<Layout> parse_blocks(const std::string &text)
         Layout::Block block;
         if (colon != std::string::npos && colon < end) {
             block.node = text.substr(at, colon - at);
-            auto [rest, error] = std::from_chars(&text[colon] + 1, text.data() + end, block.tasks);
-            if (error != std::errc() || rest != text.data() + end)
-                block.tasks = 0;
+            auto tasks = parse_number(text.substr(colon + 1, end - colon - 1), 1, SRUN_TASKS_MAX);
+            block.tasks = static_cast<int>(tasks.value_or(0));
         }
-        bool valid = block.tasks > 0 && block.tasks <= SRUN_TASKS_MAX;
-        if (!valid || !check_host_name(block.node).empty())
+        if (block.tasks == 0 || !check_host_name(block.node).empty())
             return Error{"'" + text + "' is no list of NODE:PROCESSES"};
         layout.blocks.push_back(std::move(block));
         at = end + 1;
@@ -210,14 +213,17 @@ Result<Layout> parse_blocks(const std::string &text)
 
 TaskPosition position_of(const Layout &layout, int rank)
 {
-    std::vector<std::string> names = layout.nodes();
-    std::vector<int> locals(names.size(), 0);
+    struct Before {             /* of a node: its position, and its tasks so far */
+        int node, tasks;
+    };
+    std::unordered_map<std::string, Before> before;
     for (const Layout::Block &block : layout.blocks) {
-        auto found = static_cast<size_t>(std::ranges::find(names, block.node) - names.begin());
+        Before &here = before.try_emplace(block.node, Before{static_cast<int>(before.size()), 0})
+                           .first->second;
         if (rank >= 0 && rank < block.tasks)
-            return {static_cast<int>(found), locals[found] + rank, block.node};
+            return {here.node, here.tasks + rank, block.node};
         rank -= block.tasks;
-        locals[found] += block.tasks;
+        here.tasks += block.tasks;
     }
     return {};
 }

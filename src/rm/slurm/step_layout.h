@@ -23,6 +23,7 @@ struct Layout {
     };
     std::vector<Block> blocks;  /* in the order of ranks; a node may come again */
     std::vector<int> slots;     /* that the step uses alone; empty if it overlaps with others */
+    int slots_per_task = 1;
     int tasks() const;
     /* Each node once, in the order of its first process. */
     std::vector<std::string> nodes() const;
