@@ -1,5 +1,5 @@
 /* Names of MPI_Publish_name between jobs (SPEC-dynamic-processes DN1): serve NAME | call NAME NUMBER | hold NAME FILE,
- * which also tries what it must not do | clash NAME, of a server. */
+ * which also tries what it must not do | clash NAME, of a server | withdraw NAME FILE, of a server. */
 
 #include <mpi.h>
 #include <stdio.h>
@@ -88,6 +88,42 @@ static void clash(const char *name)
     printf("refused\n");
 }
 
+static void await_file(const char *file, const char *suffix)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s%s", file, suffix);
+    while (access(path, F_OK) != 0)
+        usleep(20000);
+}
+
+static void print(const char *text)
+{
+    printf("%s\n", text);
+    fflush(stdout);
+}
+
+/* A name that is reserved, and then twice a server's; elasticd may be down from the first file to the second. */
+static void withdraw(const char *name, const char *file)
+{
+    char given[MPI_MAX_PORT_NAME];
+    MPI_Request port;
+
+    must(MPIX_Get_server_name(name, given) == MPI_SUCCESS && !strcmp(given, name), "another name is reserved");
+    must(MPIX_Iaccept(MPI_COMM_SELF, name, 1, &port) == MPI_SUCCESS, "it is not registered");
+    print("registered");
+    await_file(file, "");
+    must(MPI_Cancel(&port) == MPI_SUCCESS && MPI_Wait(&port, MPI_STATUS_IGNORE) == MPI_SUCCESS, "it is not cancelled");
+    MPI_Request_free(&port);
+    print("withdrawn");
+    must(MPIX_Iaccept(MPI_COMM_SELF, name, 1, &port) == MPI_SUCCESS, "it is not registered again");
+    print("again");
+    await_file(file, ".end");
+    MPI_Cancel(&port);
+    MPI_Wait(&port, MPI_STATUS_IGNORE);
+    MPI_Request_free(&port);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -101,6 +137,8 @@ int main(int argc, char **argv)
         hold(argv[2], argv[3]);
     else if (argc == 3 && !strcmp(argv[1], "clash"))
         clash(argv[2]);
+    else if (argc == 4 && !strcmp(argv[1], "withdraw"))
+        withdraw(argv[2], argv[3]);
     MPI_Finalize();
     return 0;
 }

@@ -136,6 +136,32 @@ def a_lookup_of_a_name_survives_a_restart_of_elasticd(bench: Bench) -> None:
     ends_well(daemon, client)
 
 
+def a_server_withdraws_its_name_while_elasticd_is_down(bench: Bench) -> None:
+    """It does not wait for elasticd, which is queried later, in order; at the end mpiexec names what remains."""
+    program = str(compiled(bench, HERE / "names.c"))
+    daemon = bench.start(nodes=1, cores=1)
+    go = daemon.folder / "go"
+    job = daemon.submit(program, "withdraw", "sums", str(go), output="%j.txt")
+    daemon.wait_state(job, "RUNNING")
+    output = Path(daemon.job(job)["output"])
+    wait_for("its name", lambda: output.exists() and "registered" in output.read_text())
+    expect(names(daemon) == {"server:sums": job}, f"what it has registered: {names(daemon)}")
+    daemon.kill()
+    go.touch()
+    wait_for("the withdrawal", lambda: "withdrawn" in output.read_text())
+    expect("elasticd" not in output.read_text(), f"it has waited: {output.read_text()}")
+    daemon.start()
+    wait_for("its name again", lambda: "again" in output.read_text())
+    expect(names(daemon) == {"server:sums": job}, f"what it has registered again: {names(daemon)}")
+    daemon.kill()
+    Path(f"{go}.end").touch()
+    line = "mpiexec: elasticd does not answer: the name server:sums stays registered"
+    wait_for("the end of mpiexec", lambda: line in output.read_text())
+    daemon.start()
+    ends_well(daemon, job)
+    expect(names(daemon) == {}, f"what remains: {names(daemon)}")
+
+
 def servers_of_the_examples_are_found(bench: Bench) -> None:
     server, client = (str(compiled(bench, EXAMPLES / f"{name}.c")) for name in ("server", "client"))
     daemon = bench.start(nodes=2, cores=1)

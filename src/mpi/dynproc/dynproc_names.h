@@ -50,10 +50,10 @@ bool MPIR_Dynproc_publish(const char *name, const char *text);
 bool MPIR_Dynproc_lookup(const char *name, char *text);
 /* So that only processes of this job can publish it. */
 bool MPIR_Dynproc_reserve(const char *name);
-void MPIR_Dynproc_end_reservation(const char *name);
 
-/* Also in a hook: it waits, for the process manager's own reply, without progress. */
+/* Also in a hook: mpiexec withdraws them later, in order, and nothing waits for it. */
 void MPIR_Dynproc_withdraw(const char *name);
+void MPIR_Dynproc_end_reservation(const char *name);
 
 /* Also in a hook: a lookup in steps.  While it LOOKS the owner calls it again, or has it forgotten. */
 enum MPIR_Dynproc_found { MPIR_DYNPROC_LOOKS, MPIR_DYNPROC_FOUND, MPIR_DYNPROC_NOBODY };

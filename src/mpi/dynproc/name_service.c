@@ -25,14 +25,6 @@ static void write_reservation(char text[64])
     snprintf(text, 64, RESERVED "%.40s", getenv("ELASTIC_JOB_ID"));
 }
 
-static bool is_ours(const char *text)
-{
-    char ours[64];
-
-    write_reservation(ours);
-    return !strcmp(text, ours);
-}
-
 bool MPIR_Dynproc_lookup(const char *name, char *text)
 {
     char written[WRITTEN];
@@ -63,21 +55,20 @@ void MPIR_Dynproc_forget_lookup(const void *owner)
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
 }
 
-static void withdraw(const char *name, bool progresses)
+/* text: only if this is its value. */
+static void withdraw(const char *name, const char *text)
 {
     char written[WRITTEN];
 
     snprintf(written, sizeof(written), PREFIX "%s", name);
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-    if (progresses)
-        MPID_Dynproc_prepare_names();
-    (void) PMIU_Adapt_unpublish_name(written, progresses);
+    (void) PMIU_Adapt_withdraw_name(written, text);
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
 }
 
 void MPIR_Dynproc_withdraw(const char *name)
 {
-    withdraw(name, false);
+    withdraw(name, NULL);
 }
 
 /* Instead of a reservation of this job. */
@@ -104,8 +95,8 @@ bool MPIR_Dynproc_reserve(const char *name)
 
 void MPIR_Dynproc_end_reservation(const char *name)
 {
-    char known[MPI_MAX_PORT_NAME];
+    char text[64];
 
-    if (MPIR_Dynproc_lookup(name, known) && is_ours(known))
-        withdraw(name, true);
+    write_reservation(text);
+    withdraw(name, text);
 }

@@ -24,6 +24,8 @@ int PMIU_Adapt_lookup(const char *name, char *value);
 int PMIU_Adapt_publish_name(const char *name, const char *port, bool progresses);
 int PMIU_Adapt_unpublish_name(const char *name, bool progresses);
 int PMIU_Adapt_lookup_name(const char *name, char *port, bool progresses);
+/* Hands a name of this job over to be withdrawn, if `port` is its value (NULL: any), and waits for nothing. */
+int PMIU_Adapt_withdraw_name(const char *name, const char *port);
 /* A lookup in steps of which none waits, for hooks of progress: 1: call it again with the same owner; 0: `port` is
  * written; -1.  An owner who does not call it again has it forgotten. */
 int PMIU_Adapt_step_lookup(const void *owner, const char *name, char *port);

@@ -137,6 +137,17 @@ int PMIU_Adapt_unpublish_name(const char *name, bool progresses)
     return request_name(line, length, "cmd=unpublish_result", progresses) == 0 ? 0 : -1;
 }
 
+int PMIU_Adapt_withdraw_name(const char *name, const char *port)
+{
+    char line[PMIU_MAXLINE], written[PMIU_MAXLINE], value[PMIU_MAXLINE] = "";
+
+    if (!write_text(name, written) || (port && !write_text(port, value)))
+        return -1;
+    int length = snprintf(line, sizeof(line), "cmd=adapt_withdraw service=%s%s%s\n", written, port ? " port=" : "",
+                          value);
+    return length < PMIU_MAXLINE ? PMIU_Adapt_send(line, length) : -1;
+}
+
 int PMIU_Adapt_lookup_name(const char *name, char *port, bool progresses)
 {
     char written[PMIU_MAXLINE], value[PMIU_MAXLINE];

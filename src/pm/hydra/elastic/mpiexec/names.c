@@ -1,4 +1,4 @@
-/* See names.h.  State: the queries without a reply; the first one is under way. */
+/* See names.h.  State: the queries without a reply, and the names to withdraw, in order; the first one is under way. */
 
 #include "state.h"
 #include "names.h"
@@ -23,7 +23,7 @@
 struct question {
     int fd, pid;                /* who queries */
     int group, proxy;
-    HYD_name_reply reply;
+    HYD_name_reply reply;       /* NULL: nobody waits, as the name has been withdrawn here */
     enum HYD_name_call call;
     char *name, *port;
     int64_t until_ms;
@@ -122,6 +122,8 @@ static void answer(const struct question *q, int is_done, const char *found)
     char line[TEXT_MAX];
     int success = 0;
 
+    if (!q->reply)
+        return;
     if (q->call == HYD_NAME_LOOKUP && found) {
         MPL_snprintf(line, sizeof(line), "cmd=lookup_result port=%s info=ok rc=0 msg=success\n", found);
     } else if (q->call == HYD_NAME_LOOKUP) {
@@ -137,17 +139,22 @@ static void answer(const struct question *q, int is_done, const char *found)
     reply(q, line);
 }
 
-static void end_first(int is_done, const char *found)
+static void free_first(void)
 {
     struct question *q = first;
 
     first = q->next;
     if (!first)
         last = &first;
-    answer(q, is_done, found);
     MPL_free(q->name);
     MPL_free(q->port);
     MPL_free(q);
+}
+
+static void end_first(int is_done, const char *found)
+{
+    answer(first, is_done, found);
+    free_first();
 }
 
 /* ---- the connection -------------------------------------------------------------------------------------------- */
@@ -164,15 +171,16 @@ static void close_connection(void)
 
 static void try_later(void)
 {
-    char text[128];
+    char text[NAME_MAX_BYTES + 128];
 
     close_connection();
     if (HYD_step_now_ms() < first->until_ms) {
         again_ms = HYD_step_now_ms() + AGAIN_MS;
         return;
     }
-    MPL_snprintf(text, sizeof(text), "mpiexec: a name was asked for, and elasticd has not answered for %d s",
-                 LIMIT_MS / 1000);
+    MPL_snprintf(text, sizeof(text), "mpiexec: elasticd has not answered for %d s: the name %.*s %s", LIMIT_MS / 1000,
+                 NAME_MAX_BYTES, first->name,
+                 first->reply ? "is neither found nor changed" : "stays registered until mpiexec ends");
     HYD_step_print_message(text);
     end_first(0, NULL);
 }
@@ -299,6 +307,29 @@ static void query_next(void)
 
 /* ---- commands -------------------------------------------------------------------------------------------------- */
 
+static int has_elasticd(void)
+{
+    const char *path;
+
+    return HYD_step_managed() && MPL_env2str(SOCKET_VARIABLE, &path) && !HYD_server_info.nameserver;
+}
+
+/* Whether there is memory for it. */
+static int append(struct question received, const char *name, const char *port)
+{
+    struct question *q = MPL_malloc(sizeof(*q), MPL_MEM_PM);
+
+    if (!q)
+        return 0;
+    *q = received;
+    q->name = MPL_strdup(name);
+    q->port = port ? MPL_strdup(port) : NULL;
+    *last = q;
+    last = &q->next;
+    query_next();
+    return 1;
+}
+
 /* By this mpiexec. */
 static int is_registered(const char *name)
 {
@@ -323,10 +354,8 @@ int HYD_names_take(int fd, int pid, HYD_name_reply reply_by, enum HYD_name_call 
                    const char *port)
 {
     const struct HYD_proxy *proxy = HYD_pmcd_pmi_find_proxy(fd);
-    const char *path;
 
-    if (!HYD_step_managed() || !MPL_env2str(SOCKET_VARIABLE, &path) || HYD_server_info.nameserver || !proxy ||
-        is_registered(name) == (call != HYD_NAME_UNPUBLISH))
+    if (!has_elasticd() || !proxy || is_registered(name) == (call != HYD_NAME_UNPUBLISH))
         return 0;
     struct question received = {.fd = fd,.pid = pid,.group = proxy->pg->pgid,.proxy = proxy->proxy_id,.reply = reply_by,
         .call = call,.until_ms = HYD_step_now_ms() + LIMIT_MS
@@ -335,16 +364,33 @@ int HYD_names_take(int fd, int pid, HYD_name_reply reply_by, enum HYD_name_call 
         answer(&received, 0, NULL);
         return 1;
     }
-    struct question *q = MPL_calloc(1, sizeof(*q), MPL_MEM_PM);
-    if (!q)
-        return 0;
-    *q = received;
-    q->name = MPL_strdup(name);
-    q->port = port ? MPL_strdup(port) : NULL;
-    *last = q;
-    last = &q->next;
-    query_next();
-    return 1;
+    return append(received, name, port);
+}
+
+static const char *argument(char *args[], const char *key)
+{
+    const size_t bytes = strlen(key);
+
+    while (*args && strncmp(*args, key, bytes))
+        args++;
+    return *args ? *args + bytes : NULL;
+}
+
+/* Queries that follow are sent later, so that elasticd has them in order. */
+HYD_status HYD_names_withdraw(int fd, int pid, int pgid, char *args[])
+{
+    const char *name = argument(args, "service="), *port = argument(args, "port=");
+    char *known = NULL;
+    int success = 0;
+
+    if (name)
+        HYD_pmcd_pmi_lookup((char *) name, &known);
+    if (known && (!port || !strcmp(port, known)))
+        HYD_pmcd_pmi_unpublish((char *) name, &success);
+    MPL_free(known);
+    if (success && has_elasticd())
+        append((struct question) {.call = HYD_NAME_UNPUBLISH,.until_ms = HYD_step_now_ms() + LIMIT_MS}, name, NULL);
+    return HYD_SUCCESS;
 }
 
 int64_t HYD_names_next(void)
@@ -383,31 +429,45 @@ static int query_until(int64_t until_ms)
     return 1;
 }
 
-/* The servers have ended; the job may go on, with another mpiexec (DN2).  Nothing else is to be done any more, so that
- * this may wait; what is left over elasticd drops with the job. */
-static void withdraw_all(void)
+static int withdraw_until(const char *name, int64_t until_ms)
 {
-    const int64_t until_ms = HYD_step_now_ms() + LAST_MS;
-    const char *path;
-    int is_there = HYD_step_managed() && MPL_env2str(SOCKET_VARIABLE, &path) && !HYD_server_info.nameserver;
+    const struct question q = {.call = HYD_NAME_UNPUBLISH,.name = (char *) name };
+    int is_there = !write_question(&q) || (open_connection() && query_until(until_ms));
 
-    for (struct HYD_pmcd_pmi_publish * p = HYD_pmcd_pmi_publish_list; is_there && p; p = p->next) {
-        const struct question q = {.call = HYD_NAME_UNPUBLISH,.name = p->name };
-        is_there = !write_question(&q) || (open_connection() && query_until(until_ms));
-        close_connection();
-    }
+    close_connection();
+    return is_there;
 }
 
+static void print_remaining(const char *name, int names)
+{
+    char text[NAME_MAX_BYTES + 128], more[32] = "";
+
+    if (names > 1)
+        MPL_snprintf(more, sizeof(more), " and %d more", names - 1);
+    MPL_snprintf(text, sizeof(text), "mpiexec: elasticd does not answer: the name %.*s%s stays registered",
+                 NAME_MAX_BYTES, name, more);
+    HYD_step_print_message(text);
+}
+
+/* The servers have ended; the job may go on, with another mpiexec (DN2).  Nothing else is to be done any more, so that
+ * this may wait; what is left over elasticd drops with the job. */
 void HYD_names_end(void)
 {
+    const int64_t until_ms = HYD_step_now_ms() + LAST_MS;
+    int is_there = has_elasticd(), n_remaining = 0;
+    char *remaining = NULL;
+
     close_connection();
-    withdraw_all();
-    while (first) {
-        struct question *q = first;
-        first = q->next;
-        MPL_free(q->name);
-        MPL_free(q->port);
-        MPL_free(q);
+    for (; first; free_first()) {
+        if (first->reply)
+            continue;
+        is_there = is_there && withdraw_until(first->name, until_ms);
+        if (!is_there && n_remaining++ == 0)
+            remaining = MPL_strdup(first->name);
     }
-    last = &first;
+    for (struct HYD_pmcd_pmi_publish * p = HYD_pmcd_pmi_publish_list; is_there && p; p = p->next)
+        is_there = withdraw_until(p->name, until_ms);
+    if (remaining)
+        print_remaining(remaining, n_remaining);
+    MPL_free(remaining);
 }

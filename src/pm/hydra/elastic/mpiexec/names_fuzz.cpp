@@ -3,6 +3,7 @@
  * likes, in pieces, late or not at all.  Each line of the input is a step; its first character states what happens, the
  * rest of it is text.
  *   p, l, u   process 0 publishes, queries, withdraws that name       P, L, U   process 1
+ *   w         a process withdraws it and does not wait for a reply     W         and only if it has this value
  *   s         elasticd sends the text and an end of line                S         and this without an end
  *   c         it closes the connection                                 d         it is there no more, or again
  *   t         as many milliseconds pass as the number in the text is   e         process 1 ends, or another begins
@@ -134,6 +135,15 @@ void query(int process, HYD_name_call call, const std::string &name)
         queried[process]--;
 }
 
+/* Queries that follow find it withdrawn. */
+void withdraw(std::string text, bool by_value)
+{
+    std::string name = "service=" + text, port = "port=" + text;
+    char *args[] = {name.data(), by_value ? port.data() : nullptr, nullptr};
+    require(HYD_names_withdraw(FD, PID, 0, args) == HYD_SUCCESS);
+    require(by_value || !names.contains(text.c_str()));
+}
+
 }  // namespace
 
 extern "C" {
@@ -221,7 +231,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const int process = what >= 'A' && what <= 'Z' ? 1 : 0;
         data += used;
         size -= used;
-        if (auto call = CALLS.find(static_cast<char>(what | 0x20)); call != CALLS.end()) {
+        if (what == 'w' || what == 'W') {
+            withdraw(text, what == 'W');
+        } else if (auto call = CALLS.find(static_cast<char>(what | 0x20)); call != CALLS.end()) {
             query(process, call->second, text.c_str());
         } else if ((what == 's' || what == 'S') && elasticd >= 0) {
             std::string more = text + (what == 's' ? "\r\n" : "");
