@@ -351,6 +351,15 @@ def dyn_lines(run: TestRun) -> None:
 
 
 @scenario
+def dyn_many(run: TestRun) -> None:
+    """DA6: lines are whole also if more processes run than the proxy's limit of descriptors permits, which they have."""
+    job = run.mpiexec()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}: {job.err}")
+    mixed = [line for line in job.lines if line not in ("begin 128", "PASS processes many")]
+    run.check(len(job.lines) == 271 and not mixed, f"{len(job.lines)} lines, mixed: {mixed[:4]}")
+
+
+@scenario
 def dyn_descriptors(run: TestRun) -> None:
     """DA6: a process that is started for a request has its input and its output, and no other descriptor."""
     program = f"{_make_examples(run, 'taskfarm')}/taskfarm"

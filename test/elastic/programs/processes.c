@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* DA1, DA4, DA5, DA6, DA8 */
 static void life(void)
 {
     MPI_Request request = one_slot();
@@ -423,6 +424,16 @@ static void labels(void)
     et_await_file("late");
 }
 
+static void many(void)
+{
+    run_many(270, 0);
+}
+
+static void shared(void)
+{
+    run_many(20, 128);
+}
+
 /* DA9: those that live at the end of the job, one of which ignores SIGTERM; a slot that is not used, and one
  * that fails. */
 static void left(void)
@@ -451,8 +462,7 @@ static const struct {
     {"life", life}, {"surroundings", surroundings}, {"copies", copies}, {"alone", alone}, {"child", child},
     {"waits", waits}, {"cancels", cancels}, {"absent", absent}, {"mixed", mixed}, {"farm", farm},
     {"room", capacity}, {"signals", signals}, {"hosts", hosts}, {"elsewhere", elsewhere}, {"idle", idle},
-    {"words", words}, {"labels", labels},
-    {"left", left}, {"dies", dies}
+    {"words", words}, {"labels", labels}, {"many", many}, {"shared", shared}, {"left", left}, {"dies", dies}
 };
 
 int main(int argc, char **argv)

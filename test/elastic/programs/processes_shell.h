@@ -6,6 +6,10 @@
 #define PROCESSES_SHELL_H_INCLUDED
 
 #include "elastic_test.h"
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *program;
 
@@ -52,6 +56,22 @@ static void run_shell(const char *script, int code)
     await(&request, MPIX_STAGE_EXITED, code);
 }
 
-/* DA1, DA4, DA5, DA6, DA8 */
+/* DA6: the proxy has few descriptors.  Each line has a second part, which is written when all run. */
+static void run_many(int n, rlim_t hard)
+{
+    static MPI_Request requests[270];
+    struct rlimit limit;
+
+    ET_CHECK(prlimit(getppid(), RLIMIT_NOFILE, NULL, &limit) == 0 && mkfifo("go", 0600) == 0, "no limit, or no pipe");
+    limit = (struct rlimit) {.rlim_cur = 128,.rlim_max = hard ? hard : limit.rlim_max };
+    ET_CHECK(prlimit(getppid(), RLIMIT_NOFILE, &limit, NULL) == 0, "the limit cannot be set");
+    for (int i = 0; i < n; i++) {
+        requests[i] = one_slot();
+        start_shell(&requests[i], "printf 'begin '; : <go; ulimit -Sn");
+    }
+    ET_MPI(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
+    ET_CHECK(open("go", O_RDWR) >= 0, "no pipe");
+    ET_MPI(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
+}
 
 #endif /* PROCESSES_SHELL_H_INCLUDED */

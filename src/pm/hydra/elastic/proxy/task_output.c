@@ -1,4 +1,8 @@
-/* Standard output and standard error of processes that programs start one by one (task_output.h, tasks.h). */
+/*
+ * Standard output and standard error of processes that programs start one by one (task_output.h, tasks.h).  Each has
+ * pipes of its own, so that its lines are whole, as long as there are descriptors: if the limit is reached, the proxy
+ * raises its own.  Others share two pipes, which is printed.
+ */
 
 #include "state.h"
 #include <poll.h>
@@ -11,7 +15,7 @@
 #include "wire/task.h"
 
 #define READS_MAX 32            /* of a pipe that is drained */
-#define OWN_MAX 256             /* processes with pipes of their own, if lines have no labels */
+#define SPARE_FDS 64            /* descriptors for all else that a proxy opens */
 #define PART_MAX 8192           /* bytes of a line whose end has not come */
 
 /* The read end of a pipe. */
@@ -27,7 +31,8 @@ struct stream {
 
 static struct stream *streams = NULL;
 static int shared[2] = { -1, -1 };      /* write ends */
-static int labels = 0, held = 0, n_streams = 0;
+static int labels = 0, held = 0;
+struct rlimit HYD_task_descriptors;
 
 HYD_status HYD_pmcd_pmip_label_tasks_param(char *arg, char ***argv)
 {
@@ -75,12 +80,12 @@ static HYD_status send_part(struct stream *s)
 /* Lines of processes without labels go on as a whole, unless they are long; with labels mpiexec sees to that. */
 static HYD_status send_lines(struct stream *s, const char *bytes, int count)
 {
-    const char *end = s->is_shared || labels ? NULL : (const char *) memrchr(bytes, '\n', (size_t) count);
-    int whole = end ? (int) (end + 1 - bytes) : 0, rest = count - whole;
     HYD_status status = HYD_SUCCESS;
 
     if (s->is_shared || labels || (!s->part && !(s->part = MPL_malloc(PART_MAX, MPL_MEM_PM))))
         return send_output(s, bytes, count);
+    const char *end = memrchr(bytes, '\n', (size_t) count);
+    int whole = end ? (int) (end + 1 - bytes) : 0, rest = count - whole;
     if (whole > 0 || s->part_bytes + rest > PART_MAX)
         status = send_part(s);
     if (status == HYD_SUCCESS && (whole > 0 || rest > PART_MAX))
@@ -101,7 +106,6 @@ static HYD_status close_stream(struct stream *s)
     if (status == HYD_SUCCESS)
         status = send_part(s);
     MPL_free(s->part);
-    n_streams--;
     close(s->fd);
     while (before != s && before->next != s)
         before = before->next;
@@ -184,7 +188,6 @@ static const char *open_stream(struct stream wanted, int *end)
     }
     s->next = streams;
     streams = s;
-    n_streams++;
     HYD_loop_pause(s->fd, held);
     *end = ends[1];
     return "";
@@ -198,14 +201,42 @@ void HYD_task_output_opened(const int ends[2])
             close(ends[which]);
 }
 
+/* Whether enough descriptors are left, of which this is the lowest. */
+static int has_spare(int lowest)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t) lowest + SPARE_FDS < limit.rlim_cur)
+        return 1;
+    if (limit.rlim_cur < limit.rlim_max) {
+        HYD_task_descriptors = limit;
+        limit.rlim_cur = limit.rlim_max;
+        (void) setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return (rlim_t) lowest + SPARE_FDS < limit.rlim_cur;
+}
+
 static int open_own(uint32_t uid, uint32_t number, int ends[2])
 {
     for (int which = 0; which < 2; which++)
         (void) open_stream((struct stream) {.which = which,.uid = uid,.number = number }, &ends[which]);
-    if (ends[0] >= 0 && ends[1] >= 0)
+    if (ends[0] >= 0 && ends[1] >= 0 && has_spare(ends[1]))
         return 1;
-    HYD_task_output_opened(ends);        /* the stream that there is ends by that */
+    HYD_task_output_opened(ends);        /* the streams that there are end by that */
     return 0;
+}
+
+static void print_shared(void)
+{
+    static int is_printed = 0;
+    struct rlimit limit = {.rlim_cur = 0 };
+
+    if (is_printed)
+        return;
+    is_printed = 1;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    HYDU_dump(stderr, "more processes run here at a time than there are descriptors for their output "
+              "(ulimit -Hn: %llu): lines of further ones may be mixed\n", (unsigned long long) limit.rlim_cur);
 }
 
 /* Pipes for a process that is started next: their write ends, for standard output and standard error.  "" or an
@@ -214,8 +245,9 @@ const char *HYD_task_output_open(uint32_t uid, uint32_t number, int ends[2])
 {
     const char *why = "";
 
-    if ((labels || n_streams < 2 * OWN_MAX) && open_own(uid, number, ends))
+    if (open_own(uid, number, ends))
         return "";
+    print_shared();
     for (int which = 0; which < 2 && !*why; which++) {
         if (shared[which] < 0)
             why = open_stream((struct stream) {.which = which,.is_shared = 1 }, &shared[which]);

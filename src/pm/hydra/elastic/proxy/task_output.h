@@ -9,8 +9,10 @@
 
 #include "hydra.h"
 #include <stdint.h>
+#include <sys/resource.h>
 
 extern char **HYD_task_environment;     /* NULL: no memory, or not known yet */
+extern struct rlimit HYD_task_descriptors;      /* their limit, if it is not the proxy's; else rlim_max is 0 */
 
 /* Pipes for a process that is started next: their write ends, for standard output and standard error.  "" or an
  * error. */

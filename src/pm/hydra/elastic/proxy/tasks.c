@@ -116,6 +116,8 @@ static void become(char *const argv[], int null, const int out[2], volatile int 
         sigaction(signum, &usual, NULL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    if (HYD_task_descriptors.rlim_max > 0)
+        setrlimit(RLIMIT_NOFILE, &HYD_task_descriptors);
     if (dup2(null, STDIN_FILENO) >= 0 && dup2(out[0], STDOUT_FILENO) >= 0 && dup2(out[1], STDERR_FILENO) >= 0)
         execvpe(argv[0], argv, HYD_task_environment);
     *error = errno;
