@@ -36,7 +36,7 @@ int MPIR_Init_default_thread_level(void);
 /* adapt_modify.c; newcomm may be NULL */
 int MPIR_Comm_modify_impl(struct MPIR_Comm *oldcomm, int count, struct MPIR_Comm **newcomm);
 /* Called before the first initialisation, however it is made. */
-void MPIR_Adapt_before_plain_init(void);
+void MPIR_Adapt_before_plain_init(bool is_world_model);
 /* Called at the end of MPI_Init and MPI_Init_thread, by which MPI_Init_adapt comes as well: a program
  * that did not call that is rigid (I3). */
 int MPIR_Adapt_init_completed(void);

@@ -1,4 +1,4 @@
-"""Processes of the launch that end before MPI_Init, in which the others wait for them."""
+"""Processes of the launch that end before MPI_Init, or in it: the others wait for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 from launcher import Bench, Result
 from support.checks import expect
 
-# The first step of MPI_Init, by PMI-1 or PMI-2: a barrier of all processes.
+# As MPI_Init, by PMI-1 or PMI-2: so many barriers of all processes.  Then the process ends so, or finalises (-); with
+# "inside" it ends in the last barrier.
 JOINS = """
 import os, signal, socket, sys
 
@@ -37,29 +38,42 @@ pmi.write(f"cmd=init pmi_version={sys.argv[1]} pmi_subversion={2 - int(sys.argv[
 while pmi.read(1) != b"\\n":
     pass
 open(f"{sys.argv[2]}-{rank}", "w").close()
-if sys.argv[1] == "1":
+barriers, end = int(sys.argv[3]), sys.argv[4]
+if sys.argv[1] == "2":
+    call(f"cmd=fullinit;pmirank={rank};threaded=FALSE;")
+for barrier in range(barriers):
+    if sys.argv[1] == "2":
+        call("cmd=kvs-fence;")
+        call(f"cmd=kvs-get;key=of_all{barrier};")
+        continue
     pmi.write(b"cmd=barrier_in\\n")
+    if end == "inside" and barrier == barriers - 1:
+        sys.exit(3)
     while pmi.read(1) != b"\\n":
         pass
+if end == "kill":
+    os.kill(os.getpid(), 9)
+if end != "-":
+    sys.exit(int(end))
+if sys.argv[1] == "1":
     pmi.write(b"cmd=finalize\\n")
     pmi.read(1)
 else:
-    call(f"cmd=fullinit;pmirank={rank};threaded=FALSE;")
-    call("cmd=kvs-fence;")
-    call("cmd=kvs-get;key=of_all;")
+    call("cmd=finalize;")
 """
 
 
 NUMBERS = itertools.count()
 
 
-def start(bench: Bench, end: str, *args: object, pmi: int = 1) -> Result:
-    """Rank 1 of three executes `end`, which may use $joins and wait for $there; the others enter a barrier."""
+def start(bench: Bench, end: str, *args: object, pmi: int = 1, barriers: int = 1, before: str = "") -> Result:
+    """Rank 1 of three executes `end`, which may use $joins, $ends and wait for $there; the others enter barriers."""
     script = bench.folder / "joins.py"
     script.write_text(JOINS)
     there = bench.folder / f"there{next(NUMBERS)}"
-    variables = f"joins='{sys.executable} {script} {pmi} {there}'; there={there}"
-    program = f"{variables}; test ${{PMI_RANK-$PMI_ID}} -ne 1 || {{ {end}; }}; exec $joins"
+    ends = f"{sys.executable} {script} {pmi} {there}"
+    variables = f"ends='{ends}'; joins='{ends} {barriers} -'; there={there}"
+    program = f"{variables}; test ${{PMI_RANK-$PMI_ID}} -ne 1 || {{ {end}; }}; {before} exec $joins"
     return bench.run(*args, "-n", 3, program=["sh", "-c", program])
 
 
@@ -135,6 +149,27 @@ def test_a_rank_ends_in_init(bench: Bench) -> None:
         result = start(bench, f"exec {sys.executable} {script} $there {end}", "-disable-auto-cleanup", *layout)
         named = f"sh (rank 1) {how}" in result.err and "in MPI_Init, in which the others wait for it.  The job ends" in result.err
         expect(result.code == code and named, f"exit code {result.code}: {result.out}{result.err}")
+        bench.expect_nothing_left()
+
+
+def test_a_rank_ends_between_barriers(bench: Bench) -> None:
+    """As before, after the first barrier of MPI_Init.  A signal ends all processes of the host in any case."""
+    hosts = over(bench, "aa,bb,cc")
+    exits, killed = ("3", "ended with exit code 3", 3), ("kill", "was ended by signal 9", 9)
+    ends: list[tuple[list[object], tuple[str, str, int]]] = [([], exits), (hosts, exits), (hosts, killed)]
+    for (layout, (end, how, code)), pmi in itertools.product(ends, (1, 2)):
+        result = start(bench, f"exec $ends 1 {end}", "-disable-auto-cleanup", *layout, pmi=pmi, barriers=2)
+        awaited = "without MPI_Finalize, and the others wait for it in a barrier.  The job ends" in result.err
+        expect(result.code == code and awaited and f"sh (rank 1) {how}" in result.err, f"exit code {result.code}: {result.err}")
+        bench.expect_nothing_left()
+
+
+def test_a_rank_ends_and_nobody_waits(bench: Bench) -> None:
+    """After the last barrier, or in it before the others have entered it: they finalise."""
+    for end, pmi in (("1 3", 1), ("1 3", 2), ("1 inside", 1)):
+        before = "trap '' USR1; while ! test -e $there-1; do sleep 0.1; done; sleep 0.3;" if "inside" in end else ""
+        result = start(bench, f"exec $ends {end}", "-disable-auto-cleanup", pmi=pmi, before=before)
+        expect(result.code == 3 and "The job ends" not in result.err, f"exit code {result.code}: {result.err}")
         bench.expect_nothing_left()
 
 

@@ -64,7 +64,6 @@ int MPIR_Adapt_complete_init(void);
 /* The process becomes an ordinary member, or a joining one, and sends its addresses to the proxy. */
 int MPIR_Adapt_begin_membership(void);
 /* Segments of shared memory that this process makes from now on end with it, if the others can find them so. */
-void MPIR_Adapt_choose_segments(void);
 
 /* ---- adapt_state.c ---- */
 /* Sleeps until the board's `wake` differs from seen, for at most some milliseconds (fewer if others

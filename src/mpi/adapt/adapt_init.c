@@ -61,10 +61,14 @@ int MPIR_Adapt_begin_membership(void)
     goto fn_exit;
 }
 
-/* Where each process is in a container of its own, the others do not find it in /proc. */
-void MPIR_Adapt_choose_segments(void)
+/* A process may be killed at any time, also in MPI_Init: its segments have no names, so that none is left.  Where each
+ * process is in a container of its own, the others do not find it in /proc. */
+static void choose_segments(void)
 {
-    MPL_shm_nameless = MPIR_Adapt_pid_namespace() == MPIR_Board.daemon_pid_namespace;
+    const char *text = getenv(PMI_PID_NAMESPACE_ENV);
+    uint64_t ours = text ? MPIR_Adapt_pid_namespace() : 0;
+
+    MPL_shm_nameless = ours != 0 && ours == strtoull(text, NULL, 10);
 }
 
 /* before MPI_Init, because the device marks its messages with the number from the start */
@@ -74,7 +78,6 @@ static void prepare_for_windows(void)
     if (MPIR_Board.control) {
         MPID_Adapt_set_uid(MPIR_Board.uid);
         MPID_Adapt_before_init();
-        MPIR_Adapt_choose_segments();
     }
     MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
 }
@@ -87,26 +90,34 @@ static bool changes_by_sets(void)
     return MPIR_Board.control && (__atomic_load_n(&MPIR_Board.control->offer, __ATOMIC_SEQ_CST) & PMI_SET_BY_SETS);
 }
 
-/* A process that was started on a slot, or by a change that is declined, may be killed at any time, also in
- * MPI_Init. */
-static void prepare_for_signals(void)
+static void change_phase(uint32_t before, uint32_t after)
 {
-    MPIR_Board_open();
-    if (MPIR_Board.control)
-        MPIR_Adapt_choose_segments();
-    MPIR_Board_close();
+    if (MPIR_Board.slot)
+        __atomic_compare_exchange_n(&MPIR_Board.slot->phase, &before, after, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED);
 }
 
-void MPIR_Adapt_before_plain_init(void)
+/* Otherwise the proxy ends all processes for one that ends in MPI_Init.  Now it needs to know, as the others wait there
+ * for ever. */
+static void show_init(void)
 {
-    unsigned uid;
+    const char *cleanup = getenv(PMI_CLEANUP_ENV);
 
-    if (MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF)
+    if (!cleanup || strcmp(cleanup, "0"))
         return;
-    if (MPIR_Board_is_created())
+    MPIR_Board_open();
+    change_phase(PMI_ADAPT_PHASE_NONE, PMI_ADAPT_PHASE_INIT);
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF)
+        MPIR_Board_close();
+}
+
+void MPIR_Adapt_before_plain_init(bool is_world_model)
+{
+    choose_segments();
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF && MPIR_Board_is_created())
         prepare_for_windows();
-    else if (getenv(PMI_PARENT_ENV) || MPIR_Board_joins(&uid))
-        prepare_for_signals();
+    if (is_world_model)
+        show_init();
 }
 
 /* Profiling tools start in MPI_Init_thread and may be made before there were adaptations.  So this
@@ -149,6 +160,7 @@ static void notify_rigid(void)
         return;
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPIR_Board_open();
+    change_phase(PMI_ADAPT_PHASE_INIT, PMI_ADAPT_PHASE_NONE);
     if (MPIR_Board_is_ours())
         daemon_knows_rigid = !MPIR_Board_notify_proxy("cmd=adapt_init mode=rigid");
     MPIR_Board_close();

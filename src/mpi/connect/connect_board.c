@@ -14,23 +14,18 @@
 struct MPIR_Board MPIR_Board = {.fd = -1 };
 
 /* The number after "name=" in the environment variable's text; -1 where it is missing or too large. */
-static int64_t env_number(const char *text, const char *name, int64_t max)
+static long env_field(const char *text, const char *name)
 {
     size_t length = strlen(name);
 
     for (const char *p = text; (p = strstr(p, name)) != NULL; p += length) {
         if ((p == text || p[-1] == ' ') && p[length] == '=') {
             char *end;
-            long long value = strtoll(p + length + 1, &end, 10);
-            return (end > p + length + 1 && value >= 0 && value <= max) ? value : -1;
+            long value = strtol(p + length + 1, &end, 10);
+            return (end > p + length + 1 && value >= 0 && value <= INT_MAX) ? value : -1;
         }
     }
     return -1;
-}
-
-static long env_field(const char *text, const char *name)
-{
-    return (long) env_number(text, name, INT_MAX);
 }
 
 bool MPIR_Board_joins(unsigned *uid)
@@ -94,7 +89,6 @@ void MPIR_Board_open(void)
     MPIR_Board.pre = (int) MPL_MAX(env_field(text, "pre"), 0);
     MPIR_Board.local_pre = (int) MPL_MAX(env_field(text, "local_pre"), 0);
     MPIR_Board.created = MPIR_Board.join_epoch && env_field(text, "modify") > 0;
-    MPIR_Board.daemon_pid_namespace = (uint64_t) MPL_MAX(env_number(text, "pidns", INT64_MAX), 0);
 }
 
 void MPIR_Board_close(void)

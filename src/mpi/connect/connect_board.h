@@ -24,7 +24,6 @@ extern struct MPIR_Board {
     unsigned join_epoch;        /* 0: process of the launch */
     int pre, local_pre;         /* joining only: pre-existing processes, those of this host */
     bool created;               /* joining only: by MPIX_Comm_modify, in the world when MPI_Init returns */
-    uint64_t daemon_pid_namespace;
 
     bool changes_by_sets;       /* this process has requested changes through process sets, or was started by one */
 } MPIR_Board;

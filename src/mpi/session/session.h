@@ -38,7 +38,7 @@ void MPIR_Session_opened(int level, bool alone);
 bool MPIR_Session_find_daemon(void);
 bool MPIR_Session_is_parked(void);
 /* MPII_Init_thread, by the only user of the library: whether it was parked and is there again. */
-bool MPIR_Session_resume(void);
+bool MPIR_Session_resume(bool is_world_model);
 /* MPII_Init_thread of a session.  From now on the library stays when nobody uses it. */
 int MPIR_Session_begin(void);
 /* MPII_Finalize, of the last user: whether the library is parked instead of being taken down. */

@@ -15,11 +15,9 @@ bool MPIR_Session_is_dynamic(void)
     return MPIR_Board.changes_by_sets;
 }
 
-/* Processes of such a job may be killed, and the others go on. */
 void MPIR_Session_note_dynamic(void)
 {
     MPIR_Board.changes_by_sets = true;
-    MPIR_Adapt_choose_segments();
 }
 
 /* SR1; a job that does so once does so for ever */

@@ -129,11 +129,11 @@ bool MPIR_Session_is_parked(void)
     return parked;
 }
 
-bool MPIR_Session_resume(void)
+bool MPIR_Session_resume(bool is_world_model)
 {
     if (!parked) {
         MPIR_Session_before_init();
-        MPIR_Adapt_before_plain_init();
+        MPIR_Adapt_before_plain_init(is_world_model);
         return false;
     }
     parked = false;

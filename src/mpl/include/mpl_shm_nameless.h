@@ -20,6 +20,7 @@ extern int MPL_shm_nameless;
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -84,13 +85,14 @@ static inline int MPLI_shm_has_space(int fd, intptr_t bytes)
 /* In the flags of the creator's handle. */
 #define MPLI_SHM_FLAG_NAMELESS 0x10000
 
-/* Whether others find our descriptors, of which this is one's path: tested once, and again in a forked process. */
+/* Whether others find our descriptors, of which this is one's path: tested once, and again in a forked process.  A
+ * process that has more privileges than its user shows them to nobody else. */
 static inline int MPLI_shm_nameless_is_found(const char *path)
 {
     static pid_t found;
 
     if (found != getpid())
-        found = access(path, R_OK | W_OK) == 0 ? getpid() : 0;
+        found = access(path, R_OK | W_OK) == 0 && prctl(PR_GET_DUMPABLE) == 1 ? getpid() : 0;
     return found != 0;
 }
 

@@ -20,7 +20,7 @@
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-/* PMI_ADAPT="version=14 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 modify=0 pidns=4026531836"
+/* PMI_ADAPT="version=14 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 modify=0"
  *   version    of this interface
  *   fd         descriptor of the board (a memfd inherited from the daemon)
  *   slot       index of this process' slot on that board
@@ -30,11 +30,11 @@
  *   pre        number of pre-existing processes (joining only, else 0)
  *   local_pre  how many of those are on this host (joining only, else 0)
  *   modify     1: MPIX_Comm_modify creates the process (joining only, else 0)
- *   pidns      the daemon's pid namespace (inode of /proc/self/ns/pid; 0: not known)
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
 #define PMI_CLEANUP_ENV "PMI_AUTO_CLEANUP"      /* "0": mpiexec ends no process for the end of another one */
+#define PMI_PID_NAMESPACE_ENV "PMI_PID_NAMESPACE"       /* the daemon's: inode of /proc/self/ns/pid; 0: not known */
 #define PMI_ADAPT_VERSION 14
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
@@ -145,7 +145,8 @@ enum pmi_adapt_phase {
     PMI_ADAPT_PHASE_JOINING = 5,        /* joining, has not called begin */
     PMI_ADAPT_PHASE_BEGIN = 6,
     PMI_ADAPT_PHASE_COMMIT = 7,
-    PMI_ADAPT_PHASE_IGNORED = 8 /* got TRUE and called MPI_Finalize */
+    PMI_ADAPT_PHASE_IGNORED = 8,        /* got TRUE and called MPI_Finalize */
+    PMI_ADAPT_PHASE_INIT = 9    /* with PMI_AUTO_CLEANUP=0: in MPI_Init, adaptive or not */
 };
 
 struct pmi_adapt_slot {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
-from . import checks
+from . import checks, processes
 from .job import TestRun
 from .scenarios import _serve, _stop, scenario
 
@@ -207,6 +209,38 @@ def launcher_ends_late(run: TestRun) -> None:
     run.await_value(late.exists, "launcher that lingers")
     _stop(run, job, 0, 2)
     run.check(not late.exists(), "the launcher did not end last")
+
+
+@scenario
+def ends_in_init(run: TestRun) -> None:
+    """A process ends in MPI_Init while others wait for it in shared memory: the job ends, and no segment is left."""
+    library = _interposed(run, "ends_in_init")
+    job = run.mpiexec(["-disable-auto-cleanup", "-genv", "LD_PRELOAD", library])
+    code = job.wait()
+    run.check(code == 3, f"exit code {code}")
+    checks.patterns(run, job.err, [r"\(rank 1\) ended with exit code 3 in MPI_Init, in which the others wait for it"], "error")
+    run.check(not list(Path("/dev/shm").glob("mpich_shar_tmp*")), "a segment is left")
+
+
+@scenario
+def killed_at_random(run: TestRun, times: str) -> None:
+    """E4: one process of a job is killed at a random moment of its start, its adaptations or its end: nothing is left, but
+    for the socket of a killed mpiexec, which the next one removes."""
+    chance, started = random.Random(run.setting.seed), time.monotonic()
+    run.check(run.mpiexec().wait() == 0, "the job fails when nobody is killed")
+    lasts = time.monotonic() - started
+    for number in range(int(times)):
+        job = run.mpiexec()
+        time.sleep(chance.uniform(0, lasts))
+        victims = processes.marked(run.marker)
+        if victims:
+            victim = chance.choice(victims)
+            processes.kill([victim])
+            run.notes.append(f"job {number + 1}: killed {victim}")
+        job.wait()
+        left = [each for each in run.leftovers() if not each.endswith(".sock")]
+        run.check(not left, f"job {number + 1}: {left}: {run.notes[-1:]}, --seed {run.setting.seed}")
+    run.check(run.mpiexec().wait() == 0, "the job fails after all")
 
 
 @scenario

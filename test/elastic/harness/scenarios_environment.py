@@ -124,10 +124,11 @@ def reported_again(run: TestRun, times: str) -> None:
 @scenario
 def no_shared_memory(run: TestRun, size: str = "16k", expected: str = "") -> None:
     """/dev/shm is too small for the segments of a node: MPI_Init states so, and nobody dies of SIGBUS.  With a size and a
-    line of output: it is too small for what the program allocates, which it handles."""
+    line of output: it is too small for what the program allocates, which it handles.  Segments have names, as if each
+    process had a pid namespace of its own."""
     small = f'mount -t tmpfs -o size={size} tmpfs /dev/shm && exec "$@"'
     words = ["unshare", "-rm", "/bin/sh", "-c", small, "sh", str(run.setting.prefix / "bin" / "mpiexec")]
-    job = run.start([*words, "-n", str(run.test.processes), run.program()])
+    job = run.start([*words, "-n", str(run.test.processes), "env", "PMI_PID_NAMESPACE=0", run.program()])
     code = job.wait()
     if expected:
         run.check(code == 0, f"exit code {code}")

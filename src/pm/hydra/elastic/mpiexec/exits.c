@@ -128,60 +128,75 @@ void HYD_step_describe_end(char *text, size_t bytes, int wait_status)
 
 /* ---- ends before MPI_Init ------------------------------------------------------------------------ */
 
-/* The first process of the launch that has ended before MPI_Init; proxy NULL: there is none. */
+/* The first process of the launch that has ended before MPI_Init or without MPI_Finalize; proxy NULL: there is none. */
 static struct {
     const struct HYD_proxy *proxy;
     struct HYD_launch_end end;
-} never_began;
+} missed;
+
+/* By PMI-2: of barriers that it has entered. */
+static int epoch_of_missed(const struct HYD_pmcd_pmi_pg_scratch *scratch, int processes)
+{
+    for (int i = 0; missed.end.connection && i < processes; i++)
+        if (scratch->ecount[i].fd == missed.proxy->control_fd &&
+            scratch->ecount[i].pid == (int) missed.end.connection)
+            return scratch->ecount[i].epoch;
+    return 0;
+}
 
 static int is_awaited(void)
 {
     const struct HYD_pg *pg = &HYD_server_info.pg_list;
     const struct HYD_pmcd_pmi_pg_scratch *scratch = pg->pg_scratch;
 
-    if (never_began.end.others_wait || pg->barrier_count > 0)
+    if (missed.end.others_wait || pg->barrier_count > 0)
         return 1;
+    int epoch = scratch ? epoch_of_missed(scratch, pg->pg_process_count) : 0;
     for (int i = 0; scratch && i < pg->pg_process_count; i++)
-        if (scratch->ecount[i].epoch > 0)       /* PMI-2 */
+        if (scratch->ecount[i].epoch > epoch)
             return 1;
     return 0;
 }
 
-/* MPI_Init waits for the whole world: if a process has ended before it, the others would wait for ever, as under stock.
- * Programs with sessions detect that themselves. */
+/* MPI_Init waits for the whole world, as other barriers of PMI: if a process has ended, the others would wait for ever,
+ * as under stock.  Programs with sessions detect that themselves. */
 static void check_that_world_comes(void)
 {
-    const struct HYD_proxy *proxy = never_began.proxy;
+    const struct HYD_proxy *proxy = missed.proxy;
     const struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(0) : NULL;
+    const char *hint = "", *when = "before it called MPI_Init, in which the others wait for it";
     char how[128], text[1024];
 
     if (!proxy || HYD_step.ending || HYD_step.abort_ms >= 0 || (g && !HYD_step_rules_apply(g)) ||
-        HYD_step.has_set_calls || HYD_step_notified_to_end() || !is_awaited())
+        HYD_step.has_set_calls || HYD_step_notified_to_end() || !is_awaited() ||
+        HYD_server_info.pg_list.pg_process_count == 1)
         return;
-    int code = WIFEXITED((int) never_began.end.wait_status) ? WEXITSTATUS(never_began.end.wait_status) : 0;
-    HYD_step_describe_end(how, sizeof(how), (int) never_began.end.wait_status);
-    const char *hint = code == 127 || code == 255 ?
-        ": are the program and the libraries that it needs on that host?" : "";
-    MPL_snprintf(text, sizeof(text), "host %s: %s (rank %u) %s %s MPI_Init, in which the others wait for it%s.  The job"
-                 " ends", proxy->node->hostname, HYD_step_program_of(proxy, (int) never_began.end.index),
-                 never_began.end.rank, how, never_began.end.begun ? "in" : "before it called", hint);
+    int code = WIFEXITED((int) missed.end.wait_status) ? WEXITSTATUS(missed.end.wait_status) : 0;
+    HYD_step_describe_end(how, sizeof(how), (int) missed.end.wait_status);
+    if (code == 127 || code == 255)
+        hint = ": are the program and the libraries that it needs on that host?";
+    if (missed.end.begun)
+        when = missed.end.in_init ? "in MPI_Init, in which the others wait for it" :
+            "in MPI_Init or later, without MPI_Finalize, and the others wait for it in a barrier";
+    MPL_snprintf(text, sizeof(text), "host %s: %s (rank %u) %s %s%s.  The job ends", proxy->node->hostname,
+                 HYD_step_program_of(proxy, (int) missed.end.index), missed.end.rank, how, when, hint);
     HYD_step_print_message(text);
     HYD_step.failed = 1;
     HYD_step_end_job();
 }
 
-void HYD_step_never_began(const struct HYD_proxy *proxy, const char *payload, size_t bytes)
+void HYD_step_is_missed(const struct HYD_proxy *proxy, const char *payload, size_t bytes)
 {
     struct HYD_launch_end end;
 
     if (proxy->pg->pgid != 0 || bytes != sizeof(end))
         return;
     memcpy(&end, payload, sizeof(end));
-    if (!never_began.proxy) {
-        never_began.proxy = proxy;
-        never_began.end = end;
+    if (!missed.proxy) {
+        missed.proxy = proxy;
+        missed.end = end;
     }
-    never_began.end.others_wait |= end.others_wait;
+    missed.end.others_wait |= end.others_wait;
     check_that_world_comes();
 }
 

@@ -250,8 +250,8 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
         HYD_spawned_message(proxy, message.kind, buf + sizeof(message), (size_t) message.bytes);
         goto fn_exit;
     }
-    if (message.kind == HYD_ADAPT_NEVER_BEGAN) {
-        HYD_step_never_began(proxy, buf + sizeof(message), (size_t) message.bytes);
+    if (message.kind == HYD_ADAPT_IS_MISSED) {
+        HYD_step_is_missed(proxy, buf + sizeof(message), (size_t) message.bytes);
         goto fn_exit;
     }
     if (!HYD_step.core)

@@ -59,6 +59,7 @@ void HYD_pmcd_pmip_adapt_failed(int process_id);
 int HYD_pmcd_pmip_adapt_is_let_go(int process_id);
 /* The process of this connection waits in a barrier for all others. */
 void HYD_pmcd_pmip_adapt_barrier(int fd);
+void HYD_pmcd_pmip_adapt_barrier_over(void);
 /* The connection of a process has ended: whether it may, because it is parked, leaves or has never used MPI. */
 int HYD_pmcd_pmip_adapt_closed(int process_id, int fd);
 /* A process has been waited for. */

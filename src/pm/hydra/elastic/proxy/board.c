@@ -120,6 +120,11 @@ void HYD_board_destroy(struct HYD_board *board)
     board->fd = -1;
 }
 
+int HYD_board_in_init(const struct HYD_board *board, int slot)
+{
+    return board->fd >= 0 && __atomic_load_n(&board->slots[slot].phase, __ATOMIC_ACQUIRE) == PMI_ADAPT_PHASE_INIT;
+}
+
 /* Of the processes that probe. */
 static uint64_t greatest_count(const struct HYD_board *board)
 {

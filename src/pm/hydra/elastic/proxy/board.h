@@ -43,6 +43,8 @@ void HYD_board_release(struct HYD_board *board, uint32_t epoch);
 int HYD_board_committed(const struct HYD_board *board);
 /* Counts one that has requested it. */
 void HYD_board_count_committed(struct HYD_board *board, uint32_t epoch);
+/* Whether the process is in MPI_Init, or has ended there; only with -disable-auto-cleanup. */
+int HYD_board_in_init(const struct HYD_board *board, int slot);
 /* Whether an adaptation has been agreed on that is neither released nor thawed. */
 int HYD_board_in_window(const struct HYD_board *board);
 /* The time that the process of this slot has been in its phase; 0 if unknown. */

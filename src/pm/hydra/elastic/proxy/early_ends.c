@@ -1,6 +1,6 @@
 /*
- * Processes of the launch that end before MPI_Init, or in it before its first barrier: the others wait for them
- * (exits.h).
+ * Processes of the launch that end before MPI_Init, or without MPI_Finalize: others wait for ever in a barrier of PMI
+ * that such a process has not entered (exits.h).  MPI_Init has several.
  *
  * State: the first of them, and whether others wait; owned by early_ends.c, used from the event loop only.
  */
@@ -18,19 +18,34 @@
 #include "wire/kinds.h"
 #include "wire/spawn.h"
 
-static int never_began = -1;    /* the first process of the launch that has ended early */
-static int others_wait = 0;     /* a process is in a barrier */
+static int missed = -1;         /* the first process of the launch that has ended early */
+static int others_wait = 0;     /* a process is in a barrier that it has not entered */
+static int barriers_over = 0;
 
-static void report_never_began(void)
+/* Programs with sessions detect the ends of others themselves. */
+static int somebody_waits(void)
 {
-    struct HYD_launch_end end = {.index = (uint32_t) never_began,
-        .rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[never_began],
-        .wait_status = (uint32_t) HYD_agent.processes[never_began].wait_status,
-        .others_wait = (uint32_t) others_wait,
-        .begun = (uint32_t) HYD_agent.processes[never_began].begun
+    for (int i = 0; i < HYD_agent_process_count(); i++)
+        if (HYD_agent.processes[i].entered > barriers_over && !HYD_sets_connected(i))
+            return 1;
+    return 0;
+}
+
+static void report_missed(void)
+{
+    const struct HYD_agent_process *p = &HYD_agent.processes[missed];
+    const int in_init = p->begun && HYD_board_in_init(&HYD_agent.board, missed);
+    const int counts_barriers = HYD_pmcd_pmip_pmi_handle == HYD_pmcd_pmip_pmi_v1;
+    struct HYD_launch_end end = {.index = (uint32_t) missed,
+        .rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[missed],
+        .wait_status = (uint32_t) p->wait_status,
+        .others_wait = (uint32_t) (others_wait || in_init),
+        .begun = (uint32_t) p->begun,
+        .in_init = (uint32_t) (in_init || (counts_barriers && p->entered == 0)),
+        .connection = p->begun && !counts_barriers ? (uint32_t) p->connection : 0
     };
 
-    HYD_reports_send(HYD_ADAPT_NEVER_BEGAN, 0, 0, &end, sizeof(end));
+    HYD_reports_send(HYD_ADAPT_IS_MISSED, 0, 0, &end, sizeof(end));
 }
 
 #define GROUP_POLL_MS 500
@@ -50,14 +65,17 @@ static int is_unused(int process_id)
         (fd == HYD_FD_CLOSED || (fd == HYD_FD_UNSET && HYD_pmcd_pmip.user_global.pmi_port));
 }
 
-/* All that it has sent has been read, and it has not come to the first barrier of MPI_Init.  With auto-cleanup the job
- * ends for it in any case; with sessions nobody waits for it. */
-static int ended_in_init(int process_id)
+/* All that it has sent has been read.  In MPI_Init others wait for it, also in shared memory.  Later it will not enter
+ * the next barrier: the last one that it entered is over, so that a barrier in which others wait is another one.  With
+ * auto-cleanup the job ends for it in any case; with sessions nobody waits for it. */
+static int ended_in_use(int process_id)
 {
     const struct HYD_agent_process *p = HYD_agent.processes ? &HYD_agent.processes[process_id] : NULL;
+    const int in_init = p && HYD_board_in_init(&HYD_agent.board, process_id);
 
-    return p && p->broke && p->begun && !p->met && !HYD_pmcd_pmip.user_global.auto_cleanup && !HYD_agent.join.given &&
-        !HYD_tasks_are_world() && !HYD_sets_connected(process_id) && HYD_pmcd_pmip_pmi_handle == HYD_pmcd_pmip_pmi_v1;
+    return p && p->broke && p->begun && (in_init || p->entered <= barriers_over) &&
+        !HYD_pmcd_pmip.user_global.auto_cleanup && !HYD_agent.join.given && !HYD_tasks_are_world() &&
+        !HYD_sets_connected(process_id);
 }
 
 static HYD_status check_again(void)
@@ -72,15 +90,16 @@ void HYD_exits_check_early(int process_id)
 {
     const struct HYD_agent_process *p = &HYD_agent.processes[process_id];
 
-    if (never_began >= 0 || HYD_exits_kills() || !p->ended || (!is_unused(process_id) && !ended_in_init(process_id)) ||
+    if (missed >= 0 || HYD_exits_kills() || !p->ended || (!is_unused(process_id) && !ended_in_use(process_id)) ||
         (WIFSIGNALED(p->wait_status) && HYD_pmcd_pmip.user_global.auto_cleanup))
         return;
     if (may_connect(process_id)) {
         HYD_loop_call(check_again, GROUP_POLL_MS);
         return;
     }
-    never_began = process_id;
-    report_never_began();
+    missed = process_id;
+    others_wait = somebody_waits();
+    report_missed();
 }
 
 void HYD_exits_started(void)
@@ -93,7 +112,7 @@ void HYD_exits_started(void)
 
 void HYD_exits_closed(int process_id)
 {
-    if (never_began >= 0 || !is_unused(process_id))
+    if (missed >= 0 || !is_unused(process_id))
         return;
     if (HYD_agent.processes[process_id].ended)
         HYD_exits_check_early(process_id);
@@ -118,14 +137,18 @@ void HYD_pmcd_pmip_adapt_barrier(int fd)
 {
     int i = HYD_agent_process_of_fd(fd);
 
-    /* with sessions a process detects the ends of others itself */
-    if (i < 0 || HYD_sets_connected(i))
+    if (i < 0 || !HYD_agent.processes)
         return;
-    if (HYD_agent.processes)
-        HYD_agent.processes[i].met = 1;
-    if (others_wait)
+    HYD_agent.processes[i].entered++;
+    if (missed < 0 || others_wait || !somebody_waits())
         return;
     others_wait = 1;
-    if (never_began >= 0)
-        report_never_began();
+    report_missed();
+}
+
+void HYD_pmcd_pmip_adapt_barrier_over(void)
+{
+    barriers_over++;
+    if (HYD_agent.processes && !HYD_pmcd_pmip.user_global.auto_cleanup)
+        (void) check_again();
 }

@@ -226,6 +226,7 @@ void HYD_pmcd_pmip_adapt_failed(int process_id)
     if (!HYD_agent.processes)
         return;
     HYD_agent.processes[process_id].broke = 1;
+    HYD_agent.processes[process_id].connection = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
     if (HYD_agent.processes[process_id].ended)
         HYD_exits_check_early(process_id);
     else if (!HYD_pmcd_pmip.user_global.auto_cleanup)

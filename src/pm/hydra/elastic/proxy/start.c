@@ -207,6 +207,9 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
     char text[256];
 
     HYD_status status = add_gpus(process_id, env);
+    MPL_snprintf(text, sizeof(text), "%llu", pid_namespace());
+    if (status == HYD_SUCCESS)
+        status = HYDU_append_env_to_list(PMI_PID_NAMESPACE_ENV, text, env);
     if (status == HYD_SUCCESS && !HYD_pmcd_pmip.user_global.auto_cleanup)
         status = HYDU_append_env_to_list(PMI_CLEANUP_ENV, "0", env);
     if (status != HYD_SUCCESS || HYD_agent.board.fd < 0)
@@ -216,11 +219,10 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
     if (process_id == 0)
         HYD_tasks_environment(*env);
     MPL_snprintf(text, sizeof(text),
-                 "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u modify=%u pidns=%llu",
+                 "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u modify=%u",
                  PMI_ADAPT_VERSION, HYD_agent.board.fd, process_id,
                  HYD_agent.join.first_uid + (unsigned) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
-                 HYD_agent.join.epoch, HYD_agent.join.pre, HYD_agent.join.local_pre, HYD_agent.join.modify,
-                 pid_namespace());
+                 HYD_agent.join.epoch, HYD_agent.join.pre, HYD_agent.join.local_pre, HYD_agent.join.modify);
     return HYDU_append_env_to_list(PMI_ADAPT_ENV, text, env);
 }
 

@@ -20,8 +20,9 @@ struct HYD_agent_process {
     int input_ends;             /* and is closed then */
     int adaptive;
     int begun;                  /* it has used MPI; sets.c */
-    int met;                    /* it has entered a barrier of PMI; exits.c */
+    int entered;                /* barriers of PMI; early_ends.c */
     int broke;                  /* its connection has been closed in use; exits.c */
+    int connection;             /* when it broke: its descriptor */
     int begin_reported;             /* mpiexec knows that */
     uint64_t socket;            /* inode of the connection on which it made calls on process sets; 0: none */
     /* the others are exits.c's */

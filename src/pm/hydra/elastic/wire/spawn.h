@@ -1,6 +1,6 @@
 /*
  * Ends of processes that come too early: what a proxy sends to mpiexec of a process of MPI_Comm_spawn with
- * HYD_ADAPT_SPAWN_ENDED, and of one of the launch with HYD_ADAPT_NEVER_BEGAN.  Both sides are one build on one
+ * HYD_ADAPT_SPAWN_ENDED, and of one of the launch with HYD_ADAPT_IS_MISSED.  Both sides are one build on one
  * architecture.
  */
 
@@ -20,8 +20,11 @@ struct HYD_launch_end {
     uint32_t index;             /* on its proxy */
     uint32_t rank;
     uint32_t wait_status;
-    uint32_t others_wait;       /* a process of the same proxy is in a barrier of PMI */
-    uint32_t begun;             /* it ended in MPI_Init, before its first barrier */
+    uint32_t others_wait;       /* a process of the same proxy is in a barrier of PMI that it has not entered; or it is
+                                 * known to have ended in MPI_Init */
+    uint32_t begun;             /* it ended in MPI_Init, or later, without MPI_Finalize */
+    uint32_t in_init;           /* it ended in MPI_Init; 0: unknown */
+    uint32_t connection;        /* by PMI-2: that of its commands on the proxy; else 0 */
 };
 
 #endif /* WIRE_SPAWN_H_INCLUDED */
