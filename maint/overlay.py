@@ -31,6 +31,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+import messages
+
 ROOT = Path(__file__).resolve().parent.parent
 MAINT = ROOT / "maint"
 PATCHES = MAINT / "patches"
@@ -400,7 +402,16 @@ def wanted_files(pristine: Pristine) -> dict[str, tuple[bytes, int]]:
         if copy.destination in wanted:
             raise OverlayError(f"two sources for {copy.destination}")
         wanted[copy.destination] = (source.read_bytes(), 0o755 if os.access(source, os.X_OK) else 0o644)
+    wanted |= {path: (content, 0o644) for path, content in generated_files().items()}
     return wanted
+
+
+def generated_files() -> dict[str, bytes]:
+    """Path -> content of the files that are generated of src/pmi/messages.txt."""
+    try:
+        return messages.landing()
+    except messages.SchemaError as error:
+        raise OverlayError(str(error)) from error
 
 
 def fail(program: str, error: OverlayError) -> int:

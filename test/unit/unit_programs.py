@@ -141,9 +141,10 @@ class Fuzzer:
 
     @property
     def seed(self) -> Path | None:
-        """The input to begin with, if one is committed beside the source."""
+        """The input to begin with, if one is committed beside the source, or generated."""
         committed = any(self.source.with_suffix(suffix).exists() for suffix in (".seed", ".hex"))
-        return self.program.with_name(f"{self.program.name}.seed") if committed else None
+        seed = self.program.with_name(f"{self.program.name}.seed")
+        return seed if committed or seed.exists() else None
 
 
 def fuzzers() -> dict[str, Fuzzer]:

@@ -24,48 +24,31 @@ static bool is_short(const char *text)
     return strlen(text) <= PMI_TASK_TEXT_MAX;
 }
 
-/* n texts, or none. */
-static int add_texts(struct MPIR_Session_call *call, const char *const texts[], int n)
+static bool are_short(const char *const texts[], int n)
 {
-    int mpi_errno = MPI_SUCCESS;
-
-    MPIR_Session_call_number(call, texts ? (uint32_t) n : 0);
     for (int i = 0; texts && i < n; i++) {
-        MPIR_ERR_CHKANDJUMP(!texts[i] || !is_short(texts[i]), mpi_errno, MPI_ERR_ARG, "**processtext");
-        MPIR_Session_call_text(call, texts[i]);
+        if (!texts[i] || !is_short(texts[i]))
+            return false;
     }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return true;
 }
 
 int MPIR_Process_call_allocate(uint32_t first, int n, const char *global, const char *const locals[], const char *arch,
                                const char *const hosts[], bool hard)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Session_call call = { 0 };
+    struct MPIR_Session_call call;
 
-    MPIR_ERR_CHKANDJUMP(!is_short(arch) || (global && !is_short(global)), mpi_errno, MPI_ERR_ARG,
-                        "**processtext");
-    MPIR_Session_call_begin(&call, PMI_TASK_ALLOCATE);
-    MPIR_Session_call_number(&call, first);
-    MPIR_Session_call_number(&call, (uint32_t) n);
-    MPIR_Session_call_number(&call, hard);
-    MPIR_Session_call_text(&call, arch);
-    MPIR_Session_call_text(&call, global ? global : "");
-    mpi_errno = add_texts(&call, locals, n);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = add_texts(&call, hosts, n);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(!is_short(arch) || (global && !is_short(global)) || !are_short(locals, n) ||
+                        !are_short(hosts, n), mpi_errno, MPI_ERR_ARG, "**processtext");
+    MPIR_Session_write_task_allocate(&call, first, (uint32_t) n, hard, arch, global ? global : "", locals,
+                                     locals ? (uint32_t) n : 0, hosts, hosts ? (uint32_t) n : 0);
     mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
   fn_fail:
-    MPIR_Session_call_free(&call);
     goto fn_exit;
 }
 
@@ -73,12 +56,7 @@ int MPIR_Process_call_start(uint32_t number, const char *executable, char *const
 {
     struct MPIR_Session_call call;
 
-    MPIR_Session_call_begin(&call, PMI_TASK_START);
-    MPIR_Session_call_number(&call, number);
-    MPIR_Session_call_text(&call, executable);
-    MPIR_Session_call_number(&call, (uint32_t) n);
-    for (int i = 0; i < n; i++)
-        MPIR_Session_call_text(&call, args[i]);
+    MPIR_Session_write_task_start(&call, number, executable, args, (uint32_t) n);
     return MPIR_Session_call_notify(&call);
 }
 
@@ -86,16 +64,10 @@ int MPIR_Process_call_start_world(const char *parent, int n, struct MPIR_Process
 {
     struct MPIR_Session_call call;
 
-    MPIR_Session_call_begin(&call, PMI_TASK_START_WORLD);
-    MPIR_Session_call_text(&call, parent);
-    MPIR_Session_call_number(&call, (uint32_t) n);
-    for (int i = 0; i < n; i++) {
-        MPIR_Session_call_number(&call, requests[i]->number);
-        MPIR_Session_call_text(&call, requests[i]->executable);
-        MPIR_Session_call_number(&call, (uint32_t) requests[i]->n_args);
-        for (int k = 0; k < requests[i]->n_args; k++)
-            MPIR_Session_call_text(&call, requests[i]->args[k]);
-    }
+    MPIR_Session_write_task_start_world(&call, parent, (uint32_t) n);
+    for (int i = 0; i < n; i++)
+        MPIR_Session_write_task_start_world_member(&call, requests[i]->number, requests[i]->executable,
+                                                   requests[i]->args, (uint32_t) requests[i]->n_args);
     return MPIR_Session_call_notify(&call);
 }
 
@@ -103,8 +75,7 @@ int MPIR_Process_call_cancel(uint32_t number)
 {
     struct MPIR_Session_call call;
 
-    MPIR_Session_call_begin(&call, PMI_TASK_CANCEL);
-    MPIR_Session_call_number(&call, number);
+    MPIR_Session_write_task_cancel(&call, number);
     return MPIR_Session_call_notify(&call);
 }
 
@@ -112,8 +83,7 @@ int MPIR_Process_call_release(uint32_t number)
 {
     struct MPIR_Session_call call;
 
-    MPIR_Session_call_begin(&call, PMI_TASK_RELEASE);
-    MPIR_Session_call_number(&call, number);
+    MPIR_Session_write_task_release(&call, number);
     return MPIR_Session_call_notify(&call);
 }
 
@@ -121,9 +91,7 @@ int MPIR_Process_call_signal(uint32_t number, const char *name)
 {
     struct MPIR_Session_call call;
 
-    MPIR_Session_call_begin(&call, PMI_TASK_SIGNAL);
-    MPIR_Session_call_number(&call, number);
-    MPIR_Session_call_text(&call, name);
+    MPIR_Session_write_task_signal(&call, number, name);
     return MPIR_Session_call_notify(&call);
 }
 
@@ -164,7 +132,7 @@ int MPIR_Process_listen(void)
 
     if (listening)
         goto fn_exit;
-    MPIR_Session_call_begin(&call, PMI_TASK_EVENTS);
+    MPIR_Session_write_task_events(&call);
     mpi_errno = MPIR_Session_call_start(&call, take_events, MPL_malloc(1, MPL_MEM_OTHER), &answered);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Request_free(answered);        /* nobody waits for it */

@@ -7,6 +7,7 @@ noinst_HEADERS += \
     src/include/mpir_pset_fortran.h \
     src/mpi/session/session.h \
     src/mpi/session/session_agree.h \
+    src/mpi/session/session_calls.h \
     src/mpi/session/session_contact.h
 
 mpi_core_sources += \

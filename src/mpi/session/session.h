@@ -99,17 +99,19 @@ bool MPIR_Session_find_predefined(const char *name, struct MPIR_Session_set *set
 struct MPIR_Session_call {
     unsigned char *bytes;
     size_t used, capacity;
-    bool failed;                /* out of memory */
+    bool failed;                /* out of memory, or too large */
     bool waits;                 /* its answer may need other calls first, also of this process */
     bool is_slow;               /* its answer is not to be expected soon */
 };
+/* Parts of a call, for its encoder (session_calls.h, which is generated).  Missing memory is an error when the call is
+ * sent. */
 void MPIR_Session_call_begin(struct MPIR_Session_call *call, enum pmi_set_call kind);
 /* Of one that is not sent after all; sending frees it, too. */
 void MPIR_Session_call_free(struct MPIR_Session_call *call);
 void MPIR_Session_call_number(struct MPIR_Session_call *call, uint32_t number);
 void MPIR_Session_call_text(struct MPIR_Session_call *call, const char *text);
 /* All keys and values, NULL: none. */
-int MPIR_Session_call_data(struct MPIR_Session_call *call, MPIR_Info * info);
+void MPIR_Session_call_data(struct MPIR_Session_call *call, MPIR_Info * info);
 /* A set as an operand: by its members if its name means something else in each process. */
 void MPIR_Session_call_operand(struct MPIR_Session_call *call, const char *name);
 
@@ -153,6 +155,7 @@ int MPIR_Session_answer_error(struct MPIR_Session_answer *answer);
 int MPIR_Session_call_prepare(void);
 /* Ranks of the world as members; NULL: all. */
 void MPIR_Session_call_members(struct MPIR_Session_call *call, const int *ranks, int n);
+#include "session_calls.h"
 /* Ranks of the world, -1 for who is not in it, to be freed; NULL: out of memory or malformed. */
 int *MPIR_Session_answer_members(struct MPIR_Session_answer *answer, int *n);
 /* -1: it is not in the world. */
@@ -254,9 +257,13 @@ int MPIR_Session_write_get(struct MPIR_Session_call *call, MPIR_Session * sessio
                            const char *name, const char *const keys[], int nkeys, int wait);
 int MPIR_Session_read_data(struct MPIR_Session_answer *answer, MPIR_Info ** data);
 /* A name as the step manager knows it, where that has data. */
-int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name);
+struct MPIR_Session_name {
+    const char *text;
+    char of_epoch[32];
+};
+int MPIR_Session_find_name(const char *name, struct MPIR_Session_name *found);
 /* ... and where changes are requested for it. */
-int MPIR_Session_call_bound(struct MPIR_Session_call *call, const char *name);
+int MPIR_Session_find_bound(const char *name, struct MPIR_Session_name *found);
 
 /* ---- session_liveness.c ---- */
 

@@ -52,12 +52,8 @@ static int rendezvous_round(const int *lpids, int n, const char *stringtag, int 
     snprintf(tag, sizeof(tag), "%d %.900s", round, stringtag);
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_begin(&call, PMI_SET_MEET);
+    MPIR_Session_write_set_meet(&call, tag, bc, lpids, n, knows_all);
     call.waits = true;
-    MPIR_Session_call_text(&call, tag);
-    MPIR_Session_call_text(&call, bc);
-    MPIR_Session_call_members(&call, lpids, n);
-    MPIR_Session_call_number(&call, knows_all);
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     if (mpi_errno)
         goto fn_fail;           /* no line of the error's stack: the reason comes last, and would be cut off */

@@ -67,11 +67,8 @@ static int take_turn(int entry, uint64_t number, struct MPIR_Session_answer *ans
 {
     struct MPIR_Session_call call;
 
-    MPIR_Session_call_begin(&call, PMI_SET_TURN);
+    MPIR_Session_write_set_turn(&call, entry, number);
     call.waits = true;
-    MPIR_Session_call_number(&call, entry);
-    MPIR_Session_call_number(&call, (uint32_t) number);
-    MPIR_Session_call_number(&call, (uint32_t) (number >> 32));
     return MPIR_Session_call_query(&call, answer);
 }
 
@@ -135,9 +132,7 @@ static int query_join(struct part *part)
     counted[part->entry] = (struct counted) { 0 };
     part->predefined = MPIR_Session_find_predefined(part->name, &set);
     part->epoch = MPIR_Adapt_epoch();
-    MPIR_Session_call_begin(&call, PMI_SET_JOIN);
-    MPIR_Session_call_operand(&call, part->name);
-    MPIR_Session_call_number(&call, part->entry);
+    MPIR_Session_write_set_join(&call, part->name, part->entry);
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     uint32_t entry = MPIR_Session_answer_number(&answer);
@@ -245,9 +240,7 @@ static int give(int entry, const char *text)
     struct MPIR_Session_call call;
 
     MPIR_ERR_CHKANDJUMP(counted[entry].given, mpi_errno, MPI_ERR_PENDING, "**psetpending");
-    MPIR_Session_call_begin(&call, PMI_SET_GIVE);
-    MPIR_Session_call_number(&call, entry);
-    MPIR_Session_call_text(&call, text);
+    MPIR_Session_write_set_give(&call, entry, text);
     mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
     counted[entry].given = true;

@@ -64,29 +64,23 @@ void MPIR_Session_call_text(struct MPIR_Session_call *call, const char *text)
     append_to_call(call, text, strlen(text));
 }
 
-int MPIR_Session_call_data(struct MPIR_Session_call *call, MPIR_Info * info)
+void MPIR_Session_call_data(struct MPIR_Session_call *call, MPIR_Info * info)
 {
-    int mpi_errno = MPI_SUCCESS, n = 0, flag;
+    int n = 0, flag;
     char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
 
     if (info)
-        mpi_errno = MPIR_Info_get_nkeys_impl(info, &n);
-    MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(n > PMI_SET_KEYS_MAX, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+        MPIR_Info_get_nkeys_impl(info, &n);
+    call->failed = call->failed || n > PMI_SET_KEYS_MAX;
     MPIR_Session_call_number(call, n);
-    for (int i = 0; i < n; i++) {
-        mpi_errno = MPIR_Info_get_nthkey_impl(info, i, key);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Info_get_impl(info, key, MPI_MAX_INFO_VAL, value, &flag);
-        MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < n && !call->failed; i++) {
+        call->failed = MPIR_Info_get_nthkey_impl(info, i, key) ||
+            MPIR_Info_get_impl(info, key, MPI_MAX_INFO_VAL, value, &flag) || !flag;
+        if (call->failed)
+            break;
         MPIR_Session_call_text(call, key);
         MPIR_Session_call_text(call, value);
     }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 void MPIR_Session_call_operand(struct MPIR_Session_call *call, const char *name)

@@ -31,7 +31,7 @@ int MPIR_Session_become_dynamic(MPIR_Info * info)
         MPIR_Info_get_impl(info, "mpix_dynamic", MPI_MAX_INFO_VAL, value, &flag);
     if (!flag || strcmp(value, "true") || !MPIR_Session_has_daemon() || MPIR_Session_is_dynamic())
         goto fn_exit;
-    MPIR_Session_call_begin(&call, PMI_SET_DYNAMIC);
+    MPIR_Session_write_set_dynamic(&call);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     mpi_errno = MPIR_Session_call_notify(&call);
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -71,7 +71,7 @@ int MPIR_Session_leaves(bool * leaves)
     *leaves = false;
     if (!MPIR_Session_is_dynamic() || stays())
         goto fn_exit;
-    MPIR_Session_call_begin(&call, PMI_SET_LEAVES);
+    MPIR_Session_write_set_leaves(&call);
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     *leaves = MPIR_Session_answer_number(&answer) == 1;
@@ -217,15 +217,7 @@ static int query_change(const char *bound, bool only_query, struct change *chang
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_own_bc(bc, sizeof(bc));
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_begin(&call, PMI_SET_CHANGE);
-    if (bound) {
-        MPIR_Session_call_operand(&call, bound);
-    } else {
-        MPIR_Session_call_text(&call, "");
-        MPIR_Session_call_number(&call, 0);
-    }
-    MPIR_Session_call_number(&call, only_query);
-    MPIR_Session_call_text(&call, bc);
+    MPIR_Session_write_set_change(&call, bound ? bound : "", only_query, bc);
     stamp = MPIR_Session_stamp();
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
@@ -306,14 +298,11 @@ int MPIR_Session_rc_get_impl(MPIR_Session * session, const char *name, int *type
 int MPIR_Session_rc_accept_impl(MPIR_Session * session, int tag, MPIR_Info * info)
 {
     int mpi_errno = MPIR_Session_check(session);
-    struct MPIR_Session_call call = { 0 };
+    struct MPIR_Session_call call;
 
     MPIR_ERR_CHECK(mpi_errno);
     granted.end = granted.next;
-    MPIR_Session_call_begin(&call, PMI_SET_ACCEPT);
-    MPIR_Session_call_number(&call, (uint32_t) tag);
-    mpi_errno = MPIR_Session_call_data(&call, info);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_write_set_accept(&call, (uint32_t) tag, info);
     mpi_errno = may_just_accept(tag) ? MPIR_Session_call_post(&call) : MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
     if (notified.type == MPIX_RC_ADD && notified.tag == tag)
@@ -322,7 +311,6 @@ int MPIR_Session_rc_accept_impl(MPIR_Session * session, int tag, MPIR_Info * inf
     notified.type = MPIX_RC_NONE;
 
   fn_exit:
-    MPIR_Session_call_free(&call);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -335,8 +323,7 @@ int MPIR_Session_rc_decline_impl(MPIR_Session * session, int tag)
 
     MPIR_ERR_CHECK(mpi_errno);
     granted.end = granted.next;
-    MPIR_Session_call_begin(&call, PMI_SET_DECLINE);
-    MPIR_Session_call_number(&call, (uint32_t) tag);
+    MPIR_Session_write_set_decline(&call, (uint32_t) tag);
     mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
     notified.type = MPIX_RC_NONE;

@@ -9,16 +9,14 @@
 int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * hints, MPIR_Info ** result)
 {
     int mpi_errno = MPIR_Session_check(session);
-    struct MPIR_Session_call call = { 0 };
+    struct MPIR_Session_call call;
     struct MPIR_Session_answer answer = { 0 };
 
     *result = NULL;
     MPIR_ERR_CHECK(mpi_errno);
     if (!MPIR_Session_has_daemon())
         goto fn_exit;
-    MPIR_Session_call_begin(&call, PMI_SET_HINTS);
-    mpi_errno = MPIR_Session_call_data(&call, hints);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_write_set_hints(&call, hints);
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_note_dynamic();
@@ -28,7 +26,6 @@ int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * h
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPIR_Session_call_free(&call);
     MPIR_Session_answer_free(&answer);
     return mpi_errno;
   fn_fail:

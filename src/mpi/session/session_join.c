@@ -98,8 +98,7 @@ static int prepare_to_enter(bool * joins, bool * introduced)
     mpi_errno = MPIR_Session_own_bc(bc, sizeof(bc));
     MPIR_ERR_CHECK(mpi_errno);
     MPID_Session_prepare();
-    MPIR_Session_call_begin(&call, PMI_SET_ENTER);
-    MPIR_Session_call_text(&call, bc);
+    MPIR_Session_write_set_enter(&call, bc);
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     *joins = MPIR_Session_answer_number(&answer) == 1;
@@ -135,8 +134,7 @@ static int enter(void)
     if (!joins)
         goto fn_exit;
     stamp = MPIR_Session_stamp();
-    MPIR_Session_call_begin(&call, PMI_SET_AWAIT);
-    MPIR_Session_call_number(&call, introduced);
+    MPIR_Session_write_set_await(&call, introduced);
     call.waits = call.is_slow = true;
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
@@ -144,7 +142,7 @@ static int enter(void)
     delta_tag = MPIR_Session_answer_number(&answer);
     mpi_errno = MPIR_Session_read_data(&answer, &accept_keys);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_begin(&call, PMI_SET_ENTERED);
+    MPIR_Session_write_set_entered(&call);
     mpi_errno = MPIR_Session_call_post(&call);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_cache_lookups(&answer, MPIR_Session_answer_number(&answer), stamp);

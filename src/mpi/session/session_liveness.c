@@ -80,8 +80,7 @@ int MPIR_Session_have_ended(const int *lpids, int n, bool * ended)
         goto fn_exit;
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_begin(&call, PMI_SET_ENDED_COUNT);
-    MPIR_Session_call_members(&call, lpids, n);
+    MPIR_Session_write_set_ended_count(&call, lpids, n);
     mpi_errno = query_number(&call, &number);
     MPIR_ERR_CHECK(mpi_errno);
     *ended = number > 0;
@@ -135,10 +134,7 @@ static int has_come(int lpid, bool * come)
     struct MPIR_Session_call call;
     uint32_t number = 0;
 
-    MPIR_Session_call_begin(&call, PMI_SET_COMES);
-    MPIR_Session_call_members(&call, &lpid, 1);
-    MPIR_Session_call_number(&call, (uint32_t) present.creation);
-    MPIR_Session_call_number(&call, (uint32_t) (present.creation >> 32));
+    MPIR_Session_write_set_comes(&call, lpid, present.creation);
     mpi_errno = query_number(&call, &number);
     MPIR_ERR_CHECK(mpi_errno);
     *come = number == 1;
@@ -311,8 +307,7 @@ static void query_next(void)
     struct MPIR_Session_call call;
 
     members.queried = members.ranges[--members.n_ranges];
-    MPIR_Session_call_begin(&call, PMI_SET_ENDED_COUNT);
-    MPIR_Session_call_members(&call, members.lpids + members.queried.first, members.queried.n);
+    MPIR_Session_write_set_ended_count(&call, members.lpids + members.queried.first, members.queried.n);
     if (!MPIR_Session_call_has_capacity(&call)) {
         MPIR_Session_call_free(&call);
         members.queried.n = 0;

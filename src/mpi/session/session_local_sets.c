@@ -113,14 +113,11 @@ static struct MPIR_Session_made *new_made(uint32_t number, int op, struct MPIR_S
 static int post_made(const struct MPIR_Session_made *made, uint32_t number, struct MPIR_Session_made *const of[], int n)
 {
     struct MPIR_Session_call call;
+    const char *names[PMI_SET_GRANT_OPERANDS];
 
-    MPIR_Session_call_begin(&call, PMI_SET_MADE);
-    MPIR_Session_call_number(&call, number);
-    MPIR_Session_call_number(&call, made->op);
-    MPIR_Session_call_number(&call, n);
     for (int i = 0; i < n; i++)
-        MPIR_Session_call_text(&call, of[i]->name);
-    MPIR_Session_call_members(&call, made->ranks, made->size);
+        names[i] = of[i]->name;
+    MPIR_Session_write_set_made(&call, number, made->op, names, n, made->ranks, made->size);
     return MPIR_Session_call_post(&call);
 }
 

@@ -101,9 +101,7 @@ static int query_lookup(const char *name, bool state_matters, struct MPIR_Sessio
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
     stamp = MPIR_Session_stamp();
-    MPIR_Session_call_begin(&call, PMI_SET_LOOK);
-    MPIR_Session_call_text(&call, name);
-    MPIR_Session_call_number(&call, state_matters);
+    MPIR_Session_write_set_look(&call, name, state_matters);
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = read_lookup(&answer, name, stamp, result);
@@ -144,8 +142,7 @@ int MPIR_Session_list_made(uint32_t * serial, void (*take_name) (void *state, co
     struct MPIR_Session_answer answer = { 0 };
     char name[PMI_SET_NAME_MAX + 1];
 
-    MPIR_Session_call_begin(&call, PMI_SET_LIST);
-    MPIR_Session_call_number(&call, *serial);
+    MPIR_Session_write_set_list(&call, *serial);
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     *serial = MPIR_Session_answer_number(&answer);

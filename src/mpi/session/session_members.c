@@ -73,9 +73,7 @@ static int learn_world(unsigned epoch)
     char text[PMI_SET_NAME_MAX + 1];
 
     snprintf(text, sizeof(text), "mpix://WORLD/%u", epoch);
-    MPIR_Session_call_begin(&call, PMI_SET_LOOK);
-    MPIR_Session_call_text(&call, text);
-    MPIR_Session_call_number(&call, false);     /* state */
+    MPIR_Session_write_set_look(&call, text, false);
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     uids = MPL_malloc(MPIR_Process.size * sizeof(*uids), MPL_MEM_OTHER);

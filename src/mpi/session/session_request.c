@@ -55,6 +55,7 @@ static int write_request(struct MPIR_Session_call *call, int op, const char *con
     bool adds = op == MPIX_PSETOP_ADD || op == MPIX_PSETOP_GROW;
     bool removes = op == MPIX_PSETOP_SUB || op == MPIX_PSETOP_SHRINK;
     uint32_t add, remove;
+    struct MPIR_Session_name bound;
 
     MPIR_ERR_CHKANDJUMP(ninput < 1 || !input[0], mpi_errno, MPI_ERR_ARG, "**psetunknown");
     mpi_errno = get_number(info, "mpi_num_procs_add", adds, &add);
@@ -63,36 +64,31 @@ static int write_request(struct MPIR_Session_call *call, int op, const char *con
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_begin(call, PMI_SET_REQUEST);
-    call->waits = true;
-    mpi_errno = MPIR_Session_call_bound(call, input[0]);
+    mpi_errno = MPIR_Session_find_bound(input[0], &bound);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_number(call, op);
-    MPIR_Session_call_number(call, add);
-    MPIR_Session_call_number(call, remove);
+    MPIR_Session_write_set_request(call, bound.text, op, add, remove);
+    call->waits = true;
 
   fn_exit:
     return mpi_errno;
   fn_fail:
-    MPIR_Session_call_free(call);
     goto fn_exit;
 }
 
 static int write_query(struct MPIR_Session_call *call, const char *coll_pset, const char *name)
 {
     int mpi_errno = MPIR_Session_call_prepare();
+    struct MPIR_Session_name bound;
 
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_begin(call, PMI_SET_QUERY);
-    call->waits = true;
-    MPIR_Session_call_operand(call, coll_pset);
-    mpi_errno = MPIR_Session_call_bound(call, name);
+    mpi_errno = MPIR_Session_find_bound(name, &bound);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_write_set_query(call, coll_pset, bound.text);
+    call->waits = true;
 
   fn_exit:
     return mpi_errno;
   fn_fail:
-    MPIR_Session_call_free(call);
     goto fn_exit;
 }
 
@@ -237,17 +233,17 @@ int MPIR_Session_get_pset_op_impl(MPIR_Session * session, const char *coll_pset,
 int MPIR_Session_finish_pset_op_impl(MPIR_Session * session, const char *name)
 {
     int mpi_errno = MPIR_Session_check(session);
-    struct MPIR_Session_call call = { 0 };
+    struct MPIR_Session_call call;
+    struct MPIR_Session_name bound;
 
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_begin(&call, PMI_SET_CLOSE);
-    mpi_errno = MPIR_Session_call_bound(&call, name);
+    mpi_errno = MPIR_Session_find_bound(name, &bound);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_write_set_close(&call, bound.text);
     mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPIR_Session_call_free(&call);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

@@ -101,8 +101,7 @@ static int query_state(struct MPIR_Session_set *set, struct cached *it)
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
     struct MPIR_Session_stamp stamp = MPIR_Session_stamp();
-    MPIR_Session_call_begin(&call, PMI_SET_STATE);
-    MPIR_Session_call_members(&call, set->ranks, set->size);
+    MPIR_Session_write_set_state(&call, set->ranks, set->size);
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     set->state = (enum pmi_set_state) MPIR_Session_answer_number(&answer);

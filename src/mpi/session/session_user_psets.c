@@ -18,17 +18,17 @@ static int get_value(MPIR_Info * info, const char *key, char value[MPI_MAX_INFO_
 }
 
 /* SN6: too long a text is no name, and an empty text requests none. */
-static int add_proposed_name(struct MPIR_Session_call *call, MPIR_Info * info)
+static int get_proposed_name(MPIR_Info * info, char value[MPI_MAX_INFO_VAL + 1])
 {
     int mpi_errno = MPI_SUCCESS;
-    char value[MPI_MAX_INFO_VAL + 1];
 
     mpi_errno = get_value(info, "mpix_name", value);
     MPIR_ERR_CHECK(mpi_errno);
     if (!value[0])
         mpi_errno = get_value(info, "mpidynres_proposed_name", value);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_text(call, strlen(value) <= PMI_SET_NAME_MAX ? value : "");
+    if (strlen(value) > PMI_SET_NAME_MAX)
+        value[0] = '\0';
 
   fn_exit:
     return mpi_errno;
@@ -37,9 +37,9 @@ static int add_proposed_name(struct MPIR_Session_call *call, MPIR_Info * info)
 }
 
 /* "3,0,2" of mpi_part_sizes; how many. */
-static int add_parts(struct MPIR_Session_call *call, MPIR_Info * info, int *n)
+static int get_parts(MPIR_Info * info, uint32_t sizes[PMI_SET_OPERANDS_MAX], int *n)
 {
-    int mpi_errno = MPI_SUCCESS, sizes[PMI_SET_OPERANDS_MAX];
+    int mpi_errno = MPI_SUCCESS;
     char value[MPI_MAX_INFO_VAL + 1], *end;
     const char *text = value;
 
@@ -50,13 +50,10 @@ static int add_parts(struct MPIR_Session_call *call, MPIR_Info * info, int *n)
         long size = strtol(text, &end, 10);
         MPIR_ERR_CHKANDJUMP1(*text < '0' || *text > '9' || size > INT_MAX || (*end && *end != ','),
                              mpi_errno, MPI_ERR_INFO_VALUE, "**psetparts", "**psetparts %s", value);
-        sizes[(*n)++] = (int) size;
+        sizes[(*n)++] = (uint32_t) size;
         if (!*end)
             break;
     }
-    MPIR_Session_call_number(call, *n);
-    for (int i = 0; i < *n; i++)
-        MPIR_Session_call_number(call, sizes[i]);
 
   fn_exit:
     return mpi_errno;
@@ -65,21 +62,20 @@ static int add_parts(struct MPIR_Session_call *call, MPIR_Info * info, int *n)
 }
 
 /* mpi://WORLD is the present one, and of a joining process its delta. */
-int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name)
+int MPIR_Session_find_name(const char *name, struct MPIR_Session_name *found)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_set set;
     bool world = !MPL_stricmp(name, "mpi://WORLD");
-    char of_epoch[32];
 
     if (world && MPIR_Session_is_joining()) {
-        MPIR_Session_call_text(call, MPIR_Session_delta_name());
+        found->text = MPIR_Session_delta_name();
         goto fn_exit;
     }
     MPIR_ERR_CHKANDJUMP1(!world && MPIR_Session_find_predefined(name, &set), mpi_errno, MPI_ERR_ARG,
                          "**psetnodata", "**psetnodata %s", name);
-    snprintf(of_epoch, sizeof(of_epoch), "mpix://WORLD/%u", MPIR_Adapt_epoch());
-    MPIR_Session_call_text(call, world ? of_epoch : name);
+    snprintf(found->of_epoch, sizeof(found->of_epoch), "mpix://WORLD/%u", MPIR_Adapt_epoch());
+    found->text = world ? found->of_epoch : name;
 
   fn_exit:
     return mpi_errno;
@@ -88,7 +84,7 @@ int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name)
 }
 
 /* Changes are requested for one set. */
-int MPIR_Session_call_bound(struct MPIR_Session_call *call, const char *name)
+int MPIR_Session_find_bound(const char *name, struct MPIR_Session_name *found)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_set set;
@@ -96,7 +92,7 @@ int MPIR_Session_call_bound(struct MPIR_Session_call *call, const char *name)
 
     MPIR_ERR_CHKANDJUMP1(own, mpi_errno, MPI_ERR_ARG, "**psetcall", "**psetcall %s",
                          "mpi://SELF and mpi://SHARED are other sets in each process: make a set of it");
-    mpi_errno = MPIR_Session_call_name(call, name);
+    mpi_errno = MPIR_Session_find_name(name, found);
 
   fn_exit:
     return mpi_errno;
@@ -123,7 +119,9 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
                               MPIR_Info * info, char output[][MPI_MAX_PSET_NAME_LEN], int *noutput)
 {
     int mpi_errno = MPIR_Session_check(session), parts = 1;
-    struct MPIR_Session_call call = { 0 };
+    uint32_t sizes[PMI_SET_OPERANDS_MAX];
+    char proposed[MPI_MAX_INFO_VAL + 1];
+    struct MPIR_Session_call call;
     struct MPIR_Session_answer answer = { 0 };
     struct MPIR_Session_stamp stamp;
     bool done = false;
@@ -152,21 +150,14 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
             goto fn_exit;
         }
     }
-    MPIR_Session_call_begin(&call, PMI_SET_MAKE);
-    MPIR_Session_call_number(&call, op);
-    mpi_errno = add_proposed_name(&call, info);
+    mpi_errno = get_proposed_name(info, proposed);
     MPIR_ERR_CHECK(mpi_errno);
     if (op == MPIX_PSETOP_SPLIT)
-        mpi_errno = add_parts(&call, info, &parts);
-    else
-        MPIR_Session_call_number(&call, 0);
+        mpi_errno = get_parts(info, sizes, &parts);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP2(*noutput < parts, mpi_errno, MPI_ERR_ARG, "**psetoproom", "**psetoproom %d %d",
                          *noutput, parts);
-    MPIR_Session_call_number(&call, ninput);
-    for (int i = 0; i < ninput; i++)
-        MPIR_Session_call_operand(&call, input[i]);
-    MPIR_Session_call_number(&call, true);      /* wants the data of the set */
+    MPIR_Session_write_set_make(&call, op, proposed, sizes, op == MPIX_PSETOP_SPLIT ? parts : 0, input, ninput, true);
     stamp = MPIR_Session_stamp();
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
@@ -179,7 +170,6 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPIR_Session_call_free(&call);
     MPIR_Session_answer_free(&answer);
     return mpi_errno;
   fn_fail:
@@ -189,7 +179,8 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
 int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group, MPIR_Info * info, char *name)
 {
     int mpi_errno = MPIR_Session_check(session), *ranks = NULL;
-    struct MPIR_Session_call call = { 0 };
+    char proposed[MPI_MAX_INFO_VAL + 1];
+    struct MPIR_Session_call call;
     struct MPIR_Session_answer answer = { 0 };
     struct MPIR_Session_stamp stamp;
 
@@ -204,11 +195,9 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
     }
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_begin(&call, PMI_SET_FROM_LIST);
-    mpi_errno = add_proposed_name(&call, info);
+    mpi_errno = get_proposed_name(info, proposed);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_members(&call, ranks, group->size);
-    MPIR_Session_call_number(&call, true);      /* wants the data of the set */
+    MPIR_Session_write_set_from_list(&call, proposed, ranks, group->size, true);
     stamp = MPIR_Session_stamp();
     mpi_errno = MPIR_Session_call_query(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
@@ -218,17 +207,14 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
 
   fn_exit:
     MPL_free(ranks);
-    MPIR_Session_call_free(&call);
     MPIR_Session_answer_free(&answer);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
 }
 
-/* The step manager is notified of a call about the set `name`, which is not a predefined one; `to`: its new name, or
- * NULL. */
-static int notify_of_set(MPIR_Session * session, enum pmi_set_call kind, const char *name, const char *to,
-                         const char *refusal)
+/* The step manager is notified that the set `name`, which is not a predefined one, is called `to`, or freed (NULL). */
+static int notify_of_set(MPIR_Session * session, const char *name, const char *to, const char *refusal)
 {
     int mpi_errno = MPIR_Session_check(session);
     struct MPIR_Session_call call;
@@ -237,10 +223,10 @@ static int notify_of_set(MPIR_Session * session, enum pmi_set_call kind, const c
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP1(MPIR_Session_find_predefined(name, &set), mpi_errno, MPI_ERR_ARG, "**psetcall",
                          "**psetcall %s", refusal);
-    MPIR_Session_call_begin(&call, kind);
-    MPIR_Session_call_text(&call, name);
     if (to)
-        MPIR_Session_call_text(&call, to);
+        MPIR_Session_write_set_move(&call, name, to);
+    else
+        MPIR_Session_write_set_free(&call, name);
     mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -252,12 +238,12 @@ static int notify_of_set(MPIR_Session * session, enum pmi_set_call kind, const c
 
 int MPIR_Session_pset_move_impl(MPIR_Session * session, const char *from, const char *to)
 {
-    return notify_of_set(session, PMI_SET_MOVE, from, to, "sets mpi://... cannot be moved");
+    return notify_of_set(session, from, to, "sets mpi://... cannot be moved");
 }
 
 int MPIR_Session_pset_free_impl(MPIR_Session * session, const char *name)
 {
-    return notify_of_set(session, PMI_SET_FREE, name, NULL, "sets mpi://... cannot be freed");
+    return notify_of_set(session, name, NULL, "sets mpi://... cannot be freed");
 }
 
 /* ---- looking --------------------------------------------------------------------------------------------------- */
@@ -385,20 +371,18 @@ int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int 
 int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MPIR_Info * data)
 {
     int mpi_errno = MPIR_Session_check(session);
-    struct MPIR_Session_call call = { 0 };
+    struct MPIR_Session_call call;
+    struct MPIR_Session_name found;
 
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(!data, mpi_errno, MPI_ERR_INFO, "**infonull");
-    MPIR_Session_call_begin(&call, PMI_SET_PUT);
-    mpi_errno = MPIR_Session_call_name(&call, name);
+    mpi_errno = MPIR_Session_find_name(name, &found);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_call_data(&call, data);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_write_set_put(&call, found.text, data);
     mpi_errno = MPIR_Session_call_notify(&call);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPIR_Session_call_free(&call);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -408,28 +392,22 @@ int MPIR_Session_write_get(struct MPIR_Session_call *call, MPIR_Session * sessio
                            const char *name, const char *const keys[], int nkeys, int wait)
 {
     int mpi_errno = MPIR_Session_check(session);
+    struct MPIR_Session_name found;
 
-    memset(call, 0, sizeof(*call));
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(nkeys < 0 || nkeys > PMI_SET_KEYS_MAX, mpi_errno, MPI_ERR_ARG, "**psetop");
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_begin(call, PMI_SET_GET);
-    call->waits = wait != 0;
-    MPIR_Session_call_operand(call, coll_pset);
-    mpi_errno = MPIR_Session_call_name(call, name);
+    mpi_errno = MPIR_Session_find_name(name, &found);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_number(call, wait != 0);
-    MPIR_Session_call_number(call, nkeys);
-    for (int i = 0; i < nkeys; i++) {
+    for (int i = 0; i < nkeys; i++)
         MPIR_ERR_CHKANDJUMP(!keys[i], mpi_errno, MPI_ERR_ARG, "**infokeynull");
-        MPIR_Session_call_text(call, keys[i]);
-    }
+    MPIR_Session_write_set_get(call, coll_pset, found.text, wait != 0, keys, nkeys);
+    call->waits = wait != 0;
 
   fn_exit:
     return mpi_errno;
   fn_fail:
-    MPIR_Session_call_free(call);
     goto fn_exit;
 }
 

@@ -2,8 +2,8 @@
  * Process sets of MPI Sessions: calls of a process to the step manager, which orders all changes of sets, and what
  * it answers.  Lines of the PMI connection (doc/developer/pmi.md):
  *
- *   cmd=adapt_set_call id=N more=0 [board=1|answer=0] call=<hex>     one question, number N of this process: a call as
- *                                            below, in parts of at most PMI_SET_LINE_MAX bytes, all but the last with
+ *   cmd=adapt_set_call id=N more=0 [board=1|answer=0] call=<hex>     one question, number N of this process: a call in
+ *                                            parts of at most PMI_SET_LINE_MAX bytes, all but the last with
  *                                            more=1; with answer=0 nobody waits for an answer
  *   cmd=adapt_set_fetch id=N at=OFFSET       a part of its answer, once the slot's `answered` has been incremented:
  *                                            cmd=adapt_set_part bytes=TOTAL data=<hex>; TOTAL 0: not there (yet)
@@ -11,12 +11,8 @@
  * With board=1 an answer that is short enough lies on the board instead, if one of the slot's entries is free (struct
  * pmi_adapt_answer).
  *
- * Calls and answers are u32 (of the machine), texts (u32 bytes, then these, without a 0) and members (u32 runs, then
- * for each run u32 first uid, u32 count): an ordered list of uids.  A set in a call is an operand: text name,
- * u32 explicit (0, 1), members if explicit.  The caller sends the members of names that mean something else in each
- * process (mpi://...).
- *
- * Processes that a program starts one by one (PMI_TASK_*) go the same way.
+ * pmi_messages.h, which is generated of messages.txt, has the numbers and bounds of the calls; doc/spec/protocol.md has
+ * their fields and the replies.  Processes that a program starts one by one (PMI_TASK_*) go the same way.
  *
  * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
  */
@@ -25,13 +21,9 @@
 #define PMI_ADAPT_SET_H_INCLUDED
 
 #include <stdint.h>
+#include "pmi_messages.h"
 
 #define PMI_SET_PROCESSES_MAX 65536     /* that a job has ever had, if it changes through sets: the device's table */
-#define PMI_SET_NAME_MAX 254    /* bytes of a name */
-#define PMI_SET_KEY_MAX 254     /* as MPI_MAX_INFO_KEY - 1, */
-#define PMI_SET_VALUE_MAX 1023  /* MPI_MAX_INFO_VAL - 1 */
-#define PMI_SET_OPERANDS_MAX 1024
-#define PMI_SET_KEYS_MAX 1024
 #define PMI_SET_CALL_MAX (4 * 1024 * 1024)      /* bytes of a call, or of an answer */
 #define PMI_SET_CALLS_MAX 64    /* of a process, not answered or not fetched yet */
 #define PMI_SET_LINE_MAX 4096   /* bytes of a call in one line */
@@ -39,90 +31,10 @@
 #define PMI_SET_ANSWERS 4       /* of a process, on the board */
 #define PMI_SET_ANSWER_MAX 4088 /* bytes of such an answer */
 #define PMI_SET_BCASTS_MAX 32   /* sets whose texts a process takes part in */
-#define PMI_SET_TEXT_MAX 65535  /* bytes of such a text */
 #define PMI_SET_GRANT 4         /* sets that a process makes by itself for a change, */
 #define PMI_SET_GRANT_RUNS 64   /* runs of their members, */
-#define PMI_SET_GRANT_OPERANDS 8        /* and sets of which one is made */
-#define PMI_SET_TAG_MAX 1024    /* of a rendezvous */
 #define PMI_SET_CREATIONS_MAX 8 /* communicators that a process makes of groups at a time, on the board */
 #define PMI_SET_INTRODUCED_MAX 64       /* processes that know each other, to whom others are introduced */
-#define PMI_SET_CARD_MAX 1024   /* bytes of a business card in it */
-
-enum pmi_set_call {             /* u32, at the front of each call; then */
-    PMI_SET_MAKE = 1,           /* u32 op, text requested name, u32 n, n * u32 part size (SPLIT), u32 n, n * operand,
-                                 * u32 1: the caller wants their data, too
-                                 * -> u32 n, n * text name; "" for an empty result; if wanted u32 n or 0, n * data */
-    PMI_SET_FROM_LIST,          /* text requested name, members, u32 1: as above -> text name; if wanted u32 n,
-                                 * n * data */
-    PMI_SET_LOOK,               /* text name, u32 1 or nothing: the caller wants to know its state, 0: only whether it
-                                 * has ended -> data, see below */
-    PMI_SET_LIST,               /* u32 serial -> u32 present serial, u32 n, n * (text name, u32 size): the sets that
-                                 * hold the caller, are not freed, and were made after that serial */
-    PMI_SET_MOVE,               /* text from, text to -> nothing */
-    PMI_SET_FREE,               /* text name -> nothing */
-    PMI_SET_PUT,                /* text name, u32 n, n * (text key, text value) -> nothing */
-    PMI_SET_GET,                /* operand whose members all call, text name, u32 wait, u32 n, n * text key; n = 0:
-                                 * all keys, and with wait at least one
-                                 * -> u32 n, n * (text key, text value) */
-    PMI_SET_JOIN,               /* operand, u32 entry where the caller counts its calls -> u32 entry where it has done
-                                 * so before, or the same; its gate is true then */
-    PMI_SET_GIVE,               /* u32 entry, text: of the set that is counted there -> nothing */
-    PMI_SET_TURN,               /* u32 entry, u64 number of the call that is in front of the gate
-                                 * -> u32 1, text that is delivered in it; u32 0: none */
-    PMI_SET_MEET,               /* text tag, text bc or "" if it was given before, members, among them the caller,
-                                 * u32 1: the caller has the bcs of all members -> u32 0 if all have them, else
-                                 * u32 n, n * text bc, in the members' order, and there is another round;
-                                 * u32 1: these processes need no further rendezvous.  When all of them have called
-                                 * with this tag, or need none */
-    PMI_SET_DYNAMIC,            /* nothing -> nothing: the job changes through process sets from now on */
-    PMI_SET_ENTER,              /* text bc -> u32 1: the caller was started by an addition, 0: in another way; u32 n,
-                                 * n * (u32 uid, text bc) of those whom it may be introduced to */
-    PMI_SET_AWAIT,              /* u32 1: of a process of an addition that has claimed channels to all of these -> text
-                                 * delta, u32 tag, u32 n, n * (text key, text value), u32 n, n * data of sets that hold
-                                 * the caller, u32 1: as LEAVES, none removes it, members: they and the caller need no
-                                 * rendezvous, but it has to wait for the other's decision on their channel; once the
-                                 * change is accepted */
-    PMI_SET_ENTERED,            /* nothing -> nothing: it goes on with this answer */
-    PMI_SET_CHANGE,             /* operand that is bound; text "" without members: all processes; u32 1: only whether
-                                 * there is one to report; text bc or "" if it was given before
-                                 * -> u32 enum pmi_set_change, text delta, u32 tag, u32 n, n * (text key, text value),
-                                 * u32 n, n * data of the delta and of the sets that it may be combined with, u32 1:
-                                 * once it is accepted the caller needs no rendezvous with the joining processes,
-                                 * u32 first and u32 n, numbers of sets that it may make by MADE before it accepts or
-                                 * declines */
-    PMI_SET_ACCEPT,             /* u32 tag, u32 n, n * (text key, text value) for those who join -> nothing; of an
-                                 * addition it need not be answered */
-    PMI_SET_DECLINE,            /* u32 tag -> nothing */
-    PMI_SET_REQUEST,            /* text name of the set that is bound, u32 op (ADD to SHRINK), u32 how many to add,
-                                 * u32 to remove -> u32 op that was done (0: not granted), u32 n, n * text name; change
-                                 * and accept in one */
-    PMI_SET_QUERY,              /* operand whose members all call, text name -> as REQUEST, when all have called: the
-                                 * open operation of that set */
-    PMI_SET_CLOSE,              /* text name: its operation, or the one that made it, is not open any more -> nothing */
-    PMI_SET_MADE,               /* u32 number, u32 op (UNION, DIFFERENCE or INTERSECTION), u32 n, n * text name of an
-                                 * operand, members: the caller has made mpix://op/UID.NUMBER, as CHANGE has allowed it;
-                                 * not answered */
-    PMI_SET_LEAVES,             /* nothing -> u32 1: a change that somebody has been notified of removes the caller;
-                                 * 0: none does; u32 1: that may be cached, as data */
-    PMI_SET_ENDED_COUNT,        /* members -> u32 how many of them have ended */
-    PMI_SET_COMES,              /* members: one; u64 number of a creation -> u32 1: this process is making that
-                                 * communicator, as its entry on the board shows */
-    PMI_SET_STATE,              /* members -> u32 state, u32 uid of the first that has not ended (UINT32_MAX: all have),
-                                 * u32 1: that may be cached, as data */
-    PMI_SET_HINTS,              /* u32 n, n * (text key, text value) -> u32 1, u32 n, n * (text key, text value): which
-                                 * of them are followed, and what holds now; u32 0, u32 0: nobody takes any */
-    PMI_TASK_ALLOCATE,          /* u32 first number, u32 n, u32 hard, text arch, text words, u32 n or 0, n * text words,
-                                 * u32 n or 0, n * text host -> nothing; requests first ... first + n - 1 of the caller,
-                                 * which never uses a number twice */
-    PMI_TASK_START,             /* u32 number, text executable, u32 n, n * text argument -> nothing */
-    PMI_TASK_CANCEL,            /* u32 number: if it has no slot yet -> nothing */
-    PMI_TASK_RELEASE,           /* u32 number: it is not used any more; its process runs on -> nothing */
-    PMI_TASK_SIGNAL,            /* u32 number, text name without SIG -> nothing */
-    PMI_TASK_EVENTS,            /* nothing -> u32 n, n * (u32 number, u32 enum pmi_task_stage, u32 code, text,
-                                 * text info), as soon as there are any of the caller's requests */
-    PMI_TASK_START_WORLD        /* text for PMI_PARENT_ENV, u32 n, n * (u32 number, text executable, u32 n,
-                                 * n * text argument) -> nothing; they are one MPI_COMM_WORLD, in this order */
-};
 
 /* Of a process request: a program has its own process on a slot that it was given.  The numbers are those of
  * MPIX_STAGE_*. */
@@ -134,10 +46,6 @@ enum pmi_task_stage {
 };
 
 #define PMI_PARENT_ENV "PMI_PARENT"     /* of a process of such a world: how it comes to who has started it */
-#define PMI_TASKS_MAX 4096      /* slots of a job, and those that wait for one */
-#define PMI_TASK_ARGUMENTS_MAX 65536
-#define PMI_TASK_WORLD_ARGUMENTS_MAX 997        /* of a program of START_WORLD: Hydra passes on as many */
-#define PMI_TASK_TEXT_MAX 65535 /* bytes of a text */
 #define PMI_TASK_EVENTS_MAX 1024        /* in an answer */
 
 /* In the board's word `offer`, beside the tag: the job changes through process sets, so that it has no windows. */

@@ -93,6 +93,7 @@ noinst_HEADERS += \
     elastic/stepmgr/monitor/unreceived_messages.h \
     elastic/stepmgr/monitor/straggler_reporter.h \
     elastic/stepmgr/proto/call_bytes.h \
+    elastic/stepmgr/proto/call_fields.h \
     elastic/stepmgr/proto/call_reply.h \
     elastic/stepmgr/proto/loops.h \
     elastic/stepmgr/proto/payload.h \
@@ -151,6 +152,7 @@ noinst_HEADERS += \
     elastic/mpiexec/reports.h       \
     elastic/mpiexec/socket.h        \
     elastic/mpiexec/state.h         \
+    elastic/messages/calls.h        \
     elastic/pmi_adapt.h             \
     elastic/pmi_adapt_measured.h    \
     elastic/pmi_adapt_plan.h        \
@@ -158,6 +160,7 @@ noinst_HEADERS += \
     elastic/pmi_adapt_sizes.h       \
     elastic/pmi_adapt_signal.h      \
     elastic/pmi_adapt_request.h        \
+    elastic/pmi_messages.h          \
     elastic/proxy/agent.h           \
     elastic/proxy/answers.h         \
     elastic/proxy/bcasts.h          \

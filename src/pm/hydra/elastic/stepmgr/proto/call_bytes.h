@@ -2,8 +2,8 @@
  * The bytes of calls that processes make (pmi_adapt_set.h): numbers and texts, taken from the front with every length
  * checked, and appended.  Pure.
  *
- * Each call has one list of its fields, code(CODEC &, CALL &), with which FieldReader reads it, and FieldWriter writes
- * it for tests.
+ * Each call lists its fields to a codec (messages/calls.h, which is generated): FieldReader reads them, and FieldWriter
+ * writes them for tests.
  */
 
 #ifndef ELASTIC_CALL_BYTES_H_INCLUDED
@@ -13,11 +13,14 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "stepmgr/common/bytes.h"
+#include "stepmgr/proto/call_fields.h"
 #include "pmi_adapt_set.h"
 
 namespace elastic {
@@ -72,6 +75,17 @@ inline void append_text(std::string &bytes, const std::string &text)
     bytes += text;
 }
 
+void append_members(std::string &bytes, const SetMembers &members);  /* pset_call.cpp */
+
+inline void append_data(std::string &bytes, const SetData &data)
+{
+    append_number(bytes, data.size());
+    for (const auto &[key, value] : data) {
+        append_text(bytes, key);
+        append_text(bytes, value);
+    }
+}
+
 class FieldReader : public CallBytes {
   public:
     using CallBytes::CallBytes;
@@ -93,12 +107,54 @@ class FieldReader : public CallBytes {
         for (uint32_t n = number(max); n > 0 && ok(); n--)
             code(list.emplace_back());
     }
-    /* All that follows, if `read` reads it. */
-    template <class Read> void rest(std::string &value, const Read &read)
+    void members(SetMembers &members)
     {
-        Bytes bytes = left();
-        read(*this);
-        value.assign(bytes.begin(), bytes.end());
+        size_t n = number();
+        std::vector<SetMembers::Run> runs;
+        if (!require(n <= left().size() / (2 * sizeof(uint32_t))))
+            return;
+        runs.resize(n);
+        for (SetMembers::Run &run : runs) {
+            run.first = number();
+            run.count = number();
+        }
+        auto read = SetMembers::of_runs(runs);
+        if (require(read.has_value()))
+            members = std::move(*read);
+    }
+    void process(uint32_t &uid)
+    {
+        SetMembers one;
+        members(one);
+        uid = require(one.size() == 1) ? one.greatest() : 0;
+    }
+    void operand(SetOperand &operand)
+    {
+        text(operand.name, PMI_SET_NAME_MAX);
+        if (number(1))
+            members(operand.members.emplace());
+    }
+    void data(SetData &data)
+    {
+        for (uint32_t n = number(PMI_SET_KEYS_MAX); n > 0 && ok(); n--) {
+            std::string key = text(PMI_SET_KEY_MAX);
+            data[key] = text(PMI_SET_VALUE_MAX);
+        }
+    }
+    /* Executable and arguments. */
+    void command(std::vector<std::string> &argv, uint32_t max)
+    {
+        text(argv.emplace_back(), PMI_TASK_TEXT_MAX);
+        require(!argv.front().empty());
+        list(argv, max, [&](std::string &argument) { text(argument, PMI_TASK_TEXT_MAX); });
+    }
+    /* All that follows, if it is a command: it is passed on as it is. */
+    void program(std::string &bytes)
+    {
+        Bytes all = left();
+        std::vector<std::string> argv;
+        command(argv, PMI_TASK_ARGUMENTS_MAX);
+        bytes.assign(all.begin(), all.end());
     }
     bool has_more() const { return !left().empty(); }
 };
@@ -121,33 +177,55 @@ class FieldWriter {
         for (auto &element : list)
             code(element);
     }
-    template <class Read> void rest(const std::string &value, const Read &) { bytes_ += value; }
+    void members(const SetMembers &members) { append_members(bytes_, members); }
+    void process(uint32_t uid) { members(*SetMembers::of_list(std::span(&uid, 1))); }
+    void operand(const SetOperand &operand)
+    {
+        text(operand.name);
+        flag(operand.members.has_value());
+        if (operand.members)
+            members(*operand.members);
+    }
+    void data(const SetData &data) { append_data(bytes_, data); }
+    void command(const std::vector<std::string> &argv, uint32_t)
+    {
+        text(argv.at(0));
+        integer(argv.size() - 1);
+        for (size_t i = 1; i < argv.size(); i++)
+            text(argv[i]);
+    }
+    void program(const std::string &bytes) { bytes_ += bytes; }
     bool has_more() const { return true; }
     bool require(bool holds) const { return holds; }
 
-  protected:
+  private:
     std::string &bytes_;
 };
 
 /* The alternative of `Any` that has this kind, if it is well-formed and nothing follows. */
-template <class Any, class Reader, size_t Index = 0>
-std::optional<Any> parse_kind(uint32_t kind, Reader &reader)
+template <class Any, size_t Index = 0> std::optional<Any> parse_kind(uint32_t kind, FieldReader &reader)
 {
     if constexpr (Index == std::variant_size_v<Any>) {
         return std::nullopt;
     } else if (std::variant_alternative_t<Index, Any> call; kind == call.KIND) {
-        code(reader, call);
+        call.code(reader);
         return reader.complete() ? std::optional<Any>(std::move(call)) : std::nullopt;
     } else {
-        return parse_kind<Any, Reader, Index + 1>(kind, reader);
+        return parse_kind<Any, Index + 1>(kind, reader);
     }
 }
 
-template <class Writer, class Any> std::string write_kind(const Any &any)
+template <class Any> std::optional<Any> parse_call(Bytes bytes)
+{
+    FieldReader reader(bytes);
+    return parse_kind<Any>(reader.number(), reader);
+}
+
+template <class Any> std::string write_call(const Any &any)
 {
     std::string bytes;
-    Writer writer(bytes);
-    std::visit([&](auto call) { writer.integer(call.KIND), code(writer, call); }, any);
+    FieldWriter writer(bytes);
+    std::visit([&](auto call) { writer.integer(call.KIND), call.code(writer); }, any);
     return bytes;
 }
 
