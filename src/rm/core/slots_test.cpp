@@ -253,6 +253,59 @@ TEST_P(SlotsTest, another_mpiexec_has_nothing_of_the_first)
 }
 
 /* Under fcfs nobody overtakes; under the others a place may not delay the first job. */
+TEST_P(SlotsTest, processes_of_a_draining_node_do_not_move_to_cores_of_slots)
+{
+    JobSpec spec = malleable(6, 6);
+    spec.whole_nodes = true;
+    spec.extra_slots = 2;
+    JobId id = driver.submit(spec);
+    driver.send(StepStarted{{id, 1}});
+    driver.send(StepAdaptive{{id, 1}});
+    report_slots(id, 0, {}, {slot_request_of(1, 2, true, "n1")});
+    report_slots(id, 1, {{"n1", 2}}, {});
+    Update update;
+    update.request = "u";
+    update.job = id;
+    update.minimum = 1;
+    driver.send(update);
+    ASSERT_EQ(driver.job(id).blocks, (Blocks{{"n0", 4}, {"n1", 2}}));
+    driver.send(Drain{"d", "n0", "test"});
+    bool moves = GetParam() != PolicyKind::FCFS && GetParam() != PolicyKind::EASY;
+    const ResizeStep *resize = driver.last<ResizeStep>();
+    ASSERT_EQ(resize != nullptr, moves);
+    if (moves) {
+        EXPECT_EQ(resize->size, 2);
+        EXPECT_TRUE(resize->joining.empty()) << "n1 has 4 cores";
+    }
+}
+
+/* Also under policies that do not depend on the sizes of running jobs. */
+TEST_P(SlotsTest, a_size_request_ends_the_pause_of_a_slot_request)
+{
+    JobId id = start(3, 3);
+    Update update;
+    update.request = "u";
+    update.job = id;
+    update.minimum = 1;
+    driver.send(update);
+    driver.send(StepAdaptive{{id, 1}});
+    driver.submit(rigid(8));
+    report_slots(id, 0, {}, {slot_request_of(1, 1, true)});
+    const ResizeStep *resize = driver.last<ResizeStep>();
+    ASSERT_TRUE(resize);
+    EXPECT_EQ(resize->size, 2) << "world and slots are 3 at most";
+    driver.send(StepRefused{{id, 1, resize->request, "no"}});
+    EXPECT_FALSE(driver.last<ResizeStep>()) << "a pause";
+    SizeRequest as_it_is;
+    as_it_is.mpiexec = mpiexec;
+    as_it_is.number = 2;
+    as_it_is.waits = true;
+    as_it_is.size = as_it_is.maximum = 3;
+    as_it_is.minimum = 2;
+    driver.send(StepSizeRequest{id, 1, as_it_is});
+    EXPECT_TRUE(driver.last<ResizeStep>());
+}
+
 TEST_P(SlotsTest, a_job_that_has_waited_for_longer_comes_first)
 {
     JobId id = run(1, 8);

@@ -384,7 +384,10 @@ void State::note_changes(const Facts &old, const Facts &now)
     changes_.sizes |= old.elastic != now.elastic || old.roomy != now.roomy ||
         old.donor != now.donor || old.pause_ms != now.pause_ms || old.growth_ms != now.growth_ms ||
         old.spare_cores != now.spare_cores;
-    changes_.slot_requests |= old.wished != now.wished || old.impatient != now.impatient;
+    bool wished_earlier = now.wished > 0 &&     /* policies that ignore other sizes fulfil these */
+        (old.pause_ms != now.pause_ms || old.growth_ms != now.growth_ms);
+    changes_.slot_requests |=
+        old.wished != now.wished || old.impatient != now.impatient || wished_earlier;
 }
 
 void State::enqueue(const Facts &facts)

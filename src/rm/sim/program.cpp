@@ -58,6 +58,8 @@ void SimulatedCluster::check_redundant(const EventContent &content)
     Core &core = copy.value();
     int64_t time_ms = read_clock();
     core.handle({core.state().seq + 1, time_ms, Timer{}});
+    if (!is_redundant(core.state(), content))   /* what was due has changed that */
+        return;
     Json before = core.snapshot();
     core.handle({core.state().seq + 1, time_ms, content});
     Json after = core.snapshot();

@@ -20,7 +20,9 @@ void leave_draining_nodes(FillPlan &plan, const Job &job)
         return;
     int staying = job.size() - away;
     std::vector<int> leave = choose_leaving(plan.state, job.blocks, away);
-    Blocks own = without(job.blocks, leave);
+    Blocks own = append(without(job.blocks, leave), slots_of(job));
+    for (const Departure &departure : job.departures)
+        own = append(std::move(own), departure.blocks);
     int size =
         size_at_most(job.spec, std::min(job.size(), staying + plan.now.capacity(job.spec, own)));
     if (size == 0 || size < staying)
