@@ -125,7 +125,8 @@ class SimulatedJob {
         epoch_ = epoch;
         for (int rank = 0; rank < half_; rank++)
             report(group, rank, REPORT_INIT,
-                   write_init({static_cast<uint32_t>(rank), true, std::string(CARD_BYTES, 'c'), 4026531836}));
+                   write_init({static_cast<uint32_t>(rank), REPORT_MODE_ADAPTIVE, 4026531836,
+                               std::string(CARD_BYTES, 'c')}));
     }
 
     void report(int group, int rank, step_report kind, const std::string &payload)

@@ -20,19 +20,32 @@ def guarded(name: str, about: str, lines: list[str]) -> str:
 def numbers_header(schema: Schema) -> str:
     """pmi_messages.h: plain C11 and C++20."""
     lines = [f"#define {b.name} {b.value} /* {b.meaning} */" for b in schema.bounds if not b.header]
-    for enum in dict.fromkeys(group.enum for group in schema.groups):
-        messages = sorted((m for g in schema.groups if g.enum == enum for m in g.messages), key=lambda m: m.number)
+    lines += enums(schema.calls())
+    return guarded("pmi_messages.h", "Numbers and bounds of messages.", lines)
+
+
+def enums(groups: list[Group]) -> list[str]:
+    lines: list[str] = []
+    for enum in dict.fromkeys(group.enum for group in groups):
+        messages = sorted((m for g in groups if g.enum == enum for m in g.messages), key=lambda m: m.number)
         lines += ["", f"enum {enum} {{"]
         lines += [f"    {m.name} = {m.number}{',' if m is not messages[-1] else ' '} /* {m.meaning} */" for m in messages]
         lines += ["};"]
-    return guarded("pmi_messages.h", "Numbers and bounds of messages.", lines)
+    return lines
+
+
+def kinds_header(schema: Schema) -> str:
+    """messages/kinds.h: numbers of messages between proxy and step manager."""
+    groups = [group for group in schema.groups if not group.is_variant()]
+    return guarded("messages/kinds.h", "Numbers of messages between proxy and step manager.", enums(groups)[1:])
 
 
 # ---------------------------------------------------------------- C: encoders of calls
 
 C_TYPES = {
-    "u32": "uint32_t", "enum": "uint32_t", "flag": "bool", "u64": "uint64_t", "text": "const char *", "name": "const char *",
-    "operand": "const char *", "data": "MPIR_Info *", "process": "int", "item": "",
+    "u32": "uint32_t", "enum": "uint32_t", "flag": "bool", "u64": "uint64_t", "wide": "uint64_t", "i32": "int32_t",
+    "text": "const char *", "name": "const char *", "operand": "const char *", "data": "MPIR_Info *", "process": "int",
+    "item": "",
 }  # fmt: skip
 C_METHODS = {"u32": "number", "enum": "number", "flag": "number", "text": "text", "name": "text"}
 
@@ -71,7 +84,7 @@ def c_statements(f: Field) -> list[str]:
         return [put("members", f"{f.name}, n_{f.name}")]
     if f.type == "process":
         return [put("members", f"&{f.name}, 1")]
-    if f.type == "u64":
+    if f.type == "wide":
         return [put("u32", f"(uint32_t) {f.name}"), put("u32", f"(uint32_t) ({f.name} >> 32)")]
     return [put(f.type, f.name)]
 
@@ -89,7 +102,7 @@ def c_function(name: str, fields: list[Field], first: list[str]) -> list[str]:
 def encoders_header(schema: Schema) -> str:
     """session_calls.h: a function for each call, which writes it whole."""
     lines = ['#include "pmi_messages.h"']
-    for message in (m for group in schema.groups for m in group.messages):
+    for message in (m for group in schema.calls() for m in group.messages):
         lines += c_function(c_name(message), message.fields, [f"MPIR_Session_call_begin(call, {message.name});"])
         if message.item:
             lines += c_function(f"{c_name(message)}_{message.item.type.lower()}", message.item.fields, [])
@@ -99,24 +112,27 @@ def encoders_header(schema: Schema) -> str:
 # ---------------------------------------------------------------- C++: structs and codecs
 
 CXX_TYPES = {
-    "u32": "uint32_t", "u64": "uint64_t", "flag": "bool", "text": "std::string", "name": "std::string",
-    "members": "SetMembers", "process": "uint32_t", "operand": "SetOperand", "data": "SetData", "program": "std::string",
-    "command": "std::vector<std::string>",
+    "u32": "uint32_t", "u64": "uint64_t", "wide": "uint64_t", "i32": "int32_t", "flag": "bool", "text": "std::string",
+    "name": "std::string", "members": "SetMembers", "process": "uint32_t", "operand": "SetOperand", "data": "SetData", "program": "std::string",
+    "command": "std::vector<std::string>", "bytes": "std::string", "line": "std::string", "host": "pmi_adapt_host",
 }  # fmt: skip
-CXX_DEFAULTS = {"u32": "0", "u64": "0", "process": "0", "flag": "false"}
+CXX_DEFAULTS = {"u32": "0", "u64": "0", "wide": "0", "i32": "0", "process": "0", "flag": "false"}
 
 
 def cxx_member(f: Field, item: Message | None) -> str:
     kind = f.enum or (item.type if item and f.type == "item" else CXX_TYPES.get(f.type, ""))
-    kind = f"std::vector<{kind}>" if f.is_list else kind
-    default = f.default or ("{}" if f.is_list else CXX_DEFAULTS.get(f.type, "{}"))
+    kind = f"std::vector<{kind}>" if f.is_list or f.is_array else kind
+    default = f.default or ("{}" if f.is_list or f.is_array else CXX_DEFAULTS.get(f.type, "{}"))
     about = f" /* {f.meaning} */" if f.meaning else ""
     return f"{kind} {f.name} = {default};{about}"
 
 
 def cxx_statements(f: Field) -> list[str]:
     """What a codec does with it."""
-    if f.type == "item":
+    if f.is_array:
+        put = "element.code(codec);" if f.type == "item" else cxx_put(f.type, "element", "")
+        lines = [f"codec.array({f.name}, [&](auto &element) {{ {put} }});"]
+    elif f.type == "item":
         lines = [f"codec.list({f.name}, {f.max}, [&](auto &element) {{ element.code(codec); }});"]
     elif f.is_list:
         limit = f.each or ("PMI_SET_NAME_MAX" if f.type == "name" else "")
@@ -134,7 +150,7 @@ def cxx_statements(f: Field) -> list[str]:
 
 
 def cxx_put(kind: str, name: str, limit: str) -> str:
-    method = {"u32": "integer", "enum": "integer", "u64": "wide"}.get(kind, kind)
+    method = {"u32": "integer", "enum": "integer", "u64": "raw", "i32": "raw", "host": "raw"}.get(kind, kind)
     return f"codec.{method}({name}{', ' + limit if limit else ''});"
 
 
@@ -159,7 +175,7 @@ def structs_header(schema: Schema) -> str:
         '#include "pmi_messages.h"', '#include "stepmgr/proto/call_fields.h"', "", "namespace elastic {",
     ]  # fmt: skip
     lines += [""] + [f"static_assert({b.name} == {b.value});" for b in schema.bounds if b.header]
-    for group in schema.groups:
+    for group in schema.calls():
         lines += ["", f"/* ---- {group.title} ---- */"]
         for message in group.messages:
             lines += ["", *cxx_struct(message)]
@@ -169,3 +185,58 @@ def structs_header(schema: Schema) -> str:
 
 def variant(group: Group) -> str:
     return f"using {group.type} = std::variant<{', '.join(m.type for m in group.messages)}>;"
+
+
+# ---------------------------------------------------------------- reports
+
+
+def short_name(message: Message) -> str:
+    return message.name.removeprefix("REPORT_").lower()
+
+
+def fixed(message: Message) -> list[Field]:
+    """The fields in front of those whose length varies, which a caller in C appends."""
+    found = []
+    for f in message.fields:
+        if f.is_list or f.is_array or f.type in ("bytes", "line", "members"):
+            break
+        found.append(f)
+    return found
+
+
+def fixed_bytes(message: Message) -> str:
+    """How many bytes these are, for C."""
+    sizes = {"u64": "8", "host": "sizeof(struct pmi_adapt_host)"}
+    return " + ".join(sizes.get(f.type, "4") for f in fixed(message))
+
+
+def writers_header(schema: Schema) -> str:
+    """messages/report_writers.h: a function for each report, which writes its fields of a fixed length."""
+    headers = ["messages/kinds.h", "pmi_adapt.h", "pmi_messages.h"]
+    lines = ["#include <stdint.h>", "#include <string.h>", *(f'#include "{header}"' for header in headers), ""]
+    messages = [message for message in schema.reports() if fixed(message)]
+    lines += [f"#define {m.name}_BYTES ({fixed_bytes(m)}) /* of those fields */" for m in messages]
+    for message in messages:
+        kinds = {"host": "const struct pmi_adapt_host *", "flag": "uint32_t "}
+        parameters = [f"{kinds.get(f.type, C_TYPES.get(f.type, '') + ' ')}{f.name}" for f in fixed(message)]
+        lines += ["", f"static inline size_t HYD_write_{short_name(message)}(void *payload, {', '.join(parameters)})", "{"]
+        lines += ["    unsigned char *at = (unsigned char *) payload;"]
+        for f in fixed(message):
+            source, size = (f.name, f"sizeof(*{f.name})") if f.type == "host" else (f"&{f.name}", f"sizeof({f.name})")
+            lines += [f"    memcpy(at, {source}, {size});", f"    at += {size};"]
+        lines += [f"    return {message.name}_BYTES;", "}"]
+    return guarded("messages/report_writers.h", "Encoders of reports, for a proxy: the fields of a fixed length.", lines)
+
+
+def reports_header(schema: Schema) -> str:
+    """messages/reports.h: a struct for each report, its decoder, and its encoder for tests."""
+    headers = ["pmi_adapt.h", "pmi_adapt_sizes.h", "stepmgr/proto/call_bytes.h", "wire/kinds.h"]
+    lines = [f'#include "{header}"' for header in headers] + [""]
+    lines += ["namespace elastic {"]
+    for message in schema.reports():
+        name, kind = short_name(message), message.type
+        lines += ["", *cxx_struct(message)]
+        lines += [f"inline std::optional<{kind}> parse_{name}(Bytes payload) {{ return parse_report<{kind}>(payload); }}"]
+        lines += [f"inline std::string write_{name}(const {kind} &report) {{ return write_report(report); }}"]
+    lines += ["", "}  // namespace elastic"]
+    return guarded("messages/reports.h", "Reports of proxies, for the step manager.", lines)

@@ -36,12 +36,18 @@ def scalar(f: Field, kind: str, most: bool) -> Sample:
     """One value, or one element of a list: the least or the greatest one."""
     limit = "PMI_SET_NAME_MAX" if kind == "name" else f.each or f.max
     if f.like:
-        return Sample(f'text("{f.like}")', [f'"{f.like}"'])
+        value = {"text": f'text("{f.like}")', "u64": f"u64({f.like})"}[kind]
+        return Sample(value, [f'"{f.like}"' if kind == "text" else f.like])
     greatest: dict[str, Callable[[], Sample]] = {
         "u32": lambda: u32(limit if limit and not f.is_list else "UINT32_MAX"),
         "enum": lambda: u32(limit or "UINT32_MAX"),
         "flag": lambda: Sample("u32(1)", ["true"]),
+        "i32": lambda: Sample("u32(0x80000000)", ["INT32_MIN"]),
         "u64": lambda: Sample("u64(UINT64_MAX)", ["UINT64_MAX"]),
+        "wide": lambda: Sample("wide(UINT64_MAX - 1)", ["UINT64_MAX - 1"]),
+        "bytes": lambda: Sample(f"std::string({limit}, 'x')", []),
+        "line": lambda: Sample(f"std::string({limit}, 'x')", []),
+        "host": lambda: Sample("host('y')", ["host_of('y')"]),
         "text": lambda: text(limit),
         "name": lambda: text(limit),
         "members": lambda: Sample("u32(1) + u32(0) + u32(PMI_ADAPT_SIZE_LARGEST)", ["NULL", "PMI_ADAPT_SIZE_LARGEST"]),
@@ -54,6 +60,10 @@ def scalar(f: Field, kind: str, most: bool) -> Sample:
     least: dict[str, Callable[[], Sample]] = {
         "flag": lambda: Sample("u32(0)", ["false"]),
         "u64": lambda: Sample("u64(0)", ["0"]),
+        "wide": lambda: Sample("wide(0)", ["0"]),
+        "bytes": lambda: Sample("std::string()", []),
+        "line": lambda: Sample("std::string()", []),
+        "host": lambda: Sample("host(0)", ["host_of(0)"]),
         "text": lambda: text("0"),
         "name": lambda: text("0"),
         "members": lambda: Sample("u32(0)", ["NULL", "0"]),
@@ -67,11 +77,14 @@ def scalar(f: Field, kind: str, most: bool) -> Sample:
 
 
 def command(arguments: str) -> Sample:
-    return Sample(f"text(1) + many({arguments}, text(1))", ["longest(1)", f"same<char *>({arguments}, longest(1)).data()", arguments])
+    argv = f"same<char *>({arguments}, longest(1)).data()"
+    return Sample(f"text(1) + many({arguments}, text(1))", ["longest(1)", argv, arguments])
 
 
 def sample(f: Field, message: Message, most: bool) -> Sample:
     """The field with as few elements as it may have, or as many."""
+    if f.is_array:
+        return Sample(f"repeat({3 if most else 0}, {list_element(f, message).bytes})", [])
     if not f.is_list:
         return scalar(f, f.type, most)
     n = f.max if most else f.min or "0"
@@ -101,13 +114,26 @@ def wrong(f: Field, message: Message) -> list[str]:
         return found
     bytes_of_type = {
         "flag": ["u32(2)"],
-        "members": ["u32(2) + u32(5) + u32(1) + u32(5) + u32(1)", "u32(1) + u32(0) + u32(PMI_ADAPT_SIZE_LARGEST + 1)", "u32(UINT32_MAX)"],
+        "members": [
+            "u32(2) + u32(5) + u32(1) + u32(5) + u32(1)", "u32(1) + u32(0) + u32(PMI_ADAPT_SIZE_LARGEST + 1)",
+            "u32(UINT32_MAX)",
+        ],
         "process": ["u32(0)", "u32(1) + u32(0) + u32(2)"],
         "operand": ["text(PMI_SET_NAME_MAX + 1) + u32(0)", "text(1) + u32(2)"],
-        "data": ["many(PMI_SET_KEYS_MAX + 1, text(1) + text(0))", "u32(1) + text(PMI_SET_KEY_MAX + 1) + text(0)", "u32(1) + text(1) + text(PMI_SET_VALUE_MAX + 1)"],
-        "program": ["text(0) + u32(0)", "text(1) + many(PMI_TASK_ARGUMENTS_MAX + 1, text(0))", "text(PMI_TASK_TEXT_MAX + 1) + u32(0)"],
+        "data": [
+            "many(PMI_SET_KEYS_MAX + 1, text(1) + text(0))", "u32(1) + text(PMI_SET_KEY_MAX + 1) + text(0)",
+            "u32(1) + text(1) + text(PMI_SET_VALUE_MAX + 1)",
+        ],
+        "program": [
+            "text(0) + u32(0)", "text(1) + many(PMI_TASK_ARGUMENTS_MAX + 1, text(0))",
+            "text(PMI_TASK_TEXT_MAX + 1) + u32(0)",
+        ],
         "command": ["text(0) + u32(0)", f"text(1) + many({limit} + 1, text(0))"],
     }  # fmt: skip
+    if f.is_array:
+        return []
+    if f.type in ("bytes", "line"):
+        return [f"std::string({limit} + 1, 'x')"]
     if f.type in ("text", "name"):
         return [f"text({limit} + 1)", "u32(1) + std::string(1, '\\0')", "u32(UINT32_MAX)"]
     return bytes_of_type.get(f.type, [f"u32({limit} + 1)"] if limit and f.type in ("u32", "enum") else [])
@@ -129,21 +155,48 @@ def calls(message: Message, most: bool) -> list[str]:
 def header(schema: Schema) -> str:
     """message_samples.h: what the test calls for each message."""
     lines = ["template <class Group> void check_samples();"]
-    for group in schema.groups:
+    for group in schema.calls():
         lines += ["", f"template <> void check_samples<elastic::{group.type}>()", "{"]
         for message in group.messages:
             for most in (False, True):
                 bytes_of = [f"u32({message.name})"] + [sample(f, message, most).bytes for f in message.fields]
                 lines += ["    {", "        MPIR_Session_call call;", *(f"        {line}" for line in calls(message, most))]
                 optional = "true" if any(f.optional for f in message.fields) else "false"
-                lines += [f'        check<elastic::{group.type}>("{message.name}", {" + ".join(bytes_of)}, call, {optional});', "    }"]
-            least = [sample(f, message, False).bytes for f in message.fields]
-            for i, f in enumerate(message.fields):
-                for bad in wrong(f, message):
-                    fields = " + ".join([f"u32({message.name})", *least[:i], bad, *least[i + 1 :]])
-                    lines.append(f'    check_refused<elastic::{group.type}>("{message.name}, {f.name}", {fields});')
+                arguments = f'"{message.name}", {" + ".join(bytes_of)}, call, {optional}'
+                lines += [f"        check<elastic::{group.type}>({arguments});", "    }"]
+            for name, fields in refused(message):
+                lines.append(f'    check_refused<elastic::{group.type}>("{name}", u32({message.name}) + {fields});')
         lines.append("}")
-    return "\n".join(lines) + "\n"
+    lines += ["", "void check_reports()", "{"]
+    for message in schema.reports():
+        lines += report_checks(message)
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def refused(message: Message) -> list[tuple[str, str]]:
+    """Bytes with one field that no decoder takes, and the name of that field."""
+    least = [sample(f, message, False).bytes for f in message.fields]
+    return [
+        (f"{message.name}, {f.name}", " + ".join([*least[:i], bad, *least[i + 1 :]]))
+        for i, f in enumerate(message.fields)
+        for bad in wrong(f, message)
+    ]
+
+
+def report_checks(message: Message) -> list[str]:
+    """Statements that compare the fixed part with the encoder in C, and all with the codec in C++."""
+    lines = []
+    fixed = message_code.fixed(message)
+    kind = f"elastic::{message.type}"
+    for most in (False, True):
+        bytes_of = " + ".join(sample(f, message, most).bytes for f in message.fields)
+        arguments = ", ".join(["bytes", *(a for f in fixed for a in sample(f, message, most).arguments)])
+        writer = f"HYD_write_{message_code.short_name(message)}({arguments})" if fixed else "0"
+        written = f"[](void *{'bytes' if fixed else ''}) -> size_t {{ return {writer}; }}"
+        is_fixed = "true" if len(fixed) == len(message.fields) else "false"
+        lines.append(f'    check_report<{kind}>("{message.name}", {bytes_of}, {written}, {is_fixed});')
+    lines += [f'    check_report_refused<{kind}>("{name}", {fields});' for name, fields in refused(message)]
+    return lines
 
 
 # ---------------------------------------------------------------- seeds
@@ -156,7 +209,7 @@ def word(value: int) -> bytes:
 def seed_field(f: Field, message: Message) -> bytes:
     """A short value: a process, a text of one character, a list of one element."""
     element = {
-        "u64": word(1) * 2, "text": word(1) + b"a", "name": word(1) + b"a", "members": word(1) + word(1) + word(2),
+        "wide": word(1) * 2, "text": word(1) + b"a", "name": word(1) + b"a", "members": word(1) + word(1) + word(2),
         "process": word(1) * 3, "operand": word(1) + b"a" + word(0), "data": word(1) + 2 * (word(1) + b"a"),
         "program": word(1) + b"a" + word(0), "command": word(1) + b"a" + word(0),
     }.get(f.type, word(1))  # fmt: skip
@@ -171,7 +224,7 @@ def seeds(schema: Schema) -> dict[str, bytes]:
     """By the path of a fuzzer: pset_call_fuzz.cpp takes calls with half their length in front, and skips the byte after
     one of an odd length."""
     found = b""
-    for message in (m for group in schema.groups if group.type != "TaskCall" for m in group.messages):
+    for message in (m for group in schema.calls() if group.type != "TaskCall" for m in group.messages):
         call = word(message.number) + b"".join(seed_field(f, message) for f in message.fields)
         call += b"\0" * (len(call) % 2)
         found += bytes([len(call) // 2]) + call

@@ -10,17 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SCHEMA = Path(__file__).resolve().parent.parent / "src" / "pmi" / "messages.txt"
-TYPES = {"u32", "u64", "flag", "text", "name", "members", "process", "operand", "data", "program", "command"}
-NEEDS_MAX = {"text", "command"}
+TYPES = {
+    "u32", "u64", "i32", "wide", "flag", "text", "name", "members", "process", "operand", "data", "program", "command",
+    "bytes", "line", "host",
+}  # fmt: skip
+NEEDS_MAX = {"text", "command", "bytes", "line"}
 ELEMENTS = {"u32", "text", "name", "operand", "item"}
 
 GROUP = re.compile(r"group (\w+) of (\w+): (.+)")
 BOUND = re.compile(r"bound (\w+) (\d+)(?: = (\S+))?: (.+)")
-MESSAGE = re.compile(r"(\d+) ([A-Z][A-Z0-9_]+) ([A-Z]\w+)")
+MESSAGE = re.compile(r"(\d+) ([A-Z][A-Z0-9_]+) ([A-Z]\w+|-)")
 ITEM = re.compile(r"item ([A-Z]\w+) in (\w+)")
 REQUIRE = re.compile(r"require (.+?) : (.+)")
 FIELD = re.compile(
-    r"(?P<name>[a-z]\w*) (?P<list>list )?(?:enum (?P<enum>\w+)|(?P<type>\w+))"
+    r"(?P<name>[a-z]\w*) (?P<list>list |array )?(?:enum (?P<enum>\w+)|(?P<type>\w+))"
     r"(?: >= (?P<min>\w+))?(?: <= (?P<max>\w+(?: - 1)?))?(?: of (?P<each>\w+))?(?: = (?P<default>\w+))?"
     r"(?: like (?P<like>\w+))?(?P<optional> optional)?(?: : (?P<meaning>.+))?"
 )
@@ -47,7 +50,8 @@ class Field:
     name: str
     type: str  # one of TYPES, "enum", or "item" for elements with fields of their own
     enum: str
-    is_list: bool
+    is_list: bool  # of u32 n and n elements
+    is_array: bool  # of elements up to the end
     min: str  # of a list: elements
     max: str  # of a number: its value; of a text: bytes; of a list: elements
     each: str  # bytes of each text of a list
@@ -66,6 +70,7 @@ class Message:
     type: str
     meaning: str = ""
     reply: str = ""
+    payload: str = ""  # in words, where there are no fields
     fields: list[Field] = field(default_factory=list)
     requires: list[tuple[str, str]] = field(default_factory=list)  # condition, meaning
     item: Message | None = None
@@ -82,6 +87,14 @@ class Group:
     meaning: str = ""
     messages: list[Message] = field(default_factory=list)
 
+    def is_variant(self) -> bool:
+        """Whether the number of a message is in its first bytes, and one decoder reads any of them."""
+        return self.type[0].isupper()
+
+    def typed(self) -> list[Message]:
+        """Those of which more than the number is generated."""
+        return [message for message in self.messages if message.type != "-"]
+
 
 @dataclass
 class Schema:
@@ -90,11 +103,12 @@ class Schema:
     bounds: list[Bound] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
 
-    def value(self, bound: str) -> int:
-        """The number that `NAME`, `NAME - 1` or `5` stands for; of names of an enum, which C knows alone, 1."""
-        name, _, minus = bound.partition(" - ")
-        known = {b.name: b.value for b in self.bounds}
-        return (int(name) if name.isdigit() else known.get(name, 1)) - int(minus or 0)
+    def calls(self) -> list[Group]:
+        return [group for group in self.groups if group.is_variant()]
+
+    def reports(self) -> list[Message]:
+        """Messages of a proxy with fields."""
+        return [message for group in self.groups if not group.is_variant() for message in group.typed()]
 
 
 def read_field(line: str, where: str) -> Field:
@@ -103,13 +117,13 @@ def read_field(line: str, where: str) -> Field:
         raise SchemaError(f"{where}: `FIELD TYPE [<= BOUND] ... [: meaning]` expected: {line}")
     parts = {key: value or "" for key, value in match.groupdict().items()}
     kind = "enum" if parts["enum"] else parts["type"]
-    is_list = bool(parts["list"])
-    if kind not in (ELEMENTS if is_list else TYPES | {"enum"}):
-        raise SchemaError(f"{where}: no type {kind}{' of elements' if is_list else ''}")
+    is_list, is_array = parts["list"] == "list ", parts["list"] == "array "
+    if kind not in (ELEMENTS if is_list or is_array else TYPES | {"enum"}):
+        raise SchemaError(f"{where}: no type {kind}{' of elements' if parts['list'] else ''}")
     if (is_list or kind in NEEDS_MAX) and not parts["max"] or is_list and kind == "text" and not parts["each"]:
         raise SchemaError(f"{where}: {parts['name']} needs a bound")
     return Field(
-        parts["name"], kind, parts["enum"], is_list, parts["min"], parts["max"], parts["each"], parts["default"],
+        parts["name"], kind, parts["enum"], is_list, is_array, parts["min"], parts["max"], parts["each"], parts["default"],
         parts["like"], bool(parts["optional"]), parts["meaning"],
     )  # fmt: skip
 
@@ -123,7 +137,9 @@ def check(schema: Schema) -> None:
             if (group.enum, message.number) in numbers or {message.name, message.type} & names:
                 raise SchemaError(f"{message.name}: its number, name or type appears twice")
             numbers.add((group.enum, message.number))
-            names |= {message.name, message.type}
+            names |= {message.name, message.type} - {"-"}
+            if message.type == "-" and message.fields:
+                raise SchemaError(f"{message.name}: its fields need a type")
             lists = [f.name for f in message.fields if f.type == "item"]
             if lists != ([message.item_of] if message.item else []):
                 raise SchemaError(f"{message.name}: the elements of {lists or message.item_of} are not described once")
@@ -153,6 +169,8 @@ def parse(text: str, name: str = "messages.txt") -> Schema:
             raise SchemaError(f"{where}: nothing that this line belongs to")
         elif isinstance(owner, Group) or not owner.meaning:
             owner.meaning = f"{owner.meaning} {line}".strip()
+        elif line.startswith("payload "):
+            owner.payload = line.removeprefix("payload ")
         elif line.startswith("-> "):
             owner.reply = line[3:]
         elif match := REQUIRE.fullmatch(line):

@@ -16,7 +16,7 @@ TABLE = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
 
 def limit(f: Field) -> str:
     """ "at most N", with the name of the bound."""
-    return f" ≤ `{f.max}`" if f.max else ""
+    return f" ≤ {f.max if f.max.isdigit() else f'`{f.max}`'}" if f.max else ""
 
 
 def describe(f: Field, item: Message | None) -> str:
@@ -30,17 +30,23 @@ def describe(f: Field, item: Message | None) -> str:
     about = ": ".join(part for part in (about, f.meaning) if part)
     least = f", at least {f.min}" if f.min else ""
     at_end = ", may be absent" if f.optional else ""
+    if f.is_array:
+        return f"{kind} *{f.name}*, ...{f' ({about})' if about else ''}"
     if f.is_list:
         return f"u32 n{limit(f)}{least}, n * {kind} *{f.name}*{at_end}{f' ({about})' if about else ''}"
     return f"{kind} *{f.name}*{limit(f)}{at_end}{f' ({about})' if about else ''}"
 
 
 def group_table(group: Group) -> list[str]:
-    lines = ["| number | call | fields | reply |", "|---|---|---|---|"]
+    is_call = group.is_variant()
+    lines = ["| number | message | fields |", "|---|---|---|"]
+    if is_call:
+        lines = ["| number | call | fields | reply |", "|---|---|---|---|"]
     for message in sorted(group.messages, key=lambda m: m.number):
-        fields = ", ".join(describe(f, message.item) for f in message.fields) or "none"
+        fields = message.payload or ", ".join(describe(f, message.item) for f in message.fields) or "none"
         fields = "; ".join([fields, *(meaning for _, meaning in message.requires)])
-        lines.append(f"| {message.number} | `{message.name}`: {message.meaning} | {fields} | {message.reply} |")
+        reply = f" {message.reply} |" if is_call else ""
+        lines.append(f"| {message.number} | `{message.name}`: {message.meaning} | {fields} |{reply}")
     return lines
 
 

@@ -13,6 +13,9 @@ LANDING = {
     "pmi_messages.h": ("src/pmi/include/pmi_messages.h", "src/pm/hydra/elastic/pmi_messages.h"),
     "session_calls.h": ("src/mpi/session/session_calls.h",),
     "messages/calls.h": ("src/pm/hydra/elastic/messages/calls.h",),
+    "messages/kinds.h": ("src/pm/hydra/elastic/messages/kinds.h",),
+    "messages/report_writers.h": ("src/pm/hydra/elastic/messages/report_writers.h",),
+    "messages/reports.h": ("src/pm/hydra/elastic/messages/reports.h",),
 }
 
 
@@ -22,6 +25,9 @@ def code(schema: Schema) -> dict[str, str]:
         "pmi_messages.h": message_code.numbers_header(schema),
         "session_calls.h": message_code.encoders_header(schema),
         "messages/calls.h": message_code.structs_header(schema),
+        "messages/kinds.h": message_code.kinds_header(schema),
+        "messages/report_writers.h": message_code.writers_header(schema),
+        "messages/reports.h": message_code.reports_header(schema),
     }
 
 

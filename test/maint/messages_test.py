@@ -10,6 +10,7 @@ import pytest
 
 MAINT = Path(__file__).resolve().parents[2] / "maint"
 sys.path.insert(0, str(MAINT))
+import message_code  # noqa: E402
 import message_samples  # noqa: E402
 import message_schema  # noqa: E402
 import message_tables  # noqa: E402
@@ -51,6 +52,7 @@ def test_fields_bounds_and_reply() -> None:
         (GROUP + ONE + "  n list text <= MAX\n", "n needs a bound"),
         (GROUP + ONE + "  n u32 <= MANY\n", "no bound MANY"),
         (GROUP + ONE + "  n list item <= MAX\n", "are not described once"),
+        (GROUP + "1 A_MESSAGE -\n  Do it.\n  n u32\n", "its fields need a type"),
         (GROUP + ONE + "1 ANOTHER Another\n  Do it.\n", "appears twice"),
         (GROUP + ONE + "2 A_MESSAGE Another\n  Do it.\n", "appears twice"),
         (GROUP + ONE + "2 ANOTHER Message\n  Do it.\n", "appears twice"),
@@ -74,4 +76,12 @@ def test_seeds_have_every_call_on_sets() -> None:
         length, seed = 2 * seed[0], seed[1:]
         numbers.add(struct.unpack_from("=I", seed)[0])
         seed = seed[length:]
-    assert numbers == {m.number for g in schema.groups if g.type != "TaskCall" for m in g.messages}
+    assert numbers == {m.number for g in schema.calls() if g.type != "TaskCall" for m in g.messages}
+
+
+def test_reports_have_a_writer_of_what_precedes_their_lists() -> None:
+    reports = {message.name: message for message in message_schema.load().reports()}
+    started = reports["REPORT_STARTED"]
+    assert [f.name for f in started.fields] == ["number", "ranks"] and started.fields[1].is_array
+    assert [f.name for f in message_code.fixed(started)] == ["number"]
+    assert not message_code.fixed(reports["REPORT_SET_SHARED"])

@@ -153,6 +153,9 @@ noinst_HEADERS += \
     elastic/mpiexec/socket.h        \
     elastic/mpiexec/state.h         \
     elastic/messages/calls.h        \
+    elastic/messages/kinds.h        \
+    elastic/messages/report_writers.h \
+    elastic/messages/reports.h      \
     elastic/pmi_adapt.h             \
     elastic/pmi_adapt_measured.h    \
     elastic/pmi_adapt_plan.h        \

@@ -5,6 +5,7 @@
 #include "bcasts.h"
 #include "pmi_adapt_set.h"
 #include "reports.h"
+#include "messages/report_writers.h"
 #include "wire/bcast.h"
 #include "wire/kinds.h"
 
@@ -56,18 +57,20 @@ static HYD_status take_slot(const struct bcast_order *order)
 
 static HYD_status freeze(const struct bcast_order *order)
 {
-    struct bcast_frozen frozen = {.bcast = order->bcast,.text = (uint32_t) order->value };
+    unsigned char payload[REPORT_BCAST_BYTES];
+    uint64_t ceiling = 0;
 
     set_gates(order->bcast, PMI_ADAPT_GATE_SHUT);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (const struct slot * p = slots; p; p = p->next) {
         uint64_t count = __atomic_load_n(&on_board(p)->count, __ATOMIC_ACQUIRE);
-        if (p->bcast == order->bcast && count > frozen.ceiling)
-            frozen.ceiling = count;
+        if (p->bcast == order->bcast && count > ceiling)
+            ceiling = count;
     }
-    frozen.ceiling++;
-    set_gates(order->bcast, frozen.ceiling);
-    return HYD_reports_send(REPORT_BCAST, 0, 0, &frozen, sizeof(frozen));
+    ceiling++;
+    set_gates(order->bcast, ceiling);
+    size_t bytes = HYD_write_bcast(payload, order->bcast, (uint32_t) order->value, ceiling);
+    return HYD_reports_send(REPORT_BCAST, 0, 0, payload, bytes);
 }
 
 static void remove_all(int process, uint32_t bcast)

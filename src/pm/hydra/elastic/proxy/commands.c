@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "committed.h"
 #include "exits.h"
+#include "messages/report_writers.h"
 #include "performance.h"
 #include "pmi_adapt_plan.h"
 #include "reports.h"
@@ -41,16 +42,15 @@ static int count_participants(const struct pmi_adapt_plan *plan, size_t bytes)
 /* The processes of the board cannot take part, because of `error`: it is withdrawn. */
 static HYD_status report_unable(uint32_t epoch, int error)
 {
-    char payload[sizeof(uint32_t) + 128];
+    char payload[REPORT_UNABLE_BYTES + 128];
     int i = 0;
 
     while (i + 1 < HYD_agent_process_count() && HYD_agent.processes[i].ended)
         i++;
-    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
-    memcpy(payload, &rank, sizeof(rank));
-    MPL_snprintf(payload + sizeof(rank), sizeof(payload) - sizeof(rank),
+    size_t fixed = HYD_write_unable(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i]);
+    MPL_snprintf(payload + fixed, sizeof(payload) - fixed,
                  "its node daemon has no room for the plan (%s)", MPL_strerror(error));
-    return HYD_reports_send(REPORT_UNABLE, epoch, 0, payload, sizeof(rank) + strlen(payload + sizeof(rank)));
+    return HYD_reports_send(REPORT_UNABLE, epoch, 0, payload, fixed + strlen(payload + fixed));
 }
 
 /* The rank in this group of the process that becomes rank 0, or -1: it is in another group. */

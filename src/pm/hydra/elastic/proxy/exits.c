@@ -8,6 +8,7 @@
 #include "bcasts.h"
 #include "committed.h"
 #include "exits.h"
+#include "messages/report_writers.h"
 #include "reports.h"
 #include "sets.h"
 #include "spawned.h"
@@ -299,10 +300,9 @@ static int all_ended(void)
 
 static void report_exit(int process_id, int wait_status)
 {
-    uint32_t payload[2] = { (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
-        (uint32_t) wait_status
-    };
+    unsigned char payload[REPORT_EXITED_BYTES];
 
+    HYD_write_exited(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id], (uint32_t) wait_status);
     HYD_agent.processes[process_id].reported = 1;
     /* If mpiexec has failed, the main loop finds out by itself.  An end that is an error must not wait. */
     HYD_upward_repeat();

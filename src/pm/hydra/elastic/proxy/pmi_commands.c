@@ -8,6 +8,7 @@
 #include "agent.h"
 #include "committed.h"
 #include "exits.h"
+#include "messages/report_writers.h"
 #include "output.h"
 #include "pmi_line.h"
 #include "reports.h"
@@ -16,8 +17,6 @@
 #include "wire/keepalive.h"
 
 #define CARD_BYTES_MAX 8192     /* addresses of one process */
-#define REPORT_BYTES_MAX (CARD_BYTES_MAX + 64)
-#define REASON_BYTES_MAX 1024   /* why a process cannot prepare */
 
 static int initialised = 0, ready = 0;  /* adaptive processes that have reported so */
 
@@ -31,29 +30,27 @@ static HYD_status report_of_each(uint32_t kind, uint32_t epoch, const void *payl
 
 HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
 {
-    unsigned char payload[REPORT_BYTES_MAX];
+    unsigned char payload[REPORT_INIT_BYTES + CARD_BYTES_MAX];
     const char *mode = HYD_pmi_line_argument(args, "mode"), *hex = HYD_pmi_line_argument(args, "card");
     const char *namespace = HYD_pmi_line_argument(args, "pidns");
-    uint32_t head[2] = { 0, 0 };
-    uint64_t pid_ns = namespace ? strtoull(namespace, NULL, 10) : 0;
-    const size_t head_bytes = sizeof(head) + sizeof(pid_ns);
+    uint32_t reported = REPORT_MODE_RIGID;
     int bytes = 0;
     HYD_status status = HYD_SUCCESS;
 
     int i = HYD_agent_process_of_fd(fd);
     if (HYD_agent.board.fd < 0 || i < 0)
         goto fn_exit;
-    head[0] = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
     if (mode && (!strcmp(mode, "adaptive") || !strcmp(mode, "modify"))) {
-        bytes = HYD_pmi_line_decode_hex(hex ? hex : "", payload + head_bytes, CARD_BYTES_MAX);
+        bytes = HYD_pmi_line_decode_hex(hex ? hex : "", payload + REPORT_INIT_BYTES, CARD_BYTES_MAX);
         if (bytes < 0) {
-            HYDU_dump(stderr, "rank %u gave a malformed address card; taken for rigid\n", head[0]);
+            HYDU_dump(stderr, "rank %u gave a malformed address card; taken for rigid\n", rank);
             bytes = 0;
         } else
-            head[1] = strcmp(mode, "modify") ? 1 : 2;
+            reported = strcmp(mode, "modify") ? REPORT_MODE_ADAPTIVE : REPORT_MODE_MODIFY;
     }
-    HYD_agent.processes[i].adaptive = head[1] != 0;
-    if (head[1]) {
+    HYD_agent.processes[i].adaptive = reported != REPORT_MODE_RIGID;
+    if (reported != REPORT_MODE_RIGID) {
         HYD_keepalive_watch(HYD_pmcd_pmip.upstream.control);
         status = HYD_pmcd_pmip_adapt_channel();
         HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
@@ -61,12 +58,11 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
         status = HYD_exits_watch();
         HYDU_ERR_POP(status, "unable to watch the processes\n");
     }
-    memcpy(payload, head, sizeof(head));
-    memcpy(payload + sizeof(head), &pid_ns, sizeof(pid_ns));
+    size_t fixed = HYD_write_init(payload, rank, reported, namespace ? strtoull(namespace, NULL, 10) : 0);
     /* before the first adaptive one of a launch there may be no loop that would send it later */
-    status = head[1] ?
-        report_of_each(REPORT_INIT, HYD_agent.join.epoch, payload, head_bytes + (size_t) bytes, ++initialised) :
-        HYD_reports_send(REPORT_INIT, HYD_agent.join.epoch, 0, payload, head_bytes);
+    status = reported != REPORT_MODE_RIGID ?
+        report_of_each(REPORT_INIT, HYD_agent.join.epoch, payload, fixed + (size_t) bytes, ++initialised) :
+        HYD_reports_send(REPORT_INIT, HYD_agent.join.epoch, 0, payload, fixed);
 
   fn_exit:
     return status;
@@ -77,7 +73,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
 
 HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[])
 {
-    unsigned char payload[sizeof(uint32_t) + sizeof(struct pmi_adapt_host)];
+    unsigned char payload[REPORT_READY_BYTES];
     struct pmi_adapt_host host = { 0, 0, 0, 0, 0, 0 };
     const char *epoch = HYD_pmi_line_argument(args, "epoch"), *segment = HYD_pmi_line_argument(args, "segment");
 
@@ -96,25 +92,22 @@ HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[])
             host = named;
         }
     }
-    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
-    memcpy(payload, &rank, sizeof(rank));
-    memcpy(payload + sizeof(rank), &host, sizeof(host));
+    HYD_write_ready(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i], &host);
     return report_of_each(REPORT_READY, (uint32_t) strtoul(epoch, NULL, 10), payload, sizeof(payload), ++ready);
 }
 
 HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[])
 {
     const char *epoch = HYD_pmi_line_argument(args, "epoch"), *why = HYD_pmi_line_argument(args, "why");
-    unsigned char payload[sizeof(uint32_t) + REASON_BYTES_MAX];
+    unsigned char payload[REPORT_UNABLE_BYTES + PMI_REPORT_UNABLE_MAX];
 
     int i = HYD_agent_process_of_fd(fd);
     if (HYD_agent.board.fd < 0 || i < 0 || !epoch)
         return HYD_SUCCESS;
-    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
-    int bytes = HYD_pmi_line_decode_hex(why ? why : "", payload + sizeof(rank), REASON_BYTES_MAX);
-    memcpy(payload, &rank, sizeof(rank));
+    size_t fixed = HYD_write_unable(payload, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i]);
+    int bytes = HYD_pmi_line_decode_hex(why ? why : "", payload + fixed, PMI_REPORT_UNABLE_MAX);
     return HYD_reports_send(REPORT_UNABLE, (uint32_t) strtoul(epoch, NULL, 10), 0, payload,
-                            sizeof(rank) + (size_t) (bytes > 0 ? bytes : 0));
+                            fixed + (size_t) (bytes > 0 ? bytes : 0));
 }
 
 /* The command of the last process of a board, for all. */

@@ -2,6 +2,7 @@
 
 #include "state.h"
 #include "agent.h"
+#include "messages/report_writers.h"
 #include "pmi_adapt_request.h"
 #include "pmi_line.h"
 #include "reports.h"
@@ -38,8 +39,9 @@ HYD_status HYD_pmcd_pmip_adapt_fn_request_withdraw(int fd, char *args[])
 
     if (rank < 0 || number < 1)
         return HYD_SUCCESS;
-    uint32_t payload[2] = { (uint32_t) rank, (uint32_t) number };
-    return HYD_reports_send(REPORT_SIZE_REQUEST_WITHDRAWN, 0, 0, payload, sizeof(payload));
+    unsigned char payload[REPORT_SIZE_REQUEST_WITHDRAWN_BYTES];
+    size_t bytes = HYD_write_size_request_withdrawn(payload, (uint32_t) rank, (uint32_t) number);
+    return HYD_reports_send(REPORT_SIZE_REQUEST_WITHDRAWN, 0, 0, payload, bytes);
 }
 
 /* The members of the list that are ours. */

@@ -6,36 +6,28 @@
 
 #include "pmip.h"
 #include "agent.h"
+#include "messages/report_writers.h"
 #include "pmi_adapt_sizes.h"
 #include "pmi_line.h"
 #include "reports.h"
 #include "wire/kinds.h"
 
-#define COMMUNICATOR_BYTES_MAX 64
-
 HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[])
 {
-    unsigned char payload[sizeof(uint32_t) + PMI_ADAPT_SIZES_MAX];
+    unsigned char payload[REPORT_SIZES_BYTES + PMI_ADAPT_SIZES_MAX];
     const char *rule = HYD_pmi_line_argument(args, "rule");
     int rank = HYD_pmi_line_rank(fd);
 
     if (rank < 0 || !rule || strlen(rule) > PMI_ADAPT_SIZES_MAX)
         return HYD_SUCCESS;
-    memcpy(payload, &rank, sizeof(uint32_t));
-    memcpy(payload + sizeof(uint32_t), rule, strlen(rule));
-    return HYD_reports_send(REPORT_SIZES, 0, 0, payload, sizeof(uint32_t) + strlen(rule));
+    size_t fixed = HYD_write_sizes(payload, (uint32_t) rank);
+    memcpy(payload + fixed, rule, strlen(rule));
+    return HYD_reports_send(REPORT_SIZES, 0, 0, payload, fixed + strlen(rule));
 }
-
-/* The payload of REPORT_UNRECEIVED. */
-struct unreceived {
-    uint32_t rank, count;
-    int32_t source, tag;
-    char communicator[COMMUNICATOR_BYTES_MAX];
-};
 
 HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[])
 {
-    struct unreceived payload;
+    unsigned char payload[REPORT_UNRECEIVED_BYTES + PMI_REPORT_COMMUNICATOR_MAX];
     const char *epoch = HYD_pmi_line_argument(args, "epoch");
     const char *count = HYD_pmi_line_argument(args, "count");
     const char *source = HYD_pmi_line_argument(args, "source");
@@ -44,13 +36,11 @@ HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[])
     int rank = HYD_pmi_line_rank(fd);
 
     if (rank < 0 || !epoch || !count || !source || !tag || !communicator ||
-        strlen(communicator) > COMMUNICATOR_BYTES_MAX)
+        strlen(communicator) > PMI_REPORT_COMMUNICATOR_MAX)
         return HYD_SUCCESS;
-    payload.rank = (uint32_t) rank;
-    payload.count = (uint32_t) strtoul(count, NULL, 10);
-    payload.source = atoi(source);
-    payload.tag = atoi(tag);
-    memcpy(payload.communicator, communicator, strlen(communicator));
-    return HYD_reports_send(REPORT_UNRECEIVED, (uint32_t) strtoul(epoch, NULL, 10), 0, &payload,
-                            offsetof(struct unreceived, communicator) + strlen(communicator));
+    size_t fixed = HYD_write_unreceived(payload, (uint32_t) rank, (uint32_t) strtoul(count, NULL, 10), atoi(source),
+                                        atoi(tag));
+    memcpy(payload + fixed, communicator, strlen(communicator));
+    return HYD_reports_send(REPORT_UNRECEIVED, (uint32_t) strtoul(epoch, NULL, 10), 0, payload,
+                            fixed + strlen(communicator));
 }

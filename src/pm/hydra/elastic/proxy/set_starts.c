@@ -12,6 +12,7 @@
 #include "sets.h"
 #include "spawned.h"
 #include "wire/event_loop.h"
+#include "messages/report_writers.h"
 #include "wire/kinds.h"
 
 /* 0: it is none. */
@@ -77,14 +78,12 @@ HYD_status HYD_sets_sync(uint32_t uid)
 
 HYD_status HYD_sets_comes(uint64_t number, uint64_t creation, uint32_t uid)
 {
-    struct {
-        uint64_t number;
-        uint32_t comes;
-    } answer = { number, 0 };
+    unsigned char answer[REPORT_COMES_BYTES];
     int i = HYD_sets_process_of(uid);
 
-    answer.comes = i >= 0 && HYD_agent.board.fd >= 0 && HYD_board_makes(&HYD_agent.board, i, creation);
-    return HYD_reports_send(REPORT_COMES, 0, 0, &answer, sizeof(answer.number) + sizeof(answer.comes));
+    HYD_write_comes(answer, number,
+                    i >= 0 && HYD_agent.board.fd >= 0 && HYD_board_makes(&HYD_agent.board, i, creation));
+    return HYD_reports_send(REPORT_COMES, 0, 0, answer, sizeof(answer));
 }
 
 /* ---- processes that have begun to use MPI (SR1) ------------------------------------------------------------------ */
@@ -93,12 +92,12 @@ static int starts_matter;       /* to mpiexec */
 
 static HYD_status report_starts(uint64_t number)
 {
-    size_t bytes = sizeof(number);
+    size_t bytes = REPORT_STARTED_BYTES;
     char *payload = NULL;
     HYD_status status = HYD_SUCCESS;
 
     HYDU_MALLOC_OR_JUMP(payload, char *, bytes + (size_t) HYD_agent_process_count() * sizeof(uint32_t), status);
-    memcpy(payload, &number, sizeof(number));
+    HYD_write_started(payload, number);
     for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
         struct HYD_agent_process *p = &HYD_agent.processes[i];
         uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
@@ -108,7 +107,7 @@ static HYD_status report_starts(uint64_t number)
         memcpy(payload + bytes, &rank, sizeof(rank));
         bytes += sizeof(rank);
     }
-    if (number > 0 || bytes > sizeof(number))
+    if (number > 0 || bytes > REPORT_STARTED_BYTES)
         status = HYD_reports_send(REPORT_STARTED, 0, 0, payload, bytes);
 
   fn_exit:

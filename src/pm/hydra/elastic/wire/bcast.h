@@ -1,6 +1,6 @@
 /*
- * Payloads of STEP_BCAST and REPORT_BCAST (kinds.h): the agreement on the call in which a text of a process set is
- * delivered.  pmi_adapt_set.h has its part of the board.  Native byte order.
+ * The payload of STEP_BCAST (kinds.h), to which REPORT_BCAST may reply: the agreement on the call in which a text of a
+ * process set is delivered.  pmi_adapt_set.h has its part of the board.  Native byte order.
  */
 
 #ifndef WIRE_BCAST_H_INCLUDED
@@ -22,11 +22,6 @@ struct bcast_order {
     uint32_t bcast;             /* number of the set among those that have broadcasts */
     uint32_t uid, slot;        /* PLACE */
     uint64_t value;
-};
-
-struct bcast_frozen {
-    uint32_t bcast, text;       /* of the order */
-    uint64_t ceiling;           /* no process passes the call of this number before the gate is moved */
 };
 
 #endif /* WIRE_BCAST_H_INCLUDED */

@@ -6,7 +6,7 @@ namespace elastic {
 
 void JobMode::on_init(Process &process, const InitReport &report)
 {
-    if (report.modifies)
+    if (report.mode == REPORT_MODE_MODIFY)
         on_modifies(process, report);
     else if (process.init != InitMode::UNKNOWN)
         state_.unexpected("second initialisation of " + state_.describe(process));
@@ -16,22 +16,23 @@ void JobMode::on_init(Process &process, const InitReport &report)
 
 void JobMode::on_first_init(Process &process, const InitReport &report)
 {
-    process.init = report.adaptive ? InitMode::ADAPTIVE : InitMode::RIGID;
+    const bool adapts = report.mode == REPORT_MODE_ADAPTIVE;
+    process.init = adapts ? InitMode::ADAPTIVE : InitMode::RIGID;
     has_begun_(process.uid);
-    process.takes_part = report.adaptive;
+    process.takes_part = adapts;
     process.bc = report.bc;
     process.pid_namespace = report.pid_namespace;
     if (process.group == 0) {
         unreported_--;
         if (state_.mode == InitMode::SETS)
             refuse_windows(process);
-        else if (!report.adaptive)
+        else if (!adapts)
             become_rigid(process);
         else if (unreported_ == 0 && state_.mode == InitMode::UNKNOWN)
             become_adaptive();
     } else if (state_.mode == InitMode::SETS) {
         refuse_windows(process);
-    } else if (state_.is_joining(process) && !report.adaptive && before_agreement(state_.adaptation->state)) {
+    } else if (state_.is_joining(process) && !adapts && before_agreement(state_.adaptation->state)) {
         control_.raise(AdaptEvent::JOINING_FAILED, state_.describe(process) + " called MPI_Init, not MPI_Init_adapt");
     }
 }

@@ -85,12 +85,12 @@ TEST_F(StepTest, schedule_grows_and_shrinks)
 
 TEST_F(StepTest, a_plan_that_daemons_would_not_take_fails)
 {
-    constexpr uint32_t JOINING = STEP_PAYLOAD_MAX / CARD_MAX_BYTES;
+    constexpr uint32_t JOINING = STEP_PAYLOAD_MAX / PMI_REPORT_CARD_MAX;
     start((std::to_string(2 + JOINING) + ",1").c_str());
     mpiexec.start_group(1, std::vector<std::string>(JOINING, "b"));
     for (uint32_t rank = 0; rank < JOINING; rank++) {
         mpiexec.report(1, 0, REPORT_INIT, 0,
-                       write_init({rank, true, std::string(CARD_MAX_BYTES, 'x')}));
+                       write_init({rank, REPORT_MODE_ADAPTIVE, 0, std::string(PMI_REPORT_CARD_MAX, 'x')}));
         mpiexec.ready(1, 0, rank, 1);
     }
     std::string reason = mpiexec.last_event("failed").at("reason");
@@ -139,7 +139,7 @@ TEST_F(StepTest, processes_in_containers_of_their_own_withdraw_a_growth)
     start("4");
     mpiexec.start_group(1, {"b", "b"});
     for (uint32_t rank = 0; rank < 2; rank++) {
-        mpiexec.report(1, 0, REPORT_INIT, 0, write_init({rank, true, "addr", 100 + rank}));
+        mpiexec.report(1, 0, REPORT_INIT, 0, write_init({rank, REPORT_MODE_ADAPTIVE, 100 + rank, "addr"}));
         mpiexec.ready(1, 0, rank, 1);
     }
     EXPECT_EQ(mpiexec.sent_text(), "") << "no process is notified";

@@ -1,9 +1,9 @@
 /*
- * The bytes of calls that processes make (pmi_adapt_set.h): numbers and texts, taken from the front with every length
- * checked, and appended.  Pure.
+ * The bytes of calls of processes (pmi_adapt_set.h) and of reports of proxies: numbers and texts, taken from the front
+ * with every length checked, and appended.  Pure.
  *
- * Each call lists its fields to a codec (messages/calls.h, which is generated): FieldReader reads them, and FieldWriter
- * writes them for tests.
+ * Each of them lists its fields to a codec (messages/calls.h and reports.h, which are generated): FieldReader reads
+ * them, and FieldWriter writes them for tests.
  */
 
 #ifndef ELASTIC_CALL_BYTES_H_INCLUDED
@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/change.h"
 #include "stepmgr/common/bytes.h"
 #include "stepmgr/proto/call_fields.h"
 #include "pmi_adapt_set.h"
@@ -28,7 +29,7 @@ namespace elastic {
 /* Once something is wrong, ok() is false for good and what is taken is empty. */
 class CallBytes {
   public:
-    explicit CallBytes(Bytes bytes) : bytes_(bytes), ok_(bytes.size() <= PMI_SET_CALL_MAX) {}
+    explicit CallBytes(Bytes bytes, size_t max = PMI_SET_CALL_MAX) : bytes_(bytes), ok_(bytes.size() <= max) {}
 
     uint32_t number(uint32_t max = UINT32_MAX)
     {
@@ -49,7 +50,7 @@ class CallBytes {
     bool ok() const { return ok_; }
     bool complete() const { return ok_ && bytes_.empty(); }
 
-  private:
+  protected:
     Bytes take(size_t n)
     {
         if (!require(n <= bytes_.size()))
@@ -59,6 +60,7 @@ class CallBytes {
         return front;
     }
 
+  private:
     Bytes bytes_;
     bool ok_;
 };
@@ -101,7 +103,31 @@ class FieldReader : public CallBytes {
         uint64_t low = number();
         value = static_cast<uint64_t>(number()) << 32 | low;
     }
+    template <class Value> void raw(Value &value)
+    {
+        Bytes bytes = take(sizeof value);
+        if (ok())
+            std::memcpy(&value, bytes.data(), sizeof value);
+    }
     void text(std::string &value, size_t max) { value = text(max); }
+    /* All that follows. */
+    void bytes(std::string &value, size_t max)
+    {
+        require(left().size() <= max);
+        Bytes all = take(left().size());
+        value.assign(all.begin(), all.end());
+    }
+    /* ... for people: nothing in it may be taken for anything else. */
+    void line(std::string &value, size_t max)
+    {
+        bytes(value, max);
+        value = printable(std::move(value));
+    }
+    template <class Code> void array(auto &elements, const Code &code)
+    {
+        while (!left().empty() && ok())
+            code(elements.emplace_back());
+    }
     template <class List, class Code> void list(List &list, uint32_t max, const Code &code)
     {
         for (uint32_t n = number(max); n > 0 && ok(); n--)
@@ -170,7 +196,18 @@ class FieldWriter {
         integer(value);
         integer(value >> 32);
     }
+    template <class Value> void raw(const Value &value)
+    {
+        bytes_.append(reinterpret_cast<const char *>(&value), sizeof value);
+    }
     void text(const std::string &value, size_t = 0) { append_text(bytes_, value); }
+    void bytes(const std::string &value, size_t) { bytes_ += value; }
+    void line(const std::string &value, size_t) { bytes_ += value; }
+    template <class Code> void array(auto &elements, const Code &code)
+    {
+        for (auto &element : elements)
+            code(element);
+    }
     template <class List, class Code> void list(List &list, uint32_t, const Code &code)
     {
         integer(list.size());
@@ -226,6 +263,22 @@ template <class Any> std::string write_call(const Any &any)
     std::string bytes;
     FieldWriter writer(bytes);
     std::visit([&](auto call) { writer.integer(call.KIND), call.code(writer); }, any);
+    return bytes;
+}
+
+template <class Report> std::optional<Report> parse_report(Bytes payload)
+{
+    Report report;
+    FieldReader reader(payload, payload.size());
+    report.code(reader);
+    return reader.complete() ? std::optional<Report>(std::move(report)) : std::nullopt;
+}
+
+template <class Report> std::string write_report(Report report)
+{
+    std::string bytes;
+    FieldWriter writer(bytes);
+    report.code(writer);
     return bytes;
 }
 

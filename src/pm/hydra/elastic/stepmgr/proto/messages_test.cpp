@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "messages/calls.h"
-#include "stepmgr/proto/call_bytes.h"
+#include "messages/report_writers.h"
+#include "stepmgr/proto/pset_call.h"
+#include "stepmgr/proto/payload.h"
 
 namespace {
 
@@ -20,6 +21,11 @@ std::string u32(uint32_t value)
 }
 
 std::string u64(uint64_t value)
+{
+    return {reinterpret_cast<const char *>(&value), sizeof value};
+}
+
+std::string wide(uint64_t value)
 {
     return u32(static_cast<uint32_t>(value)) + u32(static_cast<uint32_t>(value >> 32));
 }
@@ -34,12 +40,29 @@ std::string text(int length)
     return u32(static_cast<uint32_t>(length)) + std::string(static_cast<size_t>(length), 'x');
 }
 
-std::string many(uint32_t n, const std::string &element)
+std::string repeat(uint32_t n, const std::string &element)
 {
-    std::string bytes = u32(n);
+    std::string bytes;
     for (; n > 0; n--)
         bytes += element;
     return bytes;
+}
+
+std::string many(uint32_t n, const std::string &element)
+{
+    return u32(n) + repeat(n, element);
+}
+
+std::string host(char byte)
+{
+    return std::string(sizeof(pmi_adapt_host), byte);
+}
+
+const pmi_adapt_host *host_of(char byte)
+{
+    static pmi_adapt_host host;
+    memset(&host, byte, sizeof host);
+    return &host;
 }
 
 char *longest(size_t length)
@@ -127,6 +150,29 @@ template <class Group> void check_refused(const char *name, const std::string &b
     EXPECT_FALSE(parse<Group>(bytes)) << name;
 }
 
+template <class Report>
+void check_report(const char *name, const std::string &bytes, size_t (*write)(void *bytes), bool is_fixed)
+{
+    char written[256] = "";
+    size_t fixed = write(written);
+    EXPECT_TRUE(bytes.substr(0, fixed) == std::string(written, fixed)) << name << ": the encoder in C";
+    auto parse = [](const std::string &bytes) {
+        return elastic::parse_report<Report>({reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()});
+    };
+    auto parsed = parse(bytes);
+    ASSERT_TRUE(parsed) << name;
+    EXPECT_TRUE(elastic::write_report(*parsed) == bytes) << name;
+    for (size_t n = 0; n < fixed; n++)
+        EXPECT_FALSE(parse(bytes.substr(0, n))) << name << " of " << n << " bytes";
+    EXPECT_FALSE(is_fixed && parse(bytes + 'x')) << name;
+}
+
+template <class Report> void check_report_refused(const char *name, const std::string &bytes)
+{
+    EXPECT_FALSE(elastic::parse_report<Report>({reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size()}))
+        << name;
+}
+
 #include "message_samples.h"
 
 TEST(MessagesTest, calls_on_sets)
@@ -142,6 +188,11 @@ TEST(MessagesTest, calls_on_changes)
 TEST(MessagesTest, calls_on_process_requests)
 {
     check_samples<elastic::TaskCall>();
+}
+
+TEST(MessagesTest, reports)
+{
+    check_reports();
 }
 
 }  // namespace

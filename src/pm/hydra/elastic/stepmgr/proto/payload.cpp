@@ -50,81 +50,24 @@ template <class... Values> std::string bytes_of(const Values &...values)
     return (std::string(reinterpret_cast<const char *>(&values), sizeof values) + ...);
 }
 
-std::string bytes_of_ranks(const std::vector<uint32_t> &ranks)
-{
-    return {reinterpret_cast<const char *>(ranks.data()), ranks.size() * sizeof ranks.front()};
-}
-
-constexpr size_t COUNT_BYTES = 4 + 4 + 8 + 8;
 constexpr size_t PERFORMANCE_BYTES = 4 + 4 + 8 * 8;
 
-/* Shown to people: one line of plain characters. */
+}  // namespace
+
 bool is_plain(const std::string &text)
 {
     return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
-}  // namespace
+bool is_ceiling(uint64_t number)
+{
+    return number != PMI_ADAPT_GATE_OPEN && number != PMI_ADAPT_GATE_SHUT;
+}
 
 bool is_inside(uint32_t phase)
 {
     return phase == PMI_ADAPT_PHASE_BEGIN || phase == PMI_ADAPT_PHASE_WINDOW ||
            phase == PMI_ADAPT_PHASE_COMMIT;
-}
-
-std::optional<InitReport> parse_init(Bytes payload)
-{
-    Reader reader(payload);
-    InitReport report;
-    reader.take(report.rank);
-    auto adaptive = reader.take<uint32_t>();
-    report.adaptive = adaptive == 1;
-    report.modifies = adaptive == 2;
-    reader.take(report.pid_namespace);
-    if (adaptive > 2 || reader.left() > CARD_MAX_BYTES)
-        return std::nullopt;
-    report.bc = reader.rest();
-    return reader.complete() ? std::optional(std::move(report)) : std::nullopt;
-}
-
-std::optional<ReadyReport> parse_ready(Bytes payload)
-{
-    Reader reader(payload);
-    ReadyReport report;
-    reader.take(report.rank, report.segment);
-    return reader.complete() ? std::optional(report) : std::nullopt;
-}
-
-/* The text is shown to people: nothing in it may be taken for anything else. */
-std::optional<UnableReport> parse_unable(Bytes payload)
-{
-    Reader reader(payload);
-    UnableReport report;
-    reader.take(report.rank);
-    if (reader.left() > UNABLE_MAX_BYTES)
-        return std::nullopt;
-    report.why = printable(reader.rest());
-    return reader.complete() ? std::optional(std::move(report)) : std::nullopt;
-}
-
-std::optional<uint64_t> parse_frozen(Bytes payload)
-{
-    Reader reader(payload);
-    auto ceiling = reader.take<uint64_t>();
-    bool sane = ceiling != PMI_ADAPT_GATE_OPEN && ceiling != PMI_ADAPT_GATE_SHUT;
-    return reader.complete() && sane ? std::optional(ceiling) : std::nullopt;
-}
-
-std::optional<std::vector<CountReport>> parse_counts(Bytes payload)
-{
-    if (payload.size() % COUNT_BYTES != 0)
-        return std::nullopt;
-    Reader reader(payload);
-    std::vector<CountReport> reports(payload.size() / COUNT_BYTES);
-    for (CountReport &report : reports) {
-        reader.take(report.rank, report.phase, report.count, report.phase_ms);
-    }
-    return reports;
 }
 
 std::optional<SampleReport> parse_performance(Bytes payload)
@@ -159,38 +102,6 @@ std::optional<LoopsReport> parse_loops(Bytes payload)
     return report;
 }
 
-std::optional<ExitReport> parse_exited(Bytes payload)
-{
-    Reader reader(payload);
-    ExitReport report;
-    reader.take(report.rank, report.wait_status);
-    return reader.complete() ? std::optional(report) : std::nullopt;
-}
-
-std::optional<SizesReport> parse_sizes(Bytes payload)
-{
-    Reader reader(payload);
-    SizesReport report;
-    reader.take(report.rank);
-    if (reader.left() > PMI_ADAPT_SIZES_MAX)
-        return std::nullopt;
-    report.rule = reader.rest();
-    return reader.complete() && is_plain(report.rule) ? std::optional(std::move(report))
-                                                      : std::nullopt;
-}
-
-std::optional<UnreceivedReport> parse_unreceived(Bytes payload)
-{
-    Reader reader(payload);
-    UnreceivedReport report;
-    reader.take(report.rank, report.count, report.source, report.tag);
-    if (reader.left() > COMMUNICATOR_MAX_BYTES)
-        return std::nullopt;
-    report.communicator = reader.rest();
-    return reader.complete() && is_plain(report.communicator) ? std::optional(std::move(report))
-                                                              : std::nullopt;
-}
-
 std::optional<SizeRequestReport> parse_size_request(Bytes payload)
 {
     constexpr uint64_t UNTIL_MAX_MS = uint64_t{1} << 52;        /* exact in every JSON reader */
@@ -216,14 +127,6 @@ std::optional<SizeRequestReport> parse_size_request(Bytes payload)
     return reader.complete() && is_text ? std::optional(std::move(report)) : std::nullopt;
 }
 
-std::optional<SizeRequestWithdrawal> parse_size_request_withdrawal(Bytes payload)
-{
-    Reader reader(payload);
-    SizeRequestWithdrawal withdrawal;
-    reader.take(withdrawal.rank, withdrawal.number);
-    return reader.complete() ? std::optional(withdrawal) : std::nullopt;
-}
-
 std::optional<SetReport> parse_set_report(Bytes payload)
 {
     Reader reader(payload);
@@ -235,86 +138,6 @@ std::optional<SetReport> parse_set_report(Bytes payload)
     return report;
 }
 
-std::optional<bcast_frozen> parse_bcast(Bytes payload)
-{
-    Reader reader(payload);
-    auto count = reader.take<bcast_frozen>();
-    bool sane = count.ceiling != PMI_ADAPT_GATE_OPEN && count.ceiling != PMI_ADAPT_GATE_SHUT;
-    return reader.complete() && sane ? std::optional(count) : std::nullopt;
-}
-
-std::optional<uint64_t> parse_invalidated(Bytes payload)
-{
-    Reader reader(payload);
-    auto number = reader.take<uint64_t>();
-    return reader.complete() ? std::optional(number) : std::nullopt;
-}
-
-std::optional<ComesReport> parse_comes(Bytes payload)
-{
-    Reader reader(payload);
-    auto number = reader.take<uint64_t>();
-    auto comes = reader.take<uint32_t>();
-    return reader.complete() && comes <= 1 ? std::optional(ComesReport{number, comes == 1})
-                                           : std::nullopt;
-}
-
-std::optional<StartedReport> parse_started(Bytes payload)
-{
-    if (payload.size() % sizeof(uint32_t) != 0 || payload.size() < sizeof(uint64_t))
-        return std::nullopt;
-    Reader reader(payload);
-    StartedReport report = {reader.take<uint64_t>(), {}};
-    report.ranks.resize(reader.left() / sizeof(uint32_t));
-    for (uint32_t &rank : report.ranks)
-        rank = reader.take<uint32_t>();
-    return report;
-}
-
-std::optional<SharedReport> parse_shared(Bytes payload)
-{
-    Reader reader(payload);
-    SharedReport report;
-    auto n = reader.take<uint32_t>();
-    if (!reader.holds() || n > reader.left() / sizeof(SetMembers::Run) ||
-        reader.left() % sizeof(uint32_t) != 0)
-        return std::nullopt;
-    std::vector<SetMembers::Run> runs(n);
-    for (SetMembers::Run &run : runs)
-        run = {reader.take<uint32_t>(), reader.take<uint32_t>()};
-    auto bcs = SetMembers::of_runs(runs);
-    if (!bcs)
-        return std::nullopt;
-    report.bcs = std::move(*bcs);
-    report.ranks.resize(reader.left() / sizeof(uint32_t));
-    for (uint32_t &rank : report.ranks)
-        rank = reader.take<uint32_t>();
-    return report;
-}
-
-std::optional<uint32_t> parse_broke(Bytes payload)
-{
-    Reader reader(payload);
-    auto rank = reader.take<uint32_t>();
-    return reader.complete() ? std::optional(rank) : std::nullopt;
-}
-
-std::string write_init(const InitReport &report)
-{
-    return bytes_of(report.rank, report.modifies ? uint32_t{2} : uint32_t{report.adaptive},
-                    report.pid_namespace) + report.bc;
-}
-
-std::string write_ready(const ReadyReport &report)
-{
-    return bytes_of(report.rank, report.segment);
-}
-
-std::string write_unable(const UnableReport &report)
-{
-    return bytes_of(report.rank) + report.why;
-}
-
 std::string write_number(uint64_t number)
 {
     return bytes_of(number);
@@ -322,10 +145,7 @@ std::string write_number(uint64_t number)
 
 std::string write_counts(std::span<const CountReport> reports)
 {
-    std::string text;
-    for (const CountReport &report : reports)
-        text += bytes_of(report.rank, report.phase, report.count, report.phase_ms);
-    return text;
+    return write_counts(CountsReport{{reports.begin(), reports.end()}});
 }
 
 std::string write_performance(std::span<const PerformanceReport> reports, const LoopSet &loops,
@@ -343,21 +163,6 @@ std::string write_loops(const LoopsReport &report)
     return bytes_of(report.group) + report.loops.write();
 }
 
-std::string write_exited(const ExitReport &report)
-{
-    return bytes_of(report.rank, report.wait_status);
-}
-
-std::string write_sizes(const SizesReport &report)
-{
-    return bytes_of(report.rank) + report.rule;
-}
-
-std::string write_unreceived(const UnreceivedReport &report)
-{
-    return bytes_of(report.rank, report.count, report.source, report.tag) + report.communicator;
-}
-
 std::string write_size_request(const SizeRequestReport &report)
 {
     request_made made = {};
@@ -369,24 +174,6 @@ std::string write_size_request(const SizeRequestReport &report)
     made.size_max = static_cast<uint32_t>(report.size_max);
     made.until_ms = report.until_ms;
     return bytes_of(made) + report.reason;
-}
-
-std::string write_size_request_withdrawal(const SizeRequestWithdrawal &withdrawal)
-{
-    return bytes_of(withdrawal.rank, withdrawal.number);
-}
-
-std::string write_started(const StartedReport &report)
-{
-    return bytes_of(report.number) + bytes_of_ranks(report.ranks);
-}
-
-std::string write_shared(const SharedReport &report)
-{
-    std::string bytes = bytes_of(static_cast<uint32_t>(report.bcs.runs().size()));
-    for (const SetMembers::Run &run : report.bcs.runs())
-        bytes += bytes_of(run);
-    return bytes + bytes_of_ranks(report.ranks);
 }
 
 std::string write_set_report(uint32_t rank, uint32_t id, const std::string &call)

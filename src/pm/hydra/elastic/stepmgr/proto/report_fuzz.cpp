@@ -99,7 +99,7 @@ stepmgr *make_step(unsigned how)
     step_process processes[] = {{0, "a"}, {0, "a"}, {1, "b"}};
     stepmgr_group(core, 0, 0, 3, processes);
     for (uint32_t rank = 0; rank < how / 8 % 4; rank++) {
-        std::string init = elastic::write_init({rank, how / 32 % 2 == 0, "addr"});
+        std::string init = elastic::write_init({rank, how / 32 % 2 == 0, 0, "addr"});
         stepmgr_report(core, 0, 0, static_cast<int>(rank / 2), REPORT_INIT, 0, init.data(), init.size());
     }
     return core;

@@ -286,7 +286,7 @@ void ProcessSets::arrivals_without(const Agent &agent)
         send_replies(replies);
 }
 
-void ProcessSets::on_bcast(const Agent &agent, const bcast_frozen &count)
+void ProcessSets::on_bcast(const Agent &agent, const BcastReport &count)
 {
     send_replies(sets_.frozen(number_of(agent), count));
 }

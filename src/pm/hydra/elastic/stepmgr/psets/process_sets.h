@@ -56,7 +56,7 @@ class ProcessSets {
     void on_synced(const Agent &agent, uint64_t number);
     bool on_started(const Agent &agent, const StartedReport &report);
     bool on_comes(const Agent &agent, const ComesReport &report);
-    void on_bcast(const Agent &agent, const bcast_frozen &count);
+    void on_bcast(const Agent &agent, const BcastReport &count);
     void on_invalidated(const Agent &agent, uint64_t number);
 
     /* The process has begun to use MPI, or has ended. */

@@ -273,7 +273,7 @@ TEST_F(StepSetsTest, SB1_daemons_get_orders_for_texts_before_the_answer)
     before = mpiexec.sent.size();
     call(2, 2, TakeTurn{3, 4});
     EXPECT_EQ(mpiexec.sent_text(before), "");
-    auto frozen = [&](int proxy, const bcast_frozen &count) {
+    auto frozen = [&](int proxy, const BcastReport &count) {
         mpiexec.report(0, proxy, REPORT_BCAST, 0,
                        std::string(reinterpret_cast<const char *>(&count), sizeof count));
     };
@@ -293,7 +293,7 @@ TEST_F(StepSetsTest, SB2_the_end_of_a_daemon_does_not_keep_a_text)
     call(2, 1, JoinBcast{{"mpi://WORLD", all}, 0});
     call(0, 2, GiveText{0, "text"});
     call(0, 3, TakeTurn{0, 2});
-    const bcast_frozen count = {1, 1, 2};
+    const BcastReport count = {1, 1, 2};
     mpiexec.report(0, 0, REPORT_BCAST, 0,
                    std::string(reinterpret_cast<const char *>(&count), sizeof count));
     mpiexec.exited(0, 1, 2);
@@ -340,11 +340,11 @@ TEST_F(StepSetsTest, reports_of_shared_answers_are_checked)
     auto shared = [&](const std::string &report) {
         mpiexec.report(0, 0, REPORT_SET_SHARED, 0, report);
     };
-    shared(write_shared({one, {0, 1}}));
+    shared(write_set_shared({one, {0, 1}}));
     EXPECT_EQ(mpiexec.status().at("unexpected"), 0);
-    shared(write_shared({one, {2}}));
-    shared(write_shared({later, {0}}));
-    shared(write_shared({one, {0}}).substr(0, 9));
+    shared(write_set_shared({one, {2}}));
+    shared(write_set_shared({later, {0}}));
+    shared(write_set_shared({one, {0}}).substr(0, 9));
     shared(std::string(4, '\xff'));
     shared("");
     EXPECT_EQ(mpiexec.status().at("unexpected"), 5)

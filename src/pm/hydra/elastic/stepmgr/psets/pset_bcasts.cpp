@@ -145,7 +145,7 @@ void SetBcasts::start(Bcast &bcast, std::string text, const Uids &ended)
         agree(bcast, ended);
 }
 
-void SetBcasts::frozen(uint64_t agent, const bcast_frozen &count, const Uids &ended)
+void SetBcasts::frozen(uint64_t agent, const BcastReport &count, const Uids &ended)
 {
     auto found =
         std::ranges::find(under_way_, count.bcast, [](const Bcast *bcast) { return bcast->id; });

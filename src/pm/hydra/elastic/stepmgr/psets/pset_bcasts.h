@@ -23,6 +23,7 @@
 #include "pmi_adapt.h"
 #include "stepmgr/common/pset_members.h"
 #include "stepmgr/proto/call_reply.h"
+#include "messages/reports.h"
 #include "wire/bcast.h"
 
 namespace elastic {
@@ -47,7 +48,7 @@ class SetBcasts {
     /* The caller is in the call of this number, in front of the gate.  Nothing: it waits. */
     std::optional<std::string> turn(const SetCaller &caller, uint32_t slot, uint64_t number, const Uids &ended);
     /* A proxy has counted. */
-    void frozen(uint64_t agent, const bcast_frozen &count, const Uids &ended);
+    void frozen(uint64_t agent, const BcastReport &count, const Uids &ended);
     /* A process has ended; it is among `ended`. */
     void without(uint32_t uid, const Uids &ended);
     /* This string identifies no set any more. */

@@ -59,9 +59,9 @@ TEST_F(SetSharedTest, SA1_a_lasting_state_is_sent_to_the_caller_alone)
 TEST_F(SetSharedTest, who_was_given_anothers_answer_has_the_addresses)
 {
     EXPECT_EQ(lookup(0, false), "");
-    mpiexec.report(0, 0, REPORT_SET_SHARED, 0, write_shared({list({3}), {0, 1}}));
+    mpiexec.report(0, 0, REPORT_SET_SHARED, 0, write_set_shared({list({3}), {0, 1}}));
     EXPECT_EQ(lookup(0, false), "") << "only one of them";
-    mpiexec.report(0, 0, REPORT_SET_SHARED, 0, write_shared({list({4}), {1}}));
+    mpiexec.report(0, 0, REPORT_SET_SHARED, 0, write_set_shared({list({4}), {1}}));
     EXPECT_EQ(lookup(0, false), bytes(list({1, 0})));
     lookup(1, false);
     EXPECT_EQ(mpiexec.sent.back().bcs, bytes({})) << "they are not sent again";

@@ -145,7 +145,7 @@ class Sets {
     /* A process has ended; replies to processes that waited. */
     std::vector<Reply> ended(uint32_t uid);
     /* A proxy has counted the calls of its processes; replies to processes that waited. */
-    std::vector<Reply> frozen(uint64_t agent, const bcast_frozen &count);
+    std::vector<Reply> frozen(uint64_t agent, const BcastReport &count);
     /* Orders that proxies execute before the last replies are sent. */
     std::vector<SetBcasts::Order> take_orders() { return bcasts_.take_orders(); }
     /* Whether ends of processes matter to anybody. */

@@ -147,7 +147,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const TakeTurn &ca
     return bcasts_.turn(caller, call.slot, call.number, ended_);
 }
 
-std::vector<Sets::Reply> Sets::frozen(uint64_t agent, const bcast_frozen &count)
+std::vector<Sets::Reply> Sets::frozen(uint64_t agent, const BcastReport &count)
 {
     bcasts_.frozen(agent, count, ended_);
     return bcasts_.take_replies();

@@ -30,7 +30,7 @@ class StepSizeRequestTest : public testing::Test {
     void withdraw(uint32_t rank, uint32_t number)
     {
         mpiexec.report(0, proxy_of(rank), REPORT_SIZE_REQUEST_WITHDRAWN, 0,
-                       write_size_request_withdrawal({rank, number}));
+                       write_size_request_withdrawn({rank, number}));
     }
     /* Both proxies are prepared and frozen: the change is agreed on. */
     void agree(uint32_t epoch)

@@ -81,7 +81,7 @@ class FakeMpiexec {
     void init(int group, int proxy, uint32_t rank, bool adaptive = true)
     {
         report(group, proxy, REPORT_INIT, 0,
-               write_init({rank, adaptive, "addr" + std::to_string(group) + std::to_string(rank)}));
+               write_init({rank, adaptive, 0, "addr" + std::to_string(group) + std::to_string(rank)}));
     }
     void ready(int group, int proxy, uint32_t rank, uint32_t epoch)
     {

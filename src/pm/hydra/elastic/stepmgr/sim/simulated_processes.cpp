@@ -232,7 +232,10 @@ void SimulatedJob::initialise(Actor &actor)
         return;
     std::string bc = "addr" + std::to_string(actor.uid);
     report(actor.agent, REPORT_INIT, 0,
-           write_init({actor.rank, !rigid_, bc, 0, modify_groups_.contains(actor.group)}));
+           write_init({actor.rank, modify_groups_.contains(actor.group) ? REPORT_MODE_MODIFY
+                                   : rigid_                             ? REPORT_MODE_RIGID
+                                                                        : REPORT_MODE_ADAPTIVE,
+                       0, bc}));
     if (!actor.joining) {
         actor.phase = PMI_ADAPT_PHASE_RUNNING;
         return compute(actor);

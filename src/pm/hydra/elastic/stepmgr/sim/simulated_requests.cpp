@@ -65,7 +65,7 @@ void SimulatedJob::withdraw_size_request(Actor &actor)
 {
     if (actor.size_requests > 0)
         report(actor.agent, REPORT_SIZE_REQUEST_WITHDRAWN, 0,
-               write_size_request_withdrawal(
+               write_size_request_withdrawn(
                    {actor.rank, static_cast<uint32_t>(between(1, actor.size_requests))}));
 }
 
@@ -97,7 +97,7 @@ void SimulatedJob::call_modify(Actor &actor)
     actor.phase = PMI_ADAPT_PHASE_RUNNING;
     if (rigid_)
         report(actor.agent, REPORT_INIT, 0,
-               write_init({actor.rank, false, "addr" + std::to_string(actor.uid), 0, true}));
+               write_init({actor.rank, REPORT_MODE_MODIFY, 0, "addr" + std::to_string(actor.uid)}));
     modify_.again = modify_.again || daemon(actor.agent).agreed == actor.epoch + 1;
     modify_.arrived.insert(actor.uid);
     const std::vector<uint32_t> world = worlds_.at(actor.epoch);

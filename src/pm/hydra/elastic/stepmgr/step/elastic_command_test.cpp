@@ -91,7 +91,7 @@ class Server {
         std::vector<step_process> processes(static_cast<size_t>(count), {0, "here"});
         stepmgr_group(core_, 1, group, count, processes.data());
         for (uint32_t rank = 0; rank < static_cast<uint32_t>(count); rank++)
-            report(group, REPORT_INIT, 0, write_init({rank, true, "c"}));
+            report(group, REPORT_INIT, 0, write_init({rank, REPORT_MODE_ADAPTIVE, 0, "c"}));
     }
     void report(int group, step_report kind, uint32_t epoch, const std::string &payload)
     {

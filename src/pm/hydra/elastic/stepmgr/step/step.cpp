@@ -136,8 +136,8 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
                 understood = true, resize_.on_greeted(agent, epoch);
             break;
         case REPORT_FROZEN:
-            if (auto ceiling = parse_frozen(payload); ceiling && state_.world.known(agent))
-                understood = true, resize_.on_frozen(agent, epoch, *ceiling);
+            if (auto frozen = parse_frozen(payload); frozen && state_.world.known(agent))
+                understood = true, resize_.on_frozen(agent, epoch, frozen->ceiling);
             break;
         case REPORT_COMMITTED:
             if (payload.empty() && state_.world.known(agent))
@@ -145,7 +145,7 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             break;
         case REPORT_COUNTS:
             if (auto counts = parse_counts(payload); counts && state_.world.known(agent))
-                understood = true, stragglers_.on_counts(agent, epoch, *counts);
+                understood = true, stragglers_.on_counts(agent, epoch, counts->counts);
             break;
         case REPORT_PERFORMANCE:
             if (auto performance = parse_performance(payload); performance && state_.world.known(agent))
@@ -168,8 +168,8 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
                 understood = true, requests_.on_size_request(*process_of(size_request->rank), *size_request);
             break;
         case REPORT_SIZE_REQUEST_WITHDRAWN:
-            if (auto withdrawal = parse_size_request_withdrawal(payload); withdrawal && process_of(withdrawal->rank))
-                understood = true, requests_.on_withdrawn(*process_of(withdrawal->rank), withdrawal->number);
+            if (auto withdrawn = parse_size_request_withdrawn(payload); withdrawn && process_of(withdrawn->rank))
+                understood = true, requests_.on_withdrawn(*process_of(withdrawn->rank), withdrawn->number);
             break;
         case REPORT_SET_CALL:
             if (auto call = parse_set_report(payload); call && process_of(call->rank))
@@ -180,19 +180,19 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
                 understood = true, psets_.on_bcast(agent, *count);
             break;
         case REPORT_INVALIDATED:
-            if (auto number = parse_invalidated(payload); number && state_.world.known(agent))
-                understood = true, psets_.on_invalidated(agent, *number);
+            if (auto invalidated = parse_invalidated(payload); invalidated && state_.world.known(agent))
+                understood = true, psets_.on_invalidated(agent, invalidated->number);
             break;
         case REPORT_SYNCED:
-            if (auto number = parse_invalidated(payload); number && state_.world.known(agent))
-                understood = true, psets_.on_synced(agent, *number);
+            if (auto synced = parse_synced(payload); synced && state_.world.known(agent))
+                understood = true, psets_.on_synced(agent, synced->number);
             break;
         case REPORT_STARTED:
             if (auto started = parse_started(payload); started && state_.world.known(agent))
                 understood = psets_.on_started(agent, *started);
             break;
         case REPORT_SET_SHARED:
-            if (auto shared = parse_shared(payload); shared && state_.world.known(agent))
+            if (auto shared = parse_set_shared(payload); shared && state_.world.known(agent))
                 understood = psets_.on_shared(agent, *shared);
             break;
         case REPORT_COMES:
@@ -204,8 +204,8 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
                 understood = tasks_.on_task(agent, *task);
             break;
         case REPORT_BROKE:
-            if (auto rank = parse_broke(payload); rank && process_of(*rank))
-                understood = true, pset_changes_.on_aborted(*process_of(*rank));
+            if (auto broke = parse_broke(payload); broke && process_of(broke->rank))
+                understood = true, pset_changes_.on_aborted(*process_of(broke->rank));
             break;
         case REPORT_UNRECEIVED:
             if (auto unreceived = parse_unreceived(payload);

@@ -297,7 +297,7 @@ TEST_F(StepSlotsTest, AProgramThatGrowsItselfDoesNotUseHeldSlots)
 {
     begin(false, 4);
     for (uint32_t rank = 0; rank < 2; rank++)
-        mpiexec.report(0, 0, REPORT_INIT, 0, write_init({rank, false, "addr", 0, true}));
+        mpiexec.report(0, 0, REPORT_INIT, 0, write_init({rank, REPORT_MODE_MODIFY, 0, "addr"}));
     allocate(1, 2, true);
     mpiexec.report(0, 0, REPORT_SIZE_REQUEST, 0, write_size_request({0, 1, 3, 3, 3, 0, "", true}));
     EXPECT_EQ(mpiexec.launches.size(), 0u);
