@@ -1,0 +1,94 @@
+/*
+ * How a datatype was made, see type_parts.h.
+ */
+
+#include "type_parts.h"
+
+int ADIOI_Type_combiner(MPI_Datatype datatype)
+{
+    MPI_Count integers, addresses, counts, types;
+    int combiner;
+
+    MPI_Type_get_envelope_c(datatype, &integers, &addresses, &counts, &types, &combiner);
+    return combiner;
+}
+
+/* How many integers MPI_Type_get_contents has before the counts. */
+static MPI_Count integers_before_counts(int combiner)
+{
+    switch (combiner) {
+        case MPI_COMBINER_SUBARRAY:
+            return 1;
+        case MPI_COMBINER_DARRAY:
+            return 3;
+        default:
+            return 0;
+    }
+}
+
+/* How many counts of a large-count function are integers to MPI_Type_get_contents; the rest are addresses. */
+static MPI_Count counts_that_are_integers(int combiner, const MPI_Count * counts, MPI_Count n_counts)
+{
+    switch (combiner) {
+        case MPI_COMBINER_HVECTOR:
+        case MPI_COMBINER_HINDEXED_BLOCK:
+            return 2;
+        case MPI_COMBINER_HINDEXED:
+        case MPI_COMBINER_STRUCT:
+            return 1 + counts[0];
+        case MPI_COMBINER_RESIZED:
+            return 0;
+        default:
+            return n_counts;
+    }
+}
+
+void ADIOI_Type_parts_get(MPI_Datatype datatype, ADIOI_Type_parts * parts)
+{
+    MPI_Count n_ints, n_addresses, n_counts, n_types, before, i;
+    MPI_Count *counts, *next;
+    MPI_Aint *addresses;
+    int *ints;
+
+    MPI_Type_get_envelope_c(datatype, &n_ints, &n_addresses, &n_counts, &n_types, &parts->combiner);
+    /* + 1: nothing is allocated with size 0 */
+    ints = (int *) ADIOI_Malloc((n_ints + 1) * sizeof(int));
+    addresses = (MPI_Aint *) ADIOI_Malloc((n_addresses + 1) * sizeof(MPI_Aint));
+    counts = (MPI_Count *) ADIOI_Malloc((n_counts + 1) * sizeof(MPI_Count));
+    parts->types = (MPI_Datatype *) ADIOI_Malloc((n_types + 1) * sizeof(MPI_Datatype));
+    MPI_Type_get_contents_c(datatype, n_ints, n_addresses, n_counts, n_types, ints, addresses, counts,
+                            parts->types);
+
+    next = parts->integers =
+        (MPI_Count *) ADIOI_Malloc((n_ints + n_counts + n_addresses + 1) * sizeof(MPI_Count));
+    before = MPL_MIN(integers_before_counts(parts->combiner), n_ints);
+    for (i = 0; i < before; i++)
+        *next++ = ints[i];
+    for (i = 0; i < n_counts; i++)
+        *next++ = counts[i];
+    for (i = before; i < n_ints; i++)
+        *next++ = ints[i];
+    for (i = 0; i < n_addresses; i++)
+        *next++ = addresses[i];
+
+    parts->n_types = n_types;
+    parts->n_integers = n_ints;
+    if (n_counts > 0)
+        parts->n_integers += counts_that_are_integers(parts->combiner, counts, n_counts);
+    parts->addresses = parts->integers + parts->n_integers;
+    parts->n_addresses = n_ints + n_counts + n_addresses - parts->n_integers;
+
+    ADIOI_Free(ints);
+    ADIOI_Free(addresses);
+    ADIOI_Free(counts);
+}
+
+void ADIOI_Type_parts_free(ADIOI_Type_parts * parts)
+{
+    for (MPI_Count i = 0; i < parts->n_types; i++) {
+        if (ADIOI_Type_combiner(parts->types[i]) != MPI_COMBINER_NAMED)
+            MPI_Type_free(&parts->types[i]);
+    }
+    ADIOI_Free(parts->integers);
+    ADIOI_Free(parts->types);
+}
