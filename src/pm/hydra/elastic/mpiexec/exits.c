@@ -132,14 +132,16 @@ void HYD_step_describe_end(char *text, size_t bytes, int wait_status)
 static struct {
     const struct HYD_proxy *proxy;
     struct HYD_launch_end end;
+    int epoch;                  /* by PMI-2: fences that it has entered */
 } missed;
 
-/* By PMI-2: of barriers that it has entered. */
-static int epoch_of_missed(const struct HYD_pmcd_pmi_pg_scratch *scratch, int processes)
+/* Later the proxy may have ended. */
+static int find_epoch(const struct HYD_proxy *proxy, int connection)
 {
-    for (int i = 0; missed.end.connection && i < processes; i++)
-        if (scratch->ecount[i].fd == missed.proxy->control_fd &&
-            scratch->ecount[i].pid == (int) missed.end.connection)
+    const struct HYD_pmcd_pmi_pg_scratch *scratch = proxy->pg->pg_scratch;
+
+    for (int i = 0; scratch && connection >= 0 && i < proxy->pg->pg_process_count; i++)
+        if (scratch->ecount[i].fd == proxy->control_fd && scratch->ecount[i].pid == connection)
             return scratch->ecount[i].epoch;
     return 0;
 }
@@ -151,9 +153,8 @@ static int is_awaited(void)
 
     if (missed.end.others_wait || pg->barrier_count > 0)
         return 1;
-    int epoch = scratch ? epoch_of_missed(scratch, pg->pg_process_count) : 0;
     for (int i = 0; scratch && i < pg->pg_process_count; i++)
-        if (scratch->ecount[i].epoch > epoch)
+        if (scratch->ecount[i].epoch > missed.epoch)
             return 1;
     return 0;
 }
@@ -195,6 +196,7 @@ void HYD_step_is_missed(const struct HYD_proxy *proxy, const char *payload, size
     if (!missed.proxy) {
         missed.proxy = proxy;
         missed.end = end;
+        missed.epoch = find_epoch(proxy, end.connection);
     }
     missed.end.others_wait |= end.others_wait;
     check_that_world_comes();

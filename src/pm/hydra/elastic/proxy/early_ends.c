@@ -42,7 +42,7 @@ static void report_missed(void)
         .others_wait = (uint32_t) (others_wait || in_init),
         .begun = (uint32_t) p->begun,
         .in_init = (uint32_t) (in_init || (counts_barriers && p->entered == 0)),
-        .connection = p->begun && !counts_barriers ? (uint32_t) p->connection : 0
+        .connection = p->begun && !counts_barriers ? p->connection : -1
     };
 
     HYD_reports_send(HYD_ADAPT_IS_MISSED, 0, 0, &end, sizeof(end));

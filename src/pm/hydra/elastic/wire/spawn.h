@@ -24,7 +24,7 @@ struct HYD_launch_end {
                                  * known to have ended in MPI_Init */
     uint32_t begun;             /* it ended in MPI_Init, or later, without MPI_Finalize */
     uint32_t in_init;           /* it ended in MPI_Init; 0: unknown */
-    uint32_t connection;        /* by PMI-2: that of its commands on the proxy; else 0 */
+    int32_t connection;         /* by PMI-2: that of its commands on the proxy; else -1 */
 };
 
 #endif /* WIRE_SPAWN_H_INCLUDED */
