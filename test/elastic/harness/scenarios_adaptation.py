@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import shutil
@@ -10,7 +11,7 @@ import time
 from pathlib import Path
 
 from . import checks, processes
-from .job import TestRun
+from .job import Job, TestRun
 from .scenarios import _serve, _stop, scenario
 
 
@@ -222,11 +223,21 @@ def ends_in_init(run: TestRun) -> None:
     run.check(not list(Path("/dev/shm").glob("mpich_shar_tmp*")), "a segment is left")
 
 
+def _end(job: Job) -> None:
+    """A job that goes on without a joining process ends by a signal, soon."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        job.process.wait(timeout=1)
+    if job.process.poll() is None:
+        job.process.terminate()
+    job.wait()
+
+
 @scenario
 def killed_at_random(run: TestRun, times: str) -> None:
     """E4: one process of a job is killed at a random moment of its start, its adaptations or its end: nothing is left, but
     for the socket of a killed mpiexec, which the next one removes."""
     chance, started = random.Random(run.setting.seed), time.monotonic()
+    run.environment["MPIEXEC_ADAPT_KILL"] = "500ms"
     run.check(run.mpiexec().wait() == 0, "the job fails when nobody is killed")
     lasts = time.monotonic() - started
     for number in range(int(times)):
@@ -237,7 +248,7 @@ def killed_at_random(run: TestRun, times: str) -> None:
             victim = chance.choice(victims)
             processes.kill([victim])
             run.notes.append(f"job {number + 1}: killed {victim}")
-        job.wait()
+        _end(job)
         left = [each for each in run.leftovers() if not each.endswith(".sock")]
         run.check(not left, f"job {number + 1}: {left}: {run.notes[-1:]}, --seed {run.setting.seed}")
     run.check(run.mpiexec().wait() == 0, "the job fails after all")
