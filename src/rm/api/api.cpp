@@ -1,6 +1,6 @@
-/* See api.h. api_submit.cpp reads submissions; api_job.cpp, api_jobs.cpp, api_records.cpp,
- * api_nodes.cpp, api_overview.cpp and api_report.cpp show what there is; api_performance.cpp shows
- * the use of time of jobs. */
+/* See api.h. api_submit.cpp reads submissions, api_changes.cpp and api_names.cpp other changes;
+ * api_job.cpp, api_jobs.cpp, api_records.cpp, api_nodes.cpp, api_overview.cpp and api_report.cpp
+ * show what there is; api_performance.cpp shows the use of time of jobs. */
 
 #include "api/api.h"
 
@@ -9,10 +9,8 @@
 #include <ctime>
 #include <sstream>
 
-#include "api/name_holder.h"
 #include "base/change.h"
 #include "base/log.h"
-#include "base/signal_names.h"
 #include "http/web_files.h"
 
 namespace elastic::rm {
@@ -23,9 +21,6 @@ namespace {
 constexpr const char *PAGE_POLICY =
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "frame-ancestors 'none'";
-
-constexpr size_t TEXT_MAX = 255;        /* reasons of people */
-constexpr size_t RESIZE_REASON_MAX = 63;
 
 std::vector<std::string> split(const std::string &path)
 {
@@ -96,17 +91,6 @@ std::vector<JobId> tasks_in(const Job &first, const std::vector<int> &indices,
                    "there is no task " + name.substr(0, 60) + ": " +
                        (is_array ? "array " + id + " has " + first.spec.array
                                  : "job " + id + " is no array")};
-}
-
-ApiError storage_error()
-{
-    return {503,
-            "storage",
-            "elasticd cannot write its store now (is the disk full?): nothing was accepted; try "
-            "again in a "
-            "moment",
-            "",
-            {{"Retry-After", "5"}}};
 }
 
 ApiError not_found(const std::string &path)
@@ -493,262 +477,6 @@ std::string Api::how_it_ended(const Job &job) const
         strftime(text, sizeof text, " at %Y-%m-%dT%H:%M:%S", &local);
     return "job " + std::to_string(job.id) + " has ended: " + to_string(job.state) + text +
         (job.reason.empty() ? "" : ", " + job.reason);
-}
-
-/* ---- changes --------------------------------------------------------------------------------- */
-
-void Api::query_core(Call &call, EventContent content, std::function<void(const Answer &)> done)
-{
-    if (!call.caller.administrator && !std::holds_alternative<Cancel>(content))
-        check_bytes(call.caller.uid, 0);
-    daemon_.request(std::move(content), std::nullopt,
-                    [this, responder = call.responder, done](const Answer *answer, bool) {
-                        if (!answer)
-                            respond_error(responder, storage_error());
-                        else if (answer->code != AnswerCode::OK)
-                            respond_error(responder, error_of(*answer));
-                        else
-                            answer_safely(responder, "", [&] { done(*answer); });
-                    });
-}
-
-void Api::submitted(const Responder &responder, const Answer *answer, bool is_new,
-                    const std::vector<std::string> &notes)
-{
-    const Job *job = answer ? daemon_.state().job(answer->job) : nullptr;
-    if (!answer)
-        respond_error(responder, storage_error());
-    else if (answer->code != AnswerCode::OK || !job)
-        respond_error(responder, error_of(*answer));
-    else
-        respond_json(responder, {{"job", job_json(*job)}, {"notes", notes}}, is_new ? 201 : 200);
-}
-
-void Api::change_job(Call &call, EventContent content, JobId id, bool is_array)
-{
-    /* The answer is known without the core, which would store the request. */
-    const Job *known = daemon_.state().job(id);
-    if (!is_array && (!known || is_end(known->state)))
-        throw ApiError{409, "state", how_it_ended(known ? *known : job_of(call, true))};
-    query_core(call, std::move(content), [this, responder = call.responder, id](const Answer &) {
-        const Job *job = daemon_.state().job(id);
-        respond_json(responder, {{"job", job ? job_json(*job) : Json()}});
-    });
-}
-
-std::vector<const Job *> Api::jobs_of(const JobRequest &request) const
-{
-    const State &state = daemon_.state();
-    std::vector<const Job *> jobs;
-    const JobArray *array = request.tasks.empty() ? nullptr : state.array(request.job);
-    bool all = !array || request.tasks == ALL_TASKS;
-    auto chosen = all ? ArrayIndices() : parse_array(request.tasks);
-    JobId end = request.job + static_cast<JobId>(array ? array->tasks : 1);
-    for (JobId id = request.job; chosen && id < end; id++) {
-        const Job *job = state.job(id);
-        bool is_meant = job &&
-            (all || chosen.value().position(job->task->index).has_value());
-        if (is_meant)
-            jobs.push_back(job);
-    }
-    return jobs;
-}
-
-void Api::cancel(Call &call)
-{
-    BodyReader body(call.request.body);
-    std::string reason = body.text("reason", TEXT_MAX);
-    body.finish();
-    JobRequest jobs = request_of_jobs(call);
-    log_line(LogLevel::INFO, "cancel",
-             {{"job", call.argument}, {"by", call.caller.name}, {"reason", reason}});
-    change_job(call, Cancel{jobs, call.caller.name, reason}, jobs.job, !jobs.tasks.empty());
-}
-
-void Api::requeue(Call &call)
-{
-    BodyReader(call.request.body).finish();
-    JobRequest jobs = request_of_jobs(call);
-    change_job(call, Requeue{jobs, call.caller.name}, jobs.job, !jobs.tasks.empty());
-}
-
-void Api::hold(Call &call)
-{
-    BodyReader(call.request.body).finish();
-    JobRequest jobs = request_of_jobs(call);
-    change_job(call, Hold{jobs, call.caller.administrator}, jobs.job, !jobs.tasks.empty());
-}
-
-void Api::release(Call &call)
-{
-    BodyReader(call.request.body).finish();
-    JobRequest jobs = request_of_jobs(call);
-    change_job(call, Release{jobs, call.caller.administrator}, jobs.job, !jobs.tasks.empty());
-}
-
-void Api::resize(Call &call)
-{
-    BodyReader body(call.request.body);
-    if (!body.has("size"))
-        body.fail("size", "is missing: give the number of processes wanted");
-    int size = static_cast<int>(body.number("size", 1, 1048576, 0));
-    std::string reason = body.text("reason", RESIZE_REASON_MAX);
-    body.finish();
-    JobId id = job_of(call, true).id;
-    Resize event{daemon_.next_request_id(), id, size, call.caller.name, reason};
-    change_job(call, std::move(event), id);
-}
-
-void Api::update(Call &call)
-{
-    BodyReader body(call.request.body);
-    Job job = job_of(call, true);
-    Update event;
-    event.request = daemon_.next_request_id();
-    event.job = job.id;
-    if (body.has("name"))
-        event.name = body.required_text("name", JOB_NAME_BYTES_MAX);
-    if (body.has("time_limit_ms"))
-        event.time_limit_ms = read_time_limit(body, 0, false);
-    if (body.has("priority"))
-        event.priority = read_priority(body, call.caller);
-    if (body.has("min"))
-        event.minimum = static_cast<int>(body.number("min", 1, PROCESSES_MAX, 0));
-    if (body.has("max"))
-        event.maximum = static_cast<int>(body.number("max", 1, PROCESSES_MAX, 0));
-    if (body.has("preferred"))
-        event.preferred = static_cast<int>(body.number("preferred", 0, PROCESSES_MAX, 0));
-    body.finish();
-    event.may_extend = call.caller.administrator;
-    change_job(call, event, job.id);
-}
-
-void Api::signal(Call &call)
-{
-    BodyReader body(call.request.body);
-    int number = signal_number(body.required_text("signal", 16));
-    if (!number)
-        body.fail("signal", "must be one of " + known_signals());
-    body.finish();
-    JobRequest jobs = request_of_jobs(call);
-    Job job = job_of(call.caller, jobs.job, call.argument, true);
-    bool runs = false;
-    for (const Job *each : jobs_of(jobs))
-        runs |= is_allocated(each->state) && each->step > 0 &&
-            daemon_.steps().signal(each->id, each->step, number);
-    if (!runs)
-        throw ApiError{409, "state",
-                       "job " + std::to_string(job.id) + " is " + to_string(job.state) +
-                           ": nothing of it runs that could get a signal"};
-    respond_json(call.responder, {{"job", job_json(job)}});
-}
-
-/* ---- names: each user has his own ------------------------------------------------------------ */
-
-void Api::get_names(Call &call)
-{
-    QueryReader(call.request.query).finish();
-    Json names = Json::array();
-    for (JobId id : daemon_.state().indices().allocated) {
-        const Job &job = *daemon_.state().job(id);
-        for (const PublishedName &each : job.names) {
-            if (job.spec.uid == call.caller.uid && !has_ended(each.holder))
-                names.push_back({{"name", each.name}, {"port", each.port}, {"job", job.id}});
-        }
-    }
-    respond_json(call.responder, {{"names", names}});
-}
-
-/* Names whose holder has ended are withdrawn. */
-const Job *Api::living_owner_of_name(const Call &call)
-{
-    const Job *owner = daemon_.state().owner_of_name(call.caller.uid, call.argument);
-    if (!owner)
-        return nullptr;
-    auto found = std::ranges::find(owner->names, call.argument, &PublishedName::name);
-    if (!has_ended(found->holder))
-        return owner;
-    daemon_.request(
-        WithdrawName{daemon_.next_request_id(), owner->id, call.argument, found->holder},
-        std::nullopt, [](const Answer *, bool) {});
-    return nullptr;
-}
-
-const Job &Api::owner_of_name(const Call &call)
-{
-    const Job *owner = living_owner_of_name(call);
-    if (!owner)
-        throw ApiError{404, "not_found", "no running job of yours has registered this name"};
-    return *owner;
-}
-
-void Api::get_name(Call &call)
-{
-    QueryReader(call.request.query).finish();
-    const Job &job = owner_of_name(call);
-    auto found = std::ranges::find(job.names, call.argument, &PublishedName::name);
-    respond(call, {200, "text/plain; charset=utf-8", found->port + "\n"});
-}
-
-void Api::change_name(Call &call, EventContent content, JobId id)
-{
-    query_core(call, std::move(content),
-             [this, responder = call.responder, name = call.argument, id](const Answer &) {
-                 respond_json(responder, {{"name", name}, {"job", id}});
-             });
-}
-
-void Api::publish_name(Call &call)
-{
-    BodyReader body(call.request.body);
-    std::string port = body.required_text("port", PORT_BYTES_MAX);
-    JobId id = static_cast<JobId>(body.number("job", 1, INT64_MAX, 0));
-    std::string holder = body.flag("with_caller", false) ? holder_of(call.request.peer_pid) : "";
-    body.finish();
-    const Job *job = daemon_.state().job(id);
-    if (!job || job->spec.uid != call.caller.uid)
-        body.fail("job", "must be a running job of yours");
-    living_owner_of_name(call);
-    change_name(call, PublishName{daemon_.next_request_id(), id, call.argument, port, holder}, id);
-}
-
-void Api::withdraw_name(Call &call)
-{
-    QueryReader(call.request.query).finish();
-    BodyReader(call.request.body).finish();
-    JobId id = owner_of_name(call).id;
-    change_name(call, WithdrawName{daemon_.next_request_id(), id, call.argument}, id);
-}
-
-void Api::drain(Call &call)
-{
-    BodyReader body(call.request.body);
-    std::string reason = body.required_text("reason", TEXT_MAX);
-    body.finish();
-    if (!call.caller.administrator)
-        throw ApiError{403, "forbidden", "only administrators drain nodes"};
-    query_core(call, Drain{daemon_.next_request_id(), call.argument, reason},
-             [this, responder = call.responder, caller = call.caller,
-              name = call.argument](const Answer &) {
-                 const Node *node = daemon_.state().node(name);
-                 respond_json(responder, {{"node", node ? node_json(caller, *node) : Json()}});
-             });
-}
-
-void Api::resume(Call &call)
-{
-    BodyReader(call.request.body).finish();
-    if (!call.caller.administrator)
-        throw ApiError{403, "forbidden", "only administrators resume nodes"};
-    const Node *known = daemon_.state().node(call.argument);
-    if (known && !known->up)
-        daemon_.backend().check_node(call.argument);
-    query_core(call, Resume{daemon_.next_request_id(), call.argument},
-             [this, responder = call.responder, caller = call.caller,
-              name = call.argument](const Answer &) {
-                 const Node *node = daemon_.state().node(name);
-                 respond_json(responder, {{"node", node ? node_json(caller, *node) : Json()}});
-             });
 }
 
 }  // namespace elastic::rm

@@ -1,4 +1,4 @@
-/* See step_link.h. */
+/* See step_link.h. step_link_events.cpp reads events, step_link_slots.cpp is about slots. */
 
 #include "step/step_link.h"
 
@@ -6,8 +6,6 @@
 
 #include "base/change.h"
 #include "base/log.h"
-#include "base/program_sizes.h"
-#include "step/slots_answer.h"
 
 namespace elastic::rm {
 
@@ -16,28 +14,14 @@ namespace {
 constexpr const char *EVENTS_ID = "events";
 constexpr const char *RESIZE_ID = "resize-";
 constexpr const char *PERFORMANCE_ID = "performance-";
-constexpr const char *SLOTS_ID = "slots";
 constexpr size_t REASON_BYTES_MAX = 63;
 constexpr size_t LEAVE_LIST_MAX = 1000;
 constexpr size_t BYTES_OF_PROCESS = 64; /* in a line that names each process of the step */
 constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core queries the last */
-constexpr size_t LEFT_KEPT = 64;        /* the core misses none but while elasticd is down */
-constexpr size_t SET_CHANGES_KEPT = 1024;       /* of a request: tellers that have ended */
-constexpr size_t FREED_KEPT = 1024;     /* as many events as a step keeps */
 constexpr double TOLD_PER_S = 100, TOLD_AT_ONCE = 1000;
-/* nothing but this rate bounds how often a program may change its mind */
-constexpr double SIZES_COST = 50;
 /* A change of a world on ten thousand nodes is some megabytes of events. */
 constexpr LineLimits LIMITS = {
     size_t{1} << 20, size_t{1} << 20, JSON_DEPTH_MAX, 256 << 10, 16 << 20};
-
-/* 0: no number. */
-uint64_t parse_request(const std::string &tag)
-{
-    bool digits = !tag.empty() && tag.size() <= 15 &&
-        tag.find_first_not_of("0123456789") == std::string::npos;
-    return digits ? std::stoull(tag) : 0;
-}
 
 }  // namespace
 
@@ -146,6 +130,13 @@ void StepLink::resume()
         connection_->resume();
 }
 
+uint64_t StepLink::parse_request(const std::string &tag)
+{
+    bool digits = !tag.empty() && tag.size() <= 15 &&
+        tag.find_first_not_of("0123456789") == std::string::npos;
+    return digits ? std::stoull(tag) : 0;
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 void StepLink::answer(const StepMessage &message, const Json &line)
@@ -223,303 +214,6 @@ void StepLink::remove_old_requests()
 {
     while (requests_.size() > REQUESTS_KEPT && requests_.begin()->second.phase == Phase::ENDED)
         requests_.erase(requests_.begin());
-}
-
-/* ---- events ---------------------------------------------------------------------------------- */
-
-void StepLink::event(const StepMessage &message)
-{
-    if (message.seq <= last_event_)
-        return cut_off("event " + std::to_string(message.seq) + " follows event " +
-                       std::to_string(last_event_));
-    last_event_ = message.seq;
-    if (!take_event(message))
-        counts_.dropped++;
-    if (!caught_up_ && last_event_ + 1 >= known_until_)
-        caught_up();
-}
-
-/* False: it cannot be. */
-bool StepLink::take_event(const StepMessage &message)
-{
-    switch (message.kind) {
-        case StepMessageKind::ADAPTIVE: return mode(StepMode::ADAPTIVE);
-        case StepMessageKind::RIGID: return mode(StepMode::RIGID);
-        case StepMessageKind::SIZES: return sizes(message.rule);
-        case StepMessageKind::REQUESTED: return requested(message);
-        case StepMessageKind::SIZE_REQUEST: return size_request(message);
-        case StepMessageKind::REQUEST_ENDED: return size_request_ended(message);
-        case StepMessageKind::SLOTS_CHANGED: query_slots(); return true;
-        case StepMessageKind::FREED: return freed(setup_.epoch_offset + message.epoch);
-        case StepMessageKind::LEFT: return left(message);
-        case StepMessageKind::NOTIFIED: return set_change(message, SetStage::NOTIFIED);
-        case StepMessageKind::ACCEPTED: return set_change(message, SetStage::ACCEPTED);
-        case StepMessageKind::DECLINED: return set_change(message, SetStage::DECLINED);
-        case StepMessageKind::PLAN:
-        case StepMessageKind::TARGET:
-        case StepMessageKind::COMMITTED:
-        case StepMessageKind::WITHDRAWN:
-        case StepMessageKind::FAILED: return request_event(message);
-        case StepMessageKind::ANSWER:
-        case StepMessageKind::OTHER: break;
-    }
-    return true;
-}
-
-bool StepLink::mode(StepMode mode)
-{
-    /* A rigid program may come to change through process sets, and never the other way. */
-    bool becomes_adaptive = mode_ == StepMode::RIGID && mode == StepMode::ADAPTIVE;
-    if (mode_ && mode != *mode_ && !becomes_adaptive)
-        return false;
-    mode_ = mode;
-    if (mode == StepMode::RIGID)
-        notify(StepRigid{{setup_.job, setup_.step}});
-    else
-        notify(StepAdaptive{{setup_.job, setup_.step}});
-    return true;
-}
-
-bool StepLink::sizes(const std::string &rule)
-{
-    if (!ProgramSizes::parse(rule))
-        return false;
-    rate_.take(SIZES_COST - 1, monotonic_ms());
-    sizes_ = rule;
-    notify(StepSizes{setup_.job, setup_.step, rule});
-    return true;
-}
-
-/* One is open at a time.  Of earlier ones only the last one matters. */
-bool StepLink::size_request(const StepMessage &message)
-{
-    bool ordered = message.size_min >= 1 && message.size_min <= message.size &&
-        message.size <= message.size_max;
-    if (size_request_ || !ordered || message.size_request == 0)
-        return false;
-    SizeRequest what;
-    what.mpiexec = message.step;
-    what.number = message.size_request;
-    what.modify = message.modify;
-    what.waits = message.waits;
-    what.size = static_cast<int>(message.size);
-    what.minimum = static_cast<int>(message.size_min);
-    what.maximum = static_cast<int>(message.size_max);
-    what.reason = message.reason;
-    size_request_ = StepSizeRequest{setup_.job, setup_.step, what};
-    size_request_ended_.reset();
-    if (message.request_kind != to_string(RequestKind::PROCESSES))
-        refuse({setup_.job, setup_.step, message.step, message.size_request,
-                "this elasticd does not know such wishes"});
-    else if (caught_up_)
-        report_size_request();
-    return true;
-}
-
-bool StepLink::size_request_ended(const StepMessage &message)
-{
-    bool is_open = size_request_ && size_request_->size_request.number == message.size_request;
-    if (!is_open)
-        /* it may have been made before the first event that the step still has */
-        return !caught_up_;
-    size_request_.reset();
-    size_request_ended_ =
-        StepSizeRequestEnded{setup_.job,           setup_.step,    message.step,
-                             message.size_request, message.result, message.reason};
-    if (caught_up_)
-        report_size_request();
-    return true;
-}
-
-void StepLink::report_size_request()
-{
-    if (size_request_)
-        notify(*size_request_);
-    else if (size_request_ended_)
-        notify(*size_request_ended_);
-}
-
-void StepLink::refuse(const RefuseSizeRequest &refusal)
-{
-    bool is_open = (size_request_ && size_request_->size_request.number == refusal.size_request &&
-                    size_request_->size_request.mpiexec == refusal.mpiexec) ||
-                   (slots_ && slots_->mpiexec == refusal.mpiexec &&
-                    std::ranges::find(slots_->slot_requests, refusal.size_request,
-                                      &SlotRequest::number) != slots_->slot_requests.end());
-    if (is_open && connection_)
-        connection_->send({{"id", "refuse"},
-                           {"op", "refuse"},
-                           {"wish", refusal.size_request},
-                           {"reason", refusal.reason.substr(0, REQUEST_REASON_BYTES_MAX)}});
-}
-
-/* ---- slots beside the world ------------------------------------------------------------------ */
-
-/* A change while the answer is in transit may be in it, or not: then once more. */
-void StepLink::query_slots()
-{
-    if (!connection_ || !caught_up_)
-        return;
-    if (slots_queried_ != Asking::NO) {
-        slots_queried_ = Asking::AGAIN;
-        return;
-    }
-    slots_queried_ = Asking::YES;
-    connection_->send({{"id", SLOTS_ID},
-                       {"op", "slots"},
-                       {"most", setup_.most_slots ? setup_.most_slots() : 0}});
-}
-
-/* An error: of an mpiexec without slots. */
-void StepLink::slots(const StepMessage &message, const Json &line)
-{
-    if (slots_queried_ == Asking::NO) {
-        counts_.dropped++;
-        return;
-    }
-    bool again = std::exchange(slots_queried_, Asking::NO) == Asking::AGAIN;
-    if (!message.ok)
-        return;
-    auto read = read_slots(line);
-    if (!read)
-        return cut_off(read.error());
-    slots_ = std::move(read.value());
-    slots_->job = setup_.job;
-    slots_->step = setup_.step;
-    notify(*slots_);
-    if (again)
-        query_slots();
-}
-
-void StepLink::grant(const GrantSlots &grant)
-{
-    if (!connection_ || !slots_ || slots_->mpiexec != grant.mpiexec)
-        return;
-    Json hosts = Json::array();
-    for (const Block &block : grant.blocks)
-        hosts.push_back(block.node + ":" + std::to_string(block.processes));
-    connection_->send({{"id", "grant"},
-                       {"op", "grant"},
-                       {"wish", grant.size_request},
-                       {"grant", grant.grant},
-                       {"hosts", hosts}});
-}
-
-/* One at a time is under way; that of somebody else has no tag of ours. */
-bool StepLink::requested(const StepMessage &message)
-{
-    under_way_ = {message.request, 0};
-    target_ms_ = 0;
-    uint64_t number = parse_request(message.tag);
-    if (!number)
-        return true;
-    if (number > setup_.last_request())
-        return false;
-    remove_old_requests();
-    Request &request = requests_[number];
-    if (request.phase != Phase::WAITING && request.phase != Phase::SENT)
-        return false;
-    under_way_.second = number;
-    request.step_request = message.request;
-    request.phase = Phase::ACCEPTED;
-    notify(StepAccepted{setup_.job, setup_.step, number, message.request});
-    if (request.cancelled)
-        send_cancel(message.request);
-    return true;
-}
-
-bool StepLink::request_event(const StepMessage &message)
-{
-    if (!under_way_.first || message.request != under_way_.first)
-        /* it may have begun before the first event that the step still has */
-        return !caught_up_;
-    uint64_t number = under_way_.second;
-    auto found = requests_.find(number);
-    bool is_ours = number && found != requests_.end() && found->second.phase != Phase::ENDED;
-    switch (message.kind) {
-        case StepMessageKind::TARGET: target_ms_ = message.time_ms; return true;
-        case StepMessageKind::PLAN: return !is_ours || ready(number, found->second);
-        case StepMessageKind::COMMITTED:
-            return committed(is_ours ? &found->second : nullptr, message);
-        default: break;
-    }
-    under_way_ = {};
-    if (!is_ours)
-        return true;
-    RequestEnded ended{setup_.job, setup_.step, number, message.reason};
-    if (message.kind == StepMessageKind::WITHDRAWN)
-        end(found->second, StepWithdrawn{ended});
-    else
-        end(found->second, StepFailed{ended});
-    return true;
-}
-
-bool StepLink::ready(uint64_t number, Request &request)
-{
-    if (request.phase != Phase::ACCEPTED)
-        return false;
-    request.phase = Phase::READY;
-    notify(StepReady{setup_.job, setup_.step, number});
-    return true;
-}
-
-/* The first one that arrives may be a later one: a step has its last events only. */
-bool StepLink::committed(Request *request, const StepMessage &message)
-{
-    bool follows = message.epoch == epoch_ + 1 || (!caught_up_ && message.epoch > epoch_);
-    if (!follows)
-        return false;
-    epoch_ = message.epoch;
-    /* of a change through process sets from the answer on: nobody waits for it before */
-    double still_ms = target_ms_ > 0 ? std::max(0.0, message.time_ms - target_ms_) : 0;
-    auto standstill_ms = static_cast<int64_t>(still_ms + 0.5);
-    uint64_t number = std::exchange(under_way_, {}).second;
-    if (request)
-        end(*request, StepCommitted{setup_.job, setup_.step, number, epoch(), standstill_ms});
-    return true;
-}
-
-bool StepLink::freed(uint64_t epoch)
-{
-    if (epoch > this->epoch() || !freed_.insert(epoch).second)
-        return false;
-    if (freed_.size() > FREED_KEPT)
-        freed_.erase(freed_.begin());
-    notify(StepFreed{setup_.job, setup_.step, epoch});
-    return true;
-}
-
-/* Processes that have ended by themselves: never while a request is under way. */
-bool StepLink::left(const StepMessage &message)
-{
-    bool follows = message.epoch == epoch_ + 1 || (!caught_up_ && message.epoch > epoch_);
-    if (under_way_.first || !follows || message.leaving.empty())
-        return false;
-    epoch_ = message.epoch;
-    left_.push_back({setup_.job, setup_.step, epoch(), message.leaving});
-    if (left_.size() > LEFT_KEPT)
-        left_.erase(left_.begin());
-    notify(left_.back());
-    return true;
-}
-
-/* SM3.  Of a request of somebody else, or one that is long over, it is nobody's business. */
-bool StepLink::set_change(const StepMessage &message, SetStage stage)
-{
-    auto found = std::ranges::find_if(requests_, [&](const auto &each) {
-        return each.second.step_request == message.request && message.request > 0;
-    });
-    if (stage == SetStage::ACCEPTED && message.request == under_way_.first)
-        target_ms_ = message.time_ms;
-    if (found == requests_.end())
-        return true;
-    auto &changes = found->second.set_changes;
-    if (changes.size() >= SET_CHANGES_KEPT)
-        return false;
-    changes.push_back(
-        {setup_.job, setup_.step, found->first, changes.size() + 1, stage, message.uid});
-    notify(changes.back());
-    return true;
 }
 
 /* The past is known: what still waits has never been sent. */

@@ -96,6 +96,10 @@ class StepLink {
     static const Counts &counts() { return counts_; }   /* of all */
 
   private:
+    static constexpr const char *SLOTS_ID = "slots";        /* of that query */
+    /* 0: no number. */
+    static uint64_t parse_request(const std::string &tag);
+
     enum class Phase { WAITING, SENT, ACCEPTED, READY, ENDED };
     struct Request {
         Phase phase = Phase::WAITING;
