@@ -69,13 +69,51 @@ def slots_are_granted_and_released(bench: Bench) -> None:
     wait_for("its slots", (folder / "held").exists)
     expect(held(daemon, number) == 2 and used(daemon) == 3, f"what it has: {daemon.job(number)}")
     here = daemon.get("/v1/nodes").body["nodes"][0]["jobs"]
-    expect(here == [{"job": number, "processes": 1, "places": 2, "cores": 3}], f"who is on the node: {here}")
+    expect(here == [{"job": number, "processes": 1, "places": 2, "spawned": 0, "cores": 3}], f"who is on the node: {here}")
     waiting = daemon.submit("true", min=2)
     expect(daemon.job(waiting)["state"] == "PENDING", "the cores are in use")
     (folder / "go").touch()
     expect(daemon.wait_end(waiting)["state"] == "DONE", "they are given back")
     expect(held(daemon, number) == 0, f"what it has: {daemon.job(number)}")
     (folder / "end").touch()
+    ends_well(daemon, number)
+
+
+def spawned_processes_are_counted(bench: Bench) -> None:
+    program = compiled(bench, HERE / "spawn.c")
+    daemon = bench.start(nodes=1, cores=4)
+    number, folder = request(daemon, program, "spawns", 5, 2)
+    wait_for("its processes", (folder / "spawned").exists)
+    wait_for("their count", lambda: (daemon.job(number)["spawned"] or {"processes": 0})["processes"] == 5)
+    expect(daemon.job(number)["spawned"]["without_cores"] == 3, f"those beyond its slots: {daemon.job(number)}")
+    here = daemon.get("/v1/nodes").body["nodes"][0]["jobs"]
+    expect(here == [{"job": number, "processes": 1, "places": 2, "spawned": 5, "cores": 3}], f"on the node: {here}")
+    advice = "3 of 5 processes of MPI_Comm_spawn have no cores: submit it with --places 5"
+    expect(f"Spawned=5 (n0: 5); {advice}" in show(daemon, number), show(daemon, number))
+    daemon.kill()
+    daemon.start()
+    expect(daemon.job(number)["spawned"]["processes"] == 5 and used(daemon) == 3, "elasticd knows them again")
+    (folder / "go").touch()
+    wait_for("their ends", lambda: used(daemon) == 1)
+    (folder / "end").touch()
+    ends_well(daemon, number)
+    job = daemon.job(number)
+    expect(job["spawned"] == {"processes": 0, "without_cores": 0, "max": 5, "nodes": []}, f"at its end: {job}")
+    by_size = {each["size"]: each["core_ms"] for each in job["accounting"]["core_ms_by_size"]}
+    expect(by_size[None] > 0, f"their time counts: {by_size}")
+
+
+def spawns_beyond_the_slots_are_refused_if_the_administrator_wants_it(bench: Bench) -> None:
+    program = compiled(bench, HERE / "spawn.c")
+    daemon = bench.start(nodes=1, cores=4, config="[limits]\nspawn_beyond_slots = false\n")
+    number, _ = request(daemon, program, "beyond", 3, 2)
+    job = daemon.wait_end(number)
+    text = Path(job["output"]).read_text()
+    expect(job["exit_code"] == 7 and "submit it with --places 3" in text, f"MPI_ERR_SPAWN: {job}\n{text}")
+    number, folder = request(daemon, program, "within", 3, 3)
+    wait_for("its processes", (folder / "spawned").exists)
+    for name in ("go", "end"):
+        (folder / name).touch()
     ends_well(daemon, number)
 
 

@@ -155,6 +155,7 @@ class Api : public RequestHandler {
         const Job *job;
         int processes;      /* those that are leaving included */
         int extra_slots;         /* beside its world */
+        int spawned;            /* processes of MPI_Comm_spawn, with a slot or without */
     };
     using UsersOfNode = std::vector<NodeUser>;
     using NodeUsers = std::vector<UsersOfNode>;

@@ -79,6 +79,7 @@ Json accounting_of(const Job &job, int64_t now_ms)
     if (job.state == JobState::RUNNING || job.state == JobState::ADAPTING ||
         (job.state == JobState::COMPLETING && !job.releasing && job.sized_ms >= job.started_ms))
         add_time_at_size(times, job.size(), now_ms - job.sized_ms);
+    add_time_beside(times, job, now_ms);
     Json by_size = Json::array();
     int64_t all_ms = 0;
     for (const TimeAtSize &each : times) {
@@ -151,6 +152,21 @@ Json slots_on(const Job &job)
         nodes.push_back({{"node", node}, {"places", extra_slots}, {"exclusive", is_alone}});
     }
     return {{"held", count_slots(job)}, {"wanted", wanted}, {"nodes", nodes}};
+}
+
+/* Processes of MPI_Comm_spawn: null if there never were any. */
+Json spawned_of(const Job &job)
+{
+    if (job.spawned_max == 0)
+        return nullptr;
+    Json nodes = Json::array();
+    for (size_t i = 0; job.slots && i < job.slots->spawned.size(); i++)
+        nodes.push_back({{"node", job.slots->spawned[i].node},
+                         {"processes", job.slots->spawned[i].processes}});
+    return {{"processes", count_spawned(job)},
+            {"without_cores", count_unbooked(job)},
+            {"max", job.spawned_max},
+            {"nodes", std::move(nodes)}};
 }
 
 /* Their numbers on each node. */
@@ -282,6 +298,7 @@ Json Api::job_json(const Job &job, const Json *ran)
         {"set_changes", set_changes_of(job, daemon_)},
         {"wish", size_request_of(job)},
         {"places", slots_on(job)},
+        {"spawned", spawned_of(job)},
         {"names", names_of(job)},
         {"counts",
          {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},

@@ -25,7 +25,7 @@ Api::NodeUsers Api::node_users(const std::vector<const Node *> &nodes) const
                     continue;
                 UsersOfNode &here = users[number];
                 if (here.empty() || here.back().job != &job)
-                    here.push_back({&job, 0, 0});
+                    here.push_back({&job, 0, 0, 0});
                 here.back().*what += block.processes;
             }
         };
@@ -33,6 +33,11 @@ Api::NodeUsers Api::node_users(const std::vector<const Node *> &nodes) const
         for (const Departure &departure : job.departures)
             add(departure.blocks, &NodeUser::processes);
         add(slots_of(job), &NodeUser::extra_slots);
+        for (size_t i = 0; job.slots && i < job.slots->spawned.size(); i++) {
+            const NodeProcesses &each = job.slots->spawned[i];
+            if (const Node *node = daemon_.state().node(each.node))
+                add({{node->name, each.processes}}, &NodeUser::spawned);
+        }
     }
     return users;
 }
@@ -45,10 +50,11 @@ Json Api::node_json(const Caller &caller, const Node &node) const
 Json Api::node_json(const Caller &caller, const Node &node, const UsersOfNode &users) const
 {
     Json jobs = Json::array();
-    for (const auto &[job, processes, extra_slots] : users)
+    for (const auto &[job, processes, extra_slots, spawned] : users)
         jobs.push_back({{"job", may_see(caller, job->spec.uid) ? Json(job->id) : Json()},
                         {"processes", processes},
                         {"places", extra_slots},
+                        {"spawned", spawned},
                         {"cores", (processes + extra_slots) * job->spec.cores_per_process}});
     return {{"name", node.name},
             {"cores", node.cores},

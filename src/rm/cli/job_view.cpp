@@ -2,25 +2,16 @@
 
 #include "cli/job_view.h"
 
-#include <ctime>
 #include <map>
 
 #include "cli/array_tasks.h"
 #include "cli/job_fields.h"
+#include "cli/job_text.h"
 #include "cli/phase_text.h"
 
 namespace elastic {
 
 namespace {
-
-/* A member as a person reads it. */
-std::string shown(const Json &object, const char *name)
-{
-    if (!object.is_object() || !object.contains(name) || object[name].is_null())
-        return "-";
-    const Json &value = object[name];
-    return value.is_string() ? value.get<std::string>() : value.dump();
-}
 
 std::string limit_of(const Json &job)
 {
@@ -84,16 +75,6 @@ std::string dependencies_text(const Json &job)
     return text.empty() ? "-" : text;
 }
 
-std::string expected_start_text(const Json &job)
-{
-    int64_t time_ms = integer_or(job, "expected_start_ms", 0),
-            other = integer_or(job, "expected_after", 0);
-    if (time_ms <= 0)
-        return "-";
-    return format_time(time_ms) + " at the latest" +
-           (other > 0 ? ", when job " + std::to_string(other) + " ends" : "");
-}
-
 /* How much of all recent use is the user's, and what it costs. */
 std::string fair_share_text(const Json &job)
 {
@@ -115,51 +96,6 @@ std::string limit_signal_text(const Json &job)
            format_duration(integer_or(limit_signal, "before_ms", 0));
 }
 
-std::string number_text(double value, const char *form)
-{
-    char text[64];
-    snprintf(text, sizeof text, form, value);
-    return text;
-}
-
-/* Why it is not grown (HeldBecause); as it came, if we do not know the word. */
-std::string held_text(const std::string &word)
-{
-    static const std::map<std::string, const char *> words = {
-        {"rigid_phase", "its program is in a phase without adaptations"},
-        {"no_data", "it has not been measured at this size yet"},
-        {"not_spmd", "no loop of all its processes has been seen"},
-        {"between_thresholds", "it uses what it has, and more would make it too little faster"},
-        {"ceiling", "more has been too much before"},
-        {"cost", "a change would cost more than it wins"},
-        {"at_minimum", "it has the least that it can have"},
-        {"at_maximum", "it has the most that it can have, or that is wanted for it"},
-        {"cores_wanted", "no core idles, or others wait for it"},
-        {"pause", "it was changed just now, or has refused a change"},
-        {"no_estimate", "it is not known for how long it runs"},
-    };
-    auto known = words.find(word);
-    return known == words.end() ? word : known->second;
-}
-
-/* "Reduced 32 -> 16 at 12:03 (request 3, stood still 0.2 s): MPI takes ..." */
-std::string last_change_text(const Json &job)
-{
-    const Json &last = object_of(job, "last_change");
-    if (!last.contains("size"))
-        return "";
-    int64_t from = integer_or(last, "from", 0), size = integer_or(last, "size", 0);
-    double still_ms = number_or(last, "standstill_ms", 0);
-    std::string reason = string_or(last, "reason", "");
-    return std::string(size < from   ? "Reduced "
-                       : size > from ? "Grown "
-                                     : "Moved ") +
-           shown(last, "from") + " -> " + shown(last, "size") + " at " +
-           format_time(integer_or(last, "at_ms", 0)) + " (request " + shown(last, "request") +
-           number_text(still_ms / 1000, ", stood still %.2g s)") +
-           (reason.empty() ? "" : ": " + reason) + ".";
-}
-
 /* "n0:0,1; n1:2": the GPUs of each node. */
 std::string gpus_text(const Json &nodes)
 {
@@ -174,97 +110,6 @@ std::string gpus_text(const Json &nodes)
     }
     return text.empty() ? "-" : text;
 }
-
-/* "a, b": registered names, or nodes. */
-std::string names_text(const Json &names)
-{
-    std::string text;
-    for (const Json &name : names) {
-        if (name.is_string())
-            text += (text.empty() ? "" : ", ") + name.get<std::string>();
-    }
-    return text.empty() ? "-" : text;
-}
-
-/* "needs room for 24 processes, there is room for 8; job 3 gives 8 cores": what it waits for. */
-std::string shortage_text(const Json &job)
-{
-    const Json &missing = object_of(job, "shortage");
-    int64_t processes = integer_or(missing, "processes", 0),
-            capacity = integer_or(missing, "room", 0);
-    if (processes <= 0)
-        return "";
-    if (capacity >= processes)
-        return "there is room for it, but it would keep those before it waiting";
-    std::string text = "needs room for " + std::to_string(processes) + " processes, there is ";
-    text += capacity > 0 ? "room for " + std::to_string(capacity) : "none";
-    if (std::string full = names_text(list_of(missing, "full")); full != "-")
-        text += " (its node list has full nodes: " + full + ")";
-    auto add = [&](const char *list, const char *words) {
-        const char *separator = "; ";
-        for (const Json &each : list_of(missing, list)) {
-            int64_t other = integer_or(each, "job", 0);
-            text += separator;
-            text += other > 0 ? "job " + std::to_string(other) : "a job";
-            text += words + std::to_string(integer_or(each, "cores", 0)) + " cores";
-            separator = ", ";
-        }
-        return *separator == ',';
-    };
-    add("giving", " gives ");
-    if (add("overdue", " was to give "))
-        text += ", and does not come to a probe";
-    return text;
-}
-
-/* "; for it job 1 has got 9 processes instead of 16, job 2 gets 23 instead of 16" */
-std::string helpers_text(const Json &job)
-{
-    std::string text;
-    for (const Json &each : list_of(job, "helpers")) {
-        int64_t other = integer_or(each, "job", 0);
-        bool is_first = text.empty();
-        text += is_first ? "; for it " : ", ";
-        text += other > 0 ? "job " + std::to_string(other) : "a job";
-        text += (bool_or(each, "committed", false) ? " has got " : " gets ") + shown(each, "size") +
-                (is_first ? " processes" : "") + " instead of " + shown(each, "from");
-    }
-    return text;
-}
-
-/* "8 processes of 2:8; since 12:03 it is to have 4 (request 3), but its program has not come to a
- * probe: ..."; empty: nothing of the kind. */
-std::string overdue_text(const Json &job)
-{
-    const Json &change = object_of(job, "adaptation");
-    if (!bool_or(change, "overdue", false))
-        return "";
-    return shown(job, "size") + " processes of " + size_range(job) + "; since " +
-           format_time(integer_or(change, "since_ms", 0)) + " it is to have " +
-           shown(change, "size") + " (request " + shown(change, "request") +
-           "), but its program has not come to a probe: nobody counts on that until it does";
-}
-
-}  // namespace
-
-std::string why_text(const Json &job)
-{
-    if (std::string text = shortage_text(job); !text.empty()) {
-        std::string start = expected_start_text(job);
-        return text + (start == "-" ? "" : "; starts at " + start) + helpers_text(job);
-    }
-    std::string now = overdue_text(job), last = last_change_text(job);
-    if (now.empty())
-        now = string_or(job, "why", "");
-    std::string held = string_or(object_of(job, "performance"), "held_because", "");
-    if (now.empty() && !held.empty())
-        now = shown(job, "size") + " processes of " + size_range(job) +
-            "; not growing: " + held_text(held);
-    std::string text = now.empty() ? "" : now + (last.empty() ? "" : ". ");
-    return text.empty() && last.empty() ? "-" : text + last;
-}
-
-namespace {
 
 /* "n0: sh 2; n1: sh 1, ./sweep 1": the programs in its slots, and their numbers. */
 std::string tasks_text(const Json &job)
@@ -297,6 +142,23 @@ std::string slots_text(const Json &job)
     text += on.empty() ? "" : " (" + on + ")";
     int64_t wanted = integer_or(extra_slots, "wanted", 0);
     return wanted > 0 ? text + ", " + std::to_string(wanted) + " more are wanted" : text;
+}
+
+/* "5 (n0: 5), 4 without cores: ..."; of an ended job the most that ran at once. */
+std::string spawned_text(const Json &job)
+{
+    const Json &spawned = object_of(job, "spawned");
+    if (!spawned.contains("max"))
+        return "-";
+    std::string text = shown(spawned, "processes"), on;
+    for (const Json &node : list_of(spawned, "nodes"))
+        on += (on.empty() ? "" : ", ") + string_or(node, "node", "?") + ": " +
+              shown(node, "processes");
+    text += on.empty() ? "" : " (" + on + ")";
+    if (integer_or(spawned, "max", 0) > integer_or(spawned, "processes", 0))
+        text += ", " + shown(spawned, "max") + " at most";
+    std::string advice = spawned_advice(job);
+    return text + (advice.empty() ? "" : "; " + advice);
 }
 
 /* The size request of the program: "8 (4:8): fine grid, granted". */
@@ -438,6 +300,8 @@ std::vector<std::string> queue_row(const Json &job, int64_t now_ms)
     std::string size_text = size > 0 ? std::to_string(size) : "-";
     if (adaptation.contains("size"))
         size_text += ">" + shown(adaptation, "size");
+    if (int64_t spawned = integer_or(object_of(job, "spawned"), "processes", 0); spawned > 0)
+        size_text += "+" + std::to_string(spawned);
     return {job_name(job),
             shown(job, "name"),
             shown(job, "user"),
@@ -534,6 +398,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"MaxRss", field(job, "maxrss", now_ms)},
         {"Wish", size_request_text(job)},
         {"Places", slots_text(job)},
+        {"Spawned", spawned_text(job)},
         {"Tasks", tasks_text(job)},
         {"Names", names_text(list_of(job, "names"))},
         {"Phase", phase_or_none(job)},
@@ -551,132 +416,6 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
     for (const auto &[name, value] : fields)
         lines.push_back((lines.empty() ? "" : "   ") + std::string(name) + "=" + printable(value));
     return lines;
-}
-
-/* ---- records --------------------------------------------------------------------------------- */
-
-namespace {
-
-std::string resize_text(const Json &data)
-{
-    return shown(data, "old_size") + " -> " + shown(data, "size") + " processes";
-}
-
-std::string after(const char *words, const Json &data, const char *name)
-{
-    std::string value = string_or(data, name, "");
-    return value.empty() ? "" : words + value;
-}
-
-std::string number_after(const char *words, const Json &data, const char *name,
-                         const char *unit = "")
-{
-    return data.contains(name) && data[name].is_number() ? words + shown(data, name) + unit : "";
-}
-
-std::string non_empty_or(const Json &data, const char *name, const char *otherwise)
-{
-    std::string value = string_or(data, name, "");
-    return value.empty() ? otherwise : value;
-}
-
-/* Of slots beside the world; empty: of other resources. */
-std::string slots_detail(const std::string &event, const Json &data)
-{
-    std::string size_request = "wish " + shown(data, "wish") + ": ";
-    bool of_slots = string_or(data, "kind", "") == "slots";
-    if (event == "wished" && of_slots)
-        return size_request + shown(data, "count") + " places" + after(" on ", data, "host") +
-               (bool_or(data, "exclusive", false) ? ", exclusive" : "") +
-               (bool_or(data, "hard", false) ? "" : ", or fewer");
-    if (event == "wish_ended" && of_slots)
-        return size_request + shown(data, "result") + after(": ", data, "reason");
-    if (event == "slots_granted")
-        return size_request + "places on " + node_list(list_of(data, "blocks"));
-    if (event == "slots_released")
-        return shown(data, "released") + " places, " + shown(data, "places") + " are left";
-    return "";
-}
-
-/* Details beyond the event's name. */
-std::string record_detail(const std::string &event, const Json &data)
-{
-    if (event == "submitted") {
-        const Json &spec = object_of(data, "spec");
-        std::string minimum = shown(spec, "minimum"), maximum = shown(spec, "maximum");
-        return (minimum == maximum ? minimum : minimum + ":" + maximum) + " processes" +
-               after(", ", spec, "elasticity") + after(": ", spec, "name");
-    }
-    if (event == "placed")
-        return shown(data, "size") + " processes on " + node_list(list_of(data, "blocks")) +
-               number_after(" after ", data, "waited_ms", " ms");
-    if (event == "started")
-        return shown(data, "size") + " processes";
-    if (event == "mode")
-        return shown(data, "mode");
-    if (event == "sizes")
-        return shown(data, "rule");
-    if (std::string extra_slots = slots_detail(event, data); !extra_slots.empty())
-        return extra_slots;
-    if (event == "name_published" || event == "name_withdrawn")
-        return shown(data, "name");
-    if (event == "wished")
-        return "wish " + shown(data, "wish") + ": " + shown(data, "size") + " processes, " +
-            shown(data, "minimum") + ":" + shown(data, "maximum") + after(": ", data, "reason");
-    if (event == "wish_ended")
-        return "wish " + shown(data, "wish") + ": " + shown(data, "result") + " with " +
-            shown(data, "size") + " processes" + after(": ", data, "reason");
-    if (event == "requested")
-        return "request " + shown(data, "request") + ": " + resize_text(data) +
-               (bool_or(data, "by_user", false)
-                    ? " (by " + non_empty_or(data, "by", "a user") + ")"
-                    : "") +
-               after(": ", data, "reason");
-    if (event == "committed")
-        return "epoch " + shown(data, "epoch") + ": " + resize_text(data) + " on " +
-               node_list(list_of(data, "blocks")) +
-               number_after(", stood still ", data, "standstill_ms", " ms");
-    if (event == "left")
-        return "epoch " + shown(data, "epoch") + ": " + resize_text(data) + " by themselves, on " +
-               node_list(list_of(data, "blocks"));
-    if (event == "withdrawn" || event == "failed" || event == "overdue")
-        return "request " + shown(data, "request") + ": " + resize_text(data) +
-               after(": ", data, "reason");
-    if (event == "told")
-        return "request " + shown(data, "request") + ": process " + shown(data, "uid");
-    if (event == "accepted" || event == "declined")
-        return "request " + shown(data, "request") + ": by process " + shown(data, "uid");
-    if (event == "freed")
-        return node_list(list_of(data, "blocks"));
-    if (event == "ended")
-        return shown(data, "state") + number_after(", exit code ", data, "exit_code") +
-               after(": ", data, "reason");
-    if (event == "completing")
-        return shown(data, "verdict") + after(": ", data, "reason");
-    std::string rest;           /* one that we do not know, or that needs no words */
-    for (const auto &[name, value] : data.items())
-        rest += (rest.empty() ? "" : " ") + name + "=" + shown(data, name.c_str());
-    return rest;
-}
-
-}  // namespace
-
-std::string record_line(const Json &record)
-{
-    int64_t time_ms = integer_or(record, "time_ms", 0);
-    std::string event = string_or(record, "event", "?");
-    std::string subject = shown(record, "job") != "-"    ? "job " + shown(record, "job")
-                          : shown(record, "node") != "-" ? "node " + shown(record, "node")
-                                                         : "elasticd";
-    char head[160];
-    snprintf(head, sizeof head, "%s.%03d  %-10s  %-13s", format_time(time_ms).c_str(),
-             static_cast<int>(time_ms % 1000), subject.c_str(), event.c_str());
-    std::string line = head;
-    std::string detail = record_detail(event, object_of(record, "data"));
-    if (!detail.empty())
-        line += "  " + detail;
-    line.erase(line.find_last_not_of(' ') + 1);
-    return printable(line);
 }
 
 }  // namespace elastic

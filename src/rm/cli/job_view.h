@@ -25,6 +25,8 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms);
 
 /* The cause of its size, and what limits it; or the cause of its wait; "-" if unknown. */
 std::string why_text(const Json &job);
+/* Empty, or what its user can do for processes of MPI_Comm_spawn that have no cores. */
+std::string spawned_advice(const Json &job);
 /* Of its estimated speed-up: a heading, and a line for each size, with what was measured there; no
  * line if nothing is known. */
 std::vector<std::string> speedup_lines(const Json &job);

@@ -74,6 +74,35 @@ TEST(JobViewTest, slots_are_listed_with_the_results_of_requests)
               "job 7       slots_released  2 places, 1 are left");
 }
 
+TEST(JobViewTest, spawned_processes_are_listed)
+{
+    Json job = {{"size", 1}, {"max", 1}, {"places_max", 0}};
+    auto spawned = [&](const Json &known) {
+        job["spawned"] = known;
+        for (const std::string &line : job_description(job, 0)) {
+            if (size_t at = line.find("Spawned="); at != line.npos)
+                return line.substr(at);
+        }
+        return std::string();
+    };
+    Json nodes = {{{"node", "n0"}, {"processes", 5}}};
+    EXPECT_EQ(spawned(nullptr), "Spawned=-");
+    EXPECT_EQ(spawned({{"processes", 5}, {"without_cores", 5}, {"max", 5}, {"nodes", nodes}}),
+              "Spawned=5 (n0: 5); 5 of 5 processes of MPI_Comm_spawn have no cores: submit it with "
+              "--places 5");
+    EXPECT_EQ(queue_row(job, 0)[6], "1+5");
+    job["places_max"] = 5;
+    EXPECT_EQ(spawned({{"processes", 5}, {"without_cores", 2}, {"max", 5}, {"nodes", nodes}}),
+              "Spawned=5 (n0: 5); 2 of 5 processes of MPI_Comm_spawn have no cores: none were free "
+              "on their nodes when they started");
+    EXPECT_EQ(spawned({{"processes", 0}, {"without_cores", 0}, {"max", 5}}),
+              "Spawned=0, 5 at most");
+    EXPECT_EQ(queue_row(job, 0)[6], "1");
+    std::string line = record_line({{"time_ms", 1}, {"event", "spawned"}, {"job", 7},
+                                    {"data", {{"processes", 5}, {"without_cores", 2}}}});
+    EXPECT_EQ(line.substr(line.find("spawned")), "spawned        5 processes, 2 without cores");
+}
+
 TEST(JobViewTest, SM3_a_job_shows_the_answers_of_its_program)
 {
     auto changes = [](const Json &known) {

@@ -27,6 +27,8 @@ std::string headline(const Json &job)
     bool runs = size > 0 && !has_ended(job);
     if (runs)
         text += ", " + std::to_string(size) + " processes of " + size_range(job);
+    if (int64_t spawned = integer_or(object_of(job, "spawned"), "processes", 0); spawned > 0)
+        text += " and " + std::to_string(spawned) + " of MPI_Comm_spawn";
     std::string reason = string_or(job, "reason", "");
     return text + (reason.empty() ? "" : ": " + reason);
 }
@@ -36,6 +38,8 @@ void print_why(const Json &job)
     print_line(printable(headline(job)));
     if (std::string why = why_text(job); why != "-")
         print_line(printable(why));
+    if (std::string advice = spawned_advice(job); !advice.empty())
+        print_line(printable(advice));
     for (const std::string &line : speedup_lines(job))
         print_line(line);
 }
@@ -45,8 +49,8 @@ Json explanation(const Json &job)
 {
     Json found = Json::object();
     for (const char *name : {"id", "state", "size", "min", "max", "reason", "why", "last_change",
-                             "shortage", "helpers", "expected_start_ms", "expected_after",
-                             "scaling"})
+                             "shortage", "helpers", "spawned", "expected_start_ms",
+                             "expected_after", "scaling"})
         found[name] = job.contains(name) ? job[name] : Json();
     found["text"] = why_text(job);
     return found;

@@ -260,6 +260,8 @@ class Core::Impl {
 
     /* core_slots.cpp */
     void take_slots(Job &job, const StepSlots &event);
+    void take_spawned(Job &job, const std::vector<NodeProcesses> &spawned);
+    void count_beside(Job &job);
     void end_slot_request(const Job &job, uint64_t number, const std::string &result,
                        const std::string &reason);
     void release_left(Job &job, const Blocks &before);

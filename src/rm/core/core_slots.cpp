@@ -93,8 +93,15 @@ std::string check(const Slots &known, const StepSlots &event)
             return "its wishes are none";
         last = slot_request.number;
     }
+    for (size_t i = 0; i < event.spawned.size(); i++) {
+        const NodeProcesses &each = event.spawned[i];
+        if (each.processes < 1 || each.processes > REQUEST_SIZE_MAX ||
+            (i > 0 && each.node <= event.spawned[i - 1].node))
+            return "its processes of MPI_Comm_spawn are none";
+    }
     bool bounded = event.mpiexec.size() <= REQUEST_MPIEXEC_BYTES_MAX &&
-                   event.held.size() <= SLOTS_MAX && event.slot_requests.size() <= SLOTS_MAX;
+                   event.spawned.size() <= SPAWNED_NODES_MAX && event.held.size() <= SLOTS_MAX &&
+                   event.slot_requests.size() <= SLOTS_MAX;
     return bounded ? "" : "it is too much";
 }
 
@@ -112,7 +119,7 @@ bool changes_slots(const Slots &known, const StepSlots &event)
     for (const StepSlots::Held &each : event.held)
         held[each.node] += each.extra_slots;
     return waits || event.mpiexec != known.mpiexec || held != count_by_node(known.held) ||
-           exclusive_nodes(event) != known.exclusive ||
+           exclusive_nodes(event) != known.exclusive || event.spawned != known.spawned ||
            !std::ranges::equal(known.slot_requests, event.slot_requests, is_same);
 }
 
@@ -129,7 +136,8 @@ void Core::Impl::on(const StepSlots &event)
     }
     if (event.over)
         return;
-    if (!known && event.held.empty() && event.slot_requests.empty() && !job->slots)
+    bool has_none = event.held.empty() && event.slot_requests.empty() && event.spawned.empty();
+    if (!known && has_none && !job->slots)
         return;
     if (known && !changes_slots(*job->slots, event))
         return;
@@ -140,6 +148,7 @@ void Core::Impl::on(const StepSlots &event)
     if (!known)
         remove_slots(*job, "another mpiexec of the step has begun");
     take_slots(*job, event);
+    take_spawned(*job, event.spawned);
     release_left(*job, had);
     check_slots(*job);
 }
@@ -193,7 +202,11 @@ void Core::Impl::take_slots(Job &job, const StepSlots &event)
     }
     std::swap(now.slot_requests, slot_requests);
     int have = count_processes(now.held);
-    rebook(job, [&] { job.slots = now; });
+    rebook(job, [&] {
+        count_beside(job);
+        now.counted_ms = state.now_ms;
+        job.slots = now;
+    });
     for (const SlotRequest &slot_request : slot_requests) {
         if (std::ranges::find(now.slot_requests, slot_request.number, &SlotRequest::number) ==
             now.slot_requests.end())
@@ -204,6 +217,34 @@ void Core::Impl::take_slots(Job &job, const StepSlots &event)
     if (have < had)
         record(record::SLOTS_RELEASED, job,
                {{"step", job.step}, {"places", have}, {"released", had - have}});
+}
+
+/* To be called before their number changes. */
+void Core::Impl::count_beside(Job &job)
+{
+    add_time_beside(job.times, job, state.now_ms);
+    if (job.slots)
+        job.slots->counted_ms = state.now_ms;
+}
+
+/* No grant precedes them: they run already, so that waiting jobs and exclusive slots do not
+ * matter.  Cores are booked as far as there are free ones and the job may have slots. */
+void Core::Impl::take_spawned(Job &job, const std::vector<NodeProcesses> &spawned)
+{
+    if (job.slots->spawned == spawned)
+        return;
+    rebook(job, [&] {
+        count_beside(job);
+        job.slots->spawned = spawned;
+        job.slots->spawned_booked.clear();
+        job.spawned_max = std::max(job.spawned_max, count_spawned(job));
+    });
+    int64_t most = cores_left(job.spec.uid) / job.spec.cores_per_process;
+    if (Blocks booked = slots_for_spawned(state, job, most); !booked.empty())
+        rebook(job, [&] { job.slots->spawned_booked = booked; });
+    record(record::SPAWNED, job, {{"step", job.step},
+                                  {"processes", count_spawned(job)},
+                                  {"without_cores", count_unbooked(job)}});
 }
 
 /* `over`: it has got its slots, or needs them no more. */
@@ -278,6 +319,7 @@ void Core::Impl::give_slots()
         Blocks blocks = slots_for(state, job, slot_request, most);
         if (!blocks.empty()) {
             rebook(job, [&] {
+                count_beside(job);
                 job.slots->grants.push_back(
                     {++job.slots->granted, turn.size_request, blocks, slot_request.exclusive});
             });
@@ -300,7 +342,10 @@ void Core::Impl::remove_slots(Job &job, const std::string &reason)
         return;
     for (const SlotRequest &slot_request : job.slots->slot_requests)
         end_slot_request(job, slot_request.number, "withdrawn", reason);
-    rebook(job, [&] { job.slots.reset(); });
+    rebook(job, [&] {
+        count_beside(job);
+        job.slots.reset();
+    });
 }
 
 /* All that it may have stays its own until it ends. */

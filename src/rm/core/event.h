@@ -291,8 +291,9 @@ struct StepSlots {
     uint64_t reported = 0, granted = 0;
     std::vector<Held> held;
     std::vector<SlotRequest> slot_requests;       /* as the step knows them; numbers rising */
+    std::vector<NodeProcesses> spawned;
     bool over = false;                  /* the mpiexec has ended: it has nothing any more */
-    ELASTIC_FIELDS(job, step, mpiexec, reported, granted, held, slot_requests, over)
+    ELASTIC_FIELDS(job, step, mpiexec, reported, granted, held, slot_requests, spawned, over)
 };
 
 /* Whether the core, which knows `known`, learns anything by it. */

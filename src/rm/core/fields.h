@@ -58,10 +58,13 @@ consteval const char *stored_name(const char *field)
 }
 
 #define ELASTIC_VISIT_FIELD(name) visit(elastic::rm::stored_name(#name), self.name);
+/* At most 63. */
+#define ELASTIC_VISIT_FIELDS(...)                                                                  \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(ELASTIC_VISIT_FIELD, __VA_ARGS__))
 #define ELASTIC_FIELDS(...)                                                                        \
     template <class Self, class Visit> static void fields(Self &self, Visit &visit)                \
     {                                                                                              \
-        NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(ELASTIC_VISIT_FIELD, __VA_ARGS__))                \
+        ELASTIC_VISIT_FIELDS(__VA_ARGS__)                                                          \
     }
 
 /* Thrown by read(), caught by parse(): no exception leaves the core. */

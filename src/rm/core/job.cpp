@@ -83,7 +83,9 @@ Blocks slots_of(const Job &job)
 {
     if (!job.slots)
         return {};
+    const Blocks &spawned = job.slots->spawned_booked;
     Blocks blocks = job.slots->held;
+    blocks.insert(blocks.end(), spawned.begin(), spawned.end());
     for (const SlotGrant &grant : job.slots->grants)
         blocks.insert(blocks.end(), grant.blocks.begin(), grant.blocks.end());
     return blocks;
@@ -92,6 +94,19 @@ Blocks slots_of(const Job &job)
 int count_slots(const Job &job)
 {
     return count_processes(slots_of(job));
+}
+
+int count_spawned(const Job &job)
+{
+    int64_t count = 0;
+    for (size_t i = 0; job.slots && i < job.slots->spawned.size(); i++)
+        count += job.slots->spawned[i].processes;
+    return static_cast<int>(std::min<int64_t>(count, REQUEST_SIZE_MAX));
+}
+
+int count_unbooked(const Job &job)
+{
+    return job.slots ? count_spawned(job) - count_processes(job.slots->spawned_booked) : 0;
 }
 
 /* A soft request ends with its first grant. */
@@ -373,6 +388,18 @@ void add_time_at_size(std::vector<TimeAtSize> &times, int size, int64_t ms)
         times.push_back({size, ms});
     else
         entry->ms += ms;
+}
+
+void add_time_beside(std::vector<TimeAtSize> &times, const Job &job, int64_t now_ms)
+{
+    if (!job.slots || job.slots->counted_ms == NEVER || now_ms <= job.slots->counted_ms)
+        return;
+    int64_t processes = count_slots(job) + count_unbooked(job);
+    auto entry = std::ranges::find(times, 0, &TimeAtSize::size);
+    if (entry == times.end() && processes > 0)
+        entry = times.insert(times.end(), TimeAtSize{});
+    if (processes > 0)
+        entry->ms += processes * (now_ms - job.slots->counted_ms);
 }
 
 int largest_wanted(const Job &job)

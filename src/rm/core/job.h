@@ -237,7 +237,8 @@ struct LastChange {
 };
 
 /* How long a job had so many processes.  The first TIMES_MAX sizes have an entry each; all others
- * share one of size 0, whose time is that of their processes added up. */
+ * share one of size 0, whose time is that of their processes added up.  It has the time of slots
+ * and of processes of MPI_Comm_spawn, too. */
 struct TimeAtSize {
     int size = 0;
     int64_t ms = 0;
@@ -327,6 +328,14 @@ struct SlotGrant {
 
     ELASTIC_FIELDS(number, size_request, blocks, exclusive)
 };
+/* Processes of MPI_Comm_spawn on one node; the name is the step's, and may be of none of ours. */
+struct NodeProcesses {
+    std::string node;
+    int processes = 0;
+    bool operator==(const NodeProcesses &) const = default;
+    ELASTIC_FIELDS(node, processes)
+};
+
 /* All slots of a job.  The step reports its slots as a whole, not as changes, so that a missing
  * message has no effect. */
 struct Slots {
@@ -337,9 +346,14 @@ struct Slots {
     Blocks held;                /* confirmed */
     std::vector<NodeName> exclusive;    /* of these nodes: on which one is to be alone */
     std::vector<SlotRequest> slot_requests;
+    std::vector<NodeProcesses> spawned; /* that run now */
+    Blocks spawned_booked;      /* of these, those with cores: slots as well */
+    int64_t counted_ms = NEVER; /* until then they are in Job::times; NEVER: there were none */
 
-    ELASTIC_FIELDS(mpiexec, reported, granted, grants, held, exclusive, slot_requests)
+    ELASTIC_FIELDS(mpiexec, reported, granted, grants, held, exclusive, slot_requests, spawned,
+                   spawned_booked, counted_ms)
 };
+constexpr size_t SPAWNED_NODES_MAX = 65536;
 constexpr size_t SLOTS_MAX = 4096;      /* of slots and of requests: as many as a step can have */
 
 /* A port under which processes of the job can be reached, by a name among those of its user
@@ -444,26 +458,34 @@ struct Job {
     uint64_t last_size_request = 0;     /* and its number */
     std::string size_request_refusal;   /* of the last one, by us; empty: it was not refused */
     std::optional<Slots> slots;         /* slots beside its world; empty: it never had any */
+    int spawned_max = 0;        /* processes of MPI_Comm_spawn that ran at once */
     std::vector<PublishedName> names;   /* of its processes, while it is allocated */
     /* Found last; follows from the rest and the configuration, so that it is not stored.
      * State::index, and whoever takes a sample, resets it. */
     mutable std::optional<SizeWorth> worth;
 
     int size() const { return blocks.processes(); }
-    ELASTIC_FIELDS(id, request, spec, state, held, held_by_administrator, deferred, waits_for, task,
-                   eligible_ms, acquiring, reason, verdict, releasing, step, started_name,
-                   started_host, limit_changed, mode, broken, epoch, performance, blocks,
-                   adaptation, departures, last_change, set_changes, submitted_ms, started_ms,
-                   ended_ms, exit_code, requests, committed, withdrawn, failed, standstill_ms,
-                   last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size, process_ms,
-                   sized_ms, times, cpu_ms, rss_bytes, deadline_ms, limit_at_ms, tries,
-                   start_failures, refusals, offer_after_ms, grow_after_ms, loaned, withheld_loan,
-                   wished_size, size_request, granted, wishing, last_size_request,
-                   size_request_refusal, slots, names, gpus)
+    template <class Self, class Visit> static void fields(Self &self, Visit &visit)
+    {
+        ELASTIC_VISIT_FIELDS(id, request, spec, state, held, held_by_administrator, deferred,
+                             waits_for, task, eligible_ms, acquiring, reason, verdict, releasing,
+                             step, started_name, started_host, limit_changed, mode, broken, epoch,
+                             performance, blocks, adaptation, departures, last_change,
+                             set_changes, submitted_ms, started_ms, ended_ms, exit_code)
+        ELASTIC_VISIT_FIELDS(requests, committed, withdrawn, failed, standstill_ms,
+                             last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size,
+                             process_ms, sized_ms, times, cpu_ms, rss_bytes, deadline_ms,
+                             limit_at_ms, tries, start_failures, refusals, offer_after_ms,
+                             grow_after_ms, loaned, withheld_loan, wished_size, size_request,
+                             granted, wishing, last_size_request, size_request_refusal, slots,
+                             spawned_max, names, gpus)
+    }
 };
 
 /* Adds to the entry of that size. */
 void add_time_at_size(std::vector<TimeAtSize> &times, int size, int64_t ms);
+/* Adds the time of processes beside the world (TimeAtSize), up to now. */
+void add_time_beside(std::vector<TimeAtSize> &times, const Job &job, int64_t now_ms);
 
 /* The size beyond which no policy grows the job: the newest request of its user or its program,
  * else its maximum, less its slots beside the world. */
@@ -475,6 +497,9 @@ int size_wished(const Job &job);
 /* The nodes of its slots beside the world, confirmed or not; and their number. */
 Blocks slots_of(const Job &job);
 int count_slots(const Job &job);
+/* Processes of MPI_Comm_spawn that run now, and those of them without cores. */
+int count_spawned(const Job &job);
+int count_unbooked(const Job &job);
 /* Number of slots of the request that are not granted; 0 if it is refused. */
 int open_slots(const Job &job, const SlotRequest &size_request);
 /* Nodes on which a slot must be the only one of the job, including granted ones. */

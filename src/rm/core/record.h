@@ -28,6 +28,7 @@ constexpr const char *SIZE_REQUESTED = "wished";
 constexpr const char *REQUEST_ENDED = "wish_ended";        /* step, wish, result, size, reason */
 /* Slots beside the world have `kind` slots: `wished` has count, hard, host; `wish_ended` has it. */
 constexpr const char *SLOTS_GRANTED = "slots_granted";      /* step, wish, grant, blocks */
+constexpr const char *SPAWNED = "spawned";      /* step, processes that run, without_cores */
 constexpr const char *SLOTS_RELEASED = "slots_released";    /* step, places (left), released */
 /* step, name: a name of its processes, which others of its user query, and its end */
 constexpr const char *NAME_PUBLISHED = "name_published";

@@ -50,7 +50,8 @@ bool is_change(const Job &job, const StepSizeRequestEnded &event)
 bool is_change(const Job &job, const StepSlots &event)
 {
     return job.slots ? changes_slots(*job.slots, event)
-                     : !event.held.empty() || !event.slot_requests.empty();
+                     : !event.held.empty() || !event.slot_requests.empty() ||
+                           !event.spawned.empty();
 }
 
 bool is_change(const Job &job, const StepAccepted &event)

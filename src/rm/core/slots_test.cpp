@@ -55,6 +55,17 @@ class SlotsTest : public testing::TestWithParam<PolicyKind> {
         slots.slot_requests = std::move(slot_requests);
         driver.send(slots);
     }
+    /* All processes of MPI_Comm_spawn from then on. */
+    void report_spawned(JobId id, std::vector<NodeProcesses> spawned)
+    {
+        StepSlots slots;
+        slots.job = id;
+        slots.step = driver.job(id).step;
+        slots.mpiexec = mpiexec;
+        slots.reported = ++reported;
+        slots.spawned = std::move(spawned);
+        driver.send(slots);
+    }
     int free_cores() { return static_cast<int>(driver.core.state().indices().free_cores); }
 
     CoreDriver driver;
@@ -253,6 +264,51 @@ TEST_P(SlotsTest, another_mpiexec_has_nothing_of_the_first)
 }
 
 /* Under fcfs nobody overtakes; under the others a place may not delay the first job. */
+TEST_P(SlotsTest, spawned_processes_have_slots_while_there_are_cores)
+{
+    JobId id = run(1, 3);
+    report_spawned(id, {{"n0", 5}});
+    EXPECT_EQ(count_spawned(driver.job(id)), 5);
+    EXPECT_EQ(count_slots(driver.job(id)), 2) << "world and slots are 3 at most";
+    EXPECT_EQ(count_unbooked(driver.job(id)), 3);
+    EXPECT_EQ(driver.recorded(record::SPAWNED)->data.at("without_cores"), 3);
+    EXPECT_EQ(free_cores(), 5);
+    report_spawned(id, {{"elsewhere", 1}, {"n0", 1}});
+    EXPECT_EQ(count_slots(driver.job(id)), 1) << "there are no cores of ours elsewhere";
+    EXPECT_EQ(free_cores(), 6);
+    report_spawned(id, {});
+    EXPECT_EQ(free_cores(), 7);
+    EXPECT_EQ(driver.job(id).spawned_max, 5);
+    report_spawned(id, {{"n1", 1}, {"n0", 1}});
+    EXPECT_EQ(count_spawned(driver.job(id)), 0) << "not sorted";
+    driver.end(id);
+    EXPECT_EQ(free_cores(), 8);
+    EXPECT_EQ(driver.job(id).spawned_max, 5);
+}
+
+TEST_P(SlotsTest, spawned_processes_get_no_cores_of_others)
+{
+    JobId id = run(1, 8), other = run(2, 2);
+    report_spawned(id, {{"n0", 5}});
+    EXPECT_EQ(count_slots(driver.job(id)), 1) << "n0 has 4 cores";
+    driver.end(other);
+    EXPECT_EQ(free_cores(), 6);
+    report_spawned(id, {{"n0", 4}});
+    EXPECT_EQ(count_slots(driver.job(id)), 3);
+}
+
+TEST_P(SlotsTest, core_time_has_that_of_spawned_processes)
+{
+    JobId id = run(1, 2);
+    driver.wait(1000);
+    report_spawned(id, {{"n0", 3}});
+    driver.wait(2000);
+    report_spawned(id, {});
+    driver.wait(4000);
+    driver.end(id);
+    EXPECT_EQ(driver.job(id).times, (std::vector<TimeAtSize>{{0, 6000}, {1, 7000}}));
+}
+
 TEST_P(SlotsTest, processes_of_a_draining_node_do_not_move_to_cores_of_slots)
 {
     JobSpec spec = malleable(6, 6);

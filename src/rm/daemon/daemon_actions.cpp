@@ -123,7 +123,7 @@ Result<Steps::Program> Daemon::make_program(
             auto first = first_gpus_.find(node);
             return first == first_gpus_.end() ? 0 : first->second;
         },
-        settings_.backend == "local"};
+        settings_.backend == "local", settings_.spawn_beyond_slots};
     auto confine_step = [this, id = start.job](const std::string &group) -> std::string {
         const Job *allocated = confinement_ ? state().job(id) : nullptr;
         return allocated ? confinement_->apply(id, booked_cores(state(), *allocated), group) : "";

@@ -86,6 +86,29 @@ TEST(LaunchTest, AProgramIsStartedByMpiexec)
     EXPECT_EQ(std::count(spec.environment.begin(), spec.environment.end(), "ELASTIC_JOB_ID=99"), 0);
 }
 
+TEST(LaunchTest, MpiexecRefusesSpawnsBeyondTheJobIfItIsTo)
+{
+    constexpr const char *LIMIT = "ELASTIC_STEP_PROCESSES_MAX=6";
+    Launch launch;
+    launch.command = {"./app"};
+    launch.environment = {"ELASTIC_STEP_PROCESSES_MAX=of another job"};
+    Job job;
+    job.spec.maximum = 4;
+    job.spec.extra_slots = 2;
+    StartStep start{5, 1, 1, {{"n0", 1}}};
+    LaunchSetup setup{"mpiexec", {}, {}, "/f", "/s"};
+    auto limits = [&] {
+        std::vector<std::string> found = make_step(launch, job, start, setup).environment;
+        std::erase_if(found, [](const std::string &entry) {
+            return !entry.starts_with("ELASTIC_STEP_PROCESSES_MAX=");
+        });
+        return found;
+    };
+    EXPECT_EQ(limits(), std::vector<std::string>());
+    setup.spawn_beyond_slots = false;
+    EXPECT_EQ(limits(), std::vector<std::string>{LIMIT});
+}
+
 TEST(LaunchTest, MpiexecGetsTheGpusOfTheJob)
 {
     Launch launch;

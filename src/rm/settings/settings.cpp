@@ -274,6 +274,9 @@ const std::vector<Setting> &table()
          "Cores of one user's jobs at once; more wait, and elastic jobs are not grown beyond. 0: "
          "any number.",
          0, 1000000000},
+        {"limits", "spawn_beyond_slots", &Settings::spawn_beyond_slots,
+         "Whether MPI_Comm_spawn may start more processes than the job may have by its size and "
+         "its places; else it returns MPI_ERR_SPAWN."},
         {"limits", "connections", &Settings::connections_max, "Open connections.", 8, 10000},
         {"limits", "connections_per_user", &Settings::connections_per_user_max,
          "The same of one user.", 1, 10000},

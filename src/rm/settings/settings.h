@@ -81,6 +81,7 @@ struct Settings {
     int64_t request_time_ms = 0, answer_time_ms = 0;
     int64_t fair_share_ms = 0, fair_share_half_life_ms = 0, running_per_user_max = 0,
             cores_per_user_max = 0;
+    bool spawn_beyond_slots = true;
     int64_t jobs_max = 0, jobs_per_user_max = 0, connections_max = 0, connections_per_user_max = 0;
     int64_t bytes_per_user_max = 0, history_bytes_max = 0, disk_reserve_bytes = 0;
     int64_t rate_per_s = 0;

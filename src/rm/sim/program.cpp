@@ -297,7 +297,20 @@ void SimulatedCluster::change_slots(Step &step)
         slots.slot_requests.push_back({++step.slot_requests, static_cast<int>(slots_.between(1, 3)),
                                 slots_.chance(0.6), host, NEVER, "", slots_.chance(0.2)});
     }
+    if (slots_.chance(0.2))
+        change_spawned(step);
     report_slots(step);
+}
+
+/* Nobody checks whether they fit. */
+void SimulatedCluster::change_spawned(Step &step)
+{
+    int64_t processes = slots_.between(-2, 4);
+    step.slots.spawned.clear();
+    if (processes > 0)
+        step.slots.spawned.push_back(
+            {step.world.front().node.str(), static_cast<int>(processes)});
+    counts.spawned += processes > 0;
 }
 
 /* One on the node; false: it has none there. */
@@ -379,6 +392,7 @@ void SimulatedCluster::end(Step &step, int exit_code)
     for (const StepSlots::Held &held : step.slots.held)
         occupy(step, {{held.node, held.extra_slots}}, -1);
     step.slots.held.clear();
+    step.slots.spawned.clear();
     step.request.reset();
     step.leaving.clear();
     step.reports.push_back(StepEnded{step.job, step.number, exit_code, ""});

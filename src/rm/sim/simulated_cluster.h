@@ -85,7 +85,7 @@ class SimulatedCluster {
         int overdue = 0, late = 0;      /* changes that nobody counted on, and that were made */
         int slot_requests = 0, granted = 0, refused = 0, withdrawn = 0;
         int modified = 0, not_modified = 0;
-        int slots_wished = 0, slots_granted = 0, slots_refused = 0;
+        int slots_wished = 0, slots_granted = 0, slots_refused = 0, spawned = 0;
     };
     Counts counts;
 
@@ -142,6 +142,7 @@ class SimulatedCluster {
     void end_size_request(Step &step, const std::string &result, const std::string &reason);
     void want_slots(Step &step);
     void change_slots(Step &step);
+    void change_spawned(Step &step);
     bool drop_slots(Step &step, const std::string &node);
     void report_slots(Step &step);
     void end_request(Step &step, EventContent outcome);

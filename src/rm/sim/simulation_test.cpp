@@ -194,6 +194,7 @@ TEST(SimulationTest, programs_request_slots_and_change_their_size)
         counts.slots_wished += cluster.counts.slots_wished;
         counts.slots_granted += cluster.counts.slots_granted;
         counts.slots_refused += cluster.counts.slots_refused;
+        counts.spawned += cluster.counts.spawned;
         counts.modified += cluster.counts.modified;
         counts.not_modified += cluster.counts.not_modified;
     }
@@ -205,6 +206,7 @@ TEST(SimulationTest, programs_request_slots_and_change_their_size)
         return;
     EXPECT_GT(counts.slots_granted, 100);
     EXPECT_GT(counts.slots_refused, 20);
+    EXPECT_GT(counts.spawned, 50);
     EXPECT_GT(counts.modified, 50);
     EXPECT_GT(counts.not_modified, 50);
 }

@@ -1,4 +1,4 @@
-/* Which GPUs of its job a step of srun has. */
+/* GPUs of a step of srun. */
 
 #include "slurm/step_gpus.h"
 

@@ -81,6 +81,16 @@ void set_gpus_variable(std::vector<std::string> &environment, const std::string 
         environment.pop_back();
 }
 
+/* An mpiexec that has it refuses a spawn beyond it.  Not that of a job in which the job was
+ * submitted. */
+void set_processes_max(std::vector<std::string> &environment, const Job &job, bool limited)
+{
+    set_variable(environment, "ELASTIC_STEP_PROCESSES_MAX",
+                 std::to_string(most_processes(job.spec)));
+    if (!limited)
+        environment.pop_back();
+}
+
 void add_job_variables(std::vector<std::string> &environment, const Job &job,
                        const StartStep &start, const LaunchSetup &setup)
 {
@@ -92,6 +102,7 @@ void add_job_variables(std::vector<std::string> &environment, const Job &job,
     set_variable(environment, "ELASTIC_JOB_NODES", format_hosts(start.blocks));
     add_array_variables(environment, job, "ELASTIC_ARRAY_");
     set_gpus_variable(environment, format_gpus(job, setup));
+    set_processes_max(environment, job, !setup.spawn_beyond_slots);
     set_variable(environment, "ELASTICD_SOCKET", setup.daemon_socket);
     set_variable(environment, STEP_FOLDER_VARIABLE, setup.folder);
     for (const std::string &entry : setup.launcher_environment)

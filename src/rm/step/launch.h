@@ -82,6 +82,7 @@ struct LaunchSetup {
     /* The machine on which scripts run is that of all nodes: a script has the GPUs of its first
      * node. */
     bool scripts_have_gpus = false;
+    bool spawn_beyond_slots = true;     /* MPI_Comm_spawn may start any number of processes */
 };
 
 /* The GPUs of the job, as mpiexec and its proxies read them (ELASTIC_STEP_GPUS); empty: none. */

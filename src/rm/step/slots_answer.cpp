@@ -43,12 +43,22 @@ const FieldRules<SlotRequestRow> REQUEST = {
     {"exclusive", &SlotRequestRow::exclusive, OPTIONAL, 0},
 };
 
+struct Spawned {
+    std::string name;
+    uint64_t processes = 0;
+};
+const FieldRules<Spawned> SPAWNED = {
+    {"name", &Spawned::name, REQUIRED, NAME_MAX_BYTES},
+    {"processes", &Spawned::processes, REQUIRED, REQUEST_SIZE_MAX},
+};
+
 /* The members of a list, each read by these rules; empty, or what is wrong. */
 template <class Item, class Take>
-std::string read_list(const Json &line, const char *name, const FieldRules<Item> &rules, Take take)
+std::string read_list(const Json &line, const char *name, const FieldRules<Item> &rules, Take take,
+                      size_t most = SLOTS_MAX)
 {
     auto list = line.find(name);
-    if (list == line.end() || !list->is_array() || list->size() > SLOTS_MAX)
+    if (list == line.end() || !list->is_array() || list->size() > most)
         return "slots: field '" + std::string(name) + "' must be a list of bounded length";
     for (const Json &json : *list) {
         Item item;
@@ -92,6 +102,11 @@ Result<StepSlots> read_slots(const Json &line)
                     {size_request.size_request, static_cast<int>(size_request.count),
                      size_request.hard, host_of(json), NEVER, "", size_request.exclusive});
             });
+    auto add_spawned = [&](const Json &, const Spawned &spawned) {
+        slots.spawned.push_back({spawned.name, static_cast<int>(spawned.processes)});
+    };
+    if (wrong.empty() && line.contains("spawned"))      /* an older mpiexec has none */
+        wrong = read_list(line, "spawned", SPAWNED, add_spawned, SPAWNED_NODES_MAX);
     if (!wrong.empty())
         return Error{wrong};
     return slots;

@@ -177,6 +177,7 @@ TEST_F(StepLinkTest, slots_of_a_step_are_queried_when_they_change)
     EXPECT_EQ(slots.slot_requests[0].host, "n1");
     EXPECT_FALSE(slots.slot_requests[0].hard);
     EXPECT_TRUE(slots.slot_requests[0].exclusive);
+    EXPECT_TRUE(slots.spawned.empty()) << "of an older mpiexec";
     EXPECT_FALSE(slots.held[0].exclusive);
     link_->grant({1, 1, "4712", 3, 2, {{"n1", 1}}});
     link_->grant({1, 1, "4711", 3, 2, {{"n1", 1}}});
@@ -187,6 +188,22 @@ TEST_F(StepLinkTest, slots_of_a_step_are_queried_when_they_change)
     step_ = Descriptor();       /* mpiexec has ended */
     ASSERT_TRUE(turn_until([this] { return count<StepSlots>() == 3; }));
     EXPECT_TRUE(std::get<StepSlots>(events_.back()).over);
+}
+
+TEST_F(StepLinkTest, spawned_processes_are_queried_with_the_slots)
+{
+    send_history();
+    ASSERT_TRUE(turn_until([this] { return questions(incoming()) == 1; }));
+    queue_line(
+        R"({"id":"slots","ok":true,"step":"4711","told":5,"granted":0,"hosts":[],"wishes":[]})");
+    ASSERT_TRUE(turn_until([this] { return count<StepSlots>() == 1; }));
+    event("spawned", R"(,"processes":5,"hosts":[{"name":"n0","processes":5}])");
+    ASSERT_TRUE(turn_until([this] { return questions(incoming()) == 2; }));
+    queue_line(R"({"id":"slots","ok":true,"step":"4711","told":7,"granted":0,"hosts":[],)"
+               R"("wishes":[],"spawned":[{"name":"n0","processes":5}]})");
+    ASSERT_TRUE(turn_until([this] { return count<StepSlots>() == 2; }));
+    EXPECT_EQ(std::get<StepSlots>(events_.back()).spawned,
+              (std::vector<NodeProcesses>{{"n0", 5}}));
 }
 
 TEST_F(StepLinkTest, a_malformed_report_of_slots_ends_the_connection)

@@ -66,6 +66,7 @@ const std::vector<MessageRule> &events()
         {"wish_ended of slots", SLOTS_CHANGED, {}},
         {"granted", SLOTS_CHANGED, {}},
         {"released", SLOTS_CHANGED, {}},
+        {"spawned", SLOTS_CHANGED, {}},
     };
     return table;
 }

@@ -55,6 +55,9 @@ function recordText(record) {
   }
 }
 
+/* Processes of MPI_Comm_spawn. */
+const spawnedText = (known) => `${known.processes} processes, ${known.without_cores} without cores; ${known.max} at most`;
+
 /* Of a program that changes through process sets: one process is told, and answers for all. */
 function setChangesText(known) {
   const last = known.last, answer = last.stage === "told" ? "not answered yet" : `${last.stage} at ${clock(last.at_ms)}`;
@@ -104,7 +107,8 @@ function mergeTasks(jobs) {
 function drawQueue(jobs, now) {
   fill(byId("queue"), mergeTasks(jobs).map((job) => {
     const where = job.nodes.length && !(job.end_ms && job.reason) ? places(job.nodes) : job.reason ? `(${job.reason})` : "–";
-    const size = job.adaptation ? `${job.size} → ${job.adaptation.size}` : job.size || "–";
+    const more = job.spawned && job.spawned.processes ? ` + ${job.spawned.processes}` : "";
+    const size = (job.adaptation ? `${job.size} → ${job.adaptation.size}` : job.size || "–") + more;
     const made = row({ "data-job": job.id, tabindex: 0 }, [element("span", {}, swatch(job.id), jobName(job)), job.name, job.user, job.state,
       duration(runTime(job, now)), size, range(job), job.counts ? job.counts.committed : 0, where]);
     made.addEventListener("click", () => choose(job.id));
@@ -155,6 +159,7 @@ async function drawDetails(now) {
     ["Waited", duration((job.start_ms || job.end_ms || now) - job.submit_ms)], ["Ran", duration(runTime(job, now))],
     ["Time limit", job.time_limit_ms === null ? "unlimited" : duration(job.time_limit_ms)], ["Exit code", shown(job.exit_code)],
     ["Adaptations", job.counts ? `${job.counts.committed} committed, ${job.counts.withdrawn} withdrawn, ${job.counts.failed} failed` : "–"],
+    ...(job.spawned ? [["Spawned", spawnedText(job.spawned)]] : []),
     ...(job.set_changes ? [["Changes of sets", setChangesText(job.set_changes)]] : []),
     ["Command", (job.command || []).join(" ")]];
   byId("details-title").replaceChildren(swatch(job.id), `Job ${jobName(job)}: ${job.name}`);

@@ -227,6 +227,29 @@ Blocks slots_for(const State &state, const Job &job, const SlotRequest &slot_req
     return slots.blocks();
 }
 
+Blocks slots_for_spawned(const State &state, const Job &job, int64_t most)
+{
+    const bool own_only = job.spec.whole_nodes || state.config.asynchronous_nodes;
+    int64_t left = std::min<int64_t>(capacity_of_job(job), most);
+    Blocks blocks;
+    for (const NodeProcesses &each : job.slots->spawned) {
+        const Node *node = state.node(each.node);
+        int there = node ? processes_on(job, node->name) : 0;
+        if (!node || (own_only && there == 0))
+            continue;
+        int64_t cores = job.spec.whole_nodes
+                            ? node->cores - int64_t{there} * job.spec.cores_per_process
+                            : node->cores - node->used;
+        int64_t count =
+            std::min({left, cores / job.spec.cores_per_process, int64_t{each.processes}});
+        if (count <= 0)
+            continue;
+        append(blocks, {node->name, static_cast<int>(count)});
+        left -= count;
+    }
+    return blocks;
+}
+
 int capacity_on_own_nodes(const State &state, const Job &job, const SlotRequest &slot_request)
 {
     int capacity = 0;

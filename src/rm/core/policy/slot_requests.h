@@ -27,6 +27,10 @@ std::vector<SlotTurn> slot_turns(const State &state);
  * jobs do not matter, since no other job can use these nodes. */
 Blocks slots_for(const State &state, const Job &job, const SlotRequest &size_request, int64_t most);
 
+/* Slots for processes of MPI_Comm_spawn, where they run: limited by free cores, the job's maximum
+ * and `most`.  Where jobs have whole nodes, on nodes of the job alone. */
+Blocks slots_for_spawned(const State &state, const Job &job, int64_t most);
+
 /* Number of slots of the request that fit on the job's own nodes beside its processes, including
  * those that it has there. */
 int capacity_on_own_nodes(const State &state, const Job &job, const SlotRequest &size_request);

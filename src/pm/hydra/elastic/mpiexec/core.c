@@ -183,6 +183,27 @@ void HYD_core_unauthenticated(unsigned count)
         stepmgr_unauthenticated(HYD_step.core, HYD_step_now_ms(), count);
 }
 
+void HYD_core_spawned(const char *const *hosts, const int *processes, int n)
+{
+    struct step_spawned *spawned = MPL_calloc((size_t) n + 1, sizeof(*spawned), MPL_MEM_PM);
+
+    if (!spawned) {
+        HYDU_error_printf("no memory to count the processes of MPI_Comm_spawn\n");
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        spawned[i] = (struct step_spawned) {hosts[i], processes[i]};
+    HYD_core_enter();
+    stepmgr_spawned(HYD_step.core, HYD_step_now_ms(), spawned, n);
+    HYD_core_leave();
+    MPL_free(spawned);
+}
+
+int HYD_core_check_spawn(int count, char *error, size_t error_bytes)
+{
+    return HYD_step.core ? stepmgr_check_spawn(HYD_step.core, count, error, error_bytes) : 0;
+}
+
 void HYD_core_client_line(int client, const char *line)
 {
     HYD_core_enter();
@@ -392,6 +413,7 @@ void HYD_core_create(void)
         .hosts = hosts,
         .n_hosts = n_hosts,
         .managed = HYD_step_managed(),
+        .processes_max = env_number("ELASTIC_STEP_PROCESSES_MAX", 0, 1, 1, INT_MAX, "a number of processes, or 0"),
         .states = HYD_step.sets_log_fd < 0 ? 0 : isatty(HYD_step.sets_log_fd) ? 2 : 1
     };
     const struct step_effects effects = {

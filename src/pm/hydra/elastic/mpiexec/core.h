@@ -35,6 +35,11 @@ void HYD_core_due(int64_t now_ms);
 void HYD_core_notified_to_end(int signum);
 void HYD_core_unauthenticated(unsigned count);
 
+/* All processes of MPI_Comm_spawn that run: the host of each proxy, and how many it has.  Whether it may start more: 0,
+ * also without a core, or -1 with a message. */
+void HYD_core_spawned(const char *const *hosts, const int *processes, int n);
+int HYD_core_check_spawn(int count, char *error, size_t error_bytes);
+
 /* The step protocol: one line, without newline, of at most HYD_CORE_LINE_MAX bytes. */
 #define HYD_CORE_LINE_MAX (4 * 1024 * 1024)
 void HYD_core_client_line(int client, const char *line);

@@ -252,6 +252,7 @@ int HYD_step_proxy_ended(struct HYD_proxy *proxy)
 
     HYD_step_input_ended(proxy);
     if (!g) {
+        HYD_spawned_count();
         if (HYD_spawned_ended(proxy))
             return 0;
         note_spawned_death(proxy);
@@ -286,6 +287,8 @@ void HYD_step_proxy_disconnected(struct HYD_proxy *proxy)
     while (p && p->freed < p->processes)
         HYD_step_note_exit(p);
     HYD_step_cleanup_proxy(proxy);
+    if (!g)
+        HYD_spawned_count();
 }
 
 void HYD_step_launch_failed(const struct HYD_proxy *proxy)

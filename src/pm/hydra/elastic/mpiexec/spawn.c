@@ -2,7 +2,9 @@
 
 #include "spawn.h"
 #include "hydra_server.h"
+#include <limits.h>
 #include <sys/stat.h>
+#include "core.h"
 
 #define PATH_BYTES 4096
 
@@ -205,17 +207,28 @@ static int can_start(const struct command *command)
     return found;
 }
 
+/* Whether the resource manager lets the job have so many more. */
+static int is_allowed(int64_t processes)
+{
+    char why[512];
+
+    if (HYD_core_check_spawn(processes > INT_MAX ? INT_MAX : (int) processes, why, sizeof(why)) == 0)
+        return 1;
+    HYDU_dump(stderr, "MPI_Comm_spawn: %s\n", why);
+    return 0;
+}
+
 int HYD_spawn_can_start(struct HYD_pmcd_token *tokens, const struct HYD_pmcd_token_segment *commands, int n)
 {
-    int processes = 0;
+    int64_t processes = 0;
 
     for (int i = 0; i < n; i++) {
         struct command command = { tokens + commands[i].start_idx, commands[i].token_count };
         if (!can_start(&command))
             return 0;
-        processes += number(&command, "nprocs") > 0;
+        processes += number(&command, "nprocs");
     }
     if (processes == 0)
         HYDU_dump(stderr, "MPI_Comm_spawn: the number of processes is 0\n");
-    return processes > 0;
+    return processes > 0 && is_allowed(processes);
 }

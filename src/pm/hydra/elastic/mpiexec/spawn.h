@@ -13,7 +13,8 @@
 #include "common.h"
 #include "pmiserv_pmi.h"
 
-/* Prints the error on standard error, if there is one. */
+/* Also whether the resource manager lets the job have so many processes (core.h).  Prints the error on standard error,
+ * if there is one. */
 int HYD_spawn_can_start(struct HYD_pmcd_token *tokens, const struct HYD_pmcd_token_segment *commands, int n);
 
 #endif /* MPIEXEC_SPAWN_H_INCLUDED */

@@ -86,6 +86,7 @@ static void answer_if_over(struct spawn *s)
 /* Daemons that have not connected yet are notified when they do. */
 static void fail(struct spawn *s, const struct HYD_proxy *cause, const char *why)
 {
+    HYD_spawned_count();
     if (!s->failed && !HYD_step.ending) {
         char text[1024];
         MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s", cause->node->hostname, why);
@@ -101,6 +102,42 @@ static void fail(struct spawn *s, const struct HYD_proxy *cause, const char *why
 static void not_started(struct spawn *s, const struct HYD_proxy *cause)
 {
     fail(s, cause, "not all processes could be started there");
+}
+
+/* ---- how many there are ------------------------------------------------------------------------------------------ */
+
+/* A proxy counts from its launch to its end. */
+static int runs_spawned(const struct HYD_pg *pg, const struct HYD_proxy *proxy)
+{
+    return pg->pgid != 0 && !HYD_step_find_group(pg->pgid) && proxy->control_fd != HYD_FD_CLOSED &&
+        proxy->proxy_process_count > 0;
+}
+
+void HYD_spawned_count(void)
+{
+    const char **hosts = NULL;
+    int *processes = NULL, n = 0;
+
+    if (!HYD_step.core)
+        return;
+    for (const struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
+        for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+            n += runs_spawned(pg, p);
+    hosts = MPL_calloc((size_t) n + 1, sizeof(*hosts), MPL_MEM_PM);
+    processes = MPL_calloc((size_t) n + 1, sizeof(*processes), MPL_MEM_PM);
+    n = 0;
+    for (const struct HYD_pg * pg = hosts && processes ? &HYD_server_info.pg_list : NULL; pg; pg = pg->next)
+        for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+            if (runs_spawned(pg, p)) {
+                hosts[n] = p->node->hostname;
+                processes[n++] = p->proxy_process_count;
+            }
+    if (hosts && processes)
+        HYD_core_spawned(hosts, processes, n);
+    else
+        HYDU_error_printf("no memory to count the processes of MPI_Comm_spawn\n");
+    MPL_free(hosts);
+    MPL_free(processes);
 }
 
 /* ---- processes that end too early ------------------------------------------------------------------------------ */
@@ -318,6 +355,7 @@ HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid, H
     HYDU_ERR_POP(status, "unable to watch the launchers\n");
     status = start_clock(s);
     HYDU_ERR_POP(status, "unable to limit the time of a spawn\n");
+    HYD_spawned_count();
 
   fn_exit:
     return status;

@@ -11,6 +11,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "stepmgr/common/schedule.h"
@@ -164,6 +165,22 @@ void stepmgr_time(struct stepmgr *core, int64_t now_ms)
 void stepmgr_terminate(struct stepmgr *core, int64_t now_ms, int signum)
 {
     run(core, [=] { core->step->terminate(now_ms, signum); });
+}
+
+void stepmgr_spawned(struct stepmgr *core, int64_t now_ms, const struct step_spawned *spawned, int n)
+{
+    std::map<std::string, int> hosts;
+    for (int i = 0; i < n; i++)
+        hosts[spawned[i].host] += spawned[i].processes;
+    run(core, [=] { core->step->spawned(now_ms, hosts); });
+}
+
+int stepmgr_check_spawn(const struct stepmgr *core, int count, char *error, size_t error_bytes)
+{
+    std::string why;
+    guarded(const_cast<stepmgr *>(core), [&] { why = core->step->why_no_spawn(count); });
+    copy_text(why, error, error_bytes);
+    return why.empty() ? 0 : -1;
 }
 
 void stepmgr_unauthenticated(struct stepmgr *core, int64_t now_ms, unsigned count)

@@ -39,12 +39,18 @@ struct step_config {
     const char *const *hosts;   /* that mpiexec was given, whether processes run there or not */
     int n_hosts;
     int managed;                /* a resource manager decides: resizes without a tag are refused */
+    int processes_max;          /* of the world, in slots and of MPI_Comm_spawn together; 0: any number */
     int states;                 /* --sets-log is given; 2: on a terminal */
 };
 
 struct step_process {           /* one process of a group */
     int proxy;                  /* proxy within the group */
     const char *host;
+};
+
+struct step_spawned {           /* processes of MPI_Comm_spawn that one proxy runs */
+    const char *host;
+    int processes;
 };
 
 struct step_agent {             /* a proxy */
@@ -120,6 +126,10 @@ void stepmgr_time(struct stepmgr *core, int64_t now_ms);
 /* mpiexec has got this signal and passes it on: no adaptation begins any more, and a failed process is no failure of
  * the job. */
 void stepmgr_terminate(struct stepmgr *core, int64_t now_ms, int signum);
+/* All processes of MPI_Comm_spawn that run now; a host may be there several times. */
+void stepmgr_spawned(struct stepmgr *core, int64_t now_ms, const struct step_spawned *spawned, int n);
+/* Whether MPI_Comm_spawn may start so many more: 0, or -1 with a message. */
+int stepmgr_check_spawn(const struct stepmgr *core, int count, char *error, size_t error_bytes);
 /* So many connections to control ports did not know the job's secret. */
 void stepmgr_unauthenticated(struct stepmgr *core, int64_t now_ms, unsigned count);
 

@@ -10,7 +10,8 @@ namespace elastic {
 StepState::StepState(const step_config &config, const step_effects &step_effects)
     : step_id(config.step_id ? config.step_id : ""), program(config.program ? config.program : ""),
       user(config.user ? config.user : ""), unix_ms_at_zero(config.unix_ms_at_zero),
-      programs(config.programs), managed(config.managed), range_min(config.range_min), range_max(config.range_max),
+      programs(config.programs), managed(config.managed),
+      processes_max(config.processes_max), range_min(config.range_min), range_max(config.range_max),
       effects(step_effects), journal(step_id, config, effects)
 {
 }

@@ -37,6 +37,7 @@ struct StepState {
     int64_t unix_ms_at_zero = 0;
     int programs = 0;           /* launched together; 0: not known */
     bool managed = false;       /* a resource manager decides */
+    int processes_max = 0;      /* of the world, in slots and spawned together; 0: any number */
     int range_min = 0, range_max = 0;   /* 0: not given */
     step_effects effects;
     Journal journal;
@@ -58,6 +59,7 @@ struct StepState {
     uint64_t requests = 0;      /* number of size and slot requests so far */
     std::set<int> killed_groups;
     std::set<int> separate_groups;      /* groups outside of the world: process requests, relay proxies */
+    std::map<std::string, int> spawned; /* by host: processes of MPI_Comm_spawn that run */
     std::map<uint32_t, Agent> callers;  /* by uid: processes that have called and not ended */
 
     uint64_t unix_now_ms() const { return static_cast<uint64_t>(unix_ms_at_zero + now_ms); }

@@ -33,6 +33,14 @@ Json describe_hosts(const StepState &state)
 
 }  // namespace
 
+Json describe_spawned(const StepState &state)
+{
+    Json hosts = Json::array();
+    for (const auto &[name, processes] : state.spawned)
+        hosts.push_back({{"name", name}, {"processes", processes}});
+    return hosts;
+}
+
 Json describe_status(const StepState &state, const Json &rule, const Json &size_request, size_t slots)
 {
     static const char *const MODES[] = {"unknown", "rigid", "adaptive", "sets"};
@@ -53,6 +61,7 @@ Json describe_status(const StepState &state, const Json &rule, const Json &size_
                    {"sizes", rule},
                    {"wish", size_request},
                    {"places", slots},
+                   {"spawned", describe_spawned(state)},
                    {"adaptation", nullptr}};
     if (state.adaptation)
         status["adaptation"] = {{"request", state.adaptation->request},

@@ -272,6 +272,18 @@ void Step::terminate(int64_t now_ms, int signum)
     after_event();
 }
 
+void Step::spawned(int64_t now_ms, const std::map<std::string, int> &hosts)
+{
+    state_.now_ms = now_ms;
+    if (hosts == state_.spawned)
+        return;
+    state_.spawned = hosts;
+    int total = 0;
+    for (const auto &[name, processes] : hosts)
+        total += processes;
+    state_.journal.add(now_ms, "spawned", {{"processes", total}, {"hosts", describe_spawned(state_)}});
+}
+
 /* The first one is an event; more of them shall not fill the log. */
 void Step::unauthenticated(int64_t now_ms, unsigned count)
 {

@@ -55,6 +55,8 @@ class Step final {
     void proxy_disconnected(int64_t now_ms, const Agent &agent);
     void time(int64_t now_ms);
     void terminate(int64_t now_ms, int signum);
+    void spawned(int64_t now_ms, const std::map<std::string, int> &hosts);
+    std::string why_no_spawn(int count) const { return tasks_.why_no_spawn(count); }
     void unauthenticated(int64_t now_ms, unsigned count);
     void client_line(int64_t now_ms, int client, std::string_view line);
     void client_disconnected(int client);

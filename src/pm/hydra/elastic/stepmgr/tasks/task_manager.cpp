@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <set>
 
+#include "stepmgr/state/step_status.h"
+
 namespace elastic {
 
 namespace {
@@ -67,6 +69,20 @@ std::string TaskManager::why_no_capacity(int new_size) const
     return std::to_string(held) + " slots are held for processes that the program starts, so that --adapt-range " +
            std::to_string(state_.range_min) + ":" + std::to_string(state_.range_max) + " leaves " +
            std::to_string(state_.range_max - held) + " for the world now: try again when some are released";
+}
+
+std::string TaskManager::why_no_spawn(int count) const
+{
+    int64_t all = state_.adaptation ? std::max(state_.world.size(), state_.adaptation->change.new_size)
+                                    : state_.world.size();
+    all += static_cast<int64_t>(slots_.had());
+    for (const auto &[name, processes] : state_.spawned)
+        all += processes;
+    if (state_.processes_max == 0 || all + count <= state_.processes_max)
+        return "";
+    return std::to_string(count) + " processes are too many: the job has " + std::to_string(all) + " of " +
+           std::to_string(state_.processes_max) + ", and elasticd refuses more (limits.spawn_beyond_slots): submit it "
+           "with --places " + std::to_string(count);
 }
 
 void TaskManager::on_task_call(const SetCaller &caller, const TaskCall &call)
@@ -310,7 +326,8 @@ std::string TaskManager::answer_slots(const Json &id, const SlotsRequest &slots)
                              {"told", state_.journal.next()},
                              {"granted", slots_.granted()},
                              {"hosts", hosts},
-                             {"wishes", slot_requests}});
+                             {"wishes", slot_requests},
+                             {"spawned", describe_spawned(state_)}});
 }
 
 std::string TaskManager::answer_tasks(const Json &id) const

@@ -56,6 +56,8 @@ class TaskManager {
     size_t held() const { return slots_.held(); }
     /* "": the range has capacity for a world of this size beside the slots that are held. */
     std::string why_no_capacity(int new_size) const;
+    /* "": so many more processes of MPI_Comm_spawn may run. */
+    std::string why_no_spawn(int count) const;
 
     /* Replies to the resource manager, and to the command `elastic`. */
     std::string answer_grant(const Json &id, const GrantRequest &grant);

@@ -79,6 +79,40 @@ TEST_F(StepSlotsTest, AManagerIsQueriedAndNotified)
     EXPECT_EQ(slots().at("hosts"), Json::array());
 }
 
+TEST_F(StepSlotsTest, SpawnedProcessesAreReported)
+{
+    begin(true);
+    EXPECT_EQ(slots().at("spawned"), Json::array());
+    const step_spawned proxies[] = {{"b", 2}, {"a", 1}, {"b", 2}};
+    stepmgr_spawned(mpiexec.core, mpiexec.now_ms, proxies, 3);
+    const Json hosts = Json::parse(R"([{"name":"a","processes":1},{"name":"b","processes":4}])");
+    EXPECT_EQ(mpiexec.last_event("spawned").at("processes"), 5);
+    EXPECT_EQ(mpiexec.last_event("spawned").at("hosts"), hosts);
+    EXPECT_EQ(slots().at("spawned"), hosts);
+    EXPECT_EQ(mpiexec.status().at("spawned"), hosts);
+    stepmgr_spawned(mpiexec.core, mpiexec.now_ms, proxies, 3);
+    EXPECT_EQ(mpiexec.count_events("spawned"), 1) << "no change";
+    stepmgr_spawned(mpiexec.core, mpiexec.now_ms, nullptr, 0);
+    EXPECT_EQ(mpiexec.last_event("spawned").at("processes"), 0);
+}
+
+TEST_F(StepSlotsTest, SpawnsBeyondTheLimitAreRefused)
+{
+    char error[512] = "";
+    mpiexec.config.processes_max = 6;
+    begin(true);
+    EXPECT_EQ(stepmgr_check_spawn(mpiexec.core, 4, error, sizeof error), 0) << error;
+    EXPECT_EQ(stepmgr_check_spawn(mpiexec.core, 5, error, sizeof error), -1);
+    EXPECT_NE(std::string(error).find("the job has 2 of 6"), std::string::npos) << error;
+    EXPECT_NE(std::string(error).find("--places 5"), std::string::npos) << error;
+    allocate(1, 1, true);
+    EXPECT_EQ(grant(1, 1, R"(["a"])"), "");
+    const step_spawned spawned[] = {{"b", 2}};
+    stepmgr_spawned(mpiexec.core, mpiexec.now_ms, spawned, 1);
+    EXPECT_EQ(stepmgr_check_spawn(mpiexec.core, 1, error, sizeof error), 0) << error;
+    EXPECT_EQ(stepmgr_check_spawn(mpiexec.core, 2, error, sizeof error), -1);
+}
+
 TEST_F(StepSlotsTest, MoreThanTheManagerCouldGiveIsRefusedAtOnce)
 {
     begin(true);
