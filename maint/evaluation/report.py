@@ -54,16 +54,20 @@ def mean_cell(draws: list[dict], metric: Metric) -> str:
     return number(mean, 4) + (f" ± {number(half, 2)}" if half > 1e-6 * mean else "")
 
 
-def percent_cell(draws: list[dict], others: list[dict], metric: Metric) -> str:
-    """How much more (+) or less (-) than in the other's draws of the same seeds."""
+def percent(draws: list[dict], others: list[dict], metric: Metric) -> tuple[float, float] | None:
+    """How much more (+) or less (-) than in the other's draws of the same seeds, and half of the 95 % interval."""
     ratios = []
     for draw, other in zip(draws, others):
         value, base = metric(draw), metric(other)
         if value is None or not base:
-            return ""
+            return None
         ratios.append(100 * (value / base - 1))
-    mean, half = mean_and_interval(ratios)
-    return f"{mean:+.1f} ± {half:.1f} %"
+    return mean_and_interval(ratios)
+
+
+def percent_cell(draws: list[dict], others: list[dict], metric: Metric) -> str:
+    change = percent(draws, others, metric)
+    return f"{change[0]:+.1f} ± {change[1]:.1f} %" if change else ""
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:

@@ -111,13 +111,13 @@ std::string overdue_text(const Json &job)
 std::string spawned_advice(const Json &job)
 {
     const Json &spawned = object_of(job, "spawned");
-    int64_t crowded = integer_or(spawned, "without_cores", 0);
-    if (crowded <= 0)
+    int64_t without_cores = integer_or(spawned, "without_cores", 0);
+    if (without_cores <= 0)
         return "";
     int64_t may_have = integer_or(job, "max", 0) + integer_or(job, "places_max", 0) -
                        integer_or(job, "size", 0);
     bool too_few_places = may_have < integer_or(spawned, "processes", 0);
-    return std::to_string(crowded) + " of " + shown(spawned, "processes") +
+    return std::to_string(without_cores) + " of " + shown(spawned, "processes") +
            " processes of MPI_Comm_spawn have no cores: " +
            (too_few_places ? "submit it with --places " + shown(spawned, "max")
                            : "none were free on their nodes when they started");

@@ -22,7 +22,7 @@ struct state {
     uint64_t *cells;
     int64_t *shared;
     double last;                /* when this process has seen an adaptation */
-    int64_t settled;            /* the epoch for which `after` was called last */
+    int64_t after_epoch;        /* the epoch for which `after` was called last */
 };
 
 static MPIX_Adapt_layout cells_layout, shared_layout;
@@ -93,8 +93,8 @@ static void begin_phase(struct state *state, int pc)
         et_log("JOINED epoch=%d rank=%d", et.epoch, et.rank);
     et.status = MPI_ADAPT_STATUS_STAYING;
     ET_CHECK(et_seconds() < state->last + et.patience_s, "no adaptation %d", et.epoch + 1);
-    ET_CHECK(state->settled == state->shared[EPOCH], "after was called for epoch %lld of %lld",
-             (long long) state->settled, (long long) state->shared[EPOCH]);
+    ET_CHECK(state->after_epoch == state->shared[EPOCH], "after was called for epoch %lld of %lld",
+             (long long) state->after_epoch, (long long) state->shared[EPOCH]);
     check_cells(state);
     state->shared[STEP]++;
     state->shared[EXECUTED + pc]++;
@@ -226,11 +226,11 @@ static int after(void *data, int new_rank, int new_size)
     ET_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     ET_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
     ET_CHECK(rank == new_rank && size == new_size, "after is called with rank %d of %d", new_rank, new_size);
-    ET_CHECK(state->settled < state->shared[EPOCH], "after is called twice");
-    state->settled = state->shared[EPOCH];
-    ET_MPI(MPI_Allreduce(&state->settled, &lowest, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
-    ET_CHECK(lowest == state->settled, "after is called in epochs %lld and %lld", (long long) lowest,
-             (long long) state->settled);
+    ET_CHECK(state->after_epoch < state->shared[EPOCH], "after is called twice");
+    state->after_epoch = state->shared[EPOCH];
+    ET_MPI(MPI_Allreduce(&state->after_epoch, &lowest, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
+    ET_CHECK(lowest == state->after_epoch, "after is called in epochs %lld and %lld", (long long) lowest,
+             (long long) state->after_epoch);
     return 0;
 }
 

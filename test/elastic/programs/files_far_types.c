@@ -53,47 +53,47 @@ static MPI_Datatype far_hvector(void)
 
 static MPI_Datatype far_indexed(void)
 {
-    const MPI_Count lengths[2] = { 3 * GIB, 4 }, places[2] = { 0, 4 * GIB };
+    const MPI_Count lengths[2] = { 3 * GIB, 4 }, displs[2] = { 0, 4 * GIB };
     MPI_Datatype type;
 
-    ET_MPI(MPI_Type_indexed_c(2, lengths, places, MPI_BYTE, &type));
+    ET_MPI(MPI_Type_indexed_c(2, lengths, displs, MPI_BYTE, &type));
     return type;
 }
 
 static MPI_Datatype far_hindexed(void)
 {
-    const MPI_Count lengths[2] = { 4, 3 * GIB / 4 }, places[2] = { 8, 3 * GIB };
+    const MPI_Count lengths[2] = { 4, 3 * GIB / 4 }, displs[2] = { 8, 3 * GIB };
     MPI_Datatype type;
 
-    ET_MPI(MPI_Type_create_hindexed_c(2, lengths, places, MPI_INT, &type));
+    ET_MPI(MPI_Type_create_hindexed_c(2, lengths, displs, MPI_INT, &type));
     return type;
 }
 
 static MPI_Datatype far_indexed_block(void)
 {
-    const MPI_Count places[2] = { 0, 3 * GIB };
+    const MPI_Count displs[2] = { 0, 3 * GIB };
     MPI_Datatype type;
 
-    ET_MPI(MPI_Type_create_indexed_block_c(2, 5 * GIB / 2, places, MPI_BYTE, &type));
+    ET_MPI(MPI_Type_create_indexed_block_c(2, 5 * GIB / 2, displs, MPI_BYTE, &type));
     return type;
 }
 
 static MPI_Datatype far_hindexed_block(void)
 {
-    const MPI_Count places[3] = { 0, 3 * GIB, 6 * GIB };
+    const MPI_Count displs[3] = { 0, 3 * GIB, 6 * GIB };
     MPI_Datatype type;
 
-    ET_MPI(MPI_Type_create_hindexed_block_c(3, 1, places, MPI_INT, &type));
+    ET_MPI(MPI_Type_create_hindexed_block_c(3, 1, displs, MPI_INT, &type));
     return type;
 }
 
 static MPI_Datatype far_struct(void)
 {
-    const MPI_Count lengths[2] = { 4, 3 * GIB }, places[2] = { 4, 5 * GIB };
+    const MPI_Count lengths[2] = { 4, 3 * GIB }, displs[2] = { 4, 5 * GIB };
     const MPI_Datatype types[2] = { MPI_CHAR, MPI_BYTE };
     MPI_Datatype type;
 
-    ET_MPI(MPI_Type_create_struct_c(2, lengths, places, types, &type));
+    ET_MPI(MPI_Type_create_struct_c(2, lengths, displs, types, &type));
     return type;
 }
 
@@ -160,7 +160,7 @@ static MPI_Offset size_of(const struct map *map)
 }
 
 /* Where in the file the byte `index` of the view is, without the displacement. */
-static MPI_Offset place(const struct map *map, MPI_Offset index)
+static MPI_Offset offset_of(const struct map *map, MPI_Offset index)
 {
     const MPI_Offset copy = index / size_of(map);
     int i = 0;
@@ -184,14 +184,14 @@ static void access_far(const struct map *map, MPI_Offset first, int call)
     int fd = open(path, O_RDWR);
 
     ET_MPI(MPI_File_get_byte_offset(file, first, &position));
-    ET_CHECK(position == displacement + place(map, first), "%s: byte offset of %lld is %lld", map->name,
+    ET_CHECK(position == displacement + offset_of(map, first), "%s: byte offset of %lld is %lld", map->name,
              (long long) first, (long long) position);
     for (int i = 0; i < NEAR; i++)
         data[i] = (char) (1 + CALLS * (et.rank * NEAR + i) + call);
     writes[call] (first, data, NEAR, MPI_BYTE);
     ET_MPI(MPI_File_sync(file));
     for (int i = 0; i < NEAR; i++) {
-        position = displacement + place(map, first + i);
+        position = displacement + offset_of(map, first + i);
         ET_CHECK(pread(fd, found, 1, position) == 1 && found[0] == data[i], "write_%s, %s: byte %lld, at %lld",
                  names[call], map->name, (long long) first + i, (long long) position);
     }

@@ -37,7 +37,7 @@ static char *map_again_and_again(void)
     return memory;
 }
 
-/* The bytes of the file from `at` on, of which at most `bytes` have one place in memory. */
+/* The bytes of the file from `at` on, of which at most `bytes` are contiguous in memory. */
 static const char *expected(off_t at, size_t *bytes)
 {
     if (at < FIRST) {
@@ -80,10 +80,10 @@ ssize_t pread(int fd, void *buf, size_t bytes, off_t at)
 
 static MPI_Datatype memory_type(void)
 {
-    const MPI_Count lengths[2] = { FIRST, SECOND }, places[2] = { 0, FIRST + gap };
+    const MPI_Count lengths[2] = { FIRST, SECOND }, displs[2] = { 0, FIRST + gap };
     MPI_Datatype type;
 
-    ET_MPI(MPI_Type_create_hindexed_c(2, lengths, places, MPI_BYTE, &type));
+    ET_MPI(MPI_Type_create_hindexed_c(2, lengths, displs, MPI_BYTE, &type));
     ET_MPI(MPI_Type_commit(&type));
     return type;
 }

@@ -20,13 +20,13 @@ enum constructor {
 static MPI_Datatype make(enum constructor constructor, int large, MPI_Datatype old)
 {
     enum { PARTS = 4, DIMENSIONS = 3 };
-    const int lengths[PARTS] = { 0, 2, 1, 3 }, places[PARTS] = { 0, 1, 5, 9 };
+    const int lengths[PARTS] = { 0, 2, 1, 3 }, displs[PARTS] = { 0, 1, 5, 9 };
     const int sizes[DIMENSIONS] = { 5, 4, 6 }, parts[DIMENSIONS] = { 2, 3, 4 }, starts[DIMENSIONS] = { 1, 1, 2 };
     const int block[2] = { MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_NONE };
     const int cyclic[2] = { MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_CYCLIC };
     const int defaults[2] = { MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG }, blocks[2] = { 2, 3 };
     const int column[2] = { 2, 1 }, grid[2] = { 2, 2 };
-    MPI_Count large_lengths[PARTS], large_places[PARTS], large_bytes[PARTS];
+    MPI_Count large_lengths[PARTS], large_displs[PARTS], large_offsets[PARTS];
     MPI_Count large_sizes[DIMENSIONS], large_parts[DIMENSIONS], large_starts[DIMENSIONS];
     MPI_Aint bytes[PARTS], lb, extent;
     MPI_Datatype type, types[PARTS] = { old, old, MPI_CHAR, old };
@@ -35,8 +35,8 @@ static MPI_Datatype make(enum constructor constructor, int large, MPI_Datatype o
     ET_MPI(MPI_Type_get_extent(old, &lb, &extent));
     for (int i = 0; i < PARTS; i++) {
         large_lengths[i] = lengths[i];
-        large_places[i] = places[i];
-        large_bytes[i] = bytes[i] = places[i] * extent;
+        large_displs[i] = displs[i];
+        large_offsets[i] = bytes[i] = displs[i] * extent;
     }
     for (int i = 0; i < DIMENSIONS; i++) {
         large_sizes[i] = sizes[i];
@@ -54,23 +54,23 @@ static MPI_Datatype make(enum constructor constructor, int large, MPI_Datatype o
             error = MAKE(create_hvector, 3, 2, 5 * extent, old);
             break;
         case INDEXED:
-            error = large ? MPI_Type_indexed_c(PARTS, large_lengths, large_places, old, &type) :
-                MPI_Type_indexed(PARTS, lengths, places, old, &type);
+            error = large ? MPI_Type_indexed_c(PARTS, large_lengths, large_displs, old, &type) :
+                MPI_Type_indexed(PARTS, lengths, displs, old, &type);
             break;
         case HINDEXED:
-            error = large ? MPI_Type_create_hindexed_c(PARTS, large_lengths, large_bytes, old, &type) :
+            error = large ? MPI_Type_create_hindexed_c(PARTS, large_lengths, large_offsets, old, &type) :
                 MPI_Type_create_hindexed(PARTS, lengths, bytes, old, &type);
             break;
         case INDEXED_BLOCK:
-            error = large ? MPI_Type_create_indexed_block_c(PARTS - 1, 2, large_places + 1, old, &type) :
-                MPI_Type_create_indexed_block(PARTS - 1, 2, places + 1, old, &type);
+            error = large ? MPI_Type_create_indexed_block_c(PARTS - 1, 2, large_displs + 1, old, &type) :
+                MPI_Type_create_indexed_block(PARTS - 1, 2, displs + 1, old, &type);
             break;
         case HINDEXED_BLOCK:
-            error = large ? MPI_Type_create_hindexed_block_c(PARTS - 1, 2, large_bytes + 1, old, &type) :
+            error = large ? MPI_Type_create_hindexed_block_c(PARTS - 1, 2, large_offsets + 1, old, &type) :
                 MPI_Type_create_hindexed_block(PARTS - 1, 2, bytes + 1, old, &type);
             break;
         case STRUCT:
-            error = large ? MPI_Type_create_struct_c(PARTS, large_lengths, large_bytes, types, &type) :
+            error = large ? MPI_Type_create_struct_c(PARTS, large_lengths, large_offsets, types, &type) :
                 MPI_Type_create_struct(PARTS, lengths, bytes, types, &type);
             break;
         case SUBARRAY_C:
@@ -141,7 +141,7 @@ static void view(MPI_Datatype type)
     ET_MPI(MPI_File_set_view(file, (MPI_Offset) et.rank * ROOM, MPI_BYTE, type, "native", MPI_INFO_NULL));
 }
 
-/* MPI_File_get_view returns a type that places data as the view does, and that is the program's to free. */
+/* MPI_File_get_view returns a type with the layout of the view, and that is the program's to free. */
 static void check_view(MPI_Datatype type, const char *image, const char *data, int bytes, int constructor)
 {
     MPI_Datatype etype, filetype;

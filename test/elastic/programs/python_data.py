@@ -196,7 +196,7 @@ def expect_error(word, call, *words):
 
 def adapt(data, parts, logs, epoch):
     """The next epoch, or None: there was no window."""
-    leaves = settled = False
+    leaves = is_as_reported = False
 
     def moves(w):
         nonlocal epoch, leaves
@@ -232,12 +232,12 @@ def adapt(data, parts, logs, epoch):
         assert not leaves or len(data["block"]) == 0
 
     def after(rank, size):
-        nonlocal settled
-        settled = (rank, size) == (elastic.rank(), elastic.size())
+        nonlocal is_as_reported
+        is_as_reported = (rank, size) == (elastic.rank(), elastic.size())
 
     if not elastic.adapt(moves, after):
         return None
-    assert settled, "after was not called with the new rank and size"
+    assert is_as_reported, "after was not called with the new rank and size"
     assert not leaves, "a leaving process goes on"
     check(data)
     parts.check()

@@ -84,7 +84,7 @@ bool read_range(std::string_view text, double &low, double &high)
     return low > 0 && low <= 1 && high >= 1 && high <= 1e6;
 }
 
-/* Those of elasticd, the oracle, and those of another study. */
+/* The policies of elasticd, the oracle, and the strategies of another study. */
 std::vector<std::string> policy_names()
 {
     std::vector<std::string> names(std::begin(NamesOf<PolicyKind>::names),

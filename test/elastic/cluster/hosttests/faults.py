@@ -216,7 +216,7 @@ class Scene:
 
     # ---- what came of it
 
-    def settled(self) -> dict[str, Any] | None:
+    def without_change(self) -> dict[str, Any] | None:
         """The job when it has ended, or has no change under way."""
         shown = self.daemon.show(self.job)
         ended = shown["state"] in ENDED
@@ -325,7 +325,7 @@ def cell(backend: str, victim: Victim, step: int, run: HostRun) -> None:
     expected = victim.expected[step]
     if expected == FAILS:
         daemon.await_end(scene.job, "FAILED")
-    shown: dict[str, Any] = run.await_value(scene.settled, f"end of the change; {daemon.show(scene.job)}")
+    shown: dict[str, Any] = run.await_value(scene.without_change, f"end of the change; {daemon.show(scene.job)}")
     took_s = time.monotonic() - began
     run.check(took_s < FAULT_S * run.setting.patience_factor, f"it took {took_s:.0f} s")
     victim.heal(scene)
