@@ -16,6 +16,7 @@ static const char *const path = "files_far_types.data";
 
 #define BLOCKS 3
 #define NEAR 6                  /* bytes of one access */
+#define APART 32                /* between the views of two processes: more than a block of 4 bytes and its next copy */
 
 /* The blocks of one copy of a filetype, in bytes. */
 struct map {
@@ -175,10 +176,10 @@ static int is_collective(int call)
     return strstr(names[call], "all") != NULL;
 }
 
-/* Processes use bytes that are next to each other: each has a displacement of its own. */
+/* Processes use bytes that are near each other: each has a displacement of its own. */
 static void access_far(const struct map *map, MPI_Offset first, int call)
 {
-    const MPI_Offset displacement = et.rank * NEAR;
+    const MPI_Offset displacement = et.rank * APART;
     char data[NEAR], found[NEAR];
     MPI_Offset position;
     int fd = open(path, O_RDWR);
@@ -217,7 +218,7 @@ static void check_map(const struct map *map)
     ET_MPI(MPI_Type_commit(&type));
     MPI_Barrier(MPI_COMM_WORLD);
     ET_MPI(MPI_File_set_size(file, 0));
-    ET_MPI(MPI_File_set_view(file, et.rank * NEAR, MPI_BYTE, type, "native", MPI_INFO_NULL));
+    ET_MPI(MPI_File_set_view(file, et.rank * APART, MPI_BYTE, type, "native", MPI_INFO_NULL));
     for (int i = 0; i < BLOCKS; i++) {
         end += map->blocks[i].length;
         for (int call = 0; call < CALLS && map->blocks[i].length; call++)
