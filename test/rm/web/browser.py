@@ -82,8 +82,19 @@ class Browser:
         return self.run(f"document.querySelectorAll({json.dumps(selector)}).length")
 
     def click(self, selector: str) -> None:
-        found = self.call("POST", self.session + "/element", {"using": "css selector", "value": selector})
-        self.call("POST", f"{self.session}/element/{next(iter(found.values()))}/click")
+        """The page may replace the element between the query and the click: then the new one is clicked."""
+
+        def is_clicked() -> bool:
+            found = self.call("POST", self.session + "/element", {"using": "css selector", "value": selector})
+            try:
+                self.call("POST", f"{self.session}/element/{next(iter(found.values()))}/click")
+            except Failure as failure:
+                if "stale element reference" not in str(failure):
+                    raise
+                return False
+            return True
+
+        self.wait(f"a click on {selector}", is_clicked)
 
     def loaded(self, url: str) -> None:
         self.open(url)
