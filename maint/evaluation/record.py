@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from evaluation.report import METRICS, Metric, Results, mean_and_interval, number, percent, rigid, table
+from evaluation.report import METRICS, Metric, Results, mean_and_interval, number, percent, rigid, table, values_of
 
 HEAD = """# The scheduling policies compared: tables
 
@@ -35,12 +35,6 @@ MEANS: dict[str, Metric] = {
 
 def in_hours(minutes: float | None) -> float | None:
     return None if minutes is None else minutes / 60
-
-
-def values_of(draws: list[dict], metric: Metric) -> list[float]:
-    """Of all draws, or nothing: a draw may have no rigid job."""
-    values = [value for draw in draws if (value := metric(draw)) is not None]
-    return values if len(values) == len(draws) else []
 
 
 def mean_cell(draws: list[dict], metric: Metric) -> str:

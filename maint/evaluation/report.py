@@ -46,9 +46,15 @@ def number(value: float, digits: int) -> str:
     return f"{value:.0f}" if abs(value) >= 10**digits - 0.5 else f"{value:.{digits}g}"
 
 
-def mean_cell(draws: list[dict], metric: Metric) -> str:
+def values_of(draws: list[dict], metric: Metric) -> list[float]:
+    """Of all draws, or nothing: a draw may have no rigid job."""
     values = [value for draw in draws if (value := metric(draw)) is not None]
-    if len(values) < len(draws):
+    return values if len(values) == len(draws) else []
+
+
+def mean_cell(draws: list[dict], metric: Metric) -> str:
+    values = values_of(draws, metric)
+    if not values:
         return ""
     mean, half = mean_and_interval(values)
     return number(mean, 4) + (f" ± {number(half, 2)}" if half > 1e-6 * mean else "")

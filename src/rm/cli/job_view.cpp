@@ -129,17 +129,24 @@ std::string tasks_text(const Json &job)
     return text.empty() ? "-" : text;
 }
 
+/* " (n0: 2, n1: 1 exclusive)": the number `count` of each node; empty: there are no nodes. */
+std::string counts_on_nodes(const Json &nodes, const char *count)
+{
+    std::string on;
+    for (const Json &node : nodes)
+        on += (on.empty() ? "" : ", ") + string_or(node, "node", "?") + ": " + shown(node, count) +
+              (bool_or(node, "exclusive", false) ? " exclusive" : "");
+    return on.empty() ? "" : " (" + on + ")";
+}
+
 /* "3 (n0: 2, n1: 1), 2 more are wanted" */
 std::string slots_text(const Json &job)
 {
     const Json &extra_slots = object_of(job, "places");
     if (!extra_slots.contains("held"))
         return "-";
-    std::string text = shown(extra_slots, "held"), on;
-    for (const Json &node : list_of(extra_slots, "nodes"))
-        on += (on.empty() ? "" : ", ") + string_or(node, "node", "?") + ": " +
-              shown(node, "places") + (bool_or(node, "exclusive", false) ? " exclusive" : "");
-    text += on.empty() ? "" : " (" + on + ")";
+    std::string text = shown(extra_slots, "held") +
+        counts_on_nodes(list_of(extra_slots, "nodes"), "places");
     int64_t wanted = integer_or(extra_slots, "wanted", 0);
     return wanted > 0 ? text + ", " + std::to_string(wanted) + " more are wanted" : text;
 }
@@ -150,11 +157,8 @@ std::string spawned_text(const Json &job)
     const Json &spawned = object_of(job, "spawned");
     if (!spawned.contains("max"))
         return "-";
-    std::string text = shown(spawned, "processes"), on;
-    for (const Json &node : list_of(spawned, "nodes"))
-        on += (on.empty() ? "" : ", ") + string_or(node, "node", "?") + ": " +
-              shown(node, "processes");
-    text += on.empty() ? "" : " (" + on + ")";
+    std::string text = shown(spawned, "processes") +
+        counts_on_nodes(list_of(spawned, "nodes"), "processes");
     if (integer_or(spawned, "max", 0) > integer_or(spawned, "processes", 0))
         text += ", " + shown(spawned, "max") + " at most";
     std::string advice = spawned_advice(job);

@@ -85,4 +85,19 @@ static void open_file(const char *path, int argc, char **argv)
     free(copy);
 }
 
+/* The whole program: `check` runs with the file open. */
+static int check_file_calls(int argc, char **argv, const char *path, void (*check)(void), const char *title)
+{
+    et_options(&argc, &argv);
+    ET_MPI(MPI_Init(&argc, &argv));
+    et_world_changed();
+    open_file(path, argc, argv);
+    check();
+    ET_MPI(MPI_File_close(&file));
+    if (et.rank == 0)
+        et_log("PASS %s", title);
+    ET_MPI(MPI_Finalize());
+    return 0;
+}
+
 #endif /* FILE_CALLS_H_INCLUDED */

@@ -223,14 +223,5 @@ static void check_all(void)
 
 int main(int argc, char **argv)
 {
-    et_options(&argc, &argv);
-    ET_MPI(MPI_Init(&argc, &argv));
-    et_world_changed();
-    open_file(path, argc, argv);
-    check_all();
-    ET_MPI(MPI_File_close(&file));
-    if (et.rank == 0)
-        et_log("PASS files large types");
-    ET_MPI(MPI_Finalize());
-    return 0;
+    return check_file_calls(argc, argv, path, check_all, "files large types");
 }
