@@ -452,11 +452,9 @@ Job Api::job_of(const Caller &caller, JobId id, const std::string &name, bool to
     if (const Job *job = id ? daemon_.state().job(id) : nullptr)
         found = *job;
     else if (id) {
-        EndedQuery query;
-        query.ids = {id};
-        for (const Json &row : stored(daemon_.store().ended(query)))
-            if (auto job = parse<Job>(row))
-                found = job.value();
+        std::optional<Json> row = stored(daemon_.store().ended(id));
+        if (auto job = parse<Job>(row.value_or(Json())))
+            found = job.value();
     }
     bool visible = found &&
         (to_change ? may_change(caller, found->spec.uid) : may_see(caller, found->spec.uid));

@@ -5,8 +5,7 @@
 #include <sqlite3.h>
 
 #include "base/loop.h"
-#include "store/schema.h"
-#include "store/statement.h"
+#include "store/rows.h"
 
 namespace elastic::rm {
 
@@ -17,9 +16,7 @@ constexpr size_t STATEMENTS_MAX = 100;
 
 std::string columns_where(const std::string &condition)
 {
-    return "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 AND "
-           "number <= ?2" +
-        condition;
+    return SELECT_RECORDS " AND number <= ?2" + condition;
 }
 
 /* Each has an index that gives its rows in order. */
@@ -141,15 +138,9 @@ History::read_page(sqlite3_stmt *statement, const RecordQuery &query, uint64_t l
     Statement row(statement);
     size_t bytes = 0;
     while (bytes < PAGE_BYTES_MAX && row.row()) {
-        std::string data = row.text(5);
-        bytes += data.size() + 100;
+        bytes += row.size(RECORD_DATA) + 100;
         page.next = static_cast<uint64_t>(row.number(0)) + 1;
-        page.rows.push_back({{"seq", row.number(0)},
-                             {"time_ms", row.number(1)},
-                             {"event", row.text(2)},
-                             {"job", row.is_null(3) ? Json() : Json(row.number(3))},
-                             {"node", row.is_null(4) ? Json() : Json(row.text(4))},
-                             {"data", Json::parse(data, nullptr, false)}});
+        page.rows.push_back(read_record(row));
     }
     if (row.failed() && page.rows.empty())
         return problem();
@@ -212,13 +203,10 @@ Result<EndedPage> History::ended(const EndedQuery &query, const Wanted &wanted)
 
 Result<std::optional<LaunchRow>> History::launch(JobId job)
 {
-    Statement row(
-        prepare("SELECT seq, uid, body, script FROM launch WHERE job = " LAUNCH_OF("?1")));
+    Statement row(prepare(SELECT_LAUNCH));
     row.bind(static_cast<int64_t>(job));
     if (row.row())
-        return std::optional<LaunchRow>(
-            LaunchRow{static_cast<uint64_t>(row.number(0)), static_cast<uint32_t>(row.number(1)),
-                      Json::parse(row.text(2), nullptr, false), row.text(3)});
+        return std::optional<LaunchRow>(read_launch(row));
     return row.failed() ? Result<std::optional<LaunchRow>>(problem()) : std::optional<LaunchRow>();
 }
 

@@ -22,6 +22,20 @@
 
 namespace elastic::rm {
 
+/* Bytes of rows in one page of the history; then whoever reads goes on with the next one. */
+constexpr size_t PAGE_BYTES_MAX = 1 << 20;
+
+struct EndedQuery {
+    std::optional<uint32_t> uid;
+    JobId after = 0, before = 0;        /* 0: no bound */
+    /* Waiting or running between these times. */
+    int64_t from_ms = 0, to_ms = INT64_MAX;
+    std::vector<JobId> ids;
+    size_t limit = 1000;
+    bool newest_first = false;
+    bool with_launch = true;    /* what they ran, too */
+};
+
 /* The owner of the records: an administrator's query has neither. */
 struct RecordView {
     std::optional<uint32_t> uid;    /* of this user's jobs, and of nodes */

@@ -1,10 +1,17 @@
-/* How the file of a store is known; store.h has the rest. */
+/* The file of a store and the tables in it; their content: store.h. */
 
 #ifndef ELASTIC_RM_STORE_SCHEMA_H_INCLUDED
 #define ELASTIC_RM_STORE_SCHEMA_H_INCLUDED
 
+#include <string>
+
+struct sqlite3;
+
 namespace elastic::rm {
 
+/* 2: sums of events and snapshots; 3: snapshots in parts; 4: records have their user; 5: what
+ * users' rows take; 6: launches of arrays */
+constexpr int STORE_VERSION = 6;
 constexpr const char *STORE_FILE = "store.sqlite";
 constexpr int STORE_APPLICATION_ID = 0x656c6173;        /* "elas" */
 
@@ -12,6 +19,10 @@ constexpr int STORE_APPLICATION_ID = 0x656c6173;        /* "elas" */
 #define LAUNCH_OF(job_number)                                                                      \
     "(SELECT near.job FROM (SELECT job, last FROM launch WHERE job <= " job_number                 \
     " ORDER BY job DESC LIMIT 1) AS near WHERE coalesce(near.last, near.job) >= " job_number ")"
+
+/* Makes the tables of a new store, or checks those of one that is there and brings them to this
+ * version.  The error, or empty. */
+std::string prepare_schema(sqlite3 *database, const std::string &file);
 
 }  // namespace elastic::rm
 

@@ -1,6 +1,6 @@
 /*
- * A prepared statement of SQLite in use: bound in order, reset at the end.  The statement belongs
- * to whoever prepared it.  One thread.
+ * Statements of SQLite.  Statement is a prepared one in use: bound in order, reset at the end; it
+ * belongs to whoever prepared it.  One thread.
  */
 
 #ifndef ELASTIC_RM_STORE_STATEMENT_H_INCLUDED
@@ -55,12 +55,14 @@ class Statement {
     {
         return sqlite3_column_type(statement_, column) == SQLITE_NULL;
     }
+    size_t size(int column) const
+    {
+        return static_cast<size_t>(sqlite3_column_bytes(statement_, column));
+    }
     std::string text(int column) const
     {
         const void *data = sqlite3_column_blob(statement_, column);
-        return data ? std::string(static_cast<const char *>(data),
-                                  static_cast<size_t>(sqlite3_column_bytes(statement_, column)))
-                    : std::string();
+        return data ? std::string(static_cast<const char *>(data), size(column)) : std::string();
     }
 
   private:
@@ -69,6 +71,11 @@ class Statement {
     sqlite3_stmt *statement_;
     int next_ = 1, code_ = SQLITE_OK;
 };
+
+/* Statements without rows.  The error, or empty. */
+std::string execute(sqlite3 *database, const std::string &sql);
+/* -1: it cannot be read. */
+int64_t read_pragma(sqlite3 *database, const char *name);
 
 }  // namespace elastic::rm
 

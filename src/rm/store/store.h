@@ -42,10 +42,6 @@ struct sqlite3_stmt;
 
 namespace elastic::rm {
 
-/* 2: sums of events and snapshots; 3: snapshots in parts; 4: records have their user; 5: what
- * users' rows take; 6: launches of arrays */
-constexpr int STORE_VERSION = 6;
-
 struct LaunchRow {
     uint64_t seq = 0;           /* of the Submit */
     uint32_t uid = 0;
@@ -86,20 +82,6 @@ struct RecordQuery {
     size_t limit = 1000;
     JobId job = 0;              /* 0: all */
     std::string node;           /* empty: all */
-};
-
-/* Bytes of rows in one page of the history; then whoever reads goes on with the next one. */
-constexpr size_t PAGE_BYTES_MAX = 1 << 20;
-
-struct EndedQuery {
-    std::optional<uint32_t> uid;
-    JobId after = 0, before = 0;        /* 0: no bound */
-    /* Waiting or running between these times; History alone respects them. */
-    int64_t from_ms = 0, to_ms = INT64_MAX;
-    std::vector<JobId> ids;
-    size_t limit = 1000;
-    bool newest_first = false;
-    bool with_launch = true;    /* what they ran, too */
 };
 
 class Store {
@@ -174,7 +156,8 @@ class Store {
     Result<std::vector<Json>> records(const RecordQuery &query);
     Result<uint64_t> oldest_record();
     Result<uint64_t> last_record();
-    Result<std::vector<Json>> ended(const EndedQuery &query);
+    /* The core's Job; nullopt: it has not ended, or is no longer stored. */
+    Result<std::optional<Json>> ended(JobId job);
     const std::string &folder() const { return folder_; }
 
   private:
