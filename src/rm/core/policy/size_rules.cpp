@@ -48,6 +48,22 @@ int size_in_units(const JobSpec &spec, const Unit &unit, int64_t most)
     return full > 0 ? full : size;
 }
 
+int one_unit_more(const JobSpec &spec, const Unit &unit, int size)
+{
+    int next = size_at_least(spec, size + 1);
+    return next == 0 ? 0 : size_at_most(spec, static_cast<int>(unit.count(next)) * unit.processes);
+}
+
+int one_unit_less(const JobSpec &spec, const Unit &unit, int size)
+{
+    return size_at_most(spec, static_cast<int>(unit.count(size) - 1) * unit.processes);
+}
+
+int size_between(const JobSpec &spec, int size, int64_t most)
+{
+    return static_cast<int>(std::clamp<int64_t>(most, size, spec.maximum));
+}
+
 HeldBecause held_without_data(const Job &job)
 {
     constexpr int64_t SAMPLES_MIN = 2;  /* J6: enough to decide by, if there is a loop of all */

@@ -81,6 +81,11 @@ Unit unit_of(const State &state, const JobSpec &spec, const Blocks &blocks);
  * there is none, the greatest allowed one; 0: none. */
 int size_in_units(const JobSpec &spec, const Unit &unit, int64_t most);
 
+/* The size that fills one unit more, and the one that leaves one; 0: none. */
+int one_unit_more(const JobSpec &spec, const Unit &unit, int size);
+int one_unit_less(const JobSpec &spec, const Unit &unit, int size);
+/* `most`, but at least `size` and at most the job's maximum. */
+int size_between(const JobSpec &spec, int size, int64_t most);
 /* Of one that has no data (has_data). */
 HeldBecause held_without_data(const Job &job);
 
