@@ -1,108 +1,13 @@
-/* Layouts, orders of positions and schedules: SPEC-epop D1, D6, V1 to V7, F4. */
+/* Orders of positions and schedules: SPEC-epop D6, V1 to V9, F4. */
 
-#include <gtest/gtest.h>
+#include "schedule_fixture.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <map>
 #include <numeric>
 #include <random>
 #include <string>
-#include <vector>
-
-extern "C" {
-#include "schedule.h"
-}
 
 namespace {
-
-struct Distribution {
-    adapt_distribution it = {};
-    const char *error;
-    Distribution(const MPIX_Adapt_layout &layout, int size, const int *positions = nullptr,
-                 const int64_t *lengths = nullptr)
-        : error(adapt_distribution_make(&it, &layout, size, positions, lengths))
-    {
-    }
-    ~Distribution() { adapt_distribution_clear(&it); }
-    Distribution(const Distribution &) = delete;
-};
-
-/* By element: its owner, as of next(). */
-std::vector<int> owners(const adapt_distribution &distribution)
-{
-    std::vector<int> owner(static_cast<size_t>(distribution.n), -1);
-    int64_t low, high;
-    for (int rank = 0; rank < distribution.size; rank++) {
-        int64_t part = 0;
-        for (int64_t from = 0; adapt_distribution_next(&distribution, rank, from, &low, &high);
-             from = high) {
-            EXPECT_LE(from, low);
-            EXPECT_LT(low, high);
-            for (int64_t i = low; i < high; i++) {
-                EXPECT_EQ(owner[static_cast<size_t>(i)], -1) << i;
-                owner[static_cast<size_t>(i)] = rank;
-            }
-            part += high - low;
-        }
-        EXPECT_EQ(part, adapt_distribution_part(&distribution, rank)) << rank;
-    }
-    return owner;
-}
-
-void expect_whole(const adapt_distribution &distribution)
-{
-    std::vector<int> owner = owners(distribution);
-    for (int64_t i = 0; i < distribution.n;) {
-        int64_t end;
-        int rank = adapt_distribution_owner(&distribution, i, &end);
-        ASSERT_GT(end, i);
-        ASSERT_LE(end, distribution.n);
-        for (; i < end; i++)
-            ASSERT_EQ(owner[static_cast<size_t>(i)], rank) << i;
-    }
-}
-
-/* A window without its communication: who stays, and where. */
-struct Window {
-    std::vector<int> new_rank_of, process_of_new;
-    int old_size, new_size, staying = 0;
-
-    Window(int old, const std::vector<int> &leaving, int joining) : new_rank_of(old), old_size(old)
-    {
-        for (int rank : leaving)
-            new_rank_of[rank] = -1;
-        for (int rank = 0; rank < old; rank++)
-            if (new_rank_of[rank] == 0) {
-                new_rank_of[rank] = staying++;
-                process_of_new.push_back(rank);
-            }
-        for (int j = 0; j < joining; j++)
-            process_of_new.push_back(old + j);
-        new_size = staying + joining;
-    }
-
-    /* The highest leave, as without a list. */
-    static Window resize(int p, int q)
-    {
-        std::vector<int> leaving;
-        for (int rank = q; rank < p; rank++)
-            leaving.push_back(rank);
-        return Window(p, leaving, std::max(q - p, 0));
-    }
-
-    int processes() const { return old_size + new_size - staying; }
-    adapt_roles roles(int process) const
-    {
-        auto fresh = std::find(process_of_new.begin(), process_of_new.end(), process);
-        return {old_size,
-                new_size,
-                process < old_size ? process : -1,
-                fresh == process_of_new.end() ? -1 : int(fresh - process_of_new.begin()),
-                new_rank_of.data(),
-                process_of_new.data()};
-    }
-};
 
 std::vector<int> coming_positions(const adapt_distribution &old, const Window &window)
 {
@@ -215,8 +120,23 @@ int64_t moved(const MPIX_Adapt_layout &layout, int p, int q)
     return move(old.it, coming.it, window);
 }
 
-}  // namespace
+/* Element i belongs to rank hash(i) mod size: as many pieces as there can be. */
+int64_t scattered(int rank, int size, int64_t max, int64_t *low, int64_t *high, void *state)
+{
+    const int64_t n = *static_cast<int64_t *>(state);
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (int(uint64_t(i) * 2654435761u % 1000003 % uint64_t(size)) == rank) {
+            if (count < max) {
+                low[count] = i;
+                high[count] = i + 1;
+            }
+            count++;
+        }
+    return count;
+}
 
+}  // namespace
 
 /* Shared data goes from old rank 0 to the processes that join, and nowhere else. */
 TEST(AdaptVolume, shared_comes_from_old_rank_0)
@@ -233,84 +153,6 @@ TEST(AdaptVolume, shared_comes_from_old_rank_0)
     EXPECT_EQ(adapt_schedule_make(&made, &old.it, &coming.it, &roles), nullptr);
     EXPECT_EQ(made.sent, 0);
     adapt_schedule_clear(&made);
-}
-
-TEST(AdaptLayout, D1_every_element_has_one_owner)
-{
-    for (int p = 1; p <= 9; p++) {
-        for (int64_t n : {0, 1, 2, 5, 8, 9, 97, 360}) {
-            Distribution block(MPIX_Layout_block(n), p);
-            expect_whole(block.it);
-            for (int64_t size : {1, 3, 50}) {
-                Distribution cyclic(MPIX_Layout_block_cyclic(n, size), p);
-                expect_whole(cyclic.it);
-            }
-        }
-    }
-    for (int side = 1; side <= 4; side++)
-        for (int64_t rows : {0, 1, 3, 10})
-            for (int64_t columns : {0, 1, 2, 11}) {
-                Distribution grid(MPIX_Layout_grid(rows, columns), side * side);
-                ASSERT_EQ(grid.error, nullptr);
-                expect_whole(grid.it);
-            }
-}
-
-TEST(AdaptLayout, D1_block_is_the_formula)
-{
-    for (int p = 1; p <= 12; p++)
-        for (int64_t n = 0; n <= 30; n++) {
-            MPIX_Adapt_layout layout = MPIX_Layout_block(n);
-            for (int rank = 0; rank < p; rank++) {
-                int64_t low = rank * n / p, high = (rank + 1) * n / p, first;
-                EXPECT_EQ(MPIX_Layout_range(&layout, rank, p, &first), high - low);
-                EXPECT_EQ(first, high > low ? low : n);
-                for (int64_t i = low; i < high; i++) {
-                    EXPECT_EQ(MPIX_Layout_owner(&layout, p, i), rank);
-                    EXPECT_EQ(MPIX_Layout_local(&layout, p, i), i - low);
-                }
-            }
-        }
-}
-
-TEST(AdaptLayout, D5_local_counts_the_elements_before)
-{
-    for (const MPIX_Adapt_layout &layout :
-         {MPIX_Layout_block_cyclic(100, 7), MPIX_Layout_grid(9, 11), MPIX_Layout_block(50)}) {
-        Distribution by_position(layout, 4);
-        std::map<int, int64_t> before;
-        for (int64_t i = 0; i < layout.n; i++) {
-            int64_t end;
-            int owner = adapt_distribution_owner(&by_position.it, i, &end);
-            EXPECT_EQ(MPIX_Layout_owner(&layout, 4, i), owner);
-            EXPECT_EQ(MPIX_Layout_local(&layout, 4, i), before[owner]++);
-        }
-    }
-}
-
-TEST(AdaptLayout, D5_questions_without_sense_are_answered_so)
-{
-    MPIX_Adapt_layout block = MPIX_Layout_block(10), grid = MPIX_Layout_grid(3, 3), none = {};
-    MPIX_Adapt_layout too_large = MPIX_Layout_grid(INT64_MAX, 3);
-    int64_t first;
-    EXPECT_EQ(MPIX_Layout_owner(&block, 4, 10), -1);
-    EXPECT_EQ(MPIX_Layout_owner(&block, 4, -1), -1);
-    EXPECT_EQ(MPIX_Layout_owner(&block, 0, 1), -1);
-    EXPECT_EQ(MPIX_Layout_owner(&grid, 3, 1), -1);
-    EXPECT_EQ(MPIX_Layout_owner(&none, 3, 1), -1);
-    EXPECT_EQ(MPIX_Layout_range(&block, 4, 4, &first), -1);
-    EXPECT_EQ(MPIX_Layout_range(&too_large, 0, 4, &first), -1);
-}
-
-TEST(AdaptLayout, D1_numbers_beyond_32_bits)
-{
-    const int64_t n = INT64_C(1) << 61;
-    MPIX_Adapt_layout block = MPIX_Layout_block(n), cyclic = MPIX_Layout_block_cyclic(n, 1000);
-    EXPECT_EQ(MPIX_Layout_owner(&block, 1 << 20, n - 1), (1 << 20) - 1);
-    EXPECT_EQ(MPIX_Layout_owner(&block, 1 << 20, n / 2), 1 << 19);
-    EXPECT_EQ(MPIX_Layout_local(&block, 1 << 20, n / 2), 0);
-    EXPECT_EQ(MPIX_Layout_owner(&cyclic, 7, 999), 0);
-    EXPECT_EQ(MPIX_Layout_owner(&cyclic, 7, n - 1), (n - 1) / 1000 % 7);
 }
 
 /* V2: retained K = n [k(k+1)/(2b) - k(k-1)/(2a)], k = min(a, ceil(a / (b - a))). */
@@ -466,48 +308,6 @@ TEST(AdaptVolume, V1_irregular)
     }
 }
 
-namespace {
-
-/* Element i belongs to rank hash(i) mod size: as many pieces as there can be. */
-int64_t scattered(int rank, int size, int64_t max, int64_t *low, int64_t *high, void *state)
-{
-    const int64_t n = *static_cast<int64_t *>(state);
-    int64_t count = 0;
-    for (int64_t i = 0; i < n; i++)
-        if (int(uint64_t(i) * 2654435761u % 1000003 % uint64_t(size)) == rank) {
-            if (count < max) {
-                low[count] = i;
-                high[count] = i + 1;
-            }
-            count++;
-        }
-    return count;
-}
-
-/* Ten elements each, those of odd ranks `state` further on. */
-int64_t tens(int rank, int, int64_t max, int64_t *low, int64_t *high, void *state)
-{
-    if (max > 0) {
-        low[0] = 10 * rank + (rank % 2 ? *static_cast<int64_t *>(state) : 0);
-        high[0] = low[0] + 10;
-    }
-    return 1;
-}
-
-/* [0, 10) of rank 0; rank 1 has from `state` on. */
-int64_t begins_at(int rank, int, int64_t max, int64_t *low, int64_t *high, void *state)
-{
-    if (rank > 1)
-        return 0;
-    if (max > 0) {
-        low[0] = rank == 0 ? 0 : *static_cast<int64_t *>(state);
-        high[0] = rank == 0 ? 10 : 20;
-    }
-    return 1;
-}
-
-}  // namespace
-
 TEST(AdaptVolume, V1_user)
 {
     int64_t n = 200;
@@ -522,32 +322,6 @@ TEST(AdaptVolume, V1_user)
             move(old.it, coming.it, Window::resize(p, q));
         }
     }
-}
-
-TEST(AdaptLayout, user_layouts_that_overlap_or_leave_gaps_are_refused)
-{
-    int64_t begin = 10;
-    EXPECT_EQ(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error, nullptr);
-    begin = 9;
-    EXPECT_STREQ(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error,
-                 "ranks 0 and 1 both own its elements [9, 10)");
-    begin = 11;
-    EXPECT_STREQ(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error,
-                 "nobody owns its elements [10, 11)");
-    begin = 21;
-    EXPECT_NE(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error, nullptr);
-}
-
-TEST(AdaptLayout, all_overlaps_and_gaps_of_a_user_layout_are_named)
-{
-    int64_t shift = 0;
-    EXPECT_EQ(Distribution(MPIX_Layout_user(tens, &shift), 9).error, nullptr);
-    shift = 2;
-    EXPECT_STREQ(Distribution(MPIX_Layout_user(tens, &shift), 5).error,
-                 "nobody owns its elements [10, 12); ranks 1 and 2 both own its elements [20, 22); "
-                 "nobody owns its elements [30, 32); ranks 3 and 4 both own its elements [40, 42)");
-    const std::string many = Distribution(MPIX_Layout_user(tens, &shift), 9).error;
-    EXPECT_TRUE(many.ends_with("; nobody owns its elements [50, 52); and more")) << many;
 }
 
 /* A million processes, all questions answered by formulas: what a process needs is its own pieces. */
