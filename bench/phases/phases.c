@@ -1,12 +1,16 @@
 /*
  * An iteration of which it is known how much of its time is MPI's, by hand and, with -DPHASES_EPOP, as phases:
  *
- *   mpiexec -n P phases [-i ITERATIONS] [-w WORK] [-s PROCESSES] [-m MU] [-k]
+ *   mpiexec -n P phases [-i ITERATIONS] [-w WORK] [-s PROCESSES] [-a SERIAL] [-t] [-m MU] [-e ERROR] [-k]
  *
  *   -w WORK   milliseconds of work in an iteration, shared by all processes: c = WORK / P for each (800)
  *   -s N      more than N processes do not make it faster: c = WORK / N then
+ *   -a SERIAL this part of the work is not shared: each process does it (0)
+ *   -t        the difference to a linear speed-up is time in MPI: one process alone does the serial part,
+ *             at most N do the rest, and the others wait for them
  *   -m MU     time in MPI for each second outside of it, over all processes: a number, or as a function of P
  *             cannon:A,B (A P^1.5 + B P^0.5) or linear:A (A P)  (0.2)
+ *   -e ERROR  an iteration takes up to this part more or less, by its number (0)
  *   -k        keeps time: an iteration begins when it is due, so that what a busy machine wakes late is not added up
  *
  * To work is to sleep, so that many processes need no core.  Processes in turn sleep m longer than c, and the others
@@ -29,6 +33,8 @@ static struct {
     long iterations;
     int scales_to;              /* 0: as far as you like */
     int keeps_time;
+    int others_wait;            /* -t */
+    double serial, error;
     double work_s, mu_linear, mu_root, mu_power;        /* mu: constant + ... P + ... P^0.5 + ... P^1.5 */
     double mu;
 } options = { .iterations = 100, .work_s = 0.8, .mu = 0.2 };
@@ -81,6 +87,15 @@ static double imbalance_s(int p, double each_s)
     return mu * p * each_s / (p - 1 - mu);
 }
 
+/* The same in all processes: around 1, evenly distributed. */
+static double duration_factor(long iteration)
+{
+    unsigned long long mixed = ((unsigned long long) iteration + 1) * 0x9e3779b97f4a7c15ull;
+
+    mixed = (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93ull;
+    return 1 + options.error * (2.0 * (double) (mixed >> 11) / 9007199254740992.0 - 1);
+}
+
 static void iterate(void)
 {
     int rank, size, all, one = 1;
@@ -88,12 +103,18 @@ static void iterate(void)
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    double each_s = options.work_s / (options.scales_to && options.scales_to < size ? options.scales_to : size);
-    double longer_s = imbalance_s(size, each_s);
+    int busy = options.scales_to && options.scales_to < size ? options.scales_to : size;
+    double work_s = options.work_s * duration_factor(state.iteration);
+    double serial_s = work_s * options.serial, each_s = (work_s - serial_s) / busy;
+    if (!options.others_wait)
+        each_s += serial_s;
+    double longer_s = options.others_wait ? serial_s : imbalance_s(size, each_s);
+    int turn = (int) ((state.iteration + rank) % size); /* 0: the process that works longer */
     if (options.keeps_time && state.due_s > 0 && start - state.due_s < each_s + longer_s + LATE_MAX_S)
         start = state.due_s;
     state.due_s = start + each_s + longer_s;
-    sleep_until(start + each_s + (state.iteration % size == rank ? longer_s : 0));
+    if (!options.others_wait || turn < busy)
+        sleep_until(start + each_s + (turn == 0 ? longer_s : 0));
     MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     state.iteration++;
 }
@@ -113,20 +134,24 @@ static int read_options(int argc, char **argv)
 {
     int good = 1;
 
-    for (int option; good && (option = getopt(argc, argv, "i:w:s:m:k")) != -1;) {
+    for (int option; good && (option = getopt(argc, argv, "i:w:s:a:tm:e:k")) != -1;) {
         switch (option) {
             case 'i': options.iterations = atol(optarg); break;
             case 'w': options.work_s = 1e-3 * atof(optarg); break;
             case 's': options.scales_to = atoi(optarg); break;
+            case 'a': options.serial = atof(optarg); break;
+            case 't': options.others_wait = 1; break;
+            case 'e': options.error = atof(optarg); break;
             case 'm': good = read_mu(optarg); break;
             case 'k': options.keeps_time = 1; break;
             default: good = 0;
         }
     }
     good = good && optind == argc && options.iterations > 0 && options.scales_to >= 0 && options.work_s > 0 &&
-        mu_of(1) >= 0;
+        options.serial >= 0 && options.serial <= 1 && options.error >= 0 && options.error < 1 && mu_of(1) >= 0;
     if (!good)
-        fprintf(stderr, "usage: phases [-i ITERATIONS] [-w WORK_MS] [-s PROCESSES] [-m MU|cannon:A,B|linear:A] [-k]\n");
+        fprintf(stderr, "usage: phases [-i ITERATIONS] [-w WORK_MS] [-s PROCESSES] [-a SERIAL] [-t] "
+                "[-m MU|cannon:A,B|linear:A] [-e ERROR] [-k]\n");
     return good;
 }
 

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from evaluation import break_even, live, report, workloads
+from evaluation import break_even, live, mixtures, report, workloads
 from evaluation.runs import Failed, Runs, Setting
 from evaluation.workloads import DAY_S, TraceJob, Workload
 
@@ -113,6 +113,40 @@ class LiveTest(unittest.TestCase):
         starts = {1: 100.0, 4: 160.0, 16: 400.0}
         for size, wanted in {1: 100, 2: 120, 4: 160, 10: 280, 16: 400}.items():
             self.assertAlmostEqual(live.between(starts, size), wanted)
+
+
+class MixtureTest(unittest.TestCase):
+    def mixture(self, cores: int, *programs: mixtures.Program) -> mixtures.Mixture:
+        mixture = mixtures.Mixture(1)
+        mixture.cores, mixture.programs = cores, list(programs)
+        return mixture
+
+    def test_a_draw_keeps_its_bounds_and_can_be_repeated(self) -> None:
+        for seed in range(1, 51):
+            mixture = mixtures.Mixture(seed)
+            self.assertEqual(mixture.programs, mixtures.Mixture(seed).programs)
+            self.assertTrue(2 <= len(mixture.programs) <= 8 <= mixture.cores <= 24)
+            self.assertTrue(all(1 <= program.end <= 32 and 0 <= program.serial <= 0.1 for program in mixture.programs))
+
+    def test_the_best_sizes_make_the_product_of_speeds_greatest(self) -> None:
+        linear = [mixtures.Program(0, end, 1000, True) for end in (2, 6, 16)]
+        self.assertEqual(self.mixture(16, *linear).best(), [2, 6, 8])
+        serial = mixtures.Program(0.1, 32, 1000, True)
+        mixture = self.mixture(8, serial, linear[2])
+        every = [[size, 8 - size] for size in range(1, 8)]
+        self.assertAlmostEqual(mixture.value(mixture.best()), max(map(mixture.value, every)))
+
+    def test_cores_that_nobody_can_use_are_anywhere(self) -> None:
+        mixture = self.mixture(16, mixtures.Program(0, 2, 1000, True), mixtures.Program(0, 3, 1000, False))
+        self.assertEqual(mixtures.Outcome(mixture, [8, 3], [1, 1], [0, 0]).faults(), [])
+        self.assertEqual(mixtures.Outcome(mixture, [2, 1], [1, 1], [0, 0]).faults(), ["sizes off by -2"])
+
+    def test_faults_are_named(self) -> None:
+        linear = [mixtures.Program(0, 32, 1000, True)] * 2
+        mixture = self.mixture(16, *linear)
+        self.assertEqual(mixtures.Outcome(mixture, [9, 7], [8, 8], [1, 1]).faults(), [])
+        wanted = ["sizes off by +2, -2", "9 changes of a job", "2 later changes of a job"]
+        self.assertEqual(mixtures.Outcome(mixture, [10, 6], [9, 1], [0, 2]).faults(), wanted)
 
 
 if __name__ == "__main__":

@@ -101,18 +101,23 @@ def between(values: dict[int, float], size: int) -> float:
     return values[low] + part * (values[high] - values[low])
 
 
+def compile_phases(mpi: Path, folder: Path) -> Path:
+    program = folder / "phases"
+    source = ROOT / "bench" / "phases" / "phases.c"
+    command: list[str | Path] = [mpi / "bin/mpicc", "-O2", "-std=gnu11", source, "-o", program, "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"bench/phases cannot be compiled: {done.stderr}")
+    return program
+
+
 class LiveMachine:
     """An elasticd with simulated cores."""
 
     def __init__(self, mpi: Path, folder: Path):
         self.programs = find_programs(mpi / "bin", mpi)
-        self.program = folder / "phases"
+        self.program = compile_phases(mpi, folder)
         self.bench = Bench(self.programs, folder, False, 0)
-        source = ROOT / "bench" / "phases" / "phases.c"
-        command: list[str | Path] = [mpi / "bin/mpicc", "-O2", "-std=gnu11", source, "-o", self.program, "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Failed(f"bench/phases cannot be compiled: {done.stderr}")
 
     def run(self, jobs: list[LiveJob], predicted: list[dict[str, str]], policy: str) -> list[dict[str, Any]]:
         """The jobs as elasticd shows them after their ends."""

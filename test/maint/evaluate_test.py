@@ -53,6 +53,22 @@ def test_record_needs_traces_and_its_base(options: list[str]) -> None:
     assert result.returncode == 2 and "--record needs" in result.stderr, result.stderr
 
 
+def test_mixtures_need_an_installation() -> None:
+    command = [str(ROOT / "maint" / "evaluate"), "--elasticsim", "none", "--mixtures", "1"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2 and "--mixtures needs" in result.stderr, result.stderr
+
+
+@pytest.mark.slow
+def test_a_mixture_comes_to_its_best_sizes(mpi: Path, tmp_path: Path) -> None:
+    """Two programs that scale as far as the machine: each gets half of it.  (mixtures.py has the bounds.)"""
+    command = [str(ROOT / "maint" / "evaluate"), "--elasticsim", "none", "--quick", "--live", str(mpi), "--mixtures", "1", "--seed", "2",
+               "--output", str(tmp_path)]  # fmt: skip
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "1 of 1 mixtures are good." in (tmp_path / "mixtures.md").read_text(), result.stdout
+
+
 def test_all_policies_are_compared(mpi: Path, tmp_path: Path) -> None:
     elasticsim = str(mpi / "bin" / "elasticsim")
     command = [str(ROOT / "maint" / "evaluate"), "--elasticsim", elasticsim, "--quick", "--draws", "2", "--jobs", "30",
