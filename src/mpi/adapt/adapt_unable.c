@@ -6,14 +6,19 @@
 
 #include "adapt.h"
 
+#define STACK_BYTES 16384       /* longer than the stack of an error: its last line has the cause */
+
 const char *MPIR_Adapt_reason_of(int mpi_errno, char *text, int bytes)
 {
-    MPIR_Err_get_string(mpi_errno, text, bytes, NULL);
-    for (size_t end = strlen(text); end > 0 && text[end - 1] == '\n'; end--)
-        text[end - 1] = '\0';
-    const char *line = strrchr(text, '\n') ? strrchr(text, '\n') + 1 : text;
+    char stack[STACK_BYTES];
+
+    MPIR_Err_get_string(mpi_errno, stack, sizeof(stack), NULL);
+    for (size_t end = strlen(stack); end > 0 && stack[end - 1] == '\n'; end--)
+        stack[end - 1] = '\0';
+    const char *line = strrchr(stack, '\n') ? strrchr(stack, '\n') + 1 : stack;
     const char *reason = strstr(line, ": ");    /* before it: function(line).... */
-    return reason ? reason + 2 : line;
+    MPL_strncpy(text, reason ? reason + 2 : line, (size_t) bytes);
+    return text;
 }
 
 void MPIR_Adapt_report_unable(unsigned epoch, int mpi_errno)

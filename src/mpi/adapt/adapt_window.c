@@ -32,11 +32,11 @@ cvars:
 
 void MPIR_Adapt_end_job(const char *call, int mpi_errno)
 {
-    char stack[MPI_MAX_ERROR_STRING], text[2 * MPI_MAX_ERROR_STRING];
+    char reason[MPI_MAX_ERROR_STRING], text[2 * MPI_MAX_ERROR_STRING];
 
     snprintf(text, sizeof(text), "Adaptation %u cannot be completed, the job ends: %s: %s",
              MPIR_Adapt.epoch + 1, call,
-             MPIR_Adapt_reason_of(mpi_errno, stack, sizeof(stack)));
+             MPIR_Adapt_reason_of(mpi_errno, reason, sizeof(reason)));
     MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, mpi_errno, text);
     exit(1);                    /* MPID_Abort does not return, but is not declared so */
 }

@@ -9,6 +9,7 @@
 #include "mpir_adapt_device.h"
 
 static bool preconnected;       /* the joining process has been sent its message */
+static bool was_in_vain;        /* as it was of an adaptation that has been withdrawn */
 
 /* Of a joining process: the receives of those that come from other nodes. */
 static struct {
@@ -40,7 +41,13 @@ static bool is_on_my_node(const struct pmi_adapt_plan *plan, int index)
 
 void MPIDI_Adapt_reset_preconnect(void)
 {
+    was_in_vain = was_in_vain || preconnected;
     preconnected = false;
+}
+
+bool MPIDI_Adapt_preconnected_may_end(void)
+{
+    return preconnected || was_in_vain;
 }
 
 int MPID_Adapt_preconnect(const struct pmi_adapt_plan *plan, int index)

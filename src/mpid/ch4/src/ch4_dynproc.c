@@ -7,6 +7,7 @@
 #include "mpid_dynproc.h"
 #include "pmi_adapt_calls.h"
 #include "ch4_dynproc.h"
+#include "ch4_adapt_preconnect.h"
 #include "ch4_exited.h"
 #include "ch4_unresolved.h"
 #include "mpid_session.h"
@@ -188,7 +189,8 @@ bool MPID_Dynproc_may_end(const MPIR_Comm * comm)
 
 bool MPID_Dynproc_any_may_end(void)
 {
-    return MPIR_Device_callbacks.dynproc_had_connections() || MPIDI_Exited_is_watching();
+    return MPIR_Device_callbacks.dynproc_had_connections() || MPIDI_Exited_is_watching() ||
+        MPIDI_Adapt_preconnected_may_end();
 }
 
 bool MPID_Dynproc_is_connected(const MPIR_Request * req)
