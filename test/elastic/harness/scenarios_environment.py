@@ -427,7 +427,9 @@ def container_each(run: TestRun) -> None:
 
 @scenario
 def cliques(run: TestRun) -> None:
-    """A host that is split into several nodes, for debugging: an adaptation is withdrawn, with its reason."""
+    """A host that is split into several nodes, for debugging: an adaptation is withdrawn, with its reason.  That is found
+    when the processes prepare, for which a shrink waits."""
+    run.environment["MPIEXEC_ADAPT_PREPARE"] = "1m"
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
     reason = run.await_event("withdrawn")["reason"]
     run.check("Unset MPIR_CVAR_NUM_CLIQUES" in reason, f"the reason is: {reason}")
