@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from launcher import HERE, Bench
-from support.checks import wait_for
+from support.checks import expect, wait_for
 
 
 def test_mpiexec_killed(bench: Bench) -> None:
@@ -69,3 +69,15 @@ def test_mpiexec_killed_with_started_processes(bench: Bench) -> None:
     job.kill()
     job.wait()
     wait_for("all processes to end", lambda: not bench.processes(), 10)
+
+
+def test_socket_of_a_killed_mpiexec(bench: Bench) -> None:
+    """A proxy on the same host removes it, and no other file."""
+    job = bench.start("-n", 2, program=[bench.process, "seconds=50"])
+    socket = wait_for("the socket", lambda: next(bench.runtime.glob("*/step-*.sock"), None))
+    other = socket.with_name(f"step-{job.pid}.socket")
+    other.touch()
+    job.kill()
+    job.wait()
+    wait_for("all processes to end", lambda: not bench.processes(), 10)
+    expect(list(socket.parent.iterdir()) == [other], f"left: {list(socket.parent.iterdir())}")

@@ -1,10 +1,13 @@
 /*
  * The proxy's work before and while it starts its processes: it reads mpiexec's description of a joining group, makes
- * the board, and passes it to each process.  See agent.h for the contract and pmi_adapt.h for PMI_ADAPT.
+ * the board, and passes it to each process.  On mpiexec's host it prepares to remove the step socket of an mpiexec that
+ * is killed.  See agent.h for the contract and pmi_adapt.h for PMI_ADAPT.
  */
 
 #include "state.h"
+#include <poll.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 #include "agent.h"
 #include "exits.h"
 #include "output.h"
@@ -16,6 +19,7 @@
 #include "wire/kinds.h"
 #include "wire/sessions.h"
 #include "wire/keepalive.h"
+#include "wire/step_socket.h"
 
 struct HYD_agent HYD_agent = {.board = {.fd = -1} };
 
@@ -121,11 +125,61 @@ static HYD_status add_gpus(int process_id, struct HYD_env **env)
     return status;
 }
 
+/* ---- the step socket ------------------------------------------------------------------------------------------- */
+
+#define MPIEXEC_ENDS_MS 500     /* from the end of its connection to its end */
+
+/* The mpiexec that has started this proxy on its own host. */
+static struct {
+    pid_t pid, proxy;           /* its number, and ours */
+    int watch;                  /* its pidfd */
+} our_mpiexec = {.watch = -1 };
+
+static int is_disconnected(void)
+{
+    struct pollfd control = {.fd = HYD_pmcd_pmip.upstream.control,.events = POLLRDHUP };
+
+    return poll(&control, 1, 0) > 0 && (control.revents & (POLLRDHUP | POLLHUP));
+}
+
+/* An mpiexec that was killed has not done that. */
+static void remove_step_socket(void)
+{
+    char folder[STEP_SOCKET_PATH_MAX], path[STEP_SOCKET_PATH_MAX], error[STEP_SOCKET_ERROR_MAX], id[STEP_ID_MAX];
+    struct pollfd end = {.fd = our_mpiexec.watch,.events = POLLIN };
+
+    if (getpid() != our_mpiexec.proxy || poll(&end, 1, is_disconnected()? MPIEXEC_ENDS_MS : 0) <= 0 ||
+        step_socket_directory(folder, sizeof(folder), error, sizeof(error)) < 0 ||
+        step_socket_check_directory(folder, error, sizeof(error)) < 0)
+        return;
+    for (int n = 1; n <= STEP_IDS_OF_A_PID; n++) {
+        step_socket_id(our_mpiexec.pid, n, id, sizeof(id));
+        if (step_socket_path(folder, id, path, sizeof(path), error, sizeof(error)) < 0 || access(path, F_OK) < 0)
+            return;
+        step_socket_remove_stale(path);
+    }
+}
+
+/* A proxy of a launcher has another parent. */
+static void watch_mpiexec(void)
+{
+    if (!getenv("HYDI_CONTROL_FD"))
+        return;
+    our_mpiexec.pid = getppid();
+    our_mpiexec.proxy = getpid();
+    our_mpiexec.watch = (int) syscall(SYS_pidfd_open, our_mpiexec.pid, 0);
+    if (our_mpiexec.watch >= 0)
+        atexit(remove_step_socket);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+
 HYD_status HYD_pmcd_pmip_adapt_start(void)
 {
     HYD_status status = HYD_SUCCESS;
 
     HYD_pmcd_pmip_output_first();
+    watch_mpiexec();
     status = HYD_spawned_start();
     HYDU_ERR_POP(status, "unable to prepare for processes that cannot be executed\n");
     /* mpiexec must see our end even if a process of ours outlives us. */
