@@ -1,6 +1,6 @@
 /*
- * Datatypes that are freed while a nonblocking operation on a file uses them, as MPI permits.  Other types are made in
- * their place.  --hints NAME=VALUE,...
+ * Datatypes that are freed while a nonblocking operation on a file uses them, as MPI permits.  Other types may get
+ * their handles.  --hints NAME=VALUE,...
  */
 
 #include "file_calls.h"
@@ -19,7 +19,7 @@ static MPI_Datatype every_other(void)
     return type;
 }
 
-/* Its place may be taken by this type. */
+/* The other type may get its handle. */
 static MPI_Datatype freed(MPI_Datatype type)
 {
     MPI_Datatype other;
