@@ -66,15 +66,18 @@ else:
 NUMBERS = itertools.count()
 
 
-def start(bench: Bench, end: str, *args: object, pmi: int = 1, barriers: int = 1, before: str = "") -> Result:
+def script_of(bench: Bench, end: str, pmi: int = 1, barriers: int = 1, before: str = "") -> str:
     """Rank 1 of three executes `end`, which may use $joins, $ends and wait for $there; the others enter barriers."""
     script = bench.folder / "joins.py"
     script.write_text(JOINS)
     there = bench.folder / f"there{next(NUMBERS)}"
     ends = f"{sys.executable} {script} {pmi} {there}"
     variables = f"ends='{ends}'; joins='{ends} {barriers} -'; there={there}"
-    program = f"{variables}; test ${{PMI_RANK-$PMI_ID}} -ne 1 || {{ {end}; }}; {before} exec $joins"
-    return bench.run(*args, "-n", 3, program=["sh", "-c", program])
+    return f"{variables}; test ${{PMI_RANK-$PMI_ID}} -ne 1 || {{ {end}; }}; {before} exec $joins"
+
+
+def start(bench: Bench, end: str, *args: object, pmi: int = 1, barriers: int = 1, before: str = "") -> Result:
+    return bench.run(*args, "-n", 3, program=["sh", "-c", script_of(bench, end, pmi, barriers, before)])
 
 
 def over(bench: Bench, hosts: str) -> list[object]:
@@ -171,6 +174,51 @@ def test_a_rank_ends_and_nobody_waits(bench: Bench) -> None:
         result = start(bench, f"exec $ends {end}", "-disable-auto-cleanup", pmi=pmi, before=before)
         expect(result.code == 3 and "The job ends" not in result.err, f"exit code {result.code}: {result.err}")
         bench.expect_nothing_left()
+
+
+# A process that spawns three shells; then it waits for them (stays), or finalises.
+SPAWNS = """
+import os, signal, sys, time
+
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
+
+def call(*lines):
+    pmi.write("".join(f"{line}\\n" for line in lines).encode())
+    while pmi.read(1) != b"\\n":
+        pass
+
+call("cmd=init pmi_version=1 pmi_subversion=1")
+call("mcmd=spawn", "nprocs=3", "execname=sh", "totspawns=1", "spawnssofar=1", "argcnt=2", "arg1=-c", f"arg2={sys.argv[1]}",
+     "info_num=0", "endcmd")
+if sys.argv[2] == "stays":
+    time.sleep(1000)
+call("cmd=finalize")
+"""
+
+
+def start_spawned(bench: Bench, script: str, then: str, *args: object) -> Result:
+    spawns = bench.folder / "spawns.py"
+    spawns.write_text(SPAWNS)
+    return bench.run("-disable-auto-cleanup", *args, "-n", 1, program=[sys.executable, spawns, script, then])
+
+
+def test_a_spawned_rank_ends_between_barriers(bench: Bench) -> None:
+    """The others would wait for ever, and so would the process that has spawned them."""
+    ends = ("3", "ended with exit code 3", 3), ("kill", "was ended by signal 9", 9)
+    layouts: list[list[object]] = [[], over(bench, "aa,bb,cc")]
+    for layout, (end, how, code) in itertools.product(layouts, ends):
+        result = start_spawned(bench, script_of(bench, f"exec $ends 1 {end}", barriers=2), "stays", *layout)
+        awaited = "without MPI_Finalize, and the others wait for it in a barrier.  The job ends" in result.err
+        named = f"sh (rank 1 of the spawned processes) {how}" in result.err
+        expect(result.code == code and awaited and named, f"exit code {result.code}: {result.err}")
+        bench.expect_nothing_left()
+
+
+def test_a_spawned_rank_ends_and_nobody_waits(bench: Bench) -> None:
+    result = start_spawned(bench, script_of(bench, "exec $ends 1 3"), "finalises")
+    expect(result.code == 3 and "The job ends" not in result.err, f"exit code {result.code}: {result.err}")
+    bench.expect_nothing_left()
 
 
 def compile_c(text: str, output: Path, *more: str) -> None:

@@ -128,12 +128,32 @@ void HYD_step_describe_end(char *text, size_t bytes, int wait_status)
 
 /* ---- ends before MPI_Init ------------------------------------------------------------------------ */
 
-/* The first process of the launch that has ended before MPI_Init or without MPI_Finalize; proxy NULL: there is none. */
-static struct {
+/* The first process of the launch, or of an MPI_Comm_spawn, that has ended before MPI_Init or without MPI_Finalize. */
+struct missed {
     const struct HYD_proxy *proxy;
     struct HYD_launch_end end;
     int epoch;                  /* by PMI-2: fences that it has entered */
-} missed;
+    struct missed *next;
+};
+
+static struct missed *all_missed = NULL;
+
+static struct missed **missed_of(const struct HYD_pg *pg)
+{
+    struct missed **link;
+
+    for (link = &all_missed; *link && (*link)->proxy->pg != pg; link = &(*link)->next);
+    return link;
+}
+
+void HYD_step_free_missed(const struct HYD_pg *pg)
+{
+    struct missed **link = missed_of(pg), *missed = *link;
+
+    if (missed)
+        *link = missed->next;
+    MPL_free(missed);
+}
 
 /* Later the proxy may have ended. */
 static int find_epoch(const struct HYD_proxy *proxy, int connection)
@@ -146,60 +166,67 @@ static int find_epoch(const struct HYD_proxy *proxy, int connection)
     return 0;
 }
 
-static int is_awaited(void)
+static int is_awaited(const struct missed *missed)
 {
-    const struct HYD_pg *pg = &HYD_server_info.pg_list;
+    const struct HYD_pg *pg = missed->proxy->pg;
     const struct HYD_pmcd_pmi_pg_scratch *scratch = pg->pg_scratch;
 
-    if (missed.end.others_wait || pg->barrier_count > 0)
+    if (missed->end.others_wait || pg->barrier_count > 0)
         return 1;
     for (int i = 0; scratch && i < pg->pg_process_count; i++)
-        if (scratch->ecount[i].epoch > missed.epoch)
+        if (scratch->ecount[i].epoch > missed->epoch)
             return 1;
     return 0;
 }
 
 /* MPI_Init waits for the whole world, as other barriers of PMI: if a process has ended, the others would wait for ever,
  * as under stock.  Programs with sessions detect that themselves. */
-static void check_that_world_comes(void)
+static void check_that_world_comes(const struct HYD_pg *pg)
 {
-    const struct HYD_proxy *proxy = missed.proxy;
-    const struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(0) : NULL;
+    const struct missed *missed = *missed_of(pg);
+    const struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(pg->pgid) : NULL;
+    const int spawned = pg->pgid != 0;
     const char *hint = "", *when = "before it called MPI_Init, in which the others wait for it";
     char how[128], text[1024];
 
-    if (!proxy || HYD_step.ending || HYD_step.abort_ms >= 0 || (g && !HYD_step_rules_apply(g)) ||
-        HYD_step.has_set_calls || HYD_step_notified_to_end() || !is_awaited() ||
-        HYD_server_info.pg_list.pg_process_count == 1)
+    if (!missed || HYD_step.ending || HYD_step.abort_ms >= 0 || (g && !HYD_step_rules_apply(g)) ||
+        HYD_step.has_set_calls || HYD_step_notified_to_end() || !is_awaited(missed) ||
+        pg->pg_process_count == 1)
         return;
-    int code = WIFEXITED((int) missed.end.wait_status) ? WEXITSTATUS(missed.end.wait_status) : 0;
-    HYD_step_describe_end(how, sizeof(how), (int) missed.end.wait_status);
+    int code = WIFEXITED((int) missed->end.wait_status) ? WEXITSTATUS(missed->end.wait_status) : 0;
+    HYD_step_describe_end(how, sizeof(how), (int) missed->end.wait_status);
     if (code == 127 || code == 255)
         hint = ": are the program and the libraries that it needs on that host?";
-    if (missed.end.begun)
-        when = missed.end.in_init ? "in MPI_Init, in which the others wait for it" :
+    if (missed->end.begun)
+        when = missed->end.in_init ? "in MPI_Init, in which the others wait for it" :
             "in MPI_Init or later, without MPI_Finalize, and the others wait for it in a barrier";
-    MPL_snprintf(text, sizeof(text), "host %s: %s (rank %u) %s %s%s.  The job ends", proxy->node->hostname,
-                 HYD_step_program_of(proxy, (int) missed.end.index), missed.end.rank, how, when, hint);
+    MPL_snprintf(text, sizeof(text), "%shost %s: %s (rank %u%s) %s %s%s.  The job ends",
+                 spawned ? "MPI_Comm_spawn: " : "", missed->proxy->node->hostname,
+                 HYD_step_program_of(missed->proxy, (int) missed->end.index), missed->end.rank,
+                 spawned ? " of the spawned processes" : "", how, when, hint);
     HYD_step_print_message(text);
+    if (spawned)
+        HYD_step_spawned_died_of(missed->end.wait_status ? (int) missed->end.wait_status : W_EXITCODE(1, 0));
     HYD_step.failed = 1;
     HYD_step_end_job();
 }
 
 void HYD_step_is_missed(const struct HYD_proxy *proxy, const char *payload, size_t bytes)
 {
+    struct missed **link = missed_of(proxy->pg);
     struct HYD_launch_end end;
 
-    if (proxy->pg->pgid != 0 || bytes != sizeof(end))
+    if (HYD_spawned_is_pending(proxy->pg) || bytes != sizeof(end))
         return;
     memcpy(&end, payload, sizeof(end));
-    if (!missed.proxy) {
-        missed.proxy = proxy;
-        missed.end = end;
-        missed.epoch = find_epoch(proxy, end.connection);
-    }
-    missed.end.others_wait |= end.others_wait;
-    check_that_world_comes();
+    if (!*link && !(*link = MPL_calloc(1, sizeof(**link), MPL_MEM_PM)))
+        HYDU_error_printf("no memory for the end of a process that others may wait for\n");
+    if (!*link)
+        return;
+    if (!(*link)->proxy)
+        **link = (struct missed) {.proxy = proxy,.end = end,.epoch = find_epoch(proxy, end.connection) };
+    (*link)->end.others_wait |= end.others_wait;
+    check_that_world_comes(proxy->pg);
 }
 
 static void collect_exit_statuses(const struct HYD_proxy *proxy)
@@ -419,13 +446,16 @@ HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status)
 
     if (--begun == 0)
         signal(SIGPIPE, previous_sigpipe);
-    if (proxy->pg->pgid == 0)
-        check_that_world_comes();
+    check_that_world_comes(proxy->pg);
     return !g || HYD_step_rules_apply(g) ? status : HYD_SUCCESS;
 }
 
 void HYD_step_free_exits(void)
 {
     MPL_free(exit_lines);
+    for (struct missed *next; all_missed; all_missed = next) {
+        next = all_missed->next;
+        MPL_free(all_missed);
+    }
     HYD_spawned_free();
 }

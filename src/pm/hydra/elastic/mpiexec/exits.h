@@ -30,6 +30,8 @@ void HYD_step_cannot_start(const struct HYD_proxy *proxy, const char *why, size_
 int HYD_step_spawned_died(void);
 /* HYD_ADAPT_IS_MISSED has come from this proxy. */
 void HYD_step_is_missed(const struct HYD_proxy *proxy, const char *payload, size_t bytes);
+/* Nothing of this group is left. */
+void HYD_step_free_missed(const struct HYD_pg *pg);
 /* The program of a process, by its number on the proxy; how it has ended, as the rest of a sentence. */
 const char *HYD_step_program_of(const struct HYD_proxy *proxy, int index);
 void HYD_step_describe_end(char *text, size_t bytes, int wait_status);

@@ -174,6 +174,7 @@ void HYD_step_reap(struct HYD_pg *current)
             HYD_step_stop_listening(g);
             HYD_step_free_group(g);
         }
+        HYD_step_free_missed(pg);
         before->next = pg->next;
         pg->next = NULL;
         for (struct HYD_pg * p = &HYD_server_info.pg_list; p; p = p->next)

@@ -425,6 +425,11 @@ int HYD_spawned_failed(struct HYD_proxy *proxy)
     return 1;
 }
 
+int HYD_spawned_is_pending(const struct HYD_pg *pg)
+{
+    return spawn_of(pg) != NULL;
+}
+
 int HYD_spawned_is_over(const struct HYD_pg *pg)
 {
     for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)

@@ -29,6 +29,8 @@ int HYD_spawned_ended(struct HYD_proxy *proxy);
 int HYD_spawned_failed(struct HYD_proxy *proxy);
 /* Reports to the step manager how many processes run, if there is one.  To be called after a proxy has ended. */
 void HYD_spawned_count(void);
+/* Whether it is not certain yet that the processes of this group run. */
+int HYD_spawned_is_pending(const struct HYD_pg *pg);
 /* Whether nothing of this group of MPI_Comm_spawn is left. */
 int HYD_spawned_is_over(const struct HYD_pg *pg);
 /* Whether this launcher's exit code does not concern the job. */

@@ -1,6 +1,7 @@
 /*
  * Processes of the launch that end before MPI_Init, or without MPI_Finalize: others wait for ever in a barrier of PMI
- * that such a process has not entered (exits.h).  MPI_Init has several.
+ * that such a process has not entered (exits.h).  MPI_Init has several.  Of the processes of MPI_Comm_spawn this file
+ * has those that had begun; spawned.c has the others.
  *
  * State: the first of them, and whether others wait; owned by early_ends.c, used from the event loop only.
  */
@@ -18,34 +19,53 @@
 #include "wire/kinds.h"
 #include "wire/spawn.h"
 
-static int missed = -1;         /* the first process of the launch that has ended early */
+static int missed = -1;         /* the first process that has ended early */
+static struct HYD_launch_end missed_end;
 static int others_wait = 0;     /* a process is in a barrier that it has not entered */
+static int *entered = NULL;     /* how many barriers each process has; NULL: none */
 static int barriers_over = 0;
+
+/* The first process of MPI_Comm_spawn that has ended in use; -1: none. */
+static struct {
+    int process_id, wait_status, connection;
+} spawned_end = {.process_id = -1 };
+
+static int barriers_of(int process_id)
+{
+    return entered ? entered[process_id] : 0;
+}
 
 /* Programs with sessions detect the ends of others themselves. */
 static int somebody_waits(void)
 {
     for (int i = 0; i < HYD_agent_process_count(); i++)
-        if (HYD_agent.processes[i].entered > barriers_over && !HYD_sets_connected(i))
+        if (barriers_of(i) > barriers_over && !HYD_sets_connected(i))
             return 1;
     return 0;
 }
 
 static void report_missed(void)
 {
-    const struct HYD_agent_process *p = &HYD_agent.processes[missed];
-    const int in_init = p->begun && HYD_board_in_init(&HYD_agent.board, missed);
-    const int counts_barriers = HYD_pmcd_pmip_pmi_handle == HYD_pmcd_pmip_pmi_v1;
-    struct HYD_launch_end end = {.index = (uint32_t) missed,
-        .rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[missed],
-        .wait_status = (uint32_t) p->wait_status,
-        .others_wait = (uint32_t) (others_wait || in_init),
-        .begun = (uint32_t) p->begun,
-        .in_init = (uint32_t) (in_init || (counts_barriers && p->entered == 0)),
-        .connection = p->begun && !counts_barriers ? p->connection : -1
-    };
+    missed_end.others_wait |= (uint32_t) others_wait;
+    HYD_reports_send(HYD_ADAPT_IS_MISSED, 0, 0, &missed_end, sizeof(missed_end));
+}
 
-    HYD_reports_send(HYD_ADAPT_IS_MISSED, 0, 0, &end, sizeof(end));
+static void miss(int process_id, int begun, int wait_status, int connection)
+{
+    const int in_init = begun && HYD_board_in_init(&HYD_agent.board, process_id);
+    const int counts_barriers = HYD_pmcd_pmip_pmi_handle == HYD_pmcd_pmip_pmi_v1;
+
+    missed = process_id;
+    missed_end = (struct HYD_launch_end) {.index = (uint32_t) process_id,
+        .rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
+        .wait_status = (uint32_t) wait_status,
+        .others_wait = (uint32_t) in_init,
+        .begun = (uint32_t) begun,
+        .in_init = (uint32_t) (in_init || (counts_barriers && barriers_of(process_id) == 0)),
+        .connection = begun && !counts_barriers ? connection : -1
+    };
+    others_wait = somebody_waits();
+    report_missed();
 }
 
 #define GROUP_POLL_MS 500
@@ -73,16 +93,31 @@ static int ended_in_use(int process_id)
     const struct HYD_agent_process *p = HYD_agent.processes ? &HYD_agent.processes[process_id] : NULL;
     const int in_init = p && HYD_board_in_init(&HYD_agent.board, process_id);
 
-    return p && p->broke && p->begun && (in_init || p->entered <= barriers_over) &&
+    return p && p->broke && p->begun && (in_init || barriers_of(process_id) <= barriers_over) &&
         !HYD_pmcd_pmip.user_global.auto_cleanup && !HYD_agent.join.given && !HYD_tasks_are_world() &&
         !HYD_sets_connected(process_id);
 }
 
+static void check_spawned(void)
+{
+    if (missed < 0 && spawned_end.process_id >= 0 && barriers_of(spawned_end.process_id) <= barriers_over)
+        miss(spawned_end.process_id, 1, spawned_end.wait_status, spawned_end.connection);
+}
+
 static HYD_status check_again(void)
 {
-    for (int i = 0; i < HYD_agent_process_count(); i++)
+    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++)
         HYD_exits_check_early(i);
+    check_spawned();
     return HYD_SUCCESS;
+}
+
+void HYD_exits_spawned_ended(int process_id, int wait_status, int connection)
+{
+    spawned_end.process_id = process_id;
+    spawned_end.wait_status = wait_status;
+    spawned_end.connection = connection;
+    check_spawned();
 }
 
 /* Stock ends the job for one that was killed by a signal. */
@@ -97,9 +132,7 @@ void HYD_exits_check_early(int process_id)
         HYD_loop_call(check_again, GROUP_POLL_MS);
         return;
     }
-    missed = process_id;
-    others_wait = somebody_waits();
-    report_missed();
+    miss(process_id, p->begun, p->wait_status, p->connection);
 }
 
 void HYD_exits_started(void)
@@ -137,9 +170,11 @@ void HYD_pmcd_pmip_adapt_barrier(int fd)
 {
     int i = HYD_agent_process_of_fd(fd);
 
-    if (i < 0 || !HYD_agent.processes)
+    if (!entered)
+        entered = MPL_calloc((size_t) HYD_agent_process_count(), sizeof(*entered), MPL_MEM_PM);
+    if (i < 0 || !entered)
         return;
-    HYD_agent.processes[i].entered++;
+    entered[i]++;
     if (missed < 0 || others_wait || !somebody_waits())
         return;
     others_wait = 1;
@@ -149,6 +184,6 @@ void HYD_pmcd_pmip_adapt_barrier(int fd)
 void HYD_pmcd_pmip_adapt_barrier_over(void)
 {
     barriers_over++;
-    if (HYD_agent.processes && !HYD_pmcd_pmip.user_global.auto_cleanup)
+    if (!HYD_pmcd_pmip.user_global.auto_cleanup)
         (void) check_again();
 }

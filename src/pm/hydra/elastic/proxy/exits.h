@@ -17,6 +17,9 @@ void HYD_exits_closed(int process_id);
 /* A process has ended: whether that is too early (early_ends.c); its input that may not have been read yet. */
 void HYD_exits_check_early(int process_id);
 void HYD_exits_read_connection(int process_id);
+/* The same with -disable-auto-cleanup for the first process of MPI_Comm_spawn that has ended, after it had begun on
+ * this connection. */
+void HYD_exits_spawned_ended(int process_id, int wait_status, int connection);
 /* The main loop wakes when it has ended; all have been killed, or are in a moment. */
 void HYD_exits_wake_at_end(int process_id);
 int HYD_exits_kills(void);

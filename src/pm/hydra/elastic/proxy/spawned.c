@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include "agent.h"
 #include "demux.h"
+#include "exits.h"
 #include "reports.h"
 #include "wire/kinds.h"
 #include "wire/spawn.h"
@@ -17,6 +18,7 @@ extern int HYDU_child_error_fd;        /* launch.c */
 static struct child {
     int watch_fd;               /* pidfd, -1: it has ended */
     int begun, closed;          /* its PMI connection: is used; has been closed */
+    int connection;             /* when closed: its descriptor */
     int exited, wait_status;    /* it has been waited for */
 } *children = NULL;             /* by process_id; NULL: the proxy is not of MPI_Comm_spawn */
 static int cause = -1;        /* the first that ended too early */
@@ -63,8 +65,10 @@ void HYD_spawned_failed(int process_id)
 void HYD_spawned_closed(int fd)
 {
     for (int i = 0; children && i < HYD_pmcd_pmip.local.proxy_process_count; i++)
-        if (HYD_pmcd_pmip.downstream.pmi_fd[i] == fd)
+        if (HYD_pmcd_pmip.downstream.pmi_fd[i] == fd) {
             children[i].closed = 1;
+            children[i].connection = fd;
+        }
 }
 
 void HYD_spawned_exited(int process_id, int wait_status)
@@ -130,6 +134,8 @@ static HYD_status ended_cb(int fd, HYD_event_t events, void *userp)
         report_end(i, wait_status);
     if (cause == i && (!children[i].begun || HYD_pmcd_pmip.user_global.auto_cleanup))
         HYD_pmcd_pmip_send_signal(SIGKILL);
+    else if (cause == i)
+        HYD_exits_spawned_ended(i, wait_status, children[i].connection);
     children[i].watch_fd = -1;
     status = HYDT_dmx_deregister_fd(fd);
     HYDU_ERR_POP(status, "unable to deregister fd\n");

@@ -20,7 +20,6 @@ struct HYD_agent_process {
     int input_ends;             /* and is closed then */
     int adaptive;
     int begun;                  /* it has used MPI; sets.c */
-    int entered;                /* barriers of PMI; early_ends.c */
     int broke;                  /* its connection has been closed in use; exits.c */
     int connection;             /* when it broke: its descriptor */
     int begin_reported;             /* mpiexec knows that */

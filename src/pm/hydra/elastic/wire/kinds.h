@@ -40,9 +40,8 @@ enum HYD_adapt_kind {
     HYD_ADAPT_CANNOT,           /* up [text] the daemon cannot start its processes, and ends: why */
     HYD_ADAPT_SPAWN_BEGAN,      /* up [] all processes that MPI_Comm_spawn started here have called MPI_Init */
     HYD_ADAPT_SPAWN_ENDED,      /* up [struct HYD_spawn_end] the first of them has ended too early (wire/spawn.h) */
-    HYD_ADAPT_IS_MISSED,        /* up [struct HYD_launch_end] the first process of the launch here that has ended before
-                                 * MPI_Init, or without MPI_Finalize; again when another one waits for it (wire/spawn.h)
-                                 */
+    HYD_ADAPT_IS_MISSED,        /* up [struct HYD_launch_end] the first process here that has ended before MPI_Init, or
+                                 * without MPI_Finalize; again when another one waits for it (wire/spawn.h) */
     HYD_ADAPT_INPUT_READER      /* down [u32 rank] the input that comes from now on is this process' (proxy/stdin.h) */
 };
 
