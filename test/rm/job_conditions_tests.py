@@ -8,6 +8,7 @@ from typing import Any
 
 from daemon_under_test import Bench, Daemon, expect, wait_for
 from hostile_tests import BAD, GOOD, run_as, two_users
+from performance_tests import elastic
 
 FOREVER = ("sleep", "1000")
 
@@ -167,7 +168,9 @@ def limits_of_a_user_and_fair_share(bench: Bench) -> None:
     for number in jobs[:2]:
         daemon.wait_state(number, "RUNNING")
     waiting = daemon.job(jobs[2])
-    expect(waiting["reason"] == "the limit of a user: 2 jobs run, with 3 cores", f"why it waits: {waiting}")
+    limit = f"the limit of user {waiting['user']}: 2 of 2 running jobs, 3 of 3 cores"
+    expect(waiting["reason"] == limit, f"why it waits: {waiting}")
+    expect(limit in elastic(bench, daemon, "why", str(jobs[2])), "the command shows it")
     expect(waiting["fair_share"]["delay_ms"] >= 0, f"fair share: {waiting['fair_share']}")
     expect(daemon.request("POST", "/v1/jobs", daemon.spec("true", min=4)).error() == "range", "more than a user may have")
     daemon.kill()

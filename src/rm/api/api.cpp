@@ -170,6 +170,16 @@ void Api::handle(const HttpRequest &request, Responder responder)
     Call call{request, responder, {}, false, ""};
     answer_safely(responder, request.path, [&] {
         identify(call);
+        if (!uid && call.known && !daemon_.partitions().all().empty()) {
+            bool known = daemon_.users().known(call.caller.uid) != nullptr;
+            daemon_.users().find(call.caller.uid, UserDirectory::KNOWN_MS,
+                                 [this, known, request, responder](const User &) {
+                                     if (!known)
+                                         handle(request, responder);
+                                 });
+            if (!known)         /* partitions are for groups */
+                return;
+        }
         if (const Route *route = route_of(call))
             (this->*route->call)(call);
         else if (!web_file(call))

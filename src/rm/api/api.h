@@ -34,6 +34,7 @@ template <class Value> Value stored(Result<Value> value)
 /* Specification of a job, for submissions and updates. */
 constexpr int64_t PROCESSES_MAX = 1048576, CORES_MAX = 4096;
 constexpr size_t JOB_NAME_BYTES_MAX = 128;
+constexpr size_t PARTITION_NAMES_BYTES_MAX = 1024;
 /* Of one page of a list; then its reader goes on with the next one. */
 constexpr size_t ANSWER_BYTES_MAX = 4 << 20;
 
@@ -187,7 +188,13 @@ class Api : public RequestHandler {
     struct Submission;
     Submission read_submission(const Call &call);
     void test_submission(Call &call, const JobSpec &spec);
-    int64_t read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_none) const;
+    int64_t read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_none,
+                            const Partition *partition) const;
+    void read_partition(BodyReader &body, const Caller &caller, JobSpec &spec,
+                        std::vector<std::string> &notes) const;
+    void enter_partition(const BodyReader &body, const Caller &caller, JobSpec &spec) const;
+    Json partitions_json() const;
+    Json partitions_of(const Node &node) const;
     int read_priority(BodyReader &body, const Caller &caller) const;
     void check_stored_bytes(uint32_t uid, size_t bytes, int64_t tasks) const;
     void check_bytes(uint32_t uid, size_t bytes) const;

@@ -133,10 +133,18 @@ void Api::update(Call &call)
     Update event;
     event.request = daemon_.next_request_id();
     event.job = job.id;
+    JobSpec spec = job.spec;
+    if (body.has("partition")) {
+        spec.partition = body.required_text("partition", PARTITION_NAMES_BYTES_MAX);
+        enter_partition(body, call.caller, spec);
+        event.partition = spec.partition;
+    }
+    const Partition *of_job = spec.in.get();
     if (body.has("name"))
         event.name = body.required_text("name", JOB_NAME_BYTES_MAX);
     if (body.has("time_limit_ms"))
-        event.time_limit_ms = read_time_limit(body, 0, false);
+        event.time_limit_ms =
+            read_time_limit(body, 0, false, call.caller.administrator ? nullptr : of_job);
     if (body.has("priority"))
         event.priority = read_priority(body, call.caller);
     if (body.has("min"))

@@ -205,6 +205,7 @@ void add_spec(Json &json, const JobSpec &spec)
     json["exclusive"] = spec.whole_nodes;
     json["gpus_per_process"] = number_or_null(spec.gpus_per_process);
     json["gpus_per_node"] = number_or_null(spec.gpus_per_node);
+    json["partition"] = text_or_null(spec.partition);
     json["nodelist"] = write(spec.nodelist);
     json["exclude"] = write(spec.exclude);
     json["requeue"] = spec.requeue;
@@ -245,7 +246,7 @@ void add_launch(Json &json, const Launch &launch, const Job &job)
 std::string Api::waiting_reason(const Job &job) const
 {
     std::string why = why_waiting(daemon_.state(), job);
-    const Job *front = first_in_queue(daemon_.state());
+    const Job *front = first_in_queue(daemon_.state(), job);
     bool visible = front && (front->spec.uid == job.spec.uid || !daemon_.settings().private_jobs);
     if (why == WAITS_BEHIND && visible)
         why += ": job " + std::to_string(front->id) + " is first";

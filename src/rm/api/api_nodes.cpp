@@ -63,6 +63,7 @@ Json Api::node_json(const Caller &caller, const Node &node, const UsersOfNode &u
             {"cores_used", node.used},
             {"gpus", node.gpus},
             {"gpus_used", numbers_of(node.gpus_used)},
+            {"partitions", partitions_of(node)},
             {"jobs", std::move(jobs)}};
 }
 
@@ -151,6 +152,7 @@ bool Api::write_nodes(const std::shared_ptr<NodeList> &list)
     Json rest = {{"more", list->more || list->written < list->names.size()},
                  {"cores", list->cores},
                  {"cores_used", list->used},
+                 {"partitions", partitions_json()},
                  {"backend", backend_json()}};
     std::string end = rest.dump(-1, ' ', false, Json::error_handler_t::replace);
     respond_text(list->responder, "{\"nodes\":[" + list->text + "]," + end.substr(1) + "\n");

@@ -257,10 +257,16 @@ int largest_node(const State &state)
 
 }  // namespace
 
-/* The requested number, or the default, within the system's limit; 0: none. */
-int64_t Api::read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_none) const
+/* The requested number, or the default, within the limit of the system and of the partition, if
+ * there is one; 0: none. */
+int64_t Api::read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_none,
+                             const Partition *partition) const
 {
     int64_t most_ms = daemon_.settings().max_time_limit_ms;
+    int64_t of_partition = partition ? partition->max_time_ms : 0;
+    bool is_less = of_partition > 0 && (most_ms == 0 || of_partition < most_ms);
+    if (is_less)
+        most_ms = of_partition;
     int64_t limit_ms = body.number("time_limit_ms", 0, TIME_LIMIT_MAX_MS, otherwise);
     if (body.has("time_limit_ms") && limit_ms < 1000 && (limit_ms > 0 || !may_be_none))
         body.fail("time_limit_ms", "must be at least 1000");
@@ -270,8 +276,9 @@ int64_t Api::read_time_limit(BodyReader &body, int64_t otherwise, bool may_be_no
         return limit_ms;
     if (body.has("time_limit_ms"))
         body.fail("time_limit_ms",
-                  "is above the longest that this system allows, " +
-                      std::to_string(most_ms / 1000) + " s");
+                  "is above the longest that " +
+                      (is_less ? "partition " + partition->name : std::string("this system")) +
+                      " allows, " + std::to_string(most_ms / 1000) + " s");
     return most_ms;
 }
 
@@ -329,6 +336,7 @@ Api::Submission Api::read_submission(const Call &call)
         submission.notes.push_back(
             "the memory that is asked for has no effect: memory is not counted here "
             "(job.counted_memory_per_core in the configuration)");
+    read_partition(body, call.caller, spec, submission.notes);
     spec.nodelist = read_node_set(body, "nodelist", daemon_.state());
     spec.exclude = read_node_set(body, "exclude", daemon_.state());
     read_sizes(body, spec, largest_node(daemon_.state()), memory);
@@ -336,7 +344,9 @@ Api::Submission Api::read_submission(const Call &call)
                           last_part(launch.command[0]).substr(0, JOB_NAME_BYTES_MAX));
     if (spec.name.empty())
         body.fail("name", "must not be empty");
-    spec.time_limit_ms = read_time_limit(body, daemon_.settings().default_time_limit_ms, true);
+    int64_t default_ms = spec.in ? spec.in->default_time_ms : 0;
+    default_ms = default_ms > 0 ? default_ms : daemon_.settings().default_time_limit_ms;
+    spec.time_limit_ms = read_time_limit(body, default_ms, true, spec.in.get());
     spec.priority = read_priority(body, call.caller);
     if (body.has("begin_ms"))
         spec.begin_ms =

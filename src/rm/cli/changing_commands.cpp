@@ -278,7 +278,7 @@ void add_cancel(CLI::App &app, int &code)
 /* ---- update ---------------------------------------------------------------------------------- */
 
 struct JobChanges {
-    std::string size, time_limit, name;
+    std::string size, time_limit, name, partition;
     std::optional<int> priority, preferred;
 };
 
@@ -302,6 +302,8 @@ Result<Json> update_request(const JobChanges &wanted)
     }
     if (!wanted.name.empty())
         request["name"] = wanted.name;
+    if (!wanted.partition.empty())
+        request["partition"] = wanted.partition;
     if (wanted.priority)
         request["priority"] = *wanted.priority;
     if (wanted.preferred)
@@ -337,6 +339,8 @@ void add_update(CLI::App &app, int &code)
     command->add_option("-t,--time", wanted->time_limit,
                         "time limit (of a running job: longer for administrators only)");
     command->add_option("-J,--job-name", wanted->name, "name");
+    command->add_option("-p,--partition", wanted->partition,
+                        "the partition of a waiting job ('elastic nodes --by-partition')");
     command->add_option("--priority", wanted->priority,
                         "higher goes first; above 0 for administrators");
     command->add_option("--preferred", wanted->preferred, "size aimed at; 0: as many as can be had")

@@ -150,6 +150,8 @@ constexpr Field FIELDS[] = {
      [](const Json &job, At) { return text_field(job, "name"); }},
     {"username,user", 'u', "USER", Table::LEFT,
      [](const Json &job, At) { return text_field(job, "user"); }},
+    {"partition", 'P', "PARTITION", Table::LEFT,
+     [](const Json &job, At) { return text_field(job, "partition"); }},
     {"userid,uid", 'U', "UID", Table::RIGHT,
      [](const Json &job, At) { return number_field(job, "uid"); }},
     {"statecompact,st", 't', "ST", Table::LEFT,

@@ -33,6 +33,11 @@ bool is_on(const Json &job, const std::set<std::string> &nodes)
     return nodes.empty();
 }
 
+bool is_in(const Json &job, const std::string &partition)
+{
+    return partition.empty() || string_or(job, "partition", "") == partition;
+}
+
 std::string number_text(std::optional<int64_t> number)
 {
     return number ? std::to_string(*number) : "";
@@ -55,6 +60,7 @@ void add_common_filters(CLI::App &command, JobFilter &filter)
     command.add_option("-u,--user", filter.user, "only this user's");
     command.add_flag("--me", filter.mine, "only mine");
     command.add_option("-n,--name", filter.name, "only of this name");
+    command.add_option("-p,--partition", filter.partition, "only in this partition");
     command.add_option("-w,--nodelist", filter.nodes,
                        "only on some of these nodes, such as n[1-3],n7");
 }
@@ -83,7 +89,7 @@ int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &ord
     if (!names)
         return complain(USAGE, names.error());
     const std::set<std::string> nodes(names.value().begin(), names.value().end());
-    size_t read = 0;            /* jobs, also on other nodes */
+    size_t read = 0;            /* jobs, also on other nodes or in other partitions */
     const char *page = order == "-id" ? "before" : "after";
     std::string last;
     while (true) {
@@ -107,7 +113,7 @@ int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &ord
         const Json &found = list_of(answer, "jobs");
         read += found.size();
         for (const Json &job : found) {
-            if (is_on(job, nodes))
+            if (is_on(job, nodes) && is_in(job, filter.partition))
                 jobs.push_back(job);
         }
         if (!bool_or(answer, "more", false) || (wanted > 0 && jobs.size() >= wanted))

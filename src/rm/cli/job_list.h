@@ -19,17 +19,17 @@ namespace elastic {
 
 struct JobFilter {
     bool all = false, mine = false;     /* ended ones, too; only those of the caller */
-    std::string user, name, states, ids, nodes;
+    std::string user, name, states, ids, nodes, partition;
     int limit = 0;              /* 0: all */
     std::optional<int64_t> from_ms, to_ms;      /* waiting or running between these times */
     bool is_empty() const
     {
         return !mine && user.empty() && name.empty() && states.empty() && ids.empty() &&
-               nodes.empty();
+               nodes.empty() && partition.empty();
     }
 };
 
-/* -u, --me, -n, -w */
+/* -u, --me, -n, -w, -p */
 void add_common_filters(CLI::App &command, JobFilter &filter);
 
 /* In one of the orders of GET /v1/jobs; DONE and the jobs, or an exit code. */

@@ -85,6 +85,8 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
         request["exclusive"] = true;
     if (auto error = add_gpus(options, request))
         return error;
+    if (!options.partition.empty())
+        request["partition"] = options.partition;
     if (!options.nodelist.empty())
         request["nodelist"] = options.nodelist;
     if (!options.exclude.empty())
@@ -309,6 +311,8 @@ void add_job_options(CLI::App &command, JobOptions &options)
              ->check(CLI::Range(1, GPUS_OF_NODE_MAX)));
     last(command.add_option("--gpus-per-node", options.gpus_per_node, "the same as --gres gpu:N")
              ->check(CLI::Range(1, GPUS_OF_NODE_MAX)));
+    last(command.add_option("-p,--partition", options.partition,
+                            "in this partition ('elastic nodes --by-partition')"));
     last(command.add_option("-w,--nodelist", options.nodelist,
                             "on all of these nodes, such as n[1-3],n7, and on others if needed"));
     last(command.add_option("-x,--exclude", options.exclude, "on none of these nodes"));

@@ -284,14 +284,42 @@ std::string size_range(const Json &job)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-Table queue_table()
+namespace {
+
+/* The column of the partition is the second one. */
+Table table_of_jobs(std::vector<Table::Column> columns, bool with_partition)
 {
-    return Table({{"JOBID", Table::RIGHT}, {"NAME"}, {"USER"}, {"ST"}, {"TIME", Table::RIGHT},
-                  {"TIME_LIMIT", Table::RIGHT}, {"SIZE", Table::RIGHT}, {"RANGE", Table::RIGHT},
-                  {"ADAPT", Table::RIGHT}, {"NODELIST(REASON)"}});
+    if (with_partition)
+        columns.insert(columns.begin() + 1, {"PARTITION"});
+    return Table(std::move(columns));
 }
 
-std::vector<std::string> queue_row(const Json &job, int64_t now_ms)
+std::vector<std::string> row_of_job(std::vector<std::string> row, const Json &job,
+                                    bool with_partition)
+{
+    if (with_partition)
+        row.insert(row.begin() + 1, shown(job, "partition"));
+    return row;
+}
+
+}  // namespace
+
+bool has_partitions(const std::vector<Json> &jobs)
+{
+    return std::ranges::any_of(
+        jobs, [](const Json &job) { return !string_or(job, "partition", "").empty(); });
+}
+
+Table queue_table(bool with_partition)
+{
+    return table_of_jobs({{"JOBID", Table::RIGHT}, {"NAME"}, {"USER"}, {"ST"},
+                          {"TIME", Table::RIGHT}, {"TIME_LIMIT", Table::RIGHT},
+                          {"SIZE", Table::RIGHT}, {"RANGE", Table::RIGHT}, {"ADAPT", Table::RIGHT},
+                          {"NODELIST(REASON)"}},
+                         with_partition);
+}
+
+std::vector<std::string> queue_row(const Json &job, int64_t now_ms, bool with_partition)
 {
     int64_t run_time = run_time_ms(job, now_ms), size = integer_or(job, "size", 0);
     const Json &nodes = list_of(job, "nodes");
@@ -306,40 +334,44 @@ std::vector<std::string> queue_row(const Json &job, int64_t now_ms)
         size_text += ">" + shown(adaptation, "size");
     if (int64_t spawned = integer_or(object_of(job, "spawned"), "processes", 0); spawned > 0)
         size_text += "+" + std::to_string(spawned);
-    return {job_name(job),
-            shown(job, "name"),
-            shown(job, "user"),
-            state_code(job),
-            format_duration(std::max<int64_t>(0, run_time)),
-            limit_of(job),
-            size_text,
-            size_range(job),
-            shown(object_of(job, "counts"), "committed"),
-            where};
+    std::vector<std::string> row = {job_name(job),
+                                    shown(job, "name"),
+                                    shown(job, "user"),
+                                    state_code(job),
+                                    format_duration(std::max<int64_t>(0, run_time)),
+                                    limit_of(job),
+                                    size_text,
+                                    size_range(job),
+                                    shown(object_of(job, "counts"), "committed"),
+                                    where};
+    return row_of_job(std::move(row), job, with_partition);
 }
 
-Table history_table()
+Table history_table(bool with_partition)
 {
-    return Table({{"JOBID", Table::RIGHT}, {"NAME"}, {"USER"}, {"STATE"}, {"SUBMITTED"},
-                  {"WAITED", Table::RIGHT}, {"ELAPSED", Table::RIGHT}, {"RANGE", Table::RIGHT},
-                  {"ADAPT", Table::RIGHT}, {"EXIT", Table::RIGHT}, {"REASON"}});
+    return table_of_jobs({{"JOBID", Table::RIGHT}, {"NAME"}, {"USER"}, {"STATE"}, {"SUBMITTED"},
+                          {"WAITED", Table::RIGHT}, {"ELAPSED", Table::RIGHT},
+                          {"RANGE", Table::RIGHT}, {"ADAPT", Table::RIGHT}, {"EXIT", Table::RIGHT},
+                          {"REASON"}},
+                         with_partition);
 }
 
-std::vector<std::string> history_row(const Json &job)
+std::vector<std::string> history_row(const Json &job, bool with_partition)
 {
     int64_t submitted = integer_or(job, "submit_ms", 0), ended = integer_or(job, "end_ms", 0);
     int64_t waited = integer_or(job, "start_ms", ended) - submitted;
-    return {job_name(job),
-            shown(job, "name"),
-            shown(job, "user"),
-            shown(job, "state"),
-            format_time(submitted),
-            format_duration(waited),
-            format_duration(run_time_ms(job, ended)),
-            size_range(job),
-            shown(object_of(job, "counts"), "committed"),
-            shown(job, "exit_code"),
-            shown(job, "reason")};
+    std::vector<std::string> row = {job_name(job),
+                                    shown(job, "name"),
+                                    shown(job, "user"),
+                                    shown(job, "state"),
+                                    format_time(submitted),
+                                    format_duration(waited),
+                                    format_duration(run_time_ms(job, ended)),
+                                    size_range(job),
+                                    shown(object_of(job, "counts"), "committed"),
+                                    shown(job, "exit_code"),
+                                    shown(job, "reason")};
+    return row_of_job(std::move(row), job, with_partition);
 }
 
 /* ---- one job --------------------------------------------------------------------------------- */
@@ -373,6 +405,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"Exclusive", shown(job, "exclusive")},
         {"GpusPerProcess", shown(job, "gpus_per_process")},
         {"GpusPerNode", shown(job, "gpus_per_node")},
+        {"Partition", shown(job, "partition")},
         {"ReqNodeList", names_text(list_of(job, "nodelist"))},
         {"ExcNodeList", names_text(list_of(job, "exclude"))},
         {"Requeue", shown(job, "requeue")},

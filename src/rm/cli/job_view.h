@@ -11,14 +11,16 @@
 
 namespace elastic {
 
+/* Whether any of them is in a partition. */
+bool has_partitions(const std::vector<Json> &jobs);
+
 /* The columns of `elastic queue`, as squeue's users know them. */
-Table queue_table();
-std::vector<std::string> queue_row(const Json &job, int64_t now_ms);
+Table queue_table(bool with_partition = false);
+std::vector<std::string> queue_row(const Json &job, int64_t now_ms, bool with_partition = false);
 
 /* The columns of `elastic history`: what has ended. */
-Table history_table();
-std::vector<std::string> history_row(const Json &job);
-
+Table history_table(bool with_partition = false);
+std::vector<std::string> history_row(const Json &job, bool with_partition = false);
 
 /* "Name=value" lines about one job, as scontrol shows it. */
 std::vector<std::string> job_description(const Json &job, int64_t now_ms);

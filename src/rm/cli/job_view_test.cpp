@@ -28,6 +28,11 @@ TEST(JobViewTest, a_row_of_the_queue)
     job["nodes"] = Json::array();
     job["reason"] = "waits for resources";
     EXPECT_EQ(queue_row(job, 66000).back(), "(waits for resources)");
+    EXPECT_FALSE(has_partitions({job}));
+    job["partition"] = "batch";
+    EXPECT_TRUE(has_partitions({Json::object(), job}));
+    EXPECT_EQ(queue_row(job, 66000, true)[1], "batch");
+    EXPECT_EQ(history_row(job, true)[1], "batch");
 }
 
 TEST(JobViewTest, nothing_that_is_missing_or_odd_does_harm)

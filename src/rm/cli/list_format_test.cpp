@@ -44,7 +44,7 @@ TEST(ListFormatTest, letters_as_squeue_has_them)
     EXPECT_EQ(format.value().lines({}, NOW_MS, false), Lines());
     for (const char *wrong : {"%", "%!", "%.5", "text", "%5"})
         EXPECT_FALSE(ListFormat::of_letters(JOB_FIELDS, wrong)) << wrong;
-    EXPECT_NE(ListFormat::of(JOB_FIELDS, "%P").error().find("%i, "), std::string::npos);
+    EXPECT_NE(ListFormat::of(JOB_FIELDS, "%q").error().find("%i, "), std::string::npos);
 }
 
 TEST(ListFormatTest, names_as_squeue_and_sacct_have_them)
@@ -59,7 +59,7 @@ TEST(ListFormatTest, names_as_squeue_and_sacct_have_them)
     EXPECT_EQ(format.value().lines(JOBS, NOW_MS, false), (Lines{"heat       3", "a|long    12"}));
     for (const char *wrong : {"", "none", "jobid:", "jobid:x", "jobid%2x", "jobid:0"})
         EXPECT_FALSE(ListFormat::of_names(JOB_FIELDS, wrong)) << wrong;
-    EXPECT_NE(ListFormat::of(JOB_FIELDS, "partition").error().find("jobid, "), std::string::npos);
+    EXPECT_NE(ListFormat::of(JOB_FIELDS, "qos").error().find("jobid, "), std::string::npos);
 }
 
 TEST(ListFormatTest, what_a_job_has_used)

@@ -25,28 +25,42 @@ std::string gpus_text(const Json &node)
         std::to_string(integer_or(node, "gpus", 0));
 }
 
+std::string partitions_text(const Json &node)
+{
+    std::string text;
+    for (const Json &name : list_of(node, "partitions"))
+        text += (text.empty() ? "" : ",") + (name.is_string() ? name.get<std::string>() : "?");
+    return text.empty() ? "-" : text;
+}
+
 }  // namespace
 
-bool has_gpus(const Json &nodes)
+NodeColumns columns_of(const Json &nodes)
 {
-    return std::ranges::any_of(
-        nodes, [](const Json &node) { return integer_or(node, "gpus", 0) > 0; });
+    NodeColumns columns;
+    for (const Json &node : nodes) {
+        columns.gpus |= integer_or(node, "gpus", 0) > 0;
+        columns.partitions |= !list_of(node, "partitions").empty();
+    }
+    return columns;
 }
 
-Table node_table(bool with_gpus)
+Table node_table(const NodeColumns &columns)
 {
-    std::vector<Table::Column> columns = {{"NODE"},
-                                          {"STATE"},
-                                          {"CORES", Table::RIGHT},
-                                          {"USED", Table::RIGHT},
-                                          {"JOBS"},
-                                          {"REASON"}};
-    if (with_gpus)
-        columns.insert(columns.begin() + 4, {"GPUS", Table::RIGHT});
-    return Table(std::move(columns));
+    std::vector<Table::Column> all = {{"NODE"},
+                                      {"STATE"},
+                                      {"CORES", Table::RIGHT},
+                                      {"USED", Table::RIGHT},
+                                      {"JOBS"},
+                                      {"REASON"}};
+    if (columns.partitions)
+        all.insert(all.begin() + 4, {"PARTITIONS"});
+    if (columns.gpus)
+        all.insert(all.begin() + 4, {"GPUS", Table::RIGHT});
+    return Table(std::move(all));
 }
 
-std::vector<std::string> node_row(const Json &node, bool with_gpus)
+std::vector<std::string> node_row(const Json &node, const NodeColumns &columns)
 {
     std::string jobs;
     for (const Json &use : list_of(node, "jobs"))
@@ -54,7 +68,9 @@ std::vector<std::string> node_row(const Json &node, bool with_gpus)
     std::vector<std::string> row = {shown(node, "name"),  shown(node, "state"),
                                     shown(node, "cores"), shown(node, "cores_used"),
                                     jobs.empty() ? "-" : jobs, shown(node, "reason")};
-    if (with_gpus)
+    if (columns.partitions)
+        row.insert(row.begin() + 4, partitions_text(node));
+    if (columns.gpus)
         row.insert(row.begin() + 4, gpus_text(node));
     return row;
 }
@@ -111,7 +127,9 @@ Result<std::set<std::string>> parse_node_states(const std::string &text)
 
 bool NodeFilter::accepts(const Json &node) const
 {
-    return (names.empty() || names.contains(string_or(node, "name", ""))) &&
+    const Json &in = list_of(node, "partitions");
+    bool is_in = partition.empty() || std::find(in.begin(), in.end(), Json(partition)) != in.end();
+    return is_in && (names.empty() || names.contains(string_or(node, "name", ""))) &&
         (states.empty() || states.contains(slurm_state(node))) &&
         (!with_reason || !string_or(node, "reason", "").empty());
 }
@@ -153,8 +171,30 @@ FieldValue compact_state_field(const Json &group)
     return {state};
 }
 
+/* That of by_partition. */
+const Json &partition_of(const Json &group)
+{
+    return object_of(first_of(group), "partition");
+}
+
+FieldValue partition_field(const Json &group, bool marks_default)
+{
+    const Json &partition = partition_of(group);
+    bool marked = marks_default && bool_or(partition, "default", false);
+    return {shown(partition, "name") + (marked ? "*" : "")};
+}
+
+FieldValue time_limit_field(const Json &group)
+{
+    int64_t limit_ms = integer_or(partition_of(group), "max_time_ms", 0);
+    return limit_ms > 0 ? FieldValue{format_duration(limit_ms), limit_ms}
+                        : FieldValue{"infinite", INT64_MAX};
+}
+
 FieldValue available_field(const Json &group)
 {
+    if (std::string state = string_or(partition_of(group), "state", ""); !state.empty())
+        return {state};
     return {string_or(first_of(group), "state", "down") == "down" ? "down" : "up"};
 }
 
@@ -208,6 +248,12 @@ FieldValue gres_field(const Json &group)
 using At = int64_t;
 
 constexpr Field FIELDS[] = {
+    {"partition", 'P', "PARTITION", Table::LEFT,
+     [](const Json &group, At) { return partition_field(group, true); }},
+    {"partitionname", 'R', "PARTITION", Table::LEFT,
+     [](const Json &group, At) { return partition_field(group, false); }},
+    {"time", 'l', "TIMELIMIT", Table::LEFT,
+     [](const Json &group, At) { return time_limit_field(group); }},
     {"nodelist", 'N', "NODELIST", Table::LEFT,
      [](const Json &group, At) { return names_field(group); }},
     {"nodehost,node", 'n', "HOSTNAMES", Table::LEFT,
@@ -242,6 +288,28 @@ bool is_of_all(const Field &field)
 }  // namespace
 
 const FieldTable NODE_FIELDS{FIELDS};
+
+bool shows_partitions(const ListFormat &format)
+{
+    return std::ranges::any_of(format.parts(), [](const FormatPart &part) {
+        return part.field->letter == 'P' || part.field->letter == 'R' || part.field->letter == 'l';
+    });
+}
+
+Json by_partition(const Json &nodes, const Json &partitions)
+{
+    Json all = Json::array();
+    for (const Json &partition : partitions) {
+        NodeFilter filter{{}, {}, false, string_or(partition, "name", "")};
+        for (const Json &node : nodes) {
+            if (filter.partition.empty() || !filter.accepts(node))
+                continue;
+            all.push_back(node);
+            all.back()["partition"] = partition;
+        }
+    }
+    return all;
+}
 
 std::vector<Json> group_nodes(const Json &nodes, const ListFormat &format, bool each_node)
 {

@@ -13,11 +13,15 @@
 
 namespace elastic {
 
-/* Columns: NODE STATE CORES USED JOBS REASON, and GPUS (used/all) before JOBS if wanted. */
-Table node_table(bool with_gpus);
-std::vector<std::string> node_row(const Json &node, bool with_gpus);
-/* Whether any of these has GPUs. */
-bool has_gpus(const Json &nodes);
+/* Columns beside NODE STATE CORES USED JOBS REASON, before JOBS. */
+struct NodeColumns {
+    bool gpus = false;          /* used/all */
+    bool partitions = false;    /* with commas */
+};
+/* The columns that are not empty for all of these nodes. */
+NodeColumns columns_of(const Json &nodes);
+Table node_table(const NodeColumns &columns);
+std::vector<std::string> node_row(const Json &node, const NodeColumns &columns);
 
 /* "idle", "mixed", "allocated", "draining", "drained", "down": as Slurm names it. */
 std::string slurm_state(const Json &node);
@@ -26,6 +30,7 @@ std::string slurm_state(const Json &node);
 struct NodeFilter {
     std::set<std::string> names, states;        /* empty: all; states as slurm_state has them */
     bool with_reason = false;   /* only those that have a reason */
+    std::string partition = ""; /* empty: in any, or none */
 
     bool accepts(const Json &node) const;
 };
@@ -38,8 +43,16 @@ extern const FieldTable NODE_FIELDS;
  * order of the first node of each. */
 std::vector<Json> group_nodes(const Json &nodes, const ListFormat &format, bool each_node);
 
-/* The formats of sinfo --summarize and sinfo --list-reasons, without partitions. */
+/* Whether a format shows partitions. */
+bool shows_partitions(const ListFormat &format);
+/* Each node once for each of these partitions that has it, of which it gets a member "partition";
+ * in the order of the partitions. */
+Json by_partition(const Json &nodes, const Json &partitions);
+
+/* The formats of sinfo, sinfo --summarize and sinfo --list-reasons; with and without partitions. */
+constexpr const char *PARTITIONS_FORMAT = "%9P %5a %10l %5D %6t %N";
 constexpr const char *SUMMARY_FORMAT = "%5a %16F %N";
+constexpr const char *PARTITIONS_SUMMARY_FORMAT = "%9P %5a %10l %16F %N";
 constexpr const char *REASONS_FORMAT = "%40E %10T %N";
 
 }  // namespace elastic

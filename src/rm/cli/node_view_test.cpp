@@ -44,17 +44,48 @@ TEST(NodeViewTest, gpus_of_nodes)
     Json with = node("n0", "up", 1), without = node("n1", "up", 0);
     with["gpus"] = 4;
     with["gpus_used"] = {0, 2, 3};
-    EXPECT_TRUE(has_gpus(Json::array({without, with})));
-    EXPECT_FALSE(has_gpus(Json::array({without})));
-    EXPECT_EQ(node_row(with, true),
+    EXPECT_TRUE(columns_of(Json::array({without, with})).gpus);
+    EXPECT_FALSE(columns_of(Json::array({without})).gpus);
+    EXPECT_EQ(node_row(with, {true, false}),
               (Lines{"n0", "up", "4", "1", "3/4", "7:1", "-"}));
-    EXPECT_EQ(node_row(without, true)[4], "0/0");
-    EXPECT_EQ(node_row(with, false).size(), 6U);
+    EXPECT_EQ(node_row(without, {true, false})[4], "0/0");
+    EXPECT_EQ(node_row(with, {}).size(), 6U);
     auto format = ListFormat::of(NODE_FIELDS, "%N %G");
     ASSERT_TRUE(format) << format.error();
     EXPECT_EQ(format.value().lines(group_nodes(Json::array({with, without}), format.value(), false),
                                    0, false),
               (Lines{"n0 gpu:4", "n1 -"}));
+}
+
+TEST(NodeViewTest, a_line_for_each_partition_and_state)
+{
+    Json nodes = NODES;
+    for (size_t i = 0; i < nodes.size(); i++)
+        nodes[i]["partitions"] = i < 3 ? Json{"batch", "all"} : Json{"all"};
+    const Json partitions = {{{"name", "batch"}, {"default", true}, {"state", "up"},
+                              {"max_time_ms", 3600000}},
+                             {{"name", "all"}, {"default", false}, {"state", "drain"},
+                              {"max_time_ms", nullptr}}};
+    auto lines_of = [&](const char *text) {
+        auto format = ListFormat::of(NODE_FIELDS, text);
+        EXPECT_TRUE(format) << format.error();
+        EXPECT_TRUE(shows_partitions(format.value()));
+        return format.value().lines(
+            group_nodes(by_partition(nodes, partitions), format.value(), false), 0, true);
+    };
+    EXPECT_EQ(lines_of(PARTITIONS_SUMMARY_FORMAT),
+              (Lines{"PARTITION AVAIL TIMELIMIT  NODES(A/I/O/T)   NODELIST",
+                     "batch*    up    1:00:00    2/1/0/3          n0,n1,n2",
+                     "all       drain infinite   3/2/2/7          n0,n1,n2,n3,n4,n5,n6"}));
+    EXPECT_EQ(lines_of(PARTITIONS_FORMAT).size(), 1U + 3U + 6U);
+    EXPECT_EQ(lines_of("%R %D")[1], "batch 3");
+    EXPECT_FALSE(shows_partitions(ListFormat::of(NODE_FIELDS, SUMMARY_FORMAT).value()));
+    EXPECT_TRUE(columns_of(nodes).partitions);
+    EXPECT_EQ(node_row(nodes[0], {true, true}),
+              (Lines{"n0", "up", "4", "4", "0/0", "batch,all", "7:4", "-"}));
+    NodeFilter filter{{}, {}, false, "batch"};
+    EXPECT_TRUE(filter.accepts(nodes[2]));
+    EXPECT_FALSE(filter.accepts(nodes[3]));
 }
 
 TEST(NodeViewTest, counts_of_nodes_and_cores)
@@ -71,7 +102,7 @@ TEST(NodeViewTest, chosen_by_state_name_and_reason)
                      bool with_reason = false) {
         auto parsed = parse_node_states(states);
         EXPECT_TRUE(parsed) << parsed.error();
-        NodeFilter filter{std::move(names), parsed.value(), with_reason};
+        NodeFilter filter{std::move(names), parsed.value(), with_reason, ""};
         std::string found;
         for (const Json &each : NODES)
             found += filter.accepts(each) ? text_of(each, "name") + " " : "";
@@ -91,8 +122,8 @@ TEST(NodeViewTest, chosen_by_state_name_and_reason)
 TEST(NodeViewTest, nothing_that_is_missing_or_odd_does_harm)
 {
     for (const Json &odd : {Json::object(), Json{{"jobs", 5}, {"cores", "x"}}, Json::array()}) {
-        EXPECT_EQ(node_row(odd, false).size(), 6U);
-        auto format = ListFormat::of(NODE_FIELDS, "%N%n%t%T%a%D%F%c%C%E");
+        EXPECT_EQ(node_row(odd, {}).size(), 6U);
+        auto format = ListFormat::of(NODE_FIELDS, "%N%n%t%T%a%D%F%c%C%E%P%R%l");
         ASSERT_TRUE(format) << format.error();
         auto groups = group_nodes(Json::array({odd}), format.value(), false);
         EXPECT_EQ(format.value().lines(groups, 0, false).size(), 1U);

@@ -13,7 +13,7 @@ namespace elastic {
 namespace {
 
 struct NodesOptions {
-    bool json = false, each_node = false, summary = false, reasons = false;
+    bool json = false, each_node = false, summary = false, reasons = false, by_partition = false;
     std::string names, states, format;
     std::vector<std::string> arguments;
     ListOptions list;
@@ -70,16 +70,46 @@ int check_names(const std::set<std::string> &names, const Json &nodes)
                                                      ": 'elastic nodes' lists them");
 }
 
-int print_as_sinfo(const NodesOptions &options, const Json &nodes)
+const char *format_of_flags(const NodesOptions &options, bool with_partitions)
 {
-    auto format = ListFormat::of(NODE_FIELDS, !options.format.empty() ? options.format
-                                                  : options.reasons   ? REASONS_FORMAT
-                                                                      : SUMMARY_FORMAT);
+    if (options.by_partition)
+        return PARTITIONS_FORMAT;
+    if (options.reasons)
+        return REASONS_FORMAT;
+    return with_partitions ? PARTITIONS_SUMMARY_FORMAT : SUMMARY_FORMAT;
+}
+
+int print_as_sinfo(const NodesOptions &options, const Json &nodes, const Json &partitions)
+{
+    auto format = ListFormat::of(NODE_FIELDS,
+                                 options.format.empty()
+                                     ? format_of_flags(options, !partitions.empty())
+                                     : options.format);
     if (!format)
         return complain(USAGE, "--format: " + format.error());
+    bool expands = shows_partitions(format.value()) && !partitions.empty();
     print_list(options.list, format.value(),
-               group_nodes(nodes, format.value(), options.each_node), 0);
+               group_nodes(expands ? by_partition(nodes, partitions) : nodes, format.value(),
+                           options.each_node),
+               0);
     return DONE;
+}
+
+/* All, or the one that is chosen; DONE, or it has complained. */
+int choose_partitions(const std::string &name, const Json &all, Json &chosen)
+{
+    std::string names;
+    for (const Json &each : all) {
+        std::string known = text_of(each, "name");
+        names += (names.empty() ? "" : ", ") + known;
+        if (name.empty() || name == known)
+            chosen.push_back(each);
+    }
+    if (name.empty() || !chosen.empty())
+        return DONE;
+    return complain(NOT_FOUND, "there is no partition " + name +
+                                   (names.empty() ? ": there are none at all"
+                                                  : ": there are " + names));
 }
 
 /* How the back end works here, and why it does not work now. */
@@ -93,12 +123,15 @@ void print_backend(const Json &backend)
 
 int run_nodes(NodesOptions &options)
 {
-    Json answer, nodes = Json::array();
+    Json answer, nodes = Json::array(), partitions = Json::array();
     if (int code = read_filter(options))
         return code;
     if (int code = get_nodes(options.elasticd, answer))
         return code;
     if (int code = check_names(options.filter.names, list_of(answer, "nodes")))
+        return code;
+    if (int code = choose_partitions(options.filter.partition, list_of(answer, "partitions"),
+                                     partitions))
         return code;
     for (const Json &node : list_of(answer, "nodes")) {
         if (options.filter.accepts(node))
@@ -109,12 +142,12 @@ int run_nodes(NodesOptions &options)
             print_line(node.dump());
         return DONE;
     }
-    if (!options.format.empty() || options.summary || options.reasons)
-        return print_as_sinfo(options, nodes);
-    bool with_gpus = has_gpus(nodes);
-    Table table = node_table(with_gpus);
+    if (!options.format.empty() || options.summary || options.reasons || options.by_partition)
+        return print_as_sinfo(options, nodes, partitions);
+    NodeColumns columns = columns_of(nodes);
+    Table table = node_table(columns);
     for (const Json &node : nodes)
-        table.add(node_row(node, with_gpus));
+        table.add(node_row(node, columns));
     options.list.print(table);
     if (options.filter.names.empty() && !options.list.no_header &&
         options.list.form() == Parsable::NO)
@@ -133,14 +166,22 @@ void add_nodes(CLI::App &app, int &code)
     command->add_option("-n,--nodes", options->names, "only these, such as n[1-3],n7");
     command->add_option("-t,--states,--state", options->states,
                         "only in these states, such as idle,mixed,drain");
+    command->add_option("-p,--partition", options->filter.partition, "only in this partition");
     auto format = command->add_option("-o,--format", options->format,
                                       "fields as sinfo's, such as '%n %T %C'; nodes with "
                                       "equal fields share a line");
     auto summary = command->add_flag("-s,--summarize", options->summary,
                                      "counts of nodes: allocated/idle/other/total");
-    command->add_flag("-R,--list-reasons", options->reasons, "why nodes are drained or down")
+    auto reasons =
+        command->add_flag("-R,--list-reasons", options->reasons, "why nodes are drained or down")
+            ->excludes(summary)
+            ->excludes(format);
+    command
+        ->add_flag("--by-partition", options->by_partition,
+                   "as sinfo: a line for the nodes of each partition in each state")
         ->excludes(summary)
-        ->excludes(format);
+        ->excludes(format)
+        ->excludes(reasons);
     summary->excludes(format);
     command->add_flag("-N,--Node", options->each_node, "with -o, -s or -R: a line for each node");
     add_list_options(*command, options->list);

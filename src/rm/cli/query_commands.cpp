@@ -115,9 +115,11 @@ int run_queue(Looking &options)
     if (!options.json && !options.each_task)
         jobs = merge_waiting_tasks(jobs);
     sort_items(jobs, keys, present_ms());
-    print_jobs(options, format, jobs, queue_table(), [now_ms = present_ms()](const Json &job) {
-        return queue_row(job, now_ms);
-    });
+    bool with = has_partitions(jobs);
+    print_jobs(options, format, jobs, queue_table(with),
+               [with, now_ms = present_ms()](const Json &job) {
+                   return queue_row(job, now_ms, with);
+               });
     return DONE;
 }
 
@@ -264,7 +266,9 @@ int run_history(Looking &options)
         return code;
     std::ranges::reverse(jobs);
     sort_items(jobs, keys, present_ms());
-    print_jobs(options, format, jobs, history_table(), history_row);
+    bool with = has_partitions(jobs);
+    print_jobs(options, format, jobs, history_table(with),
+               [with](const Json &job) { return history_row(job, with); });
     return DONE;
 }
 

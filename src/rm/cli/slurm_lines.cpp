@@ -30,7 +30,6 @@ struct SlurmOption {
     const char *ours;           /* the option, or why there is none */
 };
 
-constexpr const char *NO_PARTITIONS = "elasticd has one queue for all nodes";
 constexpr const char *NO_MEMORY = "elasticd counts memory for each core: --mem-per-cpu";
 constexpr const char *NO_SOCKETS = "elasticd does not know the sockets of nodes";
 constexpr const char *NO_ACCOUNTS = "elasticd has users, no accounts";
@@ -78,7 +77,7 @@ constexpr SlurmOption OPTIONS[] = {
     {"gpu-freq", 0, Kind::NO, "elasticd sets no frequencies"},
     {"cpus-per-gpu", 0, Kind::NO, "--cpus-per-task counts cores"},
     {"ntasks-per-gpu", 0, Kind::NO, "--gres with --ntasks-per-node lets processes share GPUs"},
-    {"partition", 'p', Kind::NO, NO_PARTITIONS},
+    {"partition", 'p', Kind::VALUE, "--partition"},
     {"qos", 'q', Kind::NO, "elasticd's limits are those of users"},
     {"account", 'A', Kind::NO, NO_ACCOUNTS},
     {"wckey", 0, Kind::NO, NO_ACCOUNTS},

@@ -33,6 +33,8 @@ TEST(SlurmLinesTest, what_is_the_same_is_passed_on)
         << "one process on each node, as with Slurm";
     EXPECT_EQ(words_of("#SBATCH -w n[1-2] --exclude=n3\n"),
               (Words{"--nodelist=n[1-2]", "--exclude=n3"}));
+    EXPECT_EQ(words_of("#SBATCH -p batch\n#SBATCH --partition=long\n"),
+              (Words{"--partition=batch", "--partition=long"}));
     EXPECT_FALSE(slurm_options("#!/bin/sh\n#ELASTIC -n 2\n#SBATCHX -n 3\n").value().any);
 }
 
@@ -59,13 +61,13 @@ TEST(SlurmLinesTest, mail_about_other_events_is_reported)
 
 TEST(SlurmLinesTest, what_is_not_honoured_is_reported)
 {
-    auto found = slurm_options("#!/bin/sh\n#SBATCH -n 2 --mem=4G\n#SBATCH -p long --gres fpga:2\n"
+    auto found = slurm_options("#!/bin/sh\n#SBATCH -n 2 --mem=4G\n#SBATCH -A long --gres fpga:2\n"
                                "#SBATCH --frobnicate 3 -J x\n");
     ASSERT_TRUE(found) << found.error();
     EXPECT_EQ(found.value().words, (Words{"--ntasks=2", "--mem=4G", "--job-name=x"}));
     const Words &notes = found.value().notes;
     ASSERT_EQ(notes.size(), 3U);
-    EXPECT_EQ(notes[0].find("line 3: -p long is not honoured"), 0U) << notes[0];
+    EXPECT_EQ(notes[0].find("line 3: -A long is not honoured"), 0U) << notes[0];
     EXPECT_EQ(notes[1].find("line 3: --gres fpga:2 is not honoured"), 0U) << notes[1];
     EXPECT_EQ(notes[2].find("line 4: --frobnicate 3 is not honoured"), 0U) << notes[2];
 }

@@ -125,7 +125,7 @@ std::vector<std::string> lines_of(const Picture &picture)
     lines.push_back("");
     Table nodes({{"NODE"}, {"STATE"}, {"USED", Table::RIGHT}, {""}, {"JOBS"}});
     for (const Json &node : list_of(picture.nodes, "nodes")) {
-        std::vector<std::string> row = node_row(node, false);
+        std::vector<std::string> row = node_row(node, {});
         nodes.add({row[0], row[1], row[3] + "/" + row[2],
                    bar(integer_or(node, "cores_used", 0), integer_or(node, "cores", 0)), row[4]});
     }

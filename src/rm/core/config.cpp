@@ -48,7 +48,7 @@ std::string check(const Config &config)
         if (value >= 1000000)
             return std::string(name) + " is " + std::to_string(value) +
                    "; it must be less than 1000000";
-    return "";
+    return check(config.partitions);
 }
 
 }  // namespace elastic::rm

@@ -6,7 +6,7 @@
 #ifndef ELASTIC_RM_CORE_CONFIG_H_INCLUDED
 #define ELASTIC_RM_CORE_CONFIG_H_INCLUDED
 
-#include "core/fields.h"
+#include "core/partition.h"
 
 namespace elastic::rm {
 
@@ -66,6 +66,7 @@ struct Config {
     int64_t efficiency_idle_ppm = 0;
     int jobs_max = 100000;              /* waiting and running; more are refused */
     int finished_max = 1000;            /* in memory; older ones are removed (RemoveJob) */
+    std::vector<Partition> partitions;  /* empty: all nodes are for all jobs */
 
     bool operator==(const Config &) const = default;
     ELASTIC_FIELDS(policy, asynchronous_nodes, whole_nodes, check_capacity, default_time_limit_ms,
@@ -75,7 +76,7 @@ struct Config {
                    user_running_max, user_cores_max, fair_share_ms, fair_share_half_life_ms,
                    monitor_window, mtct_upper_ppm, mtct_lower_ppm, ceiling_hold_ms,
                    reduce_when_idle, range, efficiency_ppm, efficiency_idle_ppm, jobs_max,
-                   finished_max)
+                   finished_max, partitions)
 };
 
 /* Empty, or what is wrong with it. */

@@ -35,7 +35,7 @@ const State &Core::state() const
 std::string Core::refusal(const JobSpec &spec, AnswerCode &code) const
 {
     JobSpec wanted = spec;
-    wanted.whole_nodes = wanted.whole_nodes || impl_->state.config.whole_nodes;
+    impl_->complete(wanted);
     return impl_->refusal(wanted, code);
 }
 
@@ -218,6 +218,28 @@ void reindex(State &state, const Config &before)
 
 }  // namespace
 
+/* The configuration adds to the specification of a new job. */
+void Core::Impl::complete(JobSpec &spec) const
+{
+    spec.whole_nodes = spec.whole_nodes || state.config.whole_nodes;
+    state.enter(spec);
+}
+
+/* Jobs that run keep the nodes that they have. */
+void Core::Impl::change_partitions()
+{
+    state.set_partitions();
+    std::vector<JobId> jobs;
+    for (const auto &[id, job] : state.jobs) {
+        if (!is_end(job.state))
+            jobs.push_back(id);
+    }
+    for (JobId id : jobs) {
+        Job &job = state.jobs.change(id);
+        update(job, [&] { state.enter(job.spec); });
+    }
+}
+
 void Core::Impl::on(const Configure &event)
 {
     if (std::string wrong = check(event.config); !wrong.empty())
@@ -228,43 +250,10 @@ void Core::Impl::on(const Configure &event)
     eased_ = true;
     limit_delays(state);
     reindex(state, before);
+    if (before.partitions != state.config.partitions)
+        change_partitions();
     state.changed();
     record(record::CONFIGURED, 0, "", {{"config", write(event.config)}});
-}
-
-/* Empty, or why the job is not accepted. */
-std::string Core::Impl::refusal(const JobSpec &spec, AnswerCode &code) const
-{
-    code = AnswerCode::FIELD;
-    if (std::string wrong = check(spec); !wrong.empty())
-        return wrong;
-    code = AnswerCode::LIMIT;
-    size_t tasks = spec.array.empty() ? 1 : parse_array(spec.array).value().indices.size();
-    if (state.jobs.size() - state.finished.size() + tasks >
-        static_cast<size_t>(state.config.jobs_max))
-        return "there are " + std::to_string(state.config.jobs_max) +
-               " jobs already; submit again when some have ended";
-    code = AnswerCode::CAPACITY;
-    return capacity_refusal(spec);
-}
-
-std::string Core::Impl::capacity_refusal(const JobSpec &spec) const
-{
-    int size = size_at_least(spec, 1);
-    int64_t cores = int64_t{size} * spec.cores_per_process;
-    if (state.config.user_cores_max > 0 && cores > state.config.user_cores_max)
-        return "the job needs at least " + std::to_string(cores) + " cores, and a user may have " +
-               std::to_string(state.config.user_cores_max) + " at once; ask for less";
-    if (!state.config.check_capacity)
-        return "";
-    int capacity = state.capacity_when_empty(shape_of(spec), false);
-    if (capacity >= size)
-        return "";
-    if (!any_node_will_do(spec))
-        return listed_refusal(spec, size, capacity);
-    return "the job needs at least " + std::to_string(size) + " processes, and all " +
-           std::to_string(state.nodes.size()) + " nodes together can hold " +
-           std::to_string(capacity) + " such processes; ask for less";
 }
 
 void Core::Impl::on(const Submit &event)
@@ -278,7 +267,7 @@ void Core::Impl::on(const Submit &event)
         return answer(event.request, known->second);
     AnswerCode code;
     JobSpec spec = event.spec;
-    spec.whole_nodes = spec.whole_nodes || state.config.whole_nodes;
+    complete(spec);
     set_program_sizes(spec, "");
     if (std::string why = refusal(spec, code); !why.empty())
         return refuse(event.request, code, why);

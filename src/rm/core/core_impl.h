@@ -4,6 +4,7 @@
  *
  *   core.cpp           the order of handling, requests of people
  *   core_update.cpp    changes of the specification of a known job
+ *   core_refusal.cpp   why a job is not accepted
  *   core_waiting.cpp   waiting for a time, or for other jobs
  *   core_users.cpp     limits of users, and their use of the machine
  *   core_nodes.cpp     nodes that go up and down, acquired and released nodes
@@ -41,6 +42,7 @@ class Core::Impl {
     bool keeps_history = true;
     const Policy *other_policy = nullptr;       /* Core::decide_by */
     std::string refusal(const JobSpec &spec, AnswerCode &code) const;
+    void complete(JobSpec &spec) const;
 
   private:
     static constexpr size_t REQUEST_MAX_BYTES = 64;
@@ -59,8 +61,7 @@ class Core::Impl {
     void on(const Drain &event);
     void on(const Resume &event);
     void on(const Timer &) {}
-    std::string capacity_refusal(const JobSpec &spec) const;
-    std::string listed_refusal(const JobSpec &spec, int size, int capacity) const;
+    void change_partitions();
     void answer(const std::string &request, JobId job);
     void refuse(const std::string &request, AnswerCode code, const std::string &message);
     Job *job_of_request(const std::string &request, JobId id);
@@ -99,6 +100,12 @@ class Core::Impl {
     std::string refusal(const Job &job, const JobSpec &size_request, const Update &event,
                         AnswerCode &code) const;
     void change_limit(Job &job);
+
+    /* core_refusal.cpp */
+    std::string capacity_refusal(const JobSpec &spec) const;
+    std::string listed_refusal(const JobSpec &spec, int size, int capacity) const;
+    std::string partition_refusal(const JobSpec &spec) const;
+    std::string partition_limit_refusal(const JobSpec &spec) const;
 
     /* core_names.cpp */
     void on(const PublishName &event);

@@ -238,8 +238,8 @@ bool Core::Impl::can_have(const Job &job, const Blocks &instead_of, const Blocks
     if (blocks == instead_of || needs_gpus(job.spec))
         return blocks == instead_of;
     for (const Block &block : blocks) {
-        bool excluded = job.spec.exclude.contains(block.node);
-        if (block.processes < 1 || excluded || !state.node(block.node))
+        bool may_be = may_use(job.spec, block.node) && state.node(block.node);
+        if (block.processes < 1 || !may_be)
             return false;
     }
     auto lacks = [&](const NodeName &listed) {
@@ -348,28 +348,6 @@ void Core::Impl::on(const NodesWanted &event)
     state.wanted_by = by;
     state.changed();
     record(record::NODES_WANTED, 0, "", {{"nodes", nodes}, {"by", by}});
-}
-
-/* Of a job that names nodes and needs more than fits. */
-std::string Core::Impl::listed_refusal(const JobSpec &spec, int size, int capacity) const
-{
-    for (const NodeName &name : spec.nodelist) {
-        const Node *node = state.node(name);
-        if (!node || node->removed)
-            return "there is no node " + name.str() + ", which its node list names";
-        if (node->cores < spec.cores_per_process)
-            return "node " + name.str() + " of its node list has " + std::to_string(node->cores) +
-                   " cores, and a process needs " + std::to_string(spec.cores_per_process);
-    }
-    if (needs_gpus(spec))
-        return "the job needs at least " + std::to_string(size) + " processes with GPUs, and " +
-               (spec.exclude.empty() ? "all nodes" : "the nodes that it does not exclude") +
-               " together can hold " + std::to_string(capacity) +
-               " such processes: there are " + std::to_string(state.indices().nodes.gpus) +
-               " GPUs ('elastic nodes' lists them); request less";
-    return "the job needs at least " + std::to_string(size) +
-           " processes, and the nodes that it does not exclude can hold " +
-           std::to_string(capacity) + " such processes; request less, or exclude fewer nodes";
 }
 
 }  // namespace elastic::rm

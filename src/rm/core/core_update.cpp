@@ -10,7 +10,7 @@ namespace elastic::rm {
 namespace {
 
 /* The members of the request, applied to the specification. */
-JobSpec updated(JobSpec size_request, const Update &event)
+JobSpec updated(const State &state, JobSpec size_request, const Update &event)
 {
     size_request.name = event.name.value_or(size_request.name);
     size_request.time_limit_ms = event.time_limit_ms.value_or(size_request.time_limit_ms);
@@ -19,6 +19,9 @@ JobSpec updated(JobSpec size_request, const Update &event)
     size_request.maximum = event.maximum.value_or(size_request.maximum);
     size_request.preferred = event.preferred.value_or(size_request.preferred);
     set_program_sizes(size_request, std::string(size_request.program_sizes));
+    size_request.partition = event.partition.value_or(size_request.partition);
+    if (event.partition)
+        state.enter(size_request);
     return size_request;
 }
 
@@ -48,11 +51,20 @@ std::string Core::Impl::refusal(const Job &job, const JobSpec &size_request, con
     code = AnswerCode::FIELD;
     if (std::string wrong = check(size_request); !wrong.empty())
         return wrong;
+    bool is_moved = event.partition && *event.partition != job.spec.partition;
+    if (std::string wrong = is_moved ? partition_refusal(size_request) : ""; !wrong.empty())
+        return wrong;
+    bool is_limited = !event.may_extend && (resized || event.time_limit_ms);
+    std::string wrong = is_limited ? partition_limit_refusal(size_request) : "";
+    if (!wrong.empty())
+        return wrong;
     if (!is_allocated(job.state)) {
         code = AnswerCode::CAPACITY;
-        return resized ? capacity_refusal(size_request) : "";
+        return resized || is_moved ? capacity_refusal(size_request) : "";
     }
     code = AnswerCode::STATE;
+    if (is_moved)
+        return name + " runs already: it stays in its partition";
     int64_t before_ms = time_limit(state, job.spec), after_ms = time_limit(state, size_request);
     if (before_ms > 0 && (after_ms == 0 || after_ms > before_ms) && !event.may_extend)
         return name + " runs already: only administrators give it more time";
@@ -81,7 +93,7 @@ void Core::Impl::on(const Update &event)
     if (!job)
         return;
     AnswerCode code;
-    JobSpec size_request = updated(job->spec, event);
+    JobSpec size_request = updated(state, job->spec, event);
     if (std::string why = refusal(*job, size_request, event, code); !why.empty())
         return refuse(event.request, code, why);
     answer(event.request, job->id);

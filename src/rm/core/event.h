@@ -83,17 +83,18 @@ struct Resize {
 
 /* Changes the specification of a waiting or running job; empty members change nothing.  The size
  * range of a running job changes only if the job is malleable and its present size lies in the
- * range.  A time limit grows only with `may_extend`. */
+ * range.  A time limit grows only with `may_extend`, which goes beyond limits of partitions, too.
+ * A running job stays in its partition. */
 struct Update {
     static constexpr const char *NAME = "update";
     std::string request;
     JobId job = 0;
-    std::optional<std::string> name;
+    std::optional<std::string> name, partition;
     std::optional<int64_t> time_limit_ms;
     std::optional<int> priority, minimum, maximum, preferred;
     bool may_extend = false;    /* the asker is an administrator */
     ELASTIC_FIELDS(request, job, name, time_limit_ms, priority, minimum, maximum, preferred,
-                   may_extend)
+                   may_extend, partition)
 };
 
 /* A name of a job's processes, among those of its user.  Only a job that runs can have one; what it

@@ -103,6 +103,9 @@ Forecast forecast_of(const State &state, const Job &wanted)
             return {};
         if (own <= key)
             break;
+        const JobSpec &spec = state.jobs.at(key.job).spec;
+        if (spec.in && wanted.spec.in && !overlap(*spec.in, *wanted.spec.in))
+            continue;           /* it is not in the way */
         if (!start(state.jobs.at(key.job), can_run))
             return {};
     }
@@ -123,8 +126,10 @@ Forecast forecast_of_new(const State &state, const JobSpec &spec)
     job.id = state.last_job + 1;
     job.spec = spec;
     job.spec.whole_nodes = spec.whole_nodes || state.config.whole_nodes;
+    state.enter(job.spec);
     job.submitted_ms = state.now_ms;
-    if (spec.held || !spec.dependencies.empty())
+    bool is_closed = job.spec.in && !starts_jobs(*job.spec.in);
+    if (spec.held || is_closed || !spec.dependencies.empty())
         return {};
     Forecast found = forecast_of(state, job);
     if (found.start_ms != NEVER && found.start_ms < spec.begin_ms)

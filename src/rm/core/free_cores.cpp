@@ -46,6 +46,27 @@ uint32_t PositionSet::next(uint32_t from) const
     return word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
 }
 
+uint32_t PositionSet::next(uint32_t from, const PositionSet &within) const
+{
+    uint32_t position = next(from);
+    for (uint32_t other = NONE; position != NONE; position = next(other)) {
+        other = within.next(position);
+        if (other == position || other == NONE)
+            return other;
+    }
+    return NONE;
+}
+
+int PositionSet::size(const PositionSet &within) const
+{
+    if (size_ == 0 || within.size_ == 0)
+        return 0;
+    int count = 0;
+    for (size_t word = 0; word < std::min(bits_->size(), within.bits_->size()); word++)
+        count += std::popcount((*bits_)[word] & (*within.bits_)[word]);
+    return count;
+}
+
 void SharedNumbers::push_back(int number)
 {
     if (size_ % PART_SIZE == 0)

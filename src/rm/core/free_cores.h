@@ -32,6 +32,9 @@ class PositionSet {
     /* The first one that is not before `from`; NONE: there is none. */
     uint32_t next(uint32_t from) const;
     int size() const { return size_; }
+    /* The same of those that are in the other set as well. */
+    uint32_t next(uint32_t from, const PositionSet &within) const;
+    int size(const PositionSet &within) const;
 
   private:
     using Bits = std::vector<uint64_t>;

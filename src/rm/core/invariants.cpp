@@ -378,15 +378,21 @@ std::string rule_of(const Record &record)
 /* Whether present allocations are allowed. */
 void Monitor::allocated(const Record &record, const State &state)
 {
+    const Job *by = state.job(record.job);
     for (const Block &block : record.blocks) {
         const Node *node = state.node(block.node);
         if (!node || node->state() != NodeState::UP)
             wrong("job " + std::to_string(record.job) + " is allocated on " + block.node +
                   ", which is not up");
+        if (by && !may_use(by->spec, block.node))
+            wrong("job " + std::to_string(record.job) + " of partition " + by->spec.partition +
+                  " is allocated on " + block.node);
     }
     History &job = jobs_[record.job];
     if (record.event != record::ALLOCATED)
         return;
+    if (by && by->spec.in && !starts_jobs(*by->spec.in))
+        wrong("job " + std::to_string(record.job) + " starts in a closed partition");
     if (std::string what = wrong_start(record); !what.empty())
         wrong("why job " + std::to_string(record.job) + " starts " + what + ": " +
               record.data.dump());

@@ -2,64 +2,7 @@
 
 #include "core/job.h"
 
-#include <bit>
-#include <cmath>
-
-#include "core/learned.h"
-
-#include "base/change.h"
-#include "base/program_sizes.h"
-
 namespace elastic::rm {
-
-namespace {
-
-constexpr int SIZE_MAX_PROCESSES = 1 << 20;     /* as in the step protocol */
-constexpr int CORES_PER_PROCESS_MAX = 4096;
-constexpr int PRIORITY_MAX = 1000000;
-constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{366} * 86400 * 1000;
-constexpr int64_t BEGIN_MAX_MS = int64_t{1} << 46;      /* the year 4199 */
-constexpr size_t NAME_MAX_BYTES = 255;
-
-/* The greatest n with n^power <= size. */
-int root(int size, int power)
-{
-    int n = static_cast<int>(std::lround(std::pow(size, 1.0 / power)));
-    auto raised = [power](int64_t base) { return power == 2 ? base * base : base * base * base; };
-    while (raised(n) > size)
-        n--;
-    return n;
-}
-
-/* The greatest size of the rule that is at most this positive one, bounds aside; may be 0. */
-int rule_at_most(const JobSpec &spec, int size)
-{
-    switch (spec.size_rule) {
-        case SizeRule::ANY: return size;
-        case SizeRule::MULTIPLE: return size - size % spec.size_multiple;
-        case SizeRule::POWER_OF_TWO:
-            return static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
-        case SizeRule::SQUARE: return root(size, 2) * root(size, 2);
-        case SizeRule::CUBE: return root(size, 3) * root(size, 3) * root(size, 3);
-    }
-    return 0;
-}
-
-/* The smallest size of the rule that is greater than this one of the rule (or 0). */
-int64_t rule_next(const JobSpec &spec, int64_t size)
-{
-    int n = static_cast<int>(size);
-    switch (spec.size_rule) {
-        case SizeRule::ANY: return size + 1;
-        case SizeRule::MULTIPLE: return size + spec.size_multiple;
-        case SizeRule::POWER_OF_TWO: return size == 0 ? 1 : size * 2;
-        case SizeRule::SQUARE: return int64_t{root(n, 2) + 1} * (root(n, 2) + 1);
-        case SizeRule::CUBE: return int64_t{root(n, 3) + 1} * (root(n, 3) + 1) * (root(n, 3) + 1);
-    }
-    return 0;
-}
-
-}  // namespace
 
 int count_processes(const Blocks &blocks)
 {
@@ -142,12 +85,6 @@ int claimed_slots(const Job &job)
     return claimed;
 }
 
-bool is_own_size(const JobSpec &spec, int size)
-{
-    return size_at_most(spec, size) == size ||
-           (size > spec.maximum && size <= most_processes(spec));
-}
-
 int most_slots(const Job &job)
 {
     bool shrinks = job.spec.elasticity == Elasticity::MALLEABLE && job.mode != StepMode::RIGID;
@@ -167,7 +104,9 @@ bool is_allocated(JobState state)
 
 bool is_ready(const Job &job)
 {
-    return job.state == JobState::PENDING && !job.held && !job.deferred && job.waits_for.empty();
+    bool is_open = !job.spec.in || starts_jobs(*job.spec.in);
+    return job.state == JobState::PENDING && !job.held && !job.deferred &&
+           job.waits_for.empty() && is_open;
 }
 
 bool is_queued(const Job &job)
@@ -219,146 +158,6 @@ bool can_take(const Job &job, const Sample &sample)
         sample.epoch != job.epoch || sample.size != job.size())
         return false;
     return job.performance ? is_change(*job.performance, sample) : check(sample).empty();
-}
-
-std::string describe(const Dependency &dependency)
-{
-    return std::string(to_string(dependency.kind)) + ":" + std::to_string(dependency.job);
-}
-
-int size_at_most(const JobSpec &spec, int size)
-{
-    if (spec.usable) {
-        auto above = std::upper_bound(spec.usable->begin(), spec.usable->end(), size);
-        return above == spec.usable->begin() ? 0 : *std::prev(above);
-    }
-    size = std::min(size, spec.maximum);
-    if (size < spec.minimum)
-        return 0;
-    int allowed = rule_at_most(spec, size);
-    return allowed < spec.minimum ? 0 : allowed;
-}
-
-int size_at_least(const JobSpec &spec, int size)
-{
-    if (spec.usable) {
-        auto found = std::lower_bound(spec.usable->begin(), spec.usable->end(), size);
-        return found == spec.usable->end() ? 0 : *found;
-    }
-    size = std::max(size, spec.minimum);
-    if (size > spec.maximum)
-        return 0;
-    int64_t allowed = rule_at_most(spec, size);
-    if (allowed < size)
-        allowed = rule_next(spec, allowed);
-    return allowed > spec.maximum ? 0 : static_cast<int>(allowed);
-}
-
-bool set_program_sizes(JobSpec &spec, const std::string &rule)
-{
-    spec.program_sizes.clear();
-    spec.usable.reset();
-    if (rule.empty())
-        return true;
-    auto sizes = ProgramSizes::parse(rule);
-    if (!sizes)
-        return false;
-    auto usable = std::make_shared<std::vector<int>>();
-    for (int size = size_at_least(spec, 1); size > 0; size = size_at_least(spec, size + 1)) {
-        if (sizes.value().allows(size))
-            usable->push_back(size);
-    }
-    spec.program_sizes = rule;
-    spec.usable = usable;
-    return true;
-}
-
-namespace {
-
-/* Empty, or why there is no such job with these GPUs. */
-std::string wrong_with_gpus(const JobSpec &spec)
-{
-    auto is_number = [](int gpus) { return gpus >= 0 && gpus <= GPUS_MAX; };
-    if (!is_number(spec.gpus_per_process) || !is_number(spec.gpus_per_node))
-        return "a process or a node has 0 to " + std::to_string(GPUS_MAX) + " GPUs";
-    if (spec.gpus_per_process > 0 && spec.gpus_per_node > 0)
-        return "GPUs are those of each process or of each node, not both";
-    if (needs_gpus(spec) && (spec.elasticity != Elasticity::RIGID || spec.extra_slots > 0))
-        return "a job with GPUs keeps its size: give one number of processes, and no slots beside "
-               "them";
-    return "";
-}
-
-/* Empty, or why there is no such job with these nodes. */
-std::string wrong_with_lists(const JobSpec &spec)
-{
-    if (spec.nodelist.size() > LISTED_MAX || spec.exclude.size() > LISTED_MAX)
-        return "a job names " + std::to_string(LISTED_MAX) + " nodes at most";
-    for (const NodeName &node : spec.nodelist) {
-        if (spec.exclude.contains(node))
-            return "node " + node.str() + " is in its node list, and is excluded";
-    }
-    int least = size_at_least(spec, 1);
-    if (spec.nodelist.size() > static_cast<size_t>(least))
-        return "a job has a process on each node of its node list: it names " +
-               std::to_string(spec.nodelist.size()) + " nodes, and the job may have only " +
-               std::to_string(least) + (least == 1 ? " process" : " processes") +
-               "; request more, or name fewer nodes";
-    return "";
-}
-
-}  // namespace
-
-std::string check(const JobSpec &spec)
-{
-    auto outside = [](const char *what, int64_t value, int64_t low, int64_t high) {
-        return std::string(what) + " is " + std::to_string(value) + "; it must be from " +
-               std::to_string(low) + " to " + std::to_string(high);
-    };
-    if (spec.minimum < 1 || spec.minimum > SIZE_MAX_PROCESSES)
-        return outside("the minimum", spec.minimum, 1, SIZE_MAX_PROCESSES);
-    if (spec.maximum < spec.minimum || spec.maximum > SIZE_MAX_PROCESSES)
-        return outside("the maximum", spec.maximum, spec.minimum, SIZE_MAX_PROCESSES);
-    if (spec.elasticity == Elasticity::RIGID && spec.minimum != spec.maximum)
-        return "a rigid job has one size: give the same minimum and maximum, or make it moldable "
-               "or malleable";
-    if (spec.size_multiple < 1 || spec.size_multiple > SIZE_MAX_PROCESSES)
-        return outside("the multiple", spec.size_multiple, 1, SIZE_MAX_PROCESSES);
-    if (size_at_least(spec, 1) == 0)
-        return "no size from " + std::to_string(spec.minimum) + " to " +
-               std::to_string(spec.maximum) + " is one of the rule " + to_string(spec.size_rule);
-    if (spec.preferred != 0 && size_at_most(spec, spec.preferred) != spec.preferred)
-        return "the preferred size " + std::to_string(spec.preferred) +
-               " is not one that the job can have";
-    if (spec.extra_slots < 0 || spec.extra_slots > static_cast<int>(SLOTS_MAX))
-        return outside("the places", spec.extra_slots, 0, SLOTS_MAX);
-    if (spec.cores_per_process < 1 || spec.cores_per_process > CORES_PER_PROCESS_MAX)
-        return outside("cores per process", spec.cores_per_process, 1, CORES_PER_PROCESS_MAX);
-    if (spec.processes_per_node < 0 || spec.processes_per_node > SIZE_MAX_PROCESSES)
-        return outside("processes per node", spec.processes_per_node, 0, SIZE_MAX_PROCESSES);
-    if (std::string wrong = wrong_with_lists(spec); !wrong.empty())
-        return wrong;
-    if (std::string wrong = wrong_with_gpus(spec); !wrong.empty())
-        return wrong;
-    if (spec.time_limit_ms < 0 || spec.time_limit_ms > TIME_LIMIT_MAX_MS)
-        return outside("the time limit in ms", spec.time_limit_ms, 0, TIME_LIMIT_MAX_MS);
-    if (spec.expect_ms < 0 || spec.expect_ms > TIME_LIMIT_MAX_MS)
-        return outside("the expected time in ms", spec.expect_ms, 0, TIME_LIMIT_MAX_MS);
-    if (spec.serial_ppm != NEVER && (spec.serial_ppm < 0 || spec.serial_ppm > PPM))
-        return outside("the serial part in ppm", spec.serial_ppm, 0, PPM);
-    if (!is_program(spec.program))
-        return "the key of its program is none";
-    if (spec.priority < -PRIORITY_MAX || spec.priority > PRIORITY_MAX)
-        return outside("the priority", spec.priority, -PRIORITY_MAX, PRIORITY_MAX);
-    if (spec.begin_ms < 0 || spec.begin_ms > BEGIN_MAX_MS)
-        return outside("the time to begin in ms", spec.begin_ms, 0, BEGIN_MAX_MS);
-    if (spec.dependencies.size() > DEPENDENCIES_MAX)
-        return "a job can wait for " + std::to_string(DEPENDENCIES_MAX) + " others at most";
-    if (auto array = spec.array.empty() ? ArrayIndices() : parse_array(spec.array); !array)
-        return array.error();
-    if (spec.name.size() > NAME_MAX_BYTES || spec.user.size() > NAME_MAX_BYTES)
-        return "a name has more than " + std::to_string(NAME_MAX_BYTES) + " bytes";
-    return "";
 }
 
 namespace {
@@ -424,20 +223,6 @@ int size_wished(const Job &job)
         target = std::max(size_at_least(job.spec, 1), 1);
     bool gives_for_nothing = fits && wanted > size && target < size;
     return target == size || gives_for_nothing ? 0 : target;
-}
-
-std::string describe_sizes(const JobSpec &spec)
-{
-    constexpr size_t RULE_SHOWN_MAX = 100;
-    std::string text = "was submitted for " + std::to_string(spec.minimum);
-    if (spec.maximum != spec.minimum)
-        text += " to " + std::to_string(spec.maximum);
-    text += spec.maximum == 1 ? " process" : " processes";
-    if (spec.maximum != spec.minimum && spec.size_rule != SizeRule::ANY)
-        text += std::string(", sizes of the rule ") + to_string(spec.size_rule);
-    return spec.usable
-        ? text + ", and its program can use '" + shorten(spec.program_sizes, RULE_SHOWN_MAX) + "'"
-        : text;
 }
 
 std::string check(const SizeRequest &size_request)

@@ -1,28 +1,19 @@
 /*
- * Data of a job: its specification (JobSpec) and the knowledge of the core about it (Job).  Plain
- * data with its JSON.  The core alone changes a Job; every component may read it (Core::state).
- *
- * Sizes are numbers of processes.  A process occupies `cores_per_process` cores of one node. Times
- * are milliseconds of the clock that stamps the events (elasticd: Unix time).
+ * The knowledge of the core about a job, its specification (job_spec.h) included.  Plain data with
+ * its JSON.  The core alone changes a Job; every component may read it (Core::state).
  */
 
 #ifndef ELASTIC_RM_CORE_JOB_H_INCLUDED
 #define ELASTIC_RM_CORE_JOB_H_INCLUDED
 
-#include <memory>
 #include <optional>
 
 #include "core/job_array.h"
 #include "core/job_performance.h"
+#include "core/job_spec.h"
 #include "core/node.h"
-#include "core/node_set.h"
 
 namespace elastic::rm {
-
-using JobId = uint64_t;         /* 1, 2, 3, ... */
-constexpr int64_t NEVER = -1;
-constexpr size_t DEPENDENCIES_MAX = 100;        /* of one job */
-constexpr size_t LISTED_MAX = 1000;             /* nodes that one job requires, or excludes */
 
 enum class JobState { PENDING, STARTING, RUNNING, ADAPTING, COMPLETING, DONE, FAILED, CANCELLED };
 template <> struct NamesOf<JobState> {
@@ -30,90 +21,11 @@ template <> struct NamesOf<JobState> {
                                             "COMPLETING", "DONE",     "FAILED",  "CANCELLED"};
 };
 
-/* RIGID: the size is fixed.  MOLDABLE: chosen between minimum and maximum when the job starts.
- * MALLEABLE: changes while it runs (if the program turns out to be adaptive). */
-enum class Elasticity { RIGID, MOLDABLE, MALLEABLE };
-template <> struct NamesOf<Elasticity> {
-    static constexpr const char *names[] = {"rigid", "moldable", "malleable"};
-};
-
-/* Rule for the sizes between minimum and maximum that the program can use. */
-enum class SizeRule { ANY, MULTIPLE, POWER_OF_TWO, SQUARE, CUBE };
-template <> struct NamesOf<SizeRule> {
-    static constexpr const char *names[] = {"any", "multiple", "power_of_two", "square", "cube"};
-};
-
 /* The mode that the running program has reported: UNKNOWN until all its processes have
  * initialised MPI. */
 enum class StepMode { UNKNOWN, RIGID, ADAPTIVE };
 template <> struct NamesOf<StepMode> {
     static constexpr const char *names[] = {"unknown", "rigid", "adaptive"};
-};
-
-/* The condition on another job: it has started (or never will), it has ended, it has ended as
- * DONE. */
-enum class DependencyKind { AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK };
-template <> struct NamesOf<DependencyKind> {
-    static constexpr const char *names[] = {"after", "after_any", "after_ok",
-                                            "after_not_ok"};
-};
-struct Dependency {
-    DependencyKind kind = DependencyKind::AFTER;
-    JobId job = 0;              /* an earlier job, so that dependencies are acyclic */
-    bool array = false;         /* all tasks of the array with this number */
-
-    bool operator==(const Dependency &) const = default;
-    ELASTIC_FIELDS(kind, job, array)
-};
-
-struct JobSpec {
-    std::string name;
-    std::string user;
-    uint32_t uid = 0;
-    Elasticity elasticity = Elasticity::RIGID;
-    int minimum = 1, maximum = 1;
-    int preferred = 0;          /* start and grow up to this while others wait; 0: the maximum */
-    SizeRule size_rule = SizeRule::ANY;
-    int size_multiple = 1;      /* with MULTIPLE */
-    /* Number of slots beyond the maximum, for processes that the program starts one by one or by
-     * which it grows itself. */
-    int extra_slots = 0;
-    int cores_per_process = 1;
-    int processes_per_node = 0; /* at most; 0: what fits */
-    bool whole_nodes = false;   /* shares its nodes with nobody */
-    /* GPUs of each process, and of each node that the job uses: of a rigid job, at most one of
-     * them is not 0. */
-    int gpus_per_process = 0, gpus_per_node = 0;
-    /* It starts with a process on each of these, and has none on any of those. */
-    NodeSet nodelist, exclude;
-    int64_t time_limit_ms = 0;  /* of one step; 0: the configuration's default */
-    /* how long a step is expected to run at its first size; 0: its time limit */
-    int64_t expect_ms = 0;
-    /* Hint, until it is measured: the part of the work that only one process can do (Amdahl), in
-     * ppm. */
-    int64_t serial_ppm = NEVER; /* NEVER: unknown */
-    /* Equal for two jobs that run the same program with the same arguments (program_of); empty:
-     * nothing is learned of it (learned.h). */
-    std::string program;
-    int priority = 0;           /* greater is sooner */
-    bool held = false;          /* submitted on hold */
-    bool requeue = false;       /* wait again, instead of failing, when a node or the step fails */
-    int64_t begin_ms = 0;       /* not to be started before; 0: at any time */
-    std::vector<Dependency> dependencies;       /* all of them */
-    /* Not beside another job of its user and name: it waits for those that are there. */
-    bool singleton = false;
-    std::string array;          /* the indices of its array (job_array.h); empty: it is no task */
-    /* The sizes that the running program can use, as it reported by MPIX_Adapt_sizes: a rule of
-     * program_sizes.h, or empty.  `usable` follows from it and is null with it: the sizes that
-     * also obey the other limits, rising.  set_program_sizes sets both. */
-    std::string program_sizes;
-    std::shared_ptr<const std::vector<int>> usable;
-
-    ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
-                   size_multiple, cores_per_process, processes_per_node, whole_nodes, time_limit_ms,
-                   expect_ms, serial_ppm, program, priority, held, requeue, begin_ms,
-                   dependencies, program_sizes, extra_slots, array,
-                   singleton, nodelist, exclude, gpus_per_process, gpus_per_node)
 };
 
 /* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur
@@ -135,16 +47,6 @@ struct NodeGpus {
     bool operator==(const NodeGpus &) const = default;
     ELASTIC_FIELDS(node, gpus)
 };
-
-/* The GPUs that `processes` of the job have together on one node: their number. */
-inline int gpus_on_node(const JobSpec &spec, int processes)
-{
-    return processes > 0 ? spec.gpus_per_node + spec.gpus_per_process * processes : 0;
-}
-inline bool needs_gpus(const JobSpec &spec)
-{
-    return spec.gpus_per_process > 0 || spec.gpus_per_node > 0;
-}
 
 int count_processes(const Blocks &blocks);
 
@@ -506,13 +408,6 @@ int open_slots(const Job &job, const SlotRequest &size_request);
 std::vector<NodeName> exclusive_slots(const Job &job);
 /* Its slots, and those for which its program waits. */
 int claimed_slots(const Job &job);
-/* The limit of world and slots together. */
-inline int most_processes(const JobSpec &spec)
-{
-    return spec.maximum + spec.extra_slots;
-}
-/* Whether it can have that size by its program's own word. */
-bool is_own_size(const JobSpec &spec, int size);
 /* Its program waits for another size, so that it can have no other. */
 inline bool is_modified(const Job &job)
 {
@@ -547,24 +442,6 @@ enum class DependencyState { MET, OPEN, NEVER_MET };
 DependencyState dependency_state(DependencyKind kind, JobState state);
 /* The counts that a dependency on all tasks of an array checks. */
 JobState state_of(const JobArray &array);
-/* "after_ok:3": for people. */
-std::string describe(const Dependency &dependency);
-
-/* The sizes that the program can use: the greatest allowed one that is at most `size` (0: none),
- * and the smallest that is at least `size` (0: none). */
-int size_at_most(const JobSpec &spec, int size);
-int size_at_least(const JobSpec &spec, int size);
-
-/* "was submitted for 1 to 8 processes, ...": for people. */
-std::string describe_sizes(const JobSpec &spec);
-
-/* Replaces the sizes that the program reported; false, without an effect, if the text is no
- * rule. */
-bool set_program_sizes(JobSpec &spec, const std::string &rule);
-
-/* Empty, or the error in the request. */
-std::string check(const JobSpec &spec);
-
 }  // namespace elastic::rm
 
 #endif /* ELASTIC_RM_CORE_JOB_H_INCLUDED */

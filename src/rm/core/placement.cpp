@@ -28,7 +28,8 @@ bool any_core_will_do(const JobSpec &spec)
 
 bool any_node_will_do(const JobSpec &spec)
 {
-    return spec.nodelist.empty() && spec.exclude.empty() && !needs_gpus(spec);
+    return spec.nodelist.empty() && spec.exclude.empty() && !needs_gpus(spec) &&
+           (!spec.in || spec.in->nodes.empty());
 }
 
 JoiningSpec::JoiningSpec(const JobSpec &spec) : spec_(spec)
@@ -43,15 +44,24 @@ namespace {
 struct Tier {
     int capacity;
     std::vector<const PositionSet *> sets;
-
-    uint32_t next(uint32_t from) const
-    {
-        uint32_t first = PositionSet::NONE;
-        for (const PositionSet *set : sets)
-            first = std::min(first, set->next(from));
-        return first;
-    }
 };
+
+/* The nodes that are in `within`, too, if there is one. */
+int size_of(const PositionSet &nodes, const PositionSet *within)
+{
+    return within ? nodes.size(*within) : nodes.size();
+}
+uint32_t next_of(const PositionSet &nodes, uint32_t from, const PositionSet *within)
+{
+    return within ? nodes.next(from, *within) : nodes.next(from);
+}
+uint32_t next_of(const Tier &tier, uint32_t from, const PositionSet *within)
+{
+    uint32_t first = PositionSet::NONE;
+    for (const PositionSet *set : tier.sets)
+        first = std::min(first, next_of(*set, from, within));
+    return first;
+}
 
 /* Calls back for the groups with capacity for such a job. */
 template <class Visit> void each_group(const FreeCores &cores, const JobSpec &spec, Visit visit)
@@ -120,7 +130,7 @@ std::vector<Space::Own> Space::usable_own(const JobSpec &spec, const Blocks &own
 
 int Space::capacity_here(const JobSpec &spec, const Node &node, int own) const
 {
-    if (spec.exclude.contains(node.name))
+    if (!may_use(spec, node.name))
         return 0;
     int capacity = capacity_on(spec, node.cores, cores_.free(node), own);
     int gpus = cores_.gpus(node) - (own > 0 ? 0 : spec.gpus_per_node);
@@ -137,15 +147,22 @@ int64_t Space::capacity_of_all(const JobSpec &spec) const
             all += capacity_here(spec, cores_.node(position), 0);
         return all;
     }
+    const PositionSet *within = positions_of_partition(spec);
     each_group(cores_, spec, [&](const FreeCores::Group &group, int capacity) {
-        all += int64_t{capacity} * group.nodes.size();
+        all += int64_t{capacity} * size_of(group.nodes, within);
     });
     for (const NodeName &name : spec.exclude) {
         const Node *node = state_->node(name);
-        if (node && cores_.usable(*node))
+        if (node && cores_.usable(*node) && (!spec.in || has_node(*spec.in, name)))
             all -= capacity_on(spec, node->cores, cores_.free(*node), 0);
     }
     return all;
+}
+
+const PositionSet *Space::positions_of_partition(const JobSpec &spec) const
+{
+    const NodeSet &nodes = nodes_of_partition(spec);
+    return nodes.empty() ? nullptr : &state_->positions(nodes);
 }
 
 /* Whether each listed node has capacity. */
@@ -224,10 +241,11 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
     auto is_closed = [&](uint32_t position) {
         return is_own(position) || spec.exclude.contains(cores_.node(position).name);
     };
+    const PositionSet *within = positions_of_partition(spec);
     auto next = [&](const auto &nodes, uint32_t from) {
-        uint32_t position = nodes.next(from);
+        uint32_t position = next_of(nodes, from, within);
         while (position != PositionSet::NONE && is_closed(position))
-            position = nodes.next(position + 1);
+            position = next_of(nodes, position + 1, within);
         return position;
     };
     auto put = [&](uint32_t position, int here) {
@@ -313,20 +331,6 @@ std::vector<Space::Own> Space::allocate_listed(const JobSpec &spec, int &process
     return usable_own(spec, blocks);
 }
 
-Blocks gathered(const Blocks &blocks)
-{
-    Blocks all;
-    std::unordered_map<uint32_t, size_t> known;
-    for (const Block &block : blocks) {
-        auto [found, is_new] = known.try_emplace(block.node.number(), all.size());
-        if (is_new)
-            all.push_back(block);
-        else
-            all[found->second].processes += block.processes;
-    }
-    return all;
-}
-
 /* The processes on listed nodes are the first ranks of a job whose size is not fixed: one that
  * starts smaller, or shrinks, loses the last ones. */
 Blocks Space::allocate(const JobSpec &spec, int processes, const Blocks &own)
@@ -410,84 +414,6 @@ Shares Space::more_than(const Space &other) const
             more.push_back({&node, std::max(here[i] - there[i], 0), gpus});
     }
     return more;
-}
-
-namespace {
-
-/* As append, where it is called for each block of a long list. */
-inline void append_block(Blocks &blocks, const Block &block)
-{
-    if (!blocks.empty() && blocks.back().node == block.node)
-        blocks.back().processes += block.processes;
-    else
-        blocks.push_back(block);
-}
-
-}  // namespace
-
-void append(Blocks &blocks, const Block &block)
-{
-    append_block(blocks, block);
-}
-
-Blocks append(Blocks first, const Blocks &second)
-{
-    first.reserve(first.size() + second.size());
-    for (const Block &block : second)
-        append_block(first, block);
-    return first;
-}
-
-Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left)
-{
-    Blocks staying(blocks.size());
-    size_t count = 0;           /* of which so many are meant */
-    auto stay = [&](const NodeName &node, int processes) {
-        if (count > 0 && staying[count - 1].node == node)
-            staying[count - 1].processes += processes;
-        else
-            staying[count++] = {node, processes};
-    };
-    auto next = leave.begin();
-    int rank = 0;
-    for (const Block &block : blocks) {
-        int end = rank + block.processes;
-        bool stays = next == leave.end() || *next >= end;
-        auto last = stays ? next : std::lower_bound(next, leave.end(), end);
-        int leaving = static_cast<int>(last - next);
-        if (leaving < block.processes)
-            stay(block.node, block.processes - leaving);
-        if (leaving > 0 && left)
-            append_block(*left, {block.node, leaving});
-        next = last;
-        rank = end;
-    }
-    staying.resize(count);
-    return staying;
-}
-
-std::vector<int> choose_leaving(const State &state, const Blocks &blocks, int count)
-{
-    std::vector<int> leave;
-    auto choose = [&](bool from_up_nodes) {
-        int end = count_processes(blocks);
-        for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-            const Node *node = state.node(block->node);
-            bool up = node && node->state() == NodeState::UP;
-            for (int i = 1; i <= block->processes && up == from_up_nodes; i++) {
-                if (static_cast<int>(leave.size()) == count)
-                    return;
-                leave.push_back(end - i);
-            }
-            end -= block->processes;
-        }
-    };
-    choose(false);
-    choose(true);
-    std::reverse(leave.begin(), leave.end());
-    if (!std::is_sorted(leave.begin(), leave.end()))
-        std::sort(leave.begin(), leave.end());
-    return leave;
 }
 
 }  // namespace elastic::rm

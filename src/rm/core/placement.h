@@ -1,10 +1,10 @@
 /*
  * Selection of nodes: a scratch copy of the free cores on which allocations are tried, and the
  * ranks that leave.  Pure.  Its cost depends on the allocation, not on the number of nodes.
- * Preference: the job's own nodes, then the one node that fits best, then as few nodes as
- * possible; in the order of the nodes' names where nothing else decides.  Excluded nodes have no
- * capacity.  A job without nodes of its own has none at all while one of its listed nodes has
- * none, and gets a process on each of these first.
+ * Preference: the job's own nodes, then the one node that fits best, then as few nodes as possible;
+ * in the order of their names where nothing else decides.  Excluded nodes, and those outside the
+ * partition, have no capacity.  A job without nodes of its own has none at all while one of its
+ * listed nodes has none, and gets a process on each of these first.
  */
 
 #ifndef ELASTIC_RM_CORE_PLACEMENT_H_INCLUDED
@@ -20,7 +20,7 @@ int capacity_on(const JobSpec &spec, int cores, int free, int own);
 bool any_core_will_do(const JobSpec &spec);
 /* The processes of each node side by side; for lists in which no rank matters more than others. */
 Blocks gathered(const Blocks &blocks);
-/* It names no nodes, and needs no GPUs. */
+/* It names no nodes, is in no partition of some nodes, and needs no GPUs. */
 bool any_node_will_do(const JobSpec &spec);
 
 /* Such a job, for processes that join those that are there: they need not be on the listed nodes,
@@ -64,10 +64,10 @@ class Space {
     /* None of these nodes has more than in the other. */
     void limit(const Space &other, const Blocks &blocks);
 
-    /* Whether more free cores of the node could be of use: it is not excluded, and has GPUs. */
+    /* Whether more free cores of the node could be of use: it may be used, and has GPUs. */
     bool may_help(const JobSpec &spec, const Node &node) const
     {
-        return !spec.exclude.contains(node.name) && cores_.gpus(node) >= gpus_on_node(spec, 1);
+        return may_use(spec, node.name) && cores_.gpus(node) >= gpus_on_node(spec, 1);
     }
 
     int64_t total() const { return cores_.total(); }
@@ -91,6 +91,8 @@ class Space {
     int capacity_here(const JobSpec &spec, const Node &node, int own) const;
     int64_t capacity_of_all(const JobSpec &spec) const;
     bool has_listed(const JobSpec &spec) const;
+    /* Null: all. */
+    const PositionSet *positions_of_partition(const JobSpec &spec) const;
     std::vector<Own> allocate_listed(const JobSpec &spec, int &processes, Blocks &blocks);
     std::vector<Own> usable_own(const JobSpec &spec, const Blocks &own) const;
     void book(const Piece &piece);

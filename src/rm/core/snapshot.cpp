@@ -248,6 +248,7 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
         return "the snapshot is broken: " + wrong;
     state = State();
     state.config = stored.config;
+    state.set_partitions();
     state.now_ms = stored.now_ms;
     state.seq = stored.seq;
     state.last_job = stored.last_job;
@@ -274,6 +275,8 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
         state.arrays[array.job] = array;
     for (Job &job : stored.jobs) {
         set_program_sizes(job.spec, std::string(job.spec.program_sizes));
+        if (!is_end(job.state))
+            state.enter(job.spec);
         if (!job.request.empty())
             state.requests[job.request] = job.id;
         Job &restored = state.jobs.add(job.id);

@@ -75,7 +75,8 @@ QueueKey State::queue_key(const Job &job) const
 QueueKey State::own_key(const Job &job) const
 {
     int64_t since_ms = job.eligible_ms == NEVER ? job.submitted_ms : job.eligible_ms;
-    return {since_ms - job.spec.priority * config.priority_weight_ms, job.id};
+    int priority = job.spec.priority + (job.spec.in ? job.spec.in->priority : 0);
+    return {since_ms - priority * config.priority_weight_ms, job.id};
 }
 
 int64_t State::delay_of(uint32_t uid) const
@@ -254,7 +255,9 @@ State::Facts State::facts(const Job &job) const
         facts.queued = own_key(job);
         facts.shape = shape_of(job.spec);
         facts.least = size_at_least(job.spec, 1);
-        facts.prioritised = job.spec.priority != 0;
+        facts.partition = job.spec.in ? job.spec.partition : "";
+        facts.prioritised =
+            job.spec.priority != 0 || (job.spec.in && job.spec.in->priority != 0);
     }
     facts.allocated = is_allocated(job.state);
     facts.wants_slots = wants_slots(job);
@@ -310,7 +313,7 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
     count(old, -1);
     count(now, 1);
     bool needs_the_same = old.queued.has_value() == now.queued.has_value() &&
-        old.shape == now.shape && old.least == now.least;
+        old.shape == now.shape && old.least == now.least && old.partition == now.partition;
     if (!needs_the_same) {
         dequeue(old);
         enqueue(now);
@@ -398,6 +401,8 @@ void State::enqueue(const Facts &facts)
     if (is_new)
         shape->second.capacity = capacity_when_empty(facts.shape, true);
     shape->second.jobs.insert({facts.least, facts.queued->job});
+    if (!facts.partition.empty())
+        indices_.partitions[facts.partition]++;
     indices_.queue.insert(facts.uid, turn_of(facts.uid), *facts.queued);
     if (facts.least <= shape->second.capacity)
         indices_.runnable.insert(facts.uid, turn_of(facts.uid), *facts.queued);
@@ -411,6 +416,8 @@ void State::dequeue(const Facts &facts)
     shape->second.jobs.erase({facts.least, facts.queued->job});
     if (shape->second.jobs.empty())
         indices_.shapes.erase(shape);
+    if (!facts.partition.empty() && --indices_.partitions[facts.partition] == 0)
+        indices_.partitions.erase(facts.partition);
     indices_.queue.erase(facts.uid, *facts.queued);
     indices_.runnable.erase(facts.uid, *facts.queued);
 }

@@ -61,12 +61,13 @@ struct Shape {
     int cores_per_process = 1, processes_per_node = 0;
     int gpus_per_process = 0, gpus_per_node = 0;
     NodeSet nodelist, exclude;
+    NodeSet partition;          /* its nodes; empty: all */
     auto operator<=>(const Shape &) const = default;
 };
 inline Shape shape_of(const JobSpec &spec)
 {
     return {spec.cores_per_process, spec.processes_per_node, spec.gpus_per_process,
-            spec.gpus_per_node, spec.nodelist, spec.exclude};
+            spec.gpus_per_node, spec.nodelist, spec.exclude, nodes_of_partition(spec)};
 }
 
 /* A job that has started or ended: others may wait for that. */
@@ -152,6 +153,7 @@ class State {
         UserQueues queue;               /* is_queued; those of full users are out */
         UserQueues runnable;            /* of these, who could run if they were alone */
         std::map<Shape, ShapeQueue> shapes;     /* all that are queued */
+        std::map<std::string, int> partitions;  /* how many are queued in each */
         std::set<JobId> prioritised;    /* of these, whose priority is not 0 */
         struct OfUser {
             int running = 0;            /* jobs on nodes */
@@ -228,10 +230,22 @@ class State {
     /* Number of processes that fit on the machine without jobs: on all nodes that are up, or on
      * all that are known. */
     int capacity_when_empty(const Shape &shape, bool up_only) const;
+    /* Of the nodes that are up; known without a search for the jobs of the queue. */
+    int capacity_up(const Shape &shape) const;
     /* The first node of its list that is not up, or is not there; empty: none. */
     std::string missing_node(const JobSpec &spec) const;
     /* From when on it may be grown, for nobody's sake. */
     int64_t growth_from_ms(const Job &job) const;
+
+    /* The partition of a new job that names none is the default.  Of one that the configuration
+     * does not have (any more) jobs wait (PartitionState::GONE). */
+    void enter(JobSpec &spec) const;
+    /* Null: there is none. */
+    const Partition *partition(const std::string &name) const;
+    /* After a change of the configuration; jobs have to enter theirs again. */
+    void set_partitions();
+    /* The positions of these nodes in free_cores(), until nodes change. */
+    const PositionSet &positions(const NodeSet &of) const;
 
     const Changes &changes() const { return changes_; }
     void clear_changes() { changes_ = {false, false, QUEUE_END, LIMITS_END, false}; }
@@ -275,6 +289,7 @@ class State {
         JobId array = 0;        /* of a task whose array has a limit */
         bool ready = false, array_waits = false;
         std::optional<QueueKey> queued; /* without the delay of its user */
+        std::string partition;
         Shape shape;
         int least = 0;
         bool prioritised = false;
@@ -311,8 +326,10 @@ class State {
     std::set<JobId> changed_arrays_;
     std::unordered_map<JobId, Facts> facts_;
     std::unordered_map<JobId, Booking> booked_;
+    std::map<std::string, std::shared_ptr<const Partition>> partitions_;
     std::vector<Node *> by_number_;     /* NodeName::number; null: not one of ours */
     mutable FreeCores free_cores_;
+    mutable std::map<NodeSet, PositionSet> positions_;
     mutable bool stale_ = true;         /* free_cores_ */
 };
 
@@ -323,8 +340,9 @@ void leave_differences(Shares &left, Shares &right);
 /* Why a PENDING job waits, for people: "held", "resources", ... */
 std::string why_waiting(const State &state, const Job &job);
 constexpr const char *WAITS_BEHIND = "priority";        /* for its turn alone */
-/* Null: nobody waits. */
-const Job *first_in_queue(const State &state);
+/* In front of the waiting job, or itself: the first one of its partition, if that is not too far
+ * back; else of all.  Null: nobody waits. */
+const Job *first_in_queue(const State &state, const Job &waiting);
 
 }  // namespace elastic::rm
 

@@ -218,8 +218,10 @@ void State::book(Node &node, int cores)
 
 const FreeCores &State::free_cores() const
 {
-    if (stale_)
-        free_cores_.rebuild(nodes);
+    if (!stale_)
+        return free_cores_;
+    free_cores_.rebuild(nodes);
+    positions_.clear();
     stale_ = false;
     return free_cores_;
 }
@@ -293,20 +295,24 @@ int State::capacity_when_empty(const Shape &shape, bool up_only) const
         return up_only ? each.state() == NodeState::UP : !each.removed;
     };
     bool with_gpus = shape.gpus_per_process > 0 || shape.gpus_per_node > 0;
+    auto on_node = [&](const NodeName &name) {
+        const Node *found = node(name);
+        bool is_outside = !shape.partition.empty() && !shape.partition.contains(name);
+        return found && counts(*found) && !is_outside ? capacity_of(shape, *found) : 0;
+    };
+    for (const NodeName &name : shape.partition)
+        capacity += on_node(name);
+    bool of_all = shape.partition.empty();
     for (const auto &[name, each] : nodes) {
-        if (!with_gpus)
+        if (!with_gpus || !of_all)
             break;
         capacity += counts(each) ? capacity_of(shape, each) : 0;
     }
     for (const auto &[cores, number] : up_only ? indices_.up_nodes : indices_.known_nodes) {
         Node like;
         like.cores = cores;
-        capacity += with_gpus ? 0 : int64_t{capacity_of(shape, like)} * number;
+        capacity += !with_gpus && of_all ? int64_t{capacity_of(shape, like)} * number : 0;
     }
-    auto on_node = [&](const NodeName &name) {
-        const Node *found = node(name);
-        return found && counts(*found) ? capacity_of(shape, *found) : 0;
-    };
     for (const NodeName &name : shape.exclude)
         capacity -= on_node(name);
     for (const NodeName &name : shape.nodelist) {
@@ -314,6 +320,13 @@ int State::capacity_when_empty(const Shape &shape, bool up_only) const
             return 0;
     }
     return static_cast<int>(std::min<int64_t>(capacity, std::numeric_limits<int>::max() - 1));
+}
+
+int State::capacity_up(const Shape &shape) const
+{
+    auto queued = indices_.shapes.find(shape);
+    return queued == indices_.shapes.end() ? capacity_when_empty(shape, true)
+                                           : queued->second.capacity;
 }
 
 std::string State::missing_node(const JobSpec &spec) const

@@ -40,7 +40,7 @@ TEST_P(UsersTest, a_user_is_limited_and_jobs_of_others_are_backfilled)
     EXPECT_EQ(driver.job(three).state, JobState::PENDING);
     EXPECT_EQ(driver.job(other).state, JobState::STARTING);
     EXPECT_EQ(why_waiting(driver.core.state(), driver.job(three)),
-              "the limit of a user: 2 jobs run, with 2 cores");
+              "the limit of user 1: 2 of 2 running jobs");
     auto restored = Core::restore(driver.core.snapshot());
     ASSERT_TRUE(restored) << restored.error();
     EXPECT_EQ(restored.value().snapshot(), driver.core.snapshot());

@@ -20,9 +20,38 @@ std::string why_nodes_are_missing(const State &state, const JobSpec &spec)
         state.capacity_when_empty(shape_of(spec), true) < size_at_least(spec, 1);
     if (!lacks)
         return "";
-    return std::string("ReqNodeNotAvail: nodes ") +
-           (needs_gpus(spec) ? "with GPUs" : "that it does not exclude") +
-           " are down or draining";
+    std::string which = needs_gpus(spec) ? "with GPUs" : "that it does not exclude";
+    if (!nodes_of_partition(spec).empty())
+        which = "of partition " + spec.partition + (spec.exclude.empty() ? "" : " " + which);
+    return "ReqNodeNotAvail: nodes " + which + " are down or draining";
+}
+
+/* Of one that starts no jobs. */
+std::string why_partition_is_closed(const Partition &partition)
+{
+    if (partition.state == PartitionState::DOWN)
+        return "PartitionDown: partition " + partition.name + " is down";
+    return "PartitionNotAvail: " +
+           (partition.name.empty()
+                ? "it names no partition, and none is the default"
+                : "there is no partition " + partition.name + " any more") +
+           " ('elastic update JOB --partition NAME' moves it)";
+}
+
+/* "the limit of user ann: 2 of 2 running jobs, 7 of 8 cores" */
+std::string why_user_is_full(const State &state, const JobSpec &spec)
+{
+    auto user = state.of_user(spec.uid);
+    std::string used;
+    auto add = [&](int64_t number, int64_t most, const char *what) {
+        if (most > 0)
+            used += (used.empty() ? ": " : ", ") + std::to_string(number) + " of " +
+                    std::to_string(most) + what;
+    };
+    add(user.running, state.config.user_running_max, " running jobs");
+    add(user.cores, state.config.user_cores_max, " cores");
+    return "the limit of user " + (spec.user.empty() ? std::to_string(spec.uid) : spec.user) +
+           used;
 }
 
 /* Whether it could start now if it needed no GPUs. */
@@ -43,6 +72,8 @@ std::string why_waiting(const State &state, const Job &job)
 {
     if (job.held)
         return job.held_by_administrator ? "held by an administrator" : "held";
+    if (job.spec.in && !starts_jobs(*job.spec.in))
+        return why_partition_is_closed(*job.spec.in);
     if (!job.waits_for.empty()) {
         const Dependency &first = job.waits_for.front();
         constexpr const char *WHAT[] = {"starts", "ends", "ends without error", "fails"};
@@ -58,11 +89,8 @@ std::string why_waiting(const State &state, const Job &job)
     if (job.task && job.task->waits)
         return "the limit of its array: " +
             std::to_string(state.arrays.at(job.task->array).limit) + " tasks run at once";
-    if (state.full_users.contains(job.spec.uid)) {
-        auto user = state.of_user(job.spec.uid);
-        return "the limit of a user: " + std::to_string(user.running) + " jobs run, with " +
-               std::to_string(user.cores) + " cores";
-    }
+    if (state.full_users.contains(job.spec.uid))
+        return why_user_is_full(state, job.spec);
     if (job.offer_after_ms > state.now_ms)
         return job.reason.empty() ? "pauses" : job.reason;
     if (std::string why = why_nodes_are_missing(state, job.spec); !why.empty())
@@ -70,15 +98,22 @@ std::string why_waiting(const State &state, const Job &job)
     int64_t cores = int64_t{size_at_least(job.spec, 1)} * job.spec.cores_per_process;
     if (cores > state.indices().up_cores)
         return "nodes are down or draining";
-    const Job *first = first_in_queue(state);
+    const Job *first = first_in_queue(state, job);
     if (first && first->id != job.id)
         return WAITS_BEHIND;
     return lacks_gpus_alone(state, job.spec) ? "resources: GPUs" : "resources";
 }
 
-const Job *first_in_queue(const State &state)
+const Job *first_in_queue(const State &state, const Job &waiting)
 {
+    constexpr int EXAMINED_MAX = 100;
     const auto &queue = state.indices().queue;
+    int left = waiting.spec.in ? EXAMINED_MAX : 0;
+    for (auto next = queue.begin(); left > 0 && next != queue.end(); ++next, left--) {
+        const Job &job = state.jobs.at(next->job);
+        if (job.spec.partition == waiting.spec.partition)
+            return &job;
+    }
     return queue.empty() ? nullptr : &state.jobs.at(queue.begin()->job);
 }
 

@@ -104,6 +104,8 @@ std::string Daemon::start_parts()
         return "backend.gpus is of no use with this back end: Slurm books the GPUs of its nodes";
     gpu_counts_ = std::move(gpus.value());
     number_gpus();
+    if (std::string wrong = read_partitions(); !wrong.empty())
+        return wrong;
     auto group = steps_control_group(settings_.control_groups);
     if (!group)
         return group.error();
@@ -137,6 +139,21 @@ std::string Daemon::start_parts()
     for (JobId id : state().indices().allocated)
         sampler_.update(id, state().job(id));
     return listen();
+}
+
+std::string Daemon::read_partitions()
+{
+    auto read = Partitions::read(settings_.partitions);
+    if (!read)
+        return read.error();
+    partitions_ = std::move(read.value());
+    if (!partitions_.all().empty() && backend_->asynchronous_nodes())
+        return "[[partitions]] are of no use with this back end: Slurm has its own, of which "
+               "slurm.partition names one";
+    for (const std::string &group : partitions_.unknown_groups())
+        log_line(LogLevel::WARNING, "allow_groups names a group that does not exist",
+                 {{"group", group}});
+    return "";
 }
 
 /* For jobs on this machine alone: others are confined by whoever owns their hosts. */
@@ -183,6 +200,7 @@ void Daemon::confine(JobId id)
 void Daemon::configure()
 {
     Config config = settings_.core();
+    config.partitions = partitions_.all();
     config.asynchronous_nodes = backend_->asynchronous_nodes();
     config.whole_nodes = backend_->whole_nodes();
     config.check_capacity = backend_->capacity_known();

@@ -32,6 +32,7 @@
 #include "daemon/journal.h"
 #include "daemon/lifetime.h"
 #include "daemon/mailer.h"
+#include "daemon/partitions.h"
 #include "daemon/recovery.h"
 #include "daemon/sliced_work.h"
 #include "daemon/user_slots.h"
@@ -75,6 +76,7 @@ class Daemon {
     Backend &backend() { return *backend_; }
     Access &access() { return access_; }
     UserDirectory &users() { return users_; }
+    const Partitions &partitions() const { return partitions_; }
     Metrics &metrics() { return metrics_; }
     /* With all that has happened in it. */
     Store &store() { return journal_.store(); }
@@ -104,6 +106,7 @@ class Daemon {
     Daemon(const Settings &settings, Store store, Recovered recovered);
     std::string start_parts();
     std::string listen();
+    std::string read_partitions();
     std::string open_confinement(const std::string &groups);
     void confine(JobId job);
     void configure();
@@ -190,6 +193,7 @@ class Daemon {
     WaitingRequests waiting_;
     std::unique_ptr<Backend> backend_;
     GpuCounts gpu_counts_;
+    Partitions partitions_;
     std::map<std::string, int> first_gpus_;     /* of nodes that are this machine */
     std::unique_ptr<Steps> steps_;
     Sampler sampler_;

@@ -20,6 +20,7 @@
 #include "base/crash_note.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/partitions.h"
 #include "daemon/recovery.h"
 #include "store/replay.h"
 
@@ -150,6 +151,8 @@ int check_config(const Settings &settings)
         return complain(tokens.error());
     if (auto gpus = GpuCounts::parse(settings.gpus); !gpus)
         return complain(gpus.error());
+    if (auto partitions = Partitions::read(settings.partitions); !partitions)
+        return complain(partitions.error());
     for (const std::string &program : {settings.mpiexec, settings.stepd})
         if (::access(program.c_str(), X_OK) != 0)
             return complain(program +

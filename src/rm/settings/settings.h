@@ -2,9 +2,10 @@
  * The configuration of elasticd: one TOML file, and a default for everything, so that none is
  * needed.
  *
- * The table of settings in config.cpp is the one definition of names, bounds, defaults and
- * documentation: reading, checking, `elasticd --print-config` and the list in doc/admin/elasticd.md
- * come from it. Settings are read once, at start.  No state; any thread.
+ * The table of settings in setting_table.cpp is the one definition of names, bounds, defaults and
+ * documentation, and that of partition_settings.cpp the one of partitions: reading, checking,
+ * `elasticd --print-config` and the list in doc/admin/elasticd.md come from it. Settings are read
+ * once, at start.  No state; any thread.
  */
 
 #ifndef ELASTIC_RM_DAEMON_CONFIG_H_INCLUDED
@@ -17,6 +18,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "core/config.h"
+#include "settings/partition_settings.h"
 
 namespace elastic::rm {
 
@@ -87,7 +89,9 @@ struct Settings {
     int64_t rate_per_s = 0;
     int64_t finished_in_memory = 0, history_keep_ms = 0, snapshot_events = 0;
 
-    /* The part for the core. */
+    std::vector<PartitionSettings> partitions;
+
+    /* The part for the core, without partitions (daemon/partitions.h). */
     Config core() const;
 };
 

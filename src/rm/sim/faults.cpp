@@ -71,6 +71,8 @@ void SimulatedCluster::somebody()
                 update.maximum = static_cast<int>(between(1, 12));
             if (between(0, 1))
                 update.minimum = static_cast<int>(between(1, 4));
+            if (const auto &all = options_.config.partitions; !all.empty() && between(0, 1))
+                update.partition = all[static_cast<size_t>(job) % all.size()].name;
             update.may_extend = between(0, 1);
             return notify(update);
         }

@@ -40,6 +40,21 @@ void SimulatedCluster::configure_gpus(const std::string &node)
     after(to_ms, [this, node] { notify(NodeGpusSet{node, options_.gpus}); });
 }
 
+/* Others for a while: one is deleted, one is down, one has fewer nodes. */
+void SimulatedCluster::configure_partitions()
+{
+    constexpr int64_t WITHIN_MS = 100000, FOR_MS = 50000;
+    Config other = options_.config;
+    std::vector<Partition> &partitions = other.partitions;
+    partitions.back().state = PartitionState::DOWN;
+    partitions.front().nodes = NodeSet({"n" + std::to_string(between(0, options_.nodes - 1))});
+    if (between(0, 1) == 0)
+        partitions.erase(partitions.begin());
+    int64_t from_ms = between(1, WITHIN_MS), to_ms = from_ms + between(1, FOR_MS);
+    after(from_ms, [this, other] { notify(Configure{other}); });
+    after(to_ms, [this] { notify(Configure{options_.config}); });
+}
+
 void SimulatedCluster::run()
 {
     clock_.start(std::nullopt, 0, "boot", now_ms(), now_ms());
@@ -48,6 +63,8 @@ void SimulatedCluster::run()
         notify(NodeUp{"n" + std::to_string(i), options_.cores});
     for (int i = 0; options_.gpus > 0 && i < options_.nodes; i++)
         configure_gpus("n" + std::to_string(i));
+    if (!options_.config.partitions.empty())
+        configure_partitions();
     plan();
     while (!time_.empty() && !all_over() && now_ms() < TIME_MAX_MS && log_.size() < EVENTS_MAX &&
            broken_.size() < BROKEN_MAX)

@@ -152,6 +152,7 @@ class SimulatedCluster {
     /* people and accidents */
     void plan();
     void configure_gpus(const std::string &node);
+    void configure_partitions();
     void somebody();
     void node_fails();
     void nodes_are_taken(Step &step);

@@ -91,6 +91,31 @@ void add_nodes_and_gpus(uint64_t seed, ClusterOptions &options)
     }
 }
 
+void add_partitions(uint64_t seed, ClusterOptions &options)
+{
+    Chance chance(seed * 15485863 + 3);
+    std::vector<Partition> &partitions = options.config.partitions;
+    for (const char *name : {"all", "some", "few"}) {
+        Partition partition;
+        partition.name = name;
+        std::vector<std::string> nodes;
+        for (int i = 0; i < options.nodes; i++) {
+            if (!chance.one_in(3))
+                nodes.push_back("n" + std::to_string(i));
+        }
+        if (!partitions.empty())
+            partition.nodes = NodeSet(nodes);
+        partition.is_default = partitions.empty();
+        partition.priority = static_cast<int>(chance.between(-2, 2));
+        partition.max_cores = chance.one_in(4) ? chance.between(1, 30) : 0;
+        partition.default_time_ms = chance.one_in(3) ? chance.between(1000, 200000) : 0;
+        partition.max_time_ms = chance.one_in(4) ? 200000 : 0;
+        partitions.push_back(partition);
+    }
+    for (MixJob &job : options.jobs)
+        job.spec.partition = chance.one_in(3) ? "" : chance.one_in(2) ? "some" : "few";
+}
+
 ClusterOptions random_options(uint64_t seed, bool trace)
 {
     Chance chance(seed * 7919 + 1);
@@ -172,6 +197,14 @@ ClusterOptions demanding_options(uint64_t seed, bool trace)
     return options;
 }
 
+/* The same in partitions that overlap, one of them of all nodes. */
+ClusterOptions divided_options(uint64_t seed, bool trace)
+{
+    ClusterOptions options = demanding_options(seed, trace);
+    add_partitions(seed, options);
+    return options;
+}
+
 /* To its end; whether something was wrong. */
 bool fails(SimulatedCluster &cluster, uint64_t seed)
 {
@@ -209,6 +242,26 @@ TEST(SimulationTest, programs_request_slots_and_change_their_size)
     EXPECT_GT(counts.spawned, 50);
     EXPECT_GT(counts.modified, 50);
     EXPECT_GT(counts.not_modified, 50);
+}
+
+TEST(SimulationTest, jobs_stay_in_their_partitions)
+{
+    uint64_t first = from_environment("ELASTIC_SIMULATION_FIRST", 1);
+    uint64_t seeds = (from_environment("ELASTIC_SIMULATION_SEEDS", 100) + 1) / 2;
+    bool trace = from_environment("ELASTIC_SIMULATION_TRACE", 0) != 0, broken = false;
+    int done = 0, adaptations = 0;
+    for (uint64_t seed = first; seed < first + seeds && !broken; seed++) {
+        SimulatedCluster cluster(divided_options(seed, trace));
+        broken = fails(cluster, seed);
+        done += cluster.metrics().done;
+        adaptations += cluster.metrics().adaptations;
+    }
+    printf("%llu machines with partitions: %d jobs done, %d changes of size\n",
+           static_cast<unsigned long long>(seeds), done, adaptations);
+    if (seeds < 50)
+        return;
+    EXPECT_GT(done, 200);
+    EXPECT_GT(adaptations, 50);
 }
 
 TEST(SimulationTest, seeds)
@@ -295,7 +348,7 @@ TEST(SimulationTest, seeds)
 TEST(SimulationTest, same_seed_gives_same_history)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        auto options = seed % 2 ? random_options(seed, false) : demanding_options(seed, false);
+        auto options = seed % 2 ? random_options(seed, false) : divided_options(seed, false);
         SimulatedCluster first(options), second(options);
         first.run();
         second.run();

@@ -109,12 +109,18 @@ function drawQueue(jobs, now) {
     const where = job.nodes.length && !(job.end_ms && job.reason) ? places(job.nodes) : job.reason ? `(${job.reason})` : "–";
     const more = job.spawned && job.spawned.processes ? ` + ${job.spawned.processes}` : "";
     const size = (job.adaptation ? `${job.size} → ${job.adaptation.size}` : job.size || "–") + more;
-    const made = row({ "data-job": job.id, tabindex: 0 }, [element("span", {}, swatch(job.id), jobName(job)), job.name, job.user, job.state,
+    const made = row({ "data-job": job.id, tabindex: 0 }, [element("span", {}, swatch(job.id), jobName(job)),
+      inPartitions(job.name, job.partition ? [job.partition] : []), job.user, job.state,
       duration(runTime(job, now)), size, range(job), job.counts ? job.counts.committed : 0, where]);
     made.addEventListener("click", () => choose(job.id));
     made.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(job.id); });
     return made;
   }), "No job runs or waits.");
+}
+
+/* "n0 · batch, debug" */
+function inPartitions(name, partitions) {
+  return partitions && partitions.length ? `${name} · ${partitions.join(", ")}` : name;
 }
 
 /* "2 of 4 cores, 1 of 2 GPUs" */
@@ -123,7 +129,7 @@ function inUse(node) {
 }
 
 function drawNodes(nodes) {
-  fill(byId("nodes"), nodes.map((node) => row({}, [node.name, node.state, inUse(node),
+  fill(byId("nodes"), nodes.map((node) => row({}, [inPartitions(node.name, node.partitions), node.state, inUse(node),
     element("span", {}, ...node.jobs.flatMap((use) => [swatch(use.job), `${use.job === null ? "other" : use.job}:${use.cores} `])),
     shown(node.reason)])), "There are no nodes.");
 }
@@ -154,7 +160,7 @@ async function drawDetails(now) {
   const [{ job }, { records }, measured] = await Promise.all([ask("/v1/jobs/" + id),
     ask(`/v1/jobs/${id}/records?limit=${RECORDS_MAX}`), ask(`/v1/jobs/${id}/loops`)]);
   const fields = [["State", job.state + (job.reason ? ` (${job.reason})` : "")], ["User", job.user], ["Kind", `${job.kind}, ${range(job)} processes`],
-    ["Size", job.size], ["Nodes", places(job.nodes) || "–"],
+    ...(job.partition ? [["Partition", job.partition]] : []), ["Size", job.size], ["Nodes", places(job.nodes) || "–"],
     ...(job.gpus && job.gpus.length ? [["GPUs", job.gpus.map((each) => `${each.node}: ${ranges(each.gpus)}`).join("; ")]] : []), ["Submitted", clock(job.submit_ms)],
     ["Waited", duration((job.start_ms || job.end_ms || now) - job.submit_ms)], ["Ran", duration(runTime(job, now))],
     ["Time limit", job.time_limit_ms === null ? "unlimited" : duration(job.time_limit_ms)], ["Exit code", shown(job.exit_code)],

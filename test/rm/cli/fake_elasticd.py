@@ -33,7 +33,7 @@ SUBMIT_FIELDS = {
     "cores_per_process", "processes_per_node", "exclusive", "requeue", "name", "time_limit_ms", "priority", "held",
     "output", "error", "input", "mpiexec", "umask", "limits", "key", "begin_ms", "after", "after_any", "after_ok",
     "after_not_ok", "array", "singleton", "memory_per_core_mib", "memory_per_node_mib",
-    "limit_signal", "slurm_environment", "test_only", "mail", "nodelist", "exclude",
+    "limit_signal", "slurm_environment", "test_only", "mail", "nodelist", "exclude", "partition",
     "gpus", "gpus_per_process", "gpus_per_node",
 }  # fmt: skip
 USER = pwd.getpwuid(os.getuid()).pw_name
@@ -268,7 +268,7 @@ class FakeElasticd:
     def run(self, job: Json) -> None:
         try:
             self.execute(job)
-        except OSError as problem:  # its folder may be gone
+        except OSError as problem:  # its folder may not exist any more
             self.end(job, "FAILED", None, f"cannot open {problem.filename}: {problem.strerror}")
 
     def execute(self, job: Json) -> None:

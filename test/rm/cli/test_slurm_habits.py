@@ -30,12 +30,13 @@ def only(bodies: list[dict[str, Any]]) -> dict[str, Any]:
 
 def test_slurm_script(here: Setup) -> None:
     """a script for Slurm is submitted unchanged; what is not honoured is reported"""
-    name = script(here, "#SBATCH -n 4 --time=2:00\n#SBATCH -J model --mem=4G\n#SBATCH --partition long")
+    name = script(here, "#SBATCH -n 4 --time=2:00\n#SBATCH -J model --mem=4G -p long\n#SBATCH --account ours")
     _, err = here.call("submit", name)
     body = only(here.posted())
     expect((body["min"], body["max"], body["time_limit_ms"], body["name"]) == (4, 4, 120000, "model"), body)
     expect(body["slurm_environment"] and body["environment"]["SLURM_SUBMIT_DIR"] == str(here.folder), body)
-    expect(body["memory_per_node_mib"] == 4096 and "line 4: --partition long is not honoured" in err, f"{body} {err}")
+    expect(body["memory_per_node_mib"] == 4096 and "line 4: --account ours is not honoured" in err, f"{body} {err}")
+    expect(body["partition"] == "long", body)
     # The command line goes over #ELASTIC lines, and these over #SBATCH lines.
     script(here, "#SBATCH -n 4 -J a -t 5\n#ELASTIC -n 2:8 -J b")
     here.call("submit", "-J", "c", name)
@@ -163,7 +164,7 @@ def test_formats_of_lists(here: Setup) -> None:
     out, _ = here.call("nodes", "-P")
     expect(out.splitlines()[0] == "NODE|STATE|CORES|USED|JOBS|REASON" and len(out.splitlines()[1].split("|")) == 6, out)
     expect([job["id"] for job in here.objects("queue", "--sort=-i")] == [3, 2, 1], "JSON in that order")
-    for words, name in ((("-o", "%P"), "%i"), (("-O", "nothing"), "jobid"), (("-S", "nothing"), "jobid")):
+    for words, name in ((("-o", "%q"), "%i"), (("-O", "nothing"), "jobid"), (("-S", "nothing"), "jobid")):
         _, err = here.call("queue", *words, code=2)
         expect("there is no field" in err and name in err, err)
     here.call("submit", "--wait", "-J", "over", "true")

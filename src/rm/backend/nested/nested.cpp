@@ -127,6 +127,7 @@ void set_nested(Settings &settings, const NestedNodes &nodes)
     settings.tcp.clear();
     settings.hosts_file.clear();
     settings.hosts.clear();
+    settings.partitions.clear();        /* of other nodes */
     for (const ListedNode &node : nodes.nodes)
         settings.hosts.push_back(node.name + ":" + std::to_string(node.cores));
     /* Where ssh starts the processes it can also probe the nodes. */

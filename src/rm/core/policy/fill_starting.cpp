@@ -2,6 +2,7 @@
 
 #include "core/policy/fill_starting.h"
 
+#include "core/policy/backfill_depth.h"
 #include "core/policy/fill_balance.h"
 
 namespace elastic::rm {
@@ -35,7 +36,7 @@ void Starting::examine_waiting()
     Balancing(plan_).plan();
     const auto &queue = state_.indices().queue;
     plan_.examined_until = state_.queue_key(*plan_.first);
-    int left = state_.config.backfill_depth;
+    BackfillDepth depth(state_, plan_.first->spec);
     auto next = queue.upper_bound(plan_.examined_until);
     for (; next != queue.end(); ++next) {
         if (nothing_to_give())
@@ -44,8 +45,13 @@ void Starting::examine_waiting()
         const Job &job = state_.jobs.at(next->job);
         if (job.offer_after_ms > state_.now_ms)
             continue;
-        if (--left < 0)
+        if (depth.is_reached()) {
+            if (!state_.config.partitions.empty())
+                plan_.examined_until = QUEUE_END;       /* one of another partition may start */
             return;
+        }
+        if (!depth.takes(job.spec))
+            continue;
         plan_.others_wait = true;
         if (!start_backfill(job))
             free_cores_for_backfill(job);

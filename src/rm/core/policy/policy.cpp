@@ -17,7 +17,7 @@ int fixed_size(const State &state, const JobSpec &spec)
     if (runnable(state, spec, size_request))
         return size_request;
     return size_at_most(spec,
-                        std::min(size_request, state.capacity_when_empty(shape_of(spec), true)));
+                        std::min(size_request, state.capacity_up(shape_of(spec))));
 }
 
 bool runnable(const State &state, const JobSpec &spec, int size)
@@ -26,7 +26,7 @@ bool runnable(const State &state, const JobSpec &spec, int size)
         return false;
     if (spec.cores_per_process == 1 && spec.processes_per_node == 0 && any_node_will_do(spec))
         return true;
-    return state.capacity_when_empty(shape_of(spec), true) >= size;
+    return state.capacity_up(shape_of(spec)) >= size;
 }
 
 int waiting_sharers(const State &state)
@@ -37,29 +37,61 @@ int waiting_sharers(const State &state)
 
 namespace {
 
+/* The partitions in which a job waits, and those that share nodes with them. */
+class BlockedPartitions {
+  public:
+    void add(const Partition &partition)
+    {
+        blocked_.push_back(&partition);
+        known_.clear();
+    }
+    bool has(const JobSpec &spec)
+    {
+        if (blocked_.empty() || !spec.in)
+            return false;
+        auto [known, is_new] = known_.try_emplace(spec.in.get(), false);
+        if (is_new)
+            known->second = std::ranges::any_of(blocked_, [&](const Partition *each) {
+                return overlap(*each, *spec.in);
+            });
+        return known->second;
+    }
+
+  private:
+    std::vector<const Partition *> blocked_;
+    std::map<const Partition *, bool> known_;
+};
+
 class Fcfs : public Policy {
   public:
     Decisions decide(const State &state) const override
     {
         Decisions decisions;
         std::optional<Space> space;
+        BlockedPartitions blocked;
         QueueKey &examined_until = decisions.depends_on->queue_until;
         for (const QueueKey &key : state.indices().runnable) {
             const Job &job = state.jobs.at(key.job);
             int size = fixed_size(state, job.spec);
-            if (job.offer_after_ms > state.now_ms)
+            if (job.offer_after_ms > state.now_ms || blocked.has(job.spec))
                 continue;
             examined_until = key;
-            if (int64_t{size} * job.spec.cores_per_process > state.indices().free_cores)
+            if (state.indices().free_cores == 0)
                 break;
             if (!space)
                 space.emplace(state);
-            if (!space->fits(job.spec, size))
-                break;
+            if (!space->fits(job.spec, size)) {
+                if (!job.spec.in)
+                    break;
+                blocked.add(*job.spec.in);
+                continue;
+            }
             StartNumbers numbers = fixed_start(job.spec, size, space->capacity(job.spec));
             decisions.starts.push_back({job.id, space->allocate(job.spec, size), numbers});
             examined_until = QUEUE_END;
         }
+        if (!state.config.partitions.empty() && state.indices().free_cores > 0)
+            examined_until = QUEUE_END;         /* one of another partition may start */
         grant_size_requests(state, decisions);
         return decisions;
     }

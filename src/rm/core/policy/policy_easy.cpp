@@ -2,13 +2,17 @@
 
 #include "core/policy/policy_easy.h"
 
+#include "core/policy/backfill_depth.h"
 #include "core/policy/requested_sizes.h"
 
 namespace elastic::rm {
 
 int64_t time_limit(const State &state, const JobSpec &spec)
 {
-    return spec.time_limit_ms > 0 ? spec.time_limit_ms : state.config.default_time_limit_ms;
+    int64_t of_partition = spec.in ? spec.in->default_time_ms : 0;
+    return spec.time_limit_ms > 0 ? spec.time_limit_ms
+           : of_partition > 0     ? of_partition
+                                  : state.config.default_time_limit_ms;
 }
 
 StartNumbers fixed_start(const JobSpec &spec, int size, int growing)
@@ -209,14 +213,16 @@ Decisions EasyPass::run()
         return std::move(decisions_);
     QueueKey &examined_until = decisions_.depends_on->queue_until;
     examined_until = state_.queue_key(*first_);
-    int left = state_.config.backfill_depth;
+    BackfillDepth depth(state_, first_->spec);
     auto next = indices.queue.upper_bound(examined_until);
-    for (; left > 0 && next != indices.queue.end(); ++next, left--) {
-        start_backfill(state_.jobs.at(next->job));
+    for (; !depth.is_reached() && next != indices.queue.end(); ++next) {
+        const Job &job = state_.jobs.at(next->job);
+        if (depth.takes(job.spec))
+            start_backfill(job);
         examined_until = *next;
     }
-    if (next == indices.queue.end())
-        examined_until = QUEUE_END;
+    if (next == indices.queue.end() || !state_.config.partitions.empty())
+        examined_until = QUEUE_END;     /* one of another partition may start, wherever it is */
     if (reservation_)
         decisions_.depends_on->limits_until_ms = reservation_->limits_until_ms();
     return std::move(decisions_);

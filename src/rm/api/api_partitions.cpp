@@ -1,0 +1,63 @@
+/* See api.h: partitions of jobs and nodes. */
+
+#include "api/api.h"
+#include "api/api_json.h"
+
+namespace elastic::rm {
+
+/* The partition of the submission; without any on this system a note reports that. */
+void Api::read_partition(BodyReader &body, const Caller &caller, JobSpec &spec,
+                         std::vector<std::string> &notes) const
+{
+    spec.partition = body.text("partition", PARTITION_NAMES_BYTES_MAX);
+    if (!daemon_.partitions().all().empty())
+        return enter_partition(body, caller, spec);
+    constexpr const char *NOTE = "the partition that is requested has no effect: there are none "
+                                 "here ([[partitions]] in the configuration)";
+    if (!spec.partition.empty())
+        notes.emplace_back(NOTE);
+    spec.partition.clear();
+}
+
+/* The core refuses one that does not exist, or does not take the job. */
+void Api::enter_partition(const BodyReader &body, const Caller &caller, JobSpec &spec) const
+{
+    if (spec.partition.find(',') != std::string::npos)
+        body.fail("partition", "names several: a job is in one partition");
+    daemon_.state().enter(spec);
+    const User *user = daemon_.users().known(caller.uid);
+    if (!caller.administrator &&
+        !daemon_.partitions().may_use(spec.partition, caller.name, user))
+        throw ApiError{403, "forbidden",
+                       "partition " + spec.partition +
+                           " is for users and groups that an administrator has named, and you are "
+                           "not one of them: choose another one ('elastic nodes --by-partition')",
+                       "partition"};
+}
+
+Json Api::partitions_json() const
+{
+    auto number_or_null = [](int64_t number) { return number > 0 ? Json(number) : Json(); };
+    Json all = Json::array();
+    for (const Partition &each : daemon_.partitions().all())
+        all.push_back({{"name", each.name},
+                       {"default", each.is_default},
+                       {"state", to_string(each.state)},
+                       {"priority", each.priority},
+                       {"default_time_ms", number_or_null(each.default_time_ms)},
+                       {"max_time_ms", number_or_null(each.max_time_ms)},
+                       {"max_cores", number_or_null(each.max_cores)}});
+    return all;
+}
+
+Json Api::partitions_of(const Node &node) const
+{
+    Json names = Json::array();
+    for (const Partition &each : daemon_.partitions().all()) {
+        if (has_node(each, node.name))
+            names.push_back(each.name);
+    }
+    return names;
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,123 @@
+/* See core_impl.h: why a job is not accepted. */
+
+#include "core/core_impl.h"
+#include "core/placement.h"
+#include "core/policy/policy_easy.h"
+
+namespace elastic::rm {
+
+namespace {
+
+std::string names_of(const std::vector<Partition> &partitions)
+{
+    std::string names;
+    for (const Partition &each : partitions)
+        names += (names.empty() ? "" : ", ") + each.name;
+    return names;
+}
+
+}  // namespace
+
+/* Empty, or the reason. */
+std::string Core::Impl::refusal(const JobSpec &spec, AnswerCode &code) const
+{
+    code = AnswerCode::FIELD;
+    if (std::string wrong = check(spec); !wrong.empty())
+        return wrong;
+    if (std::string wrong = partition_refusal(spec); !wrong.empty())
+        return wrong;
+    code = AnswerCode::LIMIT;
+    size_t tasks = spec.array.empty() ? 1 : parse_array(spec.array).value().indices.size();
+    if (state.jobs.size() - state.finished.size() + tasks >
+        static_cast<size_t>(state.config.jobs_max))
+        return "there are " + std::to_string(state.config.jobs_max) +
+               " jobs already; submit again when some have ended";
+    code = AnswerCode::CAPACITY;
+    return capacity_refusal(spec);
+}
+
+std::string Core::Impl::capacity_refusal(const JobSpec &spec) const
+{
+    int size = size_at_least(spec, 1);
+    int64_t cores = int64_t{size} * spec.cores_per_process;
+    if (state.config.user_cores_max > 0 && cores > state.config.user_cores_max)
+        return "the job needs at least " + std::to_string(cores) + " cores, and a user may have " +
+               std::to_string(state.config.user_cores_max) + " at once; ask for less";
+    if (!state.config.check_capacity)
+        return "";
+    int capacity = state.capacity_when_empty(shape_of(spec), false);
+    if (capacity >= size)
+        return "";
+    if (!any_node_will_do(spec))
+        return listed_refusal(spec, size, capacity);
+    return "the job needs at least " + std::to_string(size) + " processes, and all " +
+           std::to_string(state.nodes.size()) + " nodes together can hold " +
+           std::to_string(capacity) + " such processes; ask for less";
+}
+
+/* Of a job that not any node will do, and needs more than fits. */
+std::string Core::Impl::listed_refusal(const JobSpec &spec, int size, int capacity) const
+{
+    for (const NodeName &name : spec.nodelist) {
+        const Node *node = state.node(name);
+        if (!node || node->removed)
+            return "there is no node " + name.str() + ", which its node list names";
+        if (node->cores < spec.cores_per_process)
+            return "node " + name.str() + " of its node list has " + std::to_string(node->cores) +
+                   " cores, and a process needs " + std::to_string(spec.cores_per_process);
+    }
+    std::string which = nodes_of_partition(spec).empty() ? "" : " of partition " + spec.partition;
+    if (!spec.exclude.empty())
+        which += " that it does not exclude";
+    if (needs_gpus(spec))
+        return "the job needs at least " + std::to_string(size) + " processes with GPUs, and " +
+               (which.empty() ? "all nodes" : "the nodes" + which) +
+               " together can hold " + std::to_string(capacity) +
+               " such processes: there are " + std::to_string(state.indices().nodes.gpus) +
+               " GPUs ('elastic nodes' lists them); request less";
+    return "the job needs at least " + std::to_string(size) +
+           " processes, and the nodes" + which + " can hold " + std::to_string(capacity) +
+           " such processes; request less" +
+           (spec.exclude.empty() ? "" : ", or exclude fewer nodes");
+}
+
+/* Empty, or why its partition does not take the job. */
+std::string Core::Impl::partition_refusal(const JobSpec &spec) const
+{
+    const std::vector<Partition> &all = state.config.partitions;
+    if (all.empty() && !spec.partition.empty())
+        return "there is no partition " + spec.partition + ": there are none at all";
+    if (all.empty())
+        return "";
+    if (spec.partition.empty())
+        return "no partition is the default: name one of " + names_of(all);
+    if (!state.partition(spec.partition))
+        return "there is no partition " + spec.partition + ": choose one of " + names_of(all);
+    if (spec.in->state == PartitionState::DRAIN)
+        return "partition " + spec.partition + " takes no new jobs (drain)";
+    for (const NodeName &node : spec.nodelist) {
+        if (!has_node(*spec.in, node))
+            return "node " + node.str() + " of its node list is not in partition " +
+                   spec.partition;
+    }
+    return partition_limit_refusal(spec);
+}
+
+std::string Core::Impl::partition_limit_refusal(const JobSpec &spec) const
+{
+    if (!spec.in)
+        return "";
+    int64_t limit_ms = time_limit(state, spec), most_ms = spec.in->max_time_ms;
+    if (most_ms > 0 && (limit_ms == 0 || limit_ms > most_ms))
+        return "partition " + spec.partition + " allows a time limit of " +
+               std::to_string(most_ms / 1000) + " s at most, and the job " +
+               (limit_ms == 0 ? "has none" : "requests " + std::to_string(limit_ms / 1000) + " s");
+    int64_t cores = int64_t{most_processes(spec)} * spec.cores_per_process;
+    if (spec.in->max_cores > 0 && cores > spec.in->max_cores)
+        return "partition " + spec.partition + " allows a job " +
+               std::to_string(spec.in->max_cores) + " cores at most, and this one may have " +
+               std::to_string(cores) + ": request a smaller maximum";
+    return "";
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,53 @@
+/*
+ * A partition: the nodes on which its jobs run, and the limits of each of them.  A job is in one
+ * partition, and partitions may share nodes.  Without any, all nodes are for all jobs.
+ */
+
+#ifndef ELASTIC_RM_CORE_PARTITION_H_INCLUDED
+#define ELASTIC_RM_CORE_PARTITION_H_INCLUDED
+
+#include "core/node_set.h"
+
+namespace elastic::rm {
+
+constexpr size_t PARTITIONS_MAX = 256, PARTITION_NAME_BYTES_MAX = 64;
+
+/* UP: jobs are accepted and start.  DOWN: they are accepted, and wait.  DRAIN: those that are there
+ * start, no others are accepted.  GONE: jobs wait that the configuration has no partition for. */
+enum class PartitionState { UP, DOWN, DRAIN, GONE };
+template <> struct NamesOf<PartitionState> {
+    static constexpr const char *names[] = {"up", "down", "drain", "gone"};
+};
+
+struct Partition {
+    std::string name;
+    NodeSet nodes;              /* empty: all */
+    bool is_default = false;    /* of jobs that name none */
+    int priority = 0;           /* added to that of each of its jobs */
+    PartitionState state = PartitionState::UP;
+    int64_t default_time_ms = 0;        /* of jobs that name no limit; 0: as in all partitions */
+    int64_t max_time_ms = 0;    /* 0: any */
+    int64_t max_cores = 0;      /* of the processes of one job; 0: any number */
+
+    bool operator==(const Partition &) const = default;
+    ELASTIC_FIELDS(name, nodes, is_default, priority, state, default_time_ms, max_time_ms,
+                   max_cores)
+};
+
+inline bool has_node(const Partition &partition, const NodeName &node)
+{
+    return partition.nodes.empty() || partition.nodes.contains(node);
+}
+inline bool starts_jobs(const Partition &partition)
+{
+    return partition.state == PartitionState::UP || partition.state == PartitionState::DRAIN;
+}
+/* Whether a node may be in both. */
+bool overlap(const Partition &one, const Partition &other);
+
+/* Empty, or what is wrong with them. */
+std::string check(const std::vector<Partition> &partitions);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_PARTITION_H_INCLUDED */

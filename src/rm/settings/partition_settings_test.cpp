@@ -1,0 +1,57 @@
+#include "settings/partition_settings.h"
+
+#include <gtest/gtest.h>
+
+#include "settings/settings.h"
+
+namespace elastic::rm {
+namespace {
+
+std::string error_of(const std::string &text)
+{
+    auto settings = parse_settings(text, "test.toml");
+    return settings ? "" : settings.error();
+}
+
+TEST(PartitionSettingsTest, WhatIsPrintedIsReadAgain)
+{
+    Settings settings = default_settings();
+    settings.partitions.resize(2);
+    PartitionSettings &first = settings.partitions[0];
+    first.name = "batch";
+    first.nodes = "n[1-4]";
+    first.is_default = true;
+    first.max_time_ms = 86400000;
+    first.allow_groups = {"physics", "a \"quoted\" one"};
+    settings.partitions[1].name = "debug";
+    std::string printed = print_settings(settings);
+    auto again = parse_settings(printed, "printed");
+    ASSERT_TRUE(again) << again.error();
+    ASSERT_EQ(again.value().partitions.size(), 2U);
+    EXPECT_EQ(again.value().partitions[0].allow_groups, first.allow_groups);
+    EXPECT_EQ(print_settings(again.value()), printed);
+    EXPECT_TRUE(parse_settings(print_settings(default_settings()), "printed")
+                    .value()
+                    .partitions.empty());
+}
+
+TEST(PartitionSettingsTest, ErrorsNameLineAndSetting)
+{
+    EXPECT_NE(error_of("partitions = 3").find("write [[partitions]]"), std::string::npos);
+    EXPECT_NE(error_of("partitions = [3]").find("write [[partitions]]"), std::string::npos);
+    EXPECT_NE(error_of("[[partitions]]\nnodes = \"all\"").find("a partition needs a name"),
+              std::string::npos);
+    EXPECT_NE(error_of("[[partitions]]\nname = \"a\"\nwrong = 1")
+                  .find("test.toml:3: there is no setting partitions.wrong"),
+              std::string::npos);
+    EXPECT_NE(error_of("[[partitions]]\nname = \"a\"\nstate = \"closed\"")
+                  .find("partitions.state must be one of up, down, drain"),
+              std::string::npos);
+    EXPECT_NE(error_of("[[partitions]]\nname = \"a\"\nmax_time = 5").find("must be a time"),
+              std::string::npos);
+    EXPECT_NE(error_of("[[partitions]]\nname = \"a\"\nmax_cores = -1").find("must be from 0"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,268 @@
+/* See setting.h: all settings but the partitions. */
+
+#include "core/job_performance.h"
+#include "settings/setting.h"
+
+namespace elastic::rm {
+
+const std::vector<Setting<Settings>> &setting_table()
+{
+    static const std::vector<Setting<Settings>> settings = {
+        {"", "cluster", &Settings::cluster,
+         "The name of this system, for people. Default: the machine's name."},
+        {"", "state_dir", &Settings::state_dir,
+         "The store and the folders of running steps. On a local disk. One daemon at a time."},
+        {"",
+         "log_level",
+         &Settings::log_level,
+         "What is logged on standard error.",
+         0,
+         0,
+         false,
+         "debug, info, warning, error"},
+        {"", "idle_exit", &Settings::idle_exit_ms,
+         "elasticd ends when it has had no job for so long; 0: never.", 0, YEAR_MS, true},
+        {"listen", "socket", &Settings::socket,
+         "The Unix socket. Its folder is made with mode 0700 (root: 0755)."},
+        {"listen", "socket_mode", &Settings::socket_mode,
+         "Who may connect: 0o600 this user alone, 0o666 everybody; the user of a client is "
+         "known in any case.",
+         0, 0777},
+        {"listen", "tcp", &Settings::tcp,
+         "Address and port such as \"127.0.0.1:6817\"; empty: no TCP. No TLS: see "
+         "doc/admin/elasticd.md."},
+        {"listen", "tokens_file", &Settings::tokens_file,
+         "Which users may connect by TCP: lines `TOKEN USER [admin]`; mode 0600. Read again at "
+         "SIGHUP."},
+        {"access", "administrators", &Settings::administrators,
+         "Users who may do everything, beside root and the user that elasticd runs as."},
+        {"access", "private", &Settings::private_jobs,
+         "A user sees only jobs of his own; false: everybody's (never scripts or environments)."},
+        {"web", "allow_changes", &Settings::allow_web_changes,
+         "The web page may cancel, hold and so on; false: it only shows."},
+        {"scheduling",
+         "policy",
+         &Settings::policy,
+         "fcfs: in order; easy: with EASY backfilling; fill: elastic jobs give way and grow; "
+         "efficient: as fill, by "
+         "the time that MPI takes; measured: as fill, by how much faster each job becomes.",
+         0,
+         0,
+         false,
+         "fcfs, easy, fill, efficient, measured"},
+        {"scheduling", "efficiency", &Settings::efficiency,
+         "measured: nobody gets cores that bring less than this part of a proportional gain in "
+         "speed."},
+        {"scheduling",
+         "efficiency_idle",
+         &Settings::efficiency_idle,
+         "measured: the same of cores that nobody else can use: they are loaned, and taken back "
+         "for whoever can. 0: to all that do not become slower. The same number as efficiency: "
+         "they idle.",
+         0,
+         0,
+         false,
+         "",
+         true},
+        {"scheduling", "mtct_upper", &Settings::mtct_upper,
+         "efficient: a job whose MPI time by computing time is above gives half of its processes."},
+        {"scheduling", "mtct_lower", &Settings::mtct_lower,
+         "efficient: one that is below may have twice as many."},
+        {"scheduling", "ceiling_hold", &Settings::ceiling_hold_ms,
+         "efficient: a size that was too large is not given again for so long.", 0, YEAR_MS, true},
+        {"scheduling", "reduce_when_idle", &Settings::reduce_when_idle,
+         "efficient: jobs give processes that they use badly also when nobody waits."},
+        {"scheduling",
+         "range",
+         &Settings::range,
+         "efficient: double: to half or twice the size at once; model: to the size at which MPI "
+         "time is expected to lie between mtct_lower and mtct_upper.",
+         0,
+         0,
+         false,
+         "double, model"},
+        {"scheduling", "priority_weight", &Settings::priority_weight_ms,
+         "One point of priority is worth this much waiting.", 0, YEAR_MS, true},
+        {"scheduling", "fair_share", &Settings::fair_share_ms,
+         "Who has used all of what the half-life remembers stands in the queue as if his jobs had "
+         "come so much later, "
+         "others by their part of it; 0: off.",
+         0, YEAR_MS, true},
+        {"scheduling", "fair_share_half_life", &Settings::fair_share_half_life_ms,
+         "In this time half of a user's use expires.", 60000, YEAR_MS, true},
+        {"scheduling", "backfill_depth", &Settings::backfill_depth,
+         "Waiting jobs that are examined after the first.", 0, 100000},
+        {"scheduling", "adapt_patience", &Settings::adapt_patience_ms,
+         "A change of size on which the program has not agreed by then is withdrawn; one that it "
+         "has agreed on and not made is counted on by nobody.", 1000,
+         YEAR_MS, true},
+        {"scheduling", "offer_pause", &Settings::offer_pause_ms,
+         "Between two changes of one job for which nobody waits.", 0, YEAR_MS, true},
+        {"scheduling", "refusal_pause", &Settings::refusal_pause_ms,
+         "After a change that came to nothing; doubles each time, up to refusal_pause_max.", 0,
+         YEAR_MS, true},
+        {"scheduling", "refusal_pause_max", &Settings::refusal_pause_max_ms, "See refusal_pause.",
+         0, YEAR_MS, true},
+        {"scheduling", "start_attempts", &Settings::start_attempts,
+         "A job that cannot be started so often has failed.", 1, 100},
+        {"scheduling", "start_pause", &Settings::start_pause_ms,
+         "After a start that failed, times the failures in a row.", 0, YEAR_MS, true},
+        {"job", "default_time_limit", &Settings::default_time_limit_ms,
+         "Of jobs that name none; 0: none.", 0, YEAR_MS, true},
+        {"job", "max_time_limit", &Settings::max_time_limit_ms,
+         "The longest that may be requested; 0: any.", 0, YEAR_MS, true},
+        {"job", "kill_grace", &Settings::kill_grace_ms, "Between SIGTERM and SIGKILL.", 0,
+         24 * HOUR_MS, true},
+        {"job", "mpiexec", &Settings::mpiexec, "The mpiexec of Elastic MPICH."},
+        {"job", "stepd", &Settings::stepd, "The program elastic-stepd."},
+        {"job", "start_socket", &Settings::start_socket,
+         "Socket of the service manager that starts elastic-stepd, so that each step is a service "
+         "of its own; empty: elasticd starts it."},
+        {"job", "control_groups", &Settings::control_groups,
+         "Control groups (cgroup v2) of the jobs' steps on this machine: auto (where systemd "
+         "delegates), off, or a "
+         "folder."},
+        {"job", "confine_cores", &Settings::confine_cores,
+         "local: a job may use as many processors as it has cores (control groups with cpuset). "
+         "The nodes must not "
+         "have more cores than the machine has processors."},
+        {"job", "memory_per_core", &Settings::memory_per_core_mib,
+         "local: a job may use so many MiB of memory for each of its cores (control groups with "
+         "memory); 0: any.",
+         0, 1 << 30},
+        {"job", "counted_memory_per_core", &Settings::counted_memory_per_core_mib,
+         "Each core of a node stands for so many MiB of its memory: a job that asks for more "
+         "memory gets more cores. 0: as memory_per_core; if that is 0, too, memory is not "
+         "counted.",
+         0, 1 << 30},
+        {"step", "answer_timeout", &Settings::answer_timeout_ms,
+         "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
+        {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},
+        {"monitor", "interval", &Settings::monitor_interval_ms,
+         "How often adaptive programs are queried how fast they proceed and how much of their time "
+         "MPI takes; 0: they measure nothing.",
+         0, HOUR_MS, true},
+        {"monitor", "window", &Settings::monitor_window, "So many samples tell how much it is now.",
+         1, MONITOR_WINDOW_MAX},
+        {"backend",
+         "kind",
+         &Settings::backend,
+         "Where jobs run. local: this machine, divided into several nodes; hosts: machines that "
+         "ssh reaches; slurm: a Slurm of the site.",
+         0,
+         0,
+         false,
+         "local, hosts, slurm"},
+        {"backend", "nodes", &Settings::local_nodes, "local: number of nodes.", 1, 100000},
+        {"backend", "cores_per_node", &Settings::local_cores_per_node,
+         "local: cores of each. Default: a share of this machine's processors, at least 2.", 1,
+         65536},
+        {"backend", "node_prefix", &Settings::local_node_prefix,
+         "local: nodes are called PREFIX0, PREFIX1, ..."},
+        {"backend", "hosts", &Settings::hosts,
+         "hosts: names that ssh knows, \"NAME\" or \"NAME:CORES\"; without a number the host is "
+         "asked."},
+        {"backend", "hosts_file", &Settings::hosts_file,
+         "hosts: a file with more of them, one in a line; # begins a comment."},
+        {"backend", "gpus", &Settings::gpus,
+         "local and hosts: GPUs of the nodes: \"4\" of each, \"n[1-4]:2\" of these; later entries "
+         "count."},
+        {"backend", "ssh", &Settings::ssh, "hosts: the program that reaches them."},
+        {"backend", "ssh_config", &Settings::ssh_config,
+         "hosts: a configuration for ssh (-F) instead of the users' own; all users must be able "
+         "to read it."},
+        {"backend", "check_interval", &Settings::check_interval_ms,
+         "hosts: how often each is checked; sooner if something is wrong.", 100, HOUR_MS, true},
+        {"backend", "check_timeout", &Settings::check_timeout_ms,
+         "hosts: how long ssh tries to connect; the whole check may take twice as long.", 1000,
+         HOUR_MS, true},
+        {"backend", "check_failures", &Settings::check_failures,
+         "hosts: after so many checks in a row without an answer it is down, and its jobs are "
+         "ended.",
+         1, 1000},
+        {"backend", "checks_at_once", &Settings::checks_at_once,
+         "hosts: so many are checked at the same time.", 1, 1000},
+        {"slurm", "partition", &Settings::slurm_partition,
+         "slurm: where nodes are requested. Default: Slurm's default partition."},
+        {"slurm", "account", &Settings::slurm_account,
+         "slurm: salloc --account; empty: the user's default."},
+        {"slurm", "qos", &Settings::slurm_qos, "slurm: salloc --qos; empty: the default."},
+        {"slurm", "options", &Settings::slurm_options,
+         "slurm: more options of salloc, such as \"--mem=0\"."},
+        {"slurm",
+         "resize",
+         &Settings::slurm_resize,
+         "slurm: merge: a job is one Slurm job, which grows and shrinks; set: one Slurm job for "
+         "each node; auto: merge "
+         "where Slurm permits it.",
+         0,
+         0,
+         false,
+         "auto, merge, set"},
+        {"slurm", "poll_interval", &Settings::slurm_poll_ms, "slurm: how often Slurm is polled.",
+         200, HOUR_MS, true},
+        {"slurm", "wait", &Settings::slurm_wait_ms,
+         "slurm: how long nodes are waited for in Slurm's queue while others with more priority "
+         "wait there too; 0: not "
+         "at all.",
+         0, HOUR_MS, true},
+        {"slurm", "yield_to_waiting", &Settings::slurm_yield,
+         "slurm: elastic jobs shrink for other people's Slurm jobs that wait for nodes."},
+        {"slurm", "yield_priority", &Settings::slurm_yield_priority,
+         "slurm: only for those with at least this priority in Slurm.", 0, INT64_MAX},
+        {"slurm", "yield_patience", &Settings::slurm_yield_patience_ms,
+         "slurm: one that waits for longer than this waits for something else, and is not heeded "
+         "any more.",
+         1000, YEAR_MS, true},
+        {"mail", "command", &Settings::mail_command,
+         "Sends one mail, which it gets on its standard input with its header, such as "
+         "[\"/usr/sbin/sendmail\", \"-t\"]; it runs as elasticd's user. Empty: no mail is sent."},
+        {"mail", "deadline", &Settings::mail_deadline_ms, "Then the command is ended.", 1000,
+         HOUR_MS, true},
+        {"limits", "jobs", &Settings::jobs_max, "Jobs that have not ended; more are refused.", 1,
+         1000000},
+        {"limits", "jobs_per_user", &Settings::jobs_per_user_max, "The same of one user.", 1,
+         1000000},
+        {"limits", "running_per_user", &Settings::running_per_user_max,
+         "Jobs of one user on nodes at once; more wait. 0: any number.", 0, 1000000},
+        {"limits", "cores_per_user", &Settings::cores_per_user_max,
+         "Cores of one user's jobs at once; more wait, and elastic jobs are not grown beyond. 0: "
+         "any number.",
+         0, 1000000000},
+        {"limits", "spawn_beyond_slots", &Settings::spawn_beyond_slots,
+         "Whether MPI_Comm_spawn may start more processes than the job may have by its size and "
+         "its places; else it returns MPI_ERR_SPAWN."},
+        {"limits", "connections", &Settings::connections_max, "Open connections.", 8, 10000},
+        {"limits", "connections_per_user", &Settings::connections_per_user_max,
+         "The same of one user.", 1, 10000},
+        {"limits", "request_time", &Settings::request_time_ms,
+         "How long a client may take to send a request, or be silent; then it is disconnected.",
+         1000, HOUR_MS, true},
+        {"limits", "answer_time", &Settings::answer_time_ms,
+         "How long a client may take to read an answer.", 1000, HOUR_MS, true},
+        {"limits", "bytes_per_user", &Settings::bytes_per_user_max,
+         "What is stored of one user's jobs (scripts, environments, commands, records), together, "
+         "in bytes. From three quarters on the oldest ended jobs of the user are deleted.",
+         65536, int64_t{1} << 40},
+        {"limits", "rate_per_s", &Settings::rate_per_s,
+         "Requests of one user in a second; twice as many in a burst.", 1, 1000000},
+        {"history", "in_memory", &Settings::finished_in_memory,
+         "Ended jobs that stay in memory; older ones are in the store alone.", 10, 100000},
+        {"history", "keep", &Settings::history_keep_ms, "Ended jobs and records in the store.",
+         HOUR_MS, 100 * YEAR_MS, true},
+        {"history", "bytes", &Settings::history_bytes_max,
+         "The size of the store, in bytes; beyond it the oldest history is forgotten.",
+         int64_t{16} << 20, int64_t{1} << 50},
+        {"history", "disk_reserve", &Settings::disk_reserve_bytes,
+         "Bytes of the store's disk that are reserved for ends of jobs and decisions when it is "
+         "full; no jobs are accepted then. 0: none.",
+         0, int64_t{1} << 40},
+        {"history", "snapshot_events", &Settings::snapshot_events,
+         "So many events between two snapshots: fewer make a restart faster, and the daemon "
+         "slower.",
+         10, 1000000},
+    };
+    return settings;
+}
+
+}  // namespace elastic::rm
