@@ -207,9 +207,9 @@ class TestRun:
         stdin: str | None = None,
     ) -> Job:
         """Launches the test's program; what is not given is taken from the list."""
-        command = [str(self.setting.prefix / "bin" / "mpiexec")]
-        command += ["-n", str(self.test.processes if n is None else n)]
-        command += self.test.options if options is None else options
+        count = self.test.processes if n is None else n
+        command = [str(self.setting.prefix / "bin" / "mpiexec"), "-n", str(count)]
+        command += self.complete_options(self.test.options if options is None else options, count)
         command += self._preload()
         if self.test.events is not None and "--adapt-log" not in command:
             command += ["--adapt-log", str(self.log_path)]
@@ -219,6 +219,10 @@ class TestRun:
         command.append(path)
         command += self.test.arguments if arguments is None else arguments
         return self.start(command, stdin)
+
+    def complete_options(self, options: Sequence[str], n: int) -> list[str]:
+        """Options of an mpiexec that starts n processes: a run on several hosts adds these."""
+        return list(options)
 
     def _preload(self) -> list[str]:
         """Options that load the test's tool into the processes, and only there."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from harness.job import Job
 from harness.testlist import ListError, Test
 
 from .hostrun import HostRun
@@ -80,14 +79,5 @@ class ProgramRun(HostRun):
 
     placement = SPREAD
 
-    def mpiexec(
-        self,
-        options: Sequence[str] | None = None,
-        arguments: Sequence[str] | None = None,
-        n: int | None = None,
-        program: str | None = None,
-        stdin: str | None = None,
-    ) -> Job:
-        words = self.test.options if options is None else options
-        count = self.test.processes if n is None else n
-        return super().mpiexec(placed(words, count, self.placement), arguments, n, program, stdin)
+    def complete_options(self, options: Sequence[str], n: int) -> list[str]:
+        return placed(options, n, self.placement)
