@@ -204,10 +204,12 @@ def start_spawned(bench: Bench, script: str, then: str, *args: object) -> Result
 
 
 def test_a_spawned_rank_ends_between_barriers(bench: Bench) -> None:
-    """The others would wait for ever, and so would the process that has spawned them."""
-    ends = ("3", "ended with exit code 3", 3), ("kill", "was ended by signal 9", 9)
-    layouts: list[list[object]] = [[], over(bench, "aa,bb,cc")]
-    for layout, (end, how, code) in itertools.product(layouts, ends):
+    """The others would wait for ever, and so would the process that has spawned them.  As above, a signal ends all spawned
+    processes of the host."""
+    hosts = over(bench, "aa,bb,cc")
+    exits, killed = ("3", "ended with exit code 3", 3), ("kill", "was ended by signal 9", 9)
+    ends: list[tuple[list[object], tuple[str, str, int]]] = [([], exits), (hosts, exits), (hosts, killed)]
+    for layout, (end, how, code) in ends:
         result = start_spawned(bench, script_of(bench, f"exec $ends 1 {end}", barriers=2), "stays", *layout)
         awaited = "without MPI_Finalize, and the others wait for it in a barrier.  The job ends" in result.err
         named = f"sh (rank 1 of the spawned processes) {how}" in result.err
