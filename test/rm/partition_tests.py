@@ -7,8 +7,9 @@ import http.client
 import json
 import os
 import pwd
+import subprocess
 
-from daemon_under_test import Bench, Daemon, Reply, Skip, expect, free_port, read_reply
+from daemon_under_test import WAIT_S, Bench, Daemon, Reply, Skip, expect, free_port, read_reply
 from node_list_tests import nodes_of
 from performance_tests import cancel, elastic
 
@@ -116,3 +117,18 @@ def a_deleted_partition_ends_no_job(bench: Bench) -> None:
     expect(set(nodes_of(daemon.wait_end(waits))) <= {"n2", "n3"}, "it starts on the nodes of today")
     expect(daemon.job(runs["id"])["state"] == "RUNNING", "on nodes that its partition does not have any more")
     cancel(daemon, runs["id"])
+
+
+def a_wrong_setting_of_partitions_is_named(bench: Bench) -> None:
+    cases = {
+        '[[partitions]]\nname = "a"\nnodes = "n[0"\n': "the nodes of partition a are neither",
+        '[[partitions]]\nname = "a"\n[[partitions]]\nname = "a"\n': "there are two partitions a",
+        '[backend]\nkind = "slurm"\n[[partitions]]\nname = "a"\n': "Slurm has its own",
+    }
+    daemon = bench.daemon()
+    options: list[list[str]] = [["--check-config"], []]
+    for config, wanted in cases.items():
+        daemon.config.write_text(config)
+        for more in options:
+            done = subprocess.run([*daemon.command(), *more], capture_output=True, text=True, check=False, timeout=WAIT_S)
+            expect(done.returncode == 1 and wanted in done.stderr, f"{config} {more}: {done}")

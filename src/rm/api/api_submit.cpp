@@ -248,13 +248,6 @@ void read_mail(BodyReader &body, const Settings &settings, const JobSpec &spec, 
                         "the configuration): 'elastic submit --wait' returns at the end");
 }
 
-/* Of the largest node: what a whole node is where they differ. */
-int largest_node(const State &state)
-{
-    const auto &sizes = state.indices().known_nodes;
-    return sizes.empty() ? 1 : std::max(1, sizes.rbegin()->first);
-}
-
 }  // namespace
 
 /* The requested number, or the default, within the limit of the system and of the partition, if
@@ -339,7 +332,7 @@ Api::Submission Api::read_submission(const Call &call)
     read_partition(body, call.caller, spec, submission.notes);
     spec.nodelist = read_node_set(body, "nodelist", daemon_.state());
     spec.exclude = read_node_set(body, "exclude", daemon_.state());
-    read_sizes(body, spec, largest_node(daemon_.state()), memory);
+    read_sizes(body, spec, cores_of_largest_node(daemon_.state(), spec), memory);
     spec.name = body.text("name", JOB_NAME_BYTES_MAX,
                           last_part(launch.command[0]).substr(0, JOB_NAME_BYTES_MAX));
     if (spec.name.empty())

@@ -33,4 +33,16 @@ NodeSet read_node_set(BodyReader &body, const char *name, const State &state)
     return NodeSet(names);
 }
 
+int cores_of_largest_node(const State &state, const JobSpec &spec)
+{
+    const NodeSet &nodes = nodes_of_partition(spec);
+    const auto &sizes = state.indices().known_nodes;
+    int cores = sizes.empty() || !nodes.empty() ? 1 : std::max(1, sizes.rbegin()->first);
+    for (const NodeName &name : nodes) {
+        if (const Node *node = state.node(name); node && !node->removed)
+            cores = std::max(cores, node->cores);
+    }
+    return cores;
+}
+
 }  // namespace elastic::rm

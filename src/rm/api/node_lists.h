@@ -14,6 +14,9 @@ namespace elastic::rm {
 /* Empty without that field; it fails where the field is no list, or names unknown nodes. */
 NodeSet read_node_set(BodyReader &body, const char *name, const State &state);
 
+/* Of the nodes that the job may use: a whole node, where they differ. */
+int cores_of_largest_node(const State &state, const JobSpec &spec);
+
 }  // namespace elastic::rm
 
 #endif /* ELASTIC_RM_NODE_LISTS_H_INCLUDED */

@@ -147,9 +147,6 @@ std::string Daemon::read_partitions()
     if (!read)
         return read.error();
     partitions_ = std::move(read.value());
-    if (!partitions_.all().empty() && backend_->asynchronous_nodes())
-        return "[[partitions]] are of no use with this back end: Slurm has its own, of which "
-               "slurm.partition names one";
     for (const std::string &group : partitions_.unknown_groups())
         log_line(LogLevel::WARNING, "allow_groups names a group that does not exist",
                  {{"group", group}});

@@ -49,6 +49,9 @@ TEST(PartitionSettingsTest, ErrorsNameLineAndSetting)
               std::string::npos);
     EXPECT_NE(error_of("[[partitions]]\nname = \"a\"\nmax_time = 5").find("must be a time"),
               std::string::npos);
+    EXPECT_NE(error_of("[backend]\nkind = \"slurm\"\n[[partitions]]\nname = \"a\"")
+                  .find("Slurm has its own"),
+              std::string::npos);
     EXPECT_NE(error_of("[[partitions]]\nname = \"a\"\nmax_cores = -1").find("must be from 0"),
               std::string::npos);
 }

@@ -120,6 +120,9 @@ std::string check_together(const Settings &s)
         return "listen.tcp needs listen.tokens_file: over TCP nobody is known without a token";
     if (s.max_time_limit_ms > 0 && s.default_time_limit_ms > s.max_time_limit_ms)
         return "job.default_time_limit is above job.max_time_limit";
+    if (s.backend == "slurm" && !s.partitions.empty())
+        return "[[partitions]] are of no use with backend.kind = \"slurm\": Slurm has its own, of "
+               "which slurm.partition names one";
     if (s.monitor_interval_ms > 0 && s.monitor_interval_ms < 1000)
         return "monitor.interval must be 0 or at least 1s";
     if (s.local_node_prefix.empty() || s.local_node_prefix.size() > 64 ||
