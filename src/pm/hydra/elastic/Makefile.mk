@@ -45,8 +45,10 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/psets/pset_change_end.cpp \
     elastic/stepmgr/psets/pset_change_table.cpp \
     elastic/stepmgr/psets/pset_changes.cpp \
+    elastic/stepmgr/psets/pset_departures.cpp \
     elastic/stepmgr/psets/pset_invalidation.cpp \
     elastic/stepmgr/psets/pset_meshes.cpp \
+    elastic/stepmgr/psets/pset_mode.cpp \
     elastic/stepmgr/psets/pset_operations.cpp \
     elastic/stepmgr/psets/pset_rendezvous.cpp \
     elastic/stepmgr/psets/pset_replies.cpp \
@@ -104,8 +106,10 @@ noinst_HEADERS += \
     elastic/stepmgr/psets/pset_bc_table.h \
     elastic/stepmgr/psets/pset_bcasts.h \
     elastic/stepmgr/psets/pset_changes.h \
+    elastic/stepmgr/psets/pset_departures.h \
     elastic/stepmgr/psets/pset_invalidation.h \
     elastic/stepmgr/psets/pset_meshes.h \
+    elastic/stepmgr/psets/pset_mode.h \
     elastic/stepmgr/psets/pset_operations.h \
     elastic/stepmgr/psets/pset_rendezvous.h \
     elastic/stepmgr/psets/pset_sync.h \

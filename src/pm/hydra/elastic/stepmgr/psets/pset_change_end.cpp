@@ -143,7 +143,7 @@ void PsetChanges::complete()
     control_.finish();
     if (!freed.at("uids").empty())
         state_.journal.add(state_.now_ms, "freed", freed);
-    drop_ended();
+    departures_.drop_ended();
 }
 
 /* Processes that wait for joining processes are notified before these have ended. */
@@ -163,12 +163,6 @@ void PsetChanges::end()
         keep_addition();
 }
 
-void PsetChanges::adaptation_ended()
-{
-    if (state_.mode == InitMode::SETS && state_.world.living() < state_.world.size())
-        left_at_ms_ = state_.now_ms;
-}
-
 /* The removal of a request that does both has failed: the processes that were added remain. */
 void PsetChanges::keep_addition()
 {
@@ -181,44 +175,6 @@ void PsetChanges::keep_addition()
 }
 
 /* ---- ends of processes ------------------------------------------------------------------------------------- */
-
-/* SL1: processes that have ended outside of a removal leave the world, and the resource manager is notified.  All at
- * once, as in a large job they end one after the other; not while a change is under way, which was requested with the
- * ranks of before, and not at the end of the job. */
-void PsetChanges::drop_ended()
-{
-    Change change;
-    std::vector<uint32_t> uids;
-    std::map<std::string, int> hosts;
-
-    left_at_ms_ = -1;
-    if (state_.mode != InitMode::SETS || state_.adaptation || state_.ending ||
-        state_.world.living() == state_.world.size())
-        return;
-    for (const Process *process : state_.world.members()) {
-        if (!process->ended)
-            continue;
-        change.leaving.push_back(process->world_rank);
-        uids.push_back(process->uid);
-        hosts[process->host]++;
-    }
-    int old_size = state_.world.size();
-    state_.world.commit(change, -1);
-    state_.epoch++;
-    state_.epoch_began_ms = state_.now_ms;
-    state_.journal.add(state_.now_ms, "left", {{"epoch", state_.epoch},
-                                   {"old_size", old_size},
-                                   {"size", state_.world.size()},
-                                   {"leaving", change.leaving},
-                                   {"hosts", hosts},
-                                   {"uids", uids}});
-}
-
-void PsetChanges::check_time()
-{
-    if (left_at_ms_ >= 0 && state_.now_ms >= left_at_ms_)
-        drop_ended();
-}
 
 /* SL3.  A process that may exit needs no order: its proxy receives that soon. */
 void PsetChanges::on_aborted(const Process &process)
@@ -255,8 +211,7 @@ void PsetChanges::member_over(const Process &process, bool by_itself, const std:
         if (state_.adaptation)
             control_.raise(AdaptEvent::MEMBER_FAILED, cause);
     }
-    if (left_at_ms_ < 0)
-        left_at_ms_ = state_.now_ms + LEFT_MS;
+    departures_.process_ended();
     if (state_.adaptation && state_.adaptation->change.joining == 0)
         leaving_over(process, cause);
     late_.erase(process.uid);

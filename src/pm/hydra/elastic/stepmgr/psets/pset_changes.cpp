@@ -23,60 +23,20 @@ std::string wrong_tag(uint32_t tag)
 
 }  // namespace
 
-/* ---- a job that changes through process sets --------------------------------------------------------------- */
-
-/* SW1 */
-std::string PsetChanges::cannot_be_dynamic() const
-{
-    bool some_adapt = std::ranges::any_of(
-        state_.world.members(), [](const Process *process) { return process->init == InitMode::ADAPTIVE; });
-    bool windows = state_.mode == InitMode::ADAPTIVE || (state_.mode != InitMode::SETS && some_adapt);
-    return windows ? SetAnswer::error(PMI_SET_WINDOWS, "the program has called MPI_Init_adapt, so that its processes "
-                                                       "change in windows, not through process sets")
-                   : "";
-}
-
-/* "", or an error.  The job changes through process sets from now on. */
-std::string PsetChanges::ensure_dynamic()
-{
-    std::string error = cannot_be_dynamic();
-    if (error.empty() && state_.mode != InitMode::SETS)
-        become_dynamic();
-    return error;
-}
+/* ---- the job changes through process sets ------------------------------------------------------------------ */
 
 std::optional<std::string> PsetChanges::answer(Process &, const SetCaller &, const BecomeDynamic &)
 {
-    if (std::string error = ensure_dynamic(); !error.empty())
+    if (std::string error = mode_.ensure(); !error.empty())
         return error;
     return SetAnswer().bytes();
 }
 
-void PsetChanges::become_dynamic()
-{
-    state_.mode = InitMode::SETS;
-    state_.epoch_began_ms = state_.now_ms;
-    psets_.track_ends();
-    refuse_windows();
-    state_.log("adaptive", {{"size", state_.world.size()}, {"mode", "sets"}});
-    requests_.adaptive();
-    if (state_.adaptation && !state_.ending)
-        control_.begin();
-}
-
 std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &, const AddHints &call)
 {
-    if (std::string error = ensure_dynamic(); !error.empty())
+    if (std::string error = mode_.ensure(); !error.empty())
         return error;
     return requests_.add_hints(process.uid, call.hints);
-}
-
-/* SW1: all proxies refuse MPI_Init_adapt before any process gets a reply. */
-void PsetChanges::refuse_windows()
-{
-    std::set<Agent> agents = World::agents_of(state_.world.members());
-    uint64_t number = psets_.begin_invalidation(agents);
-    state_.post(agents, STEP_BY_SETS, 0, {reinterpret_cast<const char *>(&number), sizeof number});
 }
 
 /* ---- from the request to the offer ------------------------------------------------------------------------- */
@@ -220,9 +180,9 @@ std::optional<SetMembers> PsetChanges::choose_delta(const SetMembers &bound) con
 
 std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &caller, const GetChange &call)
 {
-    if (std::string error = ensure_dynamic(); !error.empty())
+    if (std::string error = mode_.ensure(); !error.empty())
         return error;
-    drop_ended();
+    departures_.drop_ended();
     sets_.set_bc(caller.uid, call.bc);
     std::string error;
     SetOperand bound = call.bound;
@@ -247,7 +207,7 @@ bool PsetChanges::is_on_offer() const
 
 std::string PsetChanges::accept_for(const Process &process, const std::string &bound)
 {
-    drop_ended();
+    departures_.drop_ended();
     std::string error;
     auto members = sets_.resolve_operand({bound, {}}, error);
     auto delta = members && process.world_rank >= 0 ? choose_delta(*members) : std::nullopt;
@@ -361,7 +321,7 @@ std::optional<NotifiedChange> PsetChanges::take_notified_of(uint32_t uid, uint32
 /* A removal may be complete before it is accepted (SR9), and an addition may have failed (SF2). */
 std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &, const AcceptChange &call)
 {
-    if (std::string error = cannot_be_dynamic(); !error.empty())
+    if (std::string error = mode_.refusal(); !error.empty())
         return error;
     auto notified = take_notified_of(process.uid, call.tag);
     if (!notified)
@@ -390,7 +350,7 @@ void PsetChanges::change_accepted()
 
 std::optional<std::string> PsetChanges::answer(Process &process, const SetCaller &, const DeclineChange &call)
 {
-    if (std::string error = cannot_be_dynamic(); !error.empty())
+    if (std::string error = mode_.refusal(); !error.empty())
         return error;
     auto notified = take_notified_of(process.uid, call.tag);
     if (!notified)

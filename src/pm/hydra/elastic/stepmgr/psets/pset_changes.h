@@ -1,10 +1,11 @@
 /*
  * A change through process sets, from the query of the first process to its end.  One process is notified, and accepts
  * or declines for all; no other process waits.  A request that adds and removes processes is two changes.  Here are the
- * actions of the rows of pset_change_table.cpp.  SR1, SR3-SR9, SR11, SJ1, SL1, SF1-SF3, SW1.
+ * actions of the rows of pset_change_table.cpp.  SR1, SR3-SR9, SR11, SJ1, SF1-SF3.
  *
  *   pset_changes.cpp      from the request to the decision of the notified process
  *   pset_change_end.cpp   from the decision to the end; ends of processes
+ *   pset_mode.h           whether the job changes so; pset_departures.h: processes that end outside of a change
  *
  * Calls come by PsetOperations, which requests changes for the program.
  */
@@ -21,6 +22,8 @@
 #include <vector>
 
 #include "stepmgr/psets/process_sets.h"
+#include "stepmgr/psets/pset_departures.h"
+#include "stepmgr/psets/pset_mode.h"
 #include "stepmgr/state/adaptation_control.h"
 #include "stepmgr/state/size_request_control.h"
 
@@ -33,10 +36,10 @@ class PsetChanges {
         std::function<void()> job_over; /* all processes have ended */
     };
 
-    PsetChanges(StepState &state, ProcessSets &psets, AdaptationControl &control, SizeRequestControl &requests,
-                Hooks hooks)
-        : state_(state), psets_(psets), sets_(psets.table()), control_(control), requests_(requests),
-          hooks_(std::move(hooks))
+    PsetChanges(StepState &state, ProcessSets &psets, PsetMode &mode, PsetDepartures &departures,
+                AdaptationControl &control, SizeRequestControl &requests, Hooks hooks)
+        : state_(state), psets_(psets), sets_(psets.table()), mode_(mode), departures_(departures),
+          control_(control), requests_(requests), hooks_(std::move(hooks))
     {
     }
 
@@ -51,11 +54,6 @@ class PsetChanges {
     std::optional<std::string> answer(Process &process, const SetCaller &caller, const QueryLeaving &call);
     std::optional<std::string> answer(Process &process, const SetCaller &caller, const AddHints &call);
 
-    /* "": the job can change through process sets; else the error of a call.  ensure: it does so from now on. */
-    std::string cannot_be_dynamic() const;
-    std::string ensure_dynamic();
-    void become_dynamic();
-
     /* A change waits for a process that queries. */
     bool is_on_offer() const;
     /* Notified to this process and accepted by it, for the set `bound`: the name of the delta, or "": the change is not
@@ -66,27 +64,18 @@ class PsetChanges {
     void begin();
     void perform(AdaptAction action);
     void end();
-    /* It is not under way any more. */
-    void adaptation_ended();
 
     /* A process is ended by an error; has ended. */
     void on_aborted(const Process &process);
     void process_over(const Process &process, bool by_itself, const std::string &cause);
-    /* Processes that have ended by themselves are removed from the world, if no change is under way. */
-    void drop_ended();
-    void check_time();
-    /* When that is due; -1: no process has ended. */
-    int64_t drop_ended_ms() const { return left_at_ms_; }
 
     /* After every event. */
     void consider_orphan();
     void post_offer();
 
   private:
-    static constexpr int64_t LEFT_MS = 500;     /* for more processes that end by themselves */
     static constexpr size_t LOOKUPS_MAX = 8;    /* sets in the reply to a joining process */
 
-    void refuse_windows();
     void launch_joining();
     void announce_removal();
     SetMembers introducible() const;
@@ -113,12 +102,13 @@ class PsetChanges {
     StepState &state_;
     ProcessSets &psets_;
     Sets &sets_;
+    PsetMode &mode_;
+    PsetDepartures &departures_;
     AdaptationControl &control_;
     SizeRequestControl &requests_;
     Hooks hooks_;
     bool stay_notified_ = false;        /* some process has been notified that no change removes it */
     uint32_t offer_ = 0;        /* tag of the offer on the boards; 0: none */
-    int64_t left_at_ms_ = -1;   /* when processes that have ended leave the world; -1: none has */
     /* By uid: changes that have ended before the notified process has decided, if another one was announced since. */
     std::map<uint32_t, NotifiedChange> late_;
     uint32_t last_tag_ = 0;

@@ -58,15 +58,14 @@ std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &ca
 
 std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &caller, const RequestOp &call)
 {
-    if (std::string error = changes_.cannot_be_dynamic(); !error.empty())
+    if (std::string error = mode_.refusal(); !error.empty())
         return error;
     if (!is_resource_op(call.op))
         return SetAnswer::wrong("no such operation");
     std::string error;
     if (!sets_.resolve_operand({call.bound, {}}, error))
         return error;
-    if (state_.mode != InitMode::SETS)
-        changes_.become_dynamic();
+    mode_.ensure();
     if (open_ || state_.ending)
         return reply_of({}, state_.ending ? "the job ends" : "another process waits for the answer to its request");
     if (std::string why = why_not_removed(call); !why.empty())
@@ -83,7 +82,7 @@ std::optional<std::string> PsetOperations::answer(Process &, const SetCaller &ca
 
 std::optional<std::string> PsetOperations::answer(Process &process, const SetCaller &caller, const QueryOp &call)
 {
-    if (std::string error = changes_.ensure_dynamic(); !error.empty())
+    if (std::string error = mode_.ensure(); !error.empty())
         return error;
     psets_.send_replies(sets_.gather(caller, call, [&] { return open_op(process, call.name); }));
     return std::nullopt;
@@ -211,7 +210,7 @@ void PsetOperations::begin()
         return give_up(state_.last_end.reason);
     open_->requested = true;
     open_->removing = open_->added.has_value() || open_->call.add == 0;
-    changes_.drop_ended();
+    departures_.drop_ended();
     if (state_.managed)
         request_size();
     else

@@ -33,10 +33,10 @@ struct PsetRequest {
 
 class PsetOperations {
   public:
-    PsetOperations(StepState &state, ProcessSets &psets, PsetChanges &changes, AdaptationControl &control,
-                   SizeRequestControl &requests)
-        : state_(state), psets_(psets), sets_(psets.table()), changes_(changes), control_(control),
-          requests_(requests)
+    PsetOperations(StepState &state, ProcessSets &psets, PsetMode &mode, PsetDepartures &departures,
+                   PsetChanges &changes, AdaptationControl &control, SizeRequestControl &requests)
+        : state_(state), psets_(psets), sets_(psets.table()), mode_(mode), departures_(departures),
+          changes_(changes), control_(control), requests_(requests)
     {
     }
 
@@ -70,6 +70,8 @@ class PsetOperations {
     StepState &state_;
     ProcessSets &psets_;
     Sets &sets_;
+    PsetMode &mode_;
+    PsetDepartures &departures_;
     PsetChanges &changes_;
     AdaptationControl &control_;
     SizeRequestControl &requests_;

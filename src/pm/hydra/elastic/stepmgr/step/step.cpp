@@ -34,7 +34,7 @@ Step::Step(const step_config &config, const step_effects &effects, SizeSource so
                    requests_.process_left(process, "the process that has made it has left");
                },
                [this](const Adaptation &ended) {
-                   pset_changes_.adaptation_ended();
+                   pset_departures_.adaptation_ended();
                    requests_.adaptation_ended(ended);
                },
                [this] { job_over(); }}),
@@ -43,14 +43,15 @@ Step::Step(const step_config &config, const step_effects &effects, SizeSource so
                       [this](Process &process, const SetCaller &caller, const ChangeCall &call) {
                           pset_operations_.on_change_call(process, caller, call);
                       }}),
-      pset_changes_(state_, psets_, resize_, requests_,
+      pset_mode_(state_, psets_, resize_, requests_), pset_departures_(state_),
+      pset_changes_(state_, psets_, pset_mode_, pset_departures_, resize_, requests_,
                     {[this] { stragglers_.schedule_straggler_report(); },
                      [this] { job_over(); }}),
-      pset_operations_(state_, psets_, pset_changes_, resize_, requests_),
+      pset_operations_(state_, psets_, pset_mode_, pset_departures_, pset_changes_, resize_, requests_),
       requests_(state_, std::move(source), resize_,
                 {[this](int size) { return tasks_.why_no_capacity(size); },
                  [this] { return tasks_.held(); },
-                 [this] { pset_changes_.drop_ended(); },
+                 [this] { pset_departures_.drop_ended(); },
                  [this] { return pset_operations_.is_open(); },
                  [this](SizeRequestEnd end, const std::string &reason) {
                      pset_operations_.size_request_ended(end, reason);
@@ -260,7 +261,7 @@ void Step::time(int64_t now_ms)
     if (state_.adaptation && state_.adaptation->state == AdaptState::ENDING)
         stragglers_.ending_time();
     sampler_.check_time();
-    pset_changes_.check_time();
+    pset_departures_.check_time();
     requests_.check_time();
     after_event();
 }
@@ -341,7 +342,7 @@ void Step::job_over()
 void Step::client_line(int64_t now_ms, int client, std::string_view line)
 {
     state_.now_ms = now_ms;
-    pset_changes_.drop_ended();
+    pset_departures_.drop_ended();
     auto parsed = parse_request(line);
     std::string reply = std::holds_alternative<ProtocolError>(parsed)
                             ? write_error(std::get<ProtocolError>(parsed))
@@ -421,7 +422,7 @@ void Step::update_wake()
     consider(sampler_.until_ms().value_or(-1));
     if (auto when = requests_.void_ms())
         consider(*when);
-    consider(pset_changes_.drop_ended_ms());
+    consider(pset_departures_.due_ms());
     consider(tasks_.next_ms());
     if (state_.adaptation) {
         consider(state_.adaptation->straggler_report_ms);

@@ -86,6 +86,8 @@ class Step final {
     WorldResize resize_;
     JobMode mode_;
     ProcessSets psets_;
+    PsetMode pset_mode_;
+    PsetDepartures pset_departures_;
     PsetChanges pset_changes_;
     PsetOperations pset_operations_;
     SizeRequests requests_;
