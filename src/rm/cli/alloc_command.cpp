@@ -124,8 +124,7 @@ int wait_for_start(const Alloc &options, Elasticd &elasticd, Json &job)
     elasticd.interrupt_when(SignalDescriptor::has_end);
     for (int wait_ms = 100; is_waiting(job); wait_ms = Elasticd::WAIT_MS) {
         HttpAnswer answer = elasticd.request(
-            "GET", "/v1/jobs/" + id_of(job) + "?until=started&wait_ms=" + std::to_string(wait_ms),
-            nullptr, Elasticd::WAIT_PATIENCE);
+            "GET", path_of_wait(id_of(job), "started", wait_ms), nullptr, Elasticd::WAIT_PATIENCE);
         if (SignalDescriptor::has_end())
             return cancel(elasticd, job, INTERRUPTED);
         if (!answer.ok())
@@ -215,10 +214,7 @@ class Watcher {
         Elasticd elasticd;
         elasticd.interrupt_when([this] { return is_too_late(); });
         while (!has_ended(job_) && !is_too_late()) {
-            HttpAnswer answer = elasticd.request("GET",
-                                                 "/v1/jobs/" + id_of(job_) +
-                                                     "?until=ended&wait_ms=" +
-                                                     std::to_string(Elasticd::WAIT_MS),
+            HttpAnswer answer = elasticd.request("GET", path_of_wait(id_of(job_), "ended"),
                                                  nullptr, Elasticd::WAIT_PATIENCE);
             if (answer.ok())
                 job_ = object_of(answer.body, "job");

@@ -200,9 +200,7 @@ class Follower {
         using Clock = std::chrono::steady_clock;
         if (!question_ && Clock::now() >= next_question_) {
             question_ = std::make_unique<Exchange>(
-                options_.elasticd.address(), "GET",
-                "/v1/jobs/" + text_of(job_, "id") +
-                    "?until=ended&wait_ms=" + std::to_string(Elasticd::WAIT_MS),
+                options_.elasticd.address(), "GET", path_of_wait(text_of(job_, "id"), "ended"),
                 nullptr, Elasticd::WAIT_PATIENCE);
             curl_multi_add_handle(multi_.get(), question_->handle());
         }

@@ -114,8 +114,7 @@ int print_job(const Submit &options, const Json &job)
 
 int wait_for_end(Elasticd &elasticd, const std::string &id, Json job)
 {
-    std::string path =
-        "/v1/jobs/" + id + "?until=ended&wait_ms=" + std::to_string(Elasticd::WAIT_MS);
+    std::string path = path_of_wait(id, "ended");
     while (!has_ended(job)) {
         Json answer;
         if (int code = elasticd.get(path, answer, Elasticd::WAIT_PATIENCE))

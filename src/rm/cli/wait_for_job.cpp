@@ -61,7 +61,7 @@ class Waiter {
         if (!quiet_)
             std::cerr << "elastic: " << message << "\n";
     }
-    std::string path(const std::string &rest = "") const { return "/v1/jobs/" + id_ + rest; }
+    std::string path(const std::string &rest) const { return "/v1/jobs/" + id_ + rest; }
     void query();
     void end_question();
     std::optional<HttpAnswer> answer();
@@ -97,7 +97,7 @@ void Waiter::query()
     /* The first answer comes at once, so that waiting can be reported. */
     int wait_ms = reported_waiting_ || has_started_ ? Elasticd::WAIT_MS : 100;
     question_ = std::make_unique<Exchange>(
-        elasticd_.address(), "GET", path("?until=" + until + "&wait_ms=" + std::to_string(wait_ms)),
+        elasticd_.address(), "GET", path_of_wait(id_, until, wait_ms),
         nullptr, Elasticd::WAIT_PATIENCE);
     curl_multi_add_handle(multi_.get(), question_->handle());
 }
@@ -313,6 +313,11 @@ int exit_code_of(const Json &job)
     if (code > 0)
         return static_cast<int>(code);
     return done ? DONE : REFUSED;
+}
+
+std::string path_of_wait(const std::string &id, const std::string &until, int wait_ms)
+{
+    return "/v1/jobs/" + id + "?until=" + until + "&wait_ms=" + std::to_string(wait_ms);
 }
 
 int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes,

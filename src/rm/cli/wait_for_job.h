@@ -35,6 +35,10 @@ class SignalDescriptor {
     Descriptor fd_;
 };
 
+/* The request that is answered when the job has come so far ("started", "ended"), or late. */
+std::string path_of_wait(const std::string &id, const std::string &until,
+                         int wait_ms = Elasticd::WAIT_MS);
+
 int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes,
                  bool quiet, bool json);
 
