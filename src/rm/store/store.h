@@ -154,7 +154,6 @@ class Store {
     /* Of the jobs that have not ended. */
     Result<std::vector<LaunchSize>> launch_sizes();
     Result<std::vector<Json>> records(const RecordQuery &query);
-    Result<uint64_t> oldest_record();
     Result<uint64_t> last_record();
     /* The core's Job; nullopt: it has not ended, or is no longer stored. */
     Result<std::optional<Json>> ended(JobId job);

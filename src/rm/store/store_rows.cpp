@@ -59,11 +59,6 @@ Result<uint64_t> Store::read_number(const char *sql)
     return static_cast<uint64_t>(row.number(0));
 }
 
-Result<uint64_t> Store::oldest_record()
-{
-    return read_number("SELECT coalesce(min(number), 1) FROM record");
-}
-
 Result<uint64_t> Store::last_record()
 {
     return read_number("SELECT coalesce(max(number), 0) FROM record");

@@ -233,9 +233,10 @@ TEST_F(StoreTest, RecordsAreFoundByJobAndNode)
     EXPECT_EQ(store.records({1, 2, 0, ""}).value().size(), 2u);
     EXPECT_EQ(store.last_record().value(), 3u);
     EXPECT_TRUE(store.remove_before(25, 1).value()) << "there is more";
-    EXPECT_EQ(store.oldest_record().value(), 2u) << "a part at a time";
+    auto oldest = [&store] { return store.records({1, 1, 0, ""}).value().at(0)["seq"]; };
+    EXPECT_EQ(oldest(), 2) << "a part at a time";
     ASSERT_FALSE(store.remove_before(25, 1000).value());
-    EXPECT_EQ(store.oldest_record().value(), 3u);
+    EXPECT_EQ(oldest(), 3);
 }
 
 TEST_F(StoreTest, ForgettingKeepsWhatARestartNeeds)
