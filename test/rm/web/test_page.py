@@ -50,7 +50,7 @@ class MadeUp(FakeElasticd):
         self.web_changes = False
         self.most_nodes = 0
         self.nodes: dict[str, Json] = {f"n{i}": {"name": f"n{i}", "cores": 4, "state": "up", "reason": None} for i in range(4)}
-        self.nodes["n3"].update(state="draining", reason="new memory", gpus=4, gpus_used=[0, 1, 3])
+        self.nodes["n3"].update(state="draining", reason="new memory", gpus=4, gpus_used=[0, 1, 3], partitions=["batch", "all"])
         start = now_ms() - 240_000
         self.segments: list[Json] = []
         self.add_job("heat2d", "ADAPTING", 2, 12, start, [("n0", 2), ("n1", 2)])
@@ -60,6 +60,7 @@ class MadeUp(FakeElasticd):
         self.jobs[1]["adaptation"] = {"request": 3, "phase": "asked", "from": 4, "size": 8}
         self.jobs[1]["counts"]["committed"] = 2
         self.jobs[2].update(end_ms=start + 150_000, exit_code=0)
+        self.jobs[3]["partition"] = "batch"
         self.jobs[3]["gpus"] = [{"node": "n3", "gpus": [0, 1, 3]}]
         self.jobs[4]["reason"] = "Resources"
         for node in ("n0", "n1"):
@@ -221,9 +222,11 @@ def test_tables(browser: Browser, site: Site, fake: MadeUp) -> None:
     rows = browser.run("[...document.querySelectorAll('#queue tbody tr')].map(r => r.innerText)")
     expect(len(rows) == 3 and "4 → 8" in rows[0] and "n0:2 n1:2" in rows[0], rows)
     expect("PENDING" in rows[2] and "(Resources)" in rows[2], rows)
+    expect(sum(" · batch" in row for row in rows) == 1, f"partitions: {rows}")
     nodes = browser.run("[...document.querySelectorAll('#nodes tbody tr')].map(r => r.innerText)")
     expect(len(nodes) == 4 and "draining" in nodes[3] and "new memory" in nodes[3], nodes)
     expect("of 4 cores, 3 of 4 GPUs" in nodes[3] and not any("GPU" in node for node in nodes[:3]), nodes)
+    expect("n3 · batch, all" in nodes[3] and not any(" · " in node for node in nodes[:3]), f"partitions: {nodes}")
     expect("of 16 cores" in browser.text("#facts"), browser.text("#facts"))
 
 
@@ -239,6 +242,7 @@ def test_history(browser: Browser, site: Site, fake: MadeUp) -> None:
     expect("GPU" not in browser.text("#fields"), browser.text("#fields"))
     browser.click("#queue tr[data-job='3']")
     browser.wait("its GPUs", lambda: "n3: 0-1,3" in browser.text("#fields"))
+    expect("batch" in browser.text("#fields"), browser.text("#fields"))
     browser.click("#close")
     browser.wait("closing", lambda: browser.run("document.getElementById('details').hidden"))
     browser.loaded(site.url + "#job=2")
