@@ -5,6 +5,8 @@
 #include <deque>
 #include <random>
 
+#include "core/core_driver.h"
+
 namespace elastic::rm {
 namespace {
 
@@ -287,6 +289,70 @@ TEST(PlacementTest, a_space_gives_back_what_it_has_taken)
     space.give(state.shares(spec, blocks));
     EXPECT_EQ(space.capacity(spec), capacity);
     EXPECT_EQ(Space(state).capacity(spec), capacity);
+}
+
+TEST(PlacementTest, the_node_that_fits_best_then_as_few_as_possible)
+{
+    CoreDriver driver(PolicyKind::FCFS, 3, 8);
+    driver.submit(rigid(5));
+    driver.submit(rigid(6));
+    Space space(driver.core.state());           /* free: 3, 2, 8 */
+    EXPECT_EQ(Space(space).allocate(rigid(2), 2), (Blocks{{"n1", 2}}));
+    EXPECT_EQ(Space(space).allocate(rigid(4), 4), (Blocks{{"n2", 4}}));
+    EXPECT_EQ(Space(space).allocate(rigid(10), 10), (Blocks{{"n2", 8}, {"n1", 2}}));
+    EXPECT_FALSE(space.fits(rigid(14), 14));
+    EXPECT_EQ(space.allocate(rigid(4), 4, {{"n0", 5}}), (Blocks{{"n0", 3}, {"n1", 1}}));
+}
+
+TEST(PlacementTest, whole_nodes_and_limits_per_node)
+{
+    CoreDriver driver(PolicyKind::FCFS, 3, 4);
+    driver.submit(rigid(1));
+    JobSpec whole = rigid(5);
+    whole.whole_nodes = true;
+    JobId id = driver.submit(whole);
+    EXPECT_EQ(driver.job(id).blocks, (Blocks{{"n1", 4}, {"n2", 1}}));
+    EXPECT_EQ(driver.node("n2").used, 4);
+    EXPECT_EQ(driver.core.state().indices().free_cores, 3);
+    JobSpec spread = rigid(3);
+    spread.processes_per_node = 1;
+    JobId other = driver.submit(spread);
+    driver.end(id);
+    EXPECT_EQ(driver.job(other).blocks.size(), 3u);
+    JobSpec wide = rigid(2);
+    wide.cores_per_process = 3;
+    EXPECT_EQ(driver.core.state().capacity_when_empty(shape_of(wide), true), 3);
+}
+
+TEST(PlacementTest, who_leaves_and_who_stays)
+{
+    Blocks blocks{{"a", 2}, {"b", 3}, {"a", 1}};
+    Blocks left;
+    EXPECT_EQ(without(blocks, {1, 2, 3, 4}, &left), (Blocks{{"a", 2}}));
+    EXPECT_EQ(left, (Blocks{{"a", 1}, {"b", 3}}));
+    EXPECT_EQ(without(blocks, {}), blocks);
+    EXPECT_EQ(without(blocks, {0, 1, 2, 3, 4, 5}), Blocks());
+    EXPECT_EQ(append(blocks, {{"a", 2}, {"c", 1}}),
+              (Blocks{{"a", 2}, {"b", 3}, {"a", 3}, {"c", 1}}));
+    State state;
+    for (const char *name : {"a", "b"}) {
+        state.nodes[name].name = name;
+        state.index(state.nodes[name]);
+    }
+    EXPECT_EQ(choose_leaving(state, blocks, 2), (std::vector<int>{4, 5}));
+    state.nodes["b"].draining = true;
+    EXPECT_EQ(choose_leaving(state, blocks, 2), (std::vector<int>{3, 4}));
+    EXPECT_EQ(choose_leaving(state, blocks, 4), (std::vector<int>{2, 3, 4, 5}));
+}
+
+TEST(PlacementTest, names_are_in_natural_order)
+{
+    NaturalLess less;
+    EXPECT_TRUE(less("n2", "n10"));
+    EXPECT_FALSE(less("n10", "n2"));
+    EXPECT_TRUE(less("n9", "n09") != less("n09", "n9"));
+    EXPECT_FALSE(less("n1", "n1"));
+    EXPECT_TRUE(less("a", "ab") && less("a1b2", "a1b10") && less("a", "b"));
 }
 
 }  // namespace
