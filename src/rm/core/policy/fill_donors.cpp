@@ -6,7 +6,7 @@
 
 namespace elastic::rm {
 
-bool Donors::shrink_for(const JobSpec &spec, int want, Giving giving, JobId whom)
+bool Donors::shrink_for(const JobSpec &spec, int want, DonorLimit limit, JobId whom)
 {
     if (!may_shrink_)
         may_shrink_ = find_donors();
@@ -15,9 +15,9 @@ bool Donors::shrink_for(const JobSpec &spec, int want, Giving giving, JobId whom
         return capacity >= want;
     Trial trial{plan_.soon, capacity, {}};
     if (plan_.any_loan)
-        shrink(trial, spec, want, Giving::LENT);
-    if (giving != Giving::LENT)
-        shrink(trial, spec, want, giving);
+        shrink(trial, spec, want, DonorLimit::LOANS);
+    if (limit != DonorLimit::LOANS)
+        shrink(trial, spec, want, limit);
     if (trial.capacity < want)
         return false;
     plan_.soon = std::move(trial.space);
@@ -32,7 +32,7 @@ bool Donors::shrink_for(const JobSpec &spec, int want, Giving giving, JobId whom
 
 /* Several rounds, since what is given need not be what the waiting job can use (whole nodes,
  * several cores per process). */
-void Donors::shrink(Trial &trial, const JobSpec &spec, int want, Giving giving)
+void Donors::shrink(Trial &trial, const JobSpec &spec, int want, DonorLimit limit)
 {
     for (bool progress = true; trial.capacity < want && progress;) {
         progress = false;
@@ -41,7 +41,7 @@ void Donors::shrink(Trial &trial, const JobSpec &spec, int want, Giving giving)
             int from = planned == trial.planned.end() ? plan_.shrunk(*donor) : planned->second;
             int cores = (want - trial.capacity) * spec.cores_per_process;
             int less = (cores + donor->spec.cores_per_process - 1) / donor->spec.cores_per_process;
-            int least = floor(*donor, giving), to = shrink_to(*donor, from, less, least);
+            int least = floor(*donor, limit), to = shrink_to(*donor, from, less, least);
             if (to >= from || !helps(trial.space, spec, *donor, from, least))
                 continue;
             release(trial.space, *donor, from, to);
@@ -111,12 +111,12 @@ void Donors::recheck_when_one_may()
     }
 }
 
-int Donors::floor(const Job &job, Giving giving) const
+int Donors::floor(const Job &job, DonorLimit limit) const
 {
     int own = plan_.own_size(job);
-    if (giving == Giving::LENT || (job.loaned > 0 && !plan_.rules.may_give(state_, job)))
+    if (limit == DonorLimit::LOANS || (job.loaned > 0 && !plan_.rules.may_give(state_, job)))
         return own;
-    if (giving == Giving::TO_LEAST)
+    if (limit == DonorLimit::MINIMUM)
         return lowest(job.spec);
     int share = size_at_least(job.spec, plan_.fair_size(job.spec));
     /* its share may be more than it can have */

@@ -11,7 +11,7 @@
 namespace elastic::rm {
 
 /* Limit of a shrink: core loans alone; down to the fair share; down to the minimum. */
-enum class Giving { LENT, TO_SHARE, TO_LEAST };
+enum class DonorLimit { LOANS, FAIR_SHARE, MINIMUM };
 
 class Donors {
   public:
@@ -19,7 +19,7 @@ class Donors {
 
     /* Plans shrinks until so many processes will fit; false, with nothing planned, if that is
      * impossible.  Loans are returned first.  `whom` is the waiting job; 0: a job of others. */
-    bool shrink_for(const JobSpec &spec, int want, Giving giving, JobId whom = 0);
+    bool shrink_for(const JobSpec &spec, int want, DonorLimit limit, JobId whom = 0);
 
   private:
     struct Trial {
@@ -27,11 +27,11 @@ class Donors {
         int capacity;
         std::map<JobId, int> planned;   /* new sizes */
     };
-    void shrink(Trial &trial, const JobSpec &spec, int want, Giving giving);
+    void shrink(Trial &trial, const JobSpec &spec, int want, DonorLimit limit);
     std::vector<const Job *> find_donors();
     void recheck_when_one_may();
     void sort_by_gain(std::vector<const Job *> &donors) const;
-    int floor(const Job &job, Giving giving) const;
+    int floor(const Job &job, DonorLimit limit) const;
     bool helps(const Space &space, const JobSpec &spec, const Job &donor, int from, int to) const;
     int shrink_to(const Job &donor, int from, int less, int floor);
     /* The job has left this node when so many of its processes have left. */

@@ -92,7 +92,7 @@ TEST(DonorsTest, what_is_given_is_what_those_who_leave_have_booked)
             auto before = plan.shrinks;
             int want = plan.soon.capacity(wanted) + 1 + chance.upto(20);
             bool helped = donors.shrink_for(
-                wanted, want, chance.upto(1) ? Giving::TO_LEAST : Giving::TO_SHARE);
+                wanted, want, chance.upto(1) ? DonorLimit::MINIMUM : DonorLimit::FAIR_SHARE);
             Space expected = with_shrinks(state, plan.shrinks);
             ASSERT_EQ(plan.soon.total(), expected.total()) << "seed " << seed;
             for (int kind = 0; kind < 6; kind++) {

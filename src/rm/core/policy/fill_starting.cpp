@@ -19,8 +19,8 @@ void Starting::examine_others()
     spec.processes_per_node = 1;
     int want = state_.wanted_nodes;
     if (plan_.soon.capacity(spec) < want && state_.indices().spare_cores > 0)
-        donors_.shrink_for(spec, want, Giving::TO_SHARE) ||
-            donors_.shrink_for(spec, want, Giving::TO_LEAST);
+        donors_.shrink_for(spec, want, DonorLimit::FAIR_SHARE) ||
+            donors_.shrink_for(spec, want, DonorLimit::MINIMUM);
     for (const auto &[id, size] : plan_.shrinks)
         plan_.give_way.insert(id);
     int here = std::min(want, plan_.now.capacity(spec));
@@ -138,11 +138,11 @@ bool Starting::wait_for_cores(const Job &job)
         return false;
     int share = size_at_most(job.spec, std::min(plan_.fair_size(job.spec), plan_.cap(job)));
     int want = std::max(least, share);
-    if (donors_.shrink_for(job.spec, want, Giving::TO_SHARE, job.id)) {
+    if (donors_.shrink_for(job.spec, want, DonorLimit::FAIR_SHARE, job.id)) {
         claim(job.spec, want);
         return true;
     }
-    if (!donors_.shrink_for(job.spec, least, Giving::TO_LEAST, job.id))
+    if (!donors_.shrink_for(job.spec, least, DonorLimit::MINIMUM, job.id))
         return false;
     claim(job.spec, least);
     return true;
@@ -197,7 +197,8 @@ void Starting::free_cores_for_backfill(const Job &job)
         return;
     if (!plan_.soon.fits(job.spec, least) &&
         !donors_.shrink_for(job.spec, least,
-                            plan_.rules.gives_later() ? Giving::TO_LEAST : Giving::LENT, job.id))
+                            plan_.rules.gives_later() ? DonorLimit::MINIMUM : DonorLimit::LOANS,
+                            job.id))
         return;
     claim(job.spec, least);
     plan_.first_reservation().changed();
