@@ -9,7 +9,11 @@
  *
  *   virtual_time.h trace.h  mix.h       clock and random numbers, output, submissions
  *   simulated_cluster.cpp               the daemon: log, crashes, timer
- *   program.cpp                         steps, and the owner of nodes
+ *   simulated_step.cpp                  steps, and nodes that are requested
+ *   simulated_resize.cpp                changes of size
+ *   simulated_size_requests.cpp         sizes that programs request
+ *   simulated_slots.cpp                 slots and spawned processes
+ *   step_reports.cpp                    what steps report, and their cores
  *   faults.cpp                          people and accidents
  */
 
