@@ -267,6 +267,15 @@ class Checks:
                  if entry[:2] != (1, "testb") or not re.fullmatch(rf"jne\s+\w+ <{name}\.cold(\+0x\w+)?>", entry[2])}  # fmt: skip
         expect(not wrong, f"{len(wrong)} of {len(entries)} are otherwise: {dict(list(wrong.items())[:5])}")
 
+    def check_profiled_names(self) -> None:
+        """the library makes its own calls by PMPI names, so that profiling tools see those of the program alone"""
+        library = (self.prefix / "lib" / "libmpi.so.12").resolve()
+        called = set(re.findall(r"_JUMP_SLO\w* .* (MPI_[A-Z]\w+)", self.call("readelf", "-W", "--relocs", str(library))))
+        # to tools MPI_Init_adapt is MPI_Init_thread; a function that nobody calls names all that ROMIO has
+        ours = re.compile(r"MPI_(Init_thread|Finalize|File_\w+|Register_datarep(_c)?)")
+        wrong = sorted(name for name in called if not ours.fullmatch(name))
+        expect(called and not wrong, f"it calls {wrong or 'nothing'}")
+
     def check_services_off(self) -> None:
         """services of packages that are installed for tests are neither started nor enabled, others are not concerned"""
         system, printed = self.folder / "system", self.folder / "printed"

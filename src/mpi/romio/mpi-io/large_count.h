@@ -16,7 +16,8 @@
  * ones that are as wrong, with a count that an int holds. */
 static inline int MPIO_Fewer_of_longer(MPI_Count * count, MPI_Datatype * datatype)
 {
-    MPI_Count size, lb, extent, longest, members = *count / INT_MAX + 1;
+    MPI_Count size, longest, members = *count / INT_MAX + 1;
+    MPI_Aint lb, extent;
     MPI_Datatype element = *datatype;
     int error = MPI_SUCCESS;
 
@@ -25,8 +26,8 @@ static inline int MPIO_Fewer_of_longer(MPI_Count * count, MPI_Datatype * datatyp
         *count = *count < 0 ? -1 : 1;
         return 0;
     }
-    MPI_Type_size_c(element, &size);
-    MPI_Type_get_extent_c(element, &lb, &extent);
+    MPI_Type_size_x(element, &size);
+    MPI_Type_get_extent(element, &lb, &extent);
     longest = MPL_MAX(size, extent < 0 ? -extent : extent);
     if (longest > 0 && *count > INT64_MAX / longest) {
         *count = -1;
