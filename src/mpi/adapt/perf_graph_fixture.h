@@ -1,4 +1,4 @@
-/* For tests of the detection of loops: a graph whose nodes are numbered as in the published examples. */
+/* For tests of the detection of loops: a graph whose nodes are numbered as in the examples of the paper. */
 
 #ifndef PERF_GRAPH_FIXTURE_H_INCLUDED
 #define PERF_GRAPH_FIXTURE_H_INCLUDED

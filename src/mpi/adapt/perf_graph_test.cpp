@@ -1,4 +1,4 @@
-/* Detection of loops: the published example, two more, limits and costs.  SPEC-performance D1-D12, D14. */
+/* Detection of loops: the example of the paper, two more, limits and costs.  SPEC-performance D1-D12, D14. */
 
 #include "perf_graph_fixture.h"
 

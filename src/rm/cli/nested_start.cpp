@@ -120,13 +120,22 @@ std::string last_words(const std::string &log)
     return line == std::string::npos ? text : text.substr(line + 1);
 }
 
-/* Until it listens or has ended. */
-int await_start(pid_t pid, const std::string &socket, const std::string &log)
+/* The user, or a script, has started one, which does not listen yet. */
+bool another_one_starts(const std::string &folder)
 {
+    Descriptor lock(open((folder + "/state/lock").c_str(), O_RDONLY | O_CLOEXEC));
+    return lock.is_open() && flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+/* Until one listens; not if it has ended, and there is no other one. */
+int await_start(pid_t pid, const std::string &folder, const std::string &log)
+{
+    std::string socket = rm::nested_socket(folder);
     auto end = std::chrono::steady_clock::now() + START_PATIENCE;
+    bool has_ended = false;
     while (!listens(socket)) {
-        int status = 0;
-        if (waitpid(pid, &status, WNOHANG) == pid)
+        has_ended = has_ended || waitpid(pid, nullptr, WNOHANG) == pid;
+        if (has_ended && !another_one_starts(folder) && !listens(socket))
             return complain(UNREACHABLE,
                             "elasticd cannot be started for this allocation: " + last_words(log));
         if (std::chrono::steady_clock::now() > end)
@@ -138,15 +147,14 @@ int await_start(pid_t pid, const std::string &socket, const std::string &log)
     return 0;
 }
 
-int start(const Allocation &allocation, const std::string &folder, const std::string &socket,
-          bool quiet)
+int start(const Allocation &allocation, const std::string &folder, bool quiet)
 {
     std::string program = elasticd_program(), log = folder + "/elasticd.log";
     pid_t pid = 0;
     if (int error = spawn(program, log, pid))
         return complain(UNREACHABLE, "elasticd cannot be started for this allocation: " + program +
                                          ": " + strerror(error));
-    if (int code = await_start(pid, socket, log))
+    if (int code = await_start(pid, folder, log))
         return code;
     if (!quiet)
         fprintf(stderr,
@@ -188,7 +196,7 @@ int start_in_allocation(bool quiet)
         return 0;
     if (step_socket_make_directory(folder.c_str(), problem, sizeof problem) != 0)
         return complain(UNREACHABLE, problem);
-    return start(*rm::find_allocation(), folder, socket, quiet);
+    return start(*rm::find_allocation(), folder, quiet);
 }
 
 }  // namespace elastic

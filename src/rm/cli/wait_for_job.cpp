@@ -5,8 +5,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "cli/job_view.h"
 
@@ -70,6 +73,7 @@ class Waiter {
     void poll_once();
     void handle_signal(int number);
     void pass_signal(const PassedSignal &one);
+    void pass_delayed_signals();
     void cancel(const std::string &reason);
     void drain();
 
@@ -84,6 +88,8 @@ class Waiter {
     Clock::time_point next_question_ = Clock::now();
     bool is_away_ = false, has_started_ = false, reported_waiting_ = false, cancelled_ = false;
     int interrupts_ = 0;
+    std::vector<const PassedSignal *> delayed_;         /* until the job's processes run */
+    Clock::time_point next_pass_ = Clock::now();
     std::optional<int> code_;   /* decided before the job's end */
 };
 
@@ -181,12 +187,23 @@ void Waiter::pass_signal(const PassedSignal &one)
     if (result.error_code() == "state") {       /* it does not run yet, or no longer */
         if (one.ends)
             cancel(std::string("SIG") + one.name + " at the terminal");
+        else if (std::find(delayed_.begin(), delayed_.end(), &one) == delayed_.end())
+            delayed_.push_back(&one);
         return;
     }
     report(std::string("SIG") + one.name + " cannot be passed to job " + id_ + ": " +
         result.complaint());
     if (one.number == SIGINT && interrupts_ >= INTERRUPTS_TO_CANCEL)
         code_ = complain(UNREACHABLE, "job " + id_ + " is left alone: it goes on");
+}
+
+void Waiter::pass_delayed_signals()
+{
+    if (!has_started_ || Clock::now() < next_pass_)
+        return;
+    next_pass_ = Clock::now() + RETRY_PAUSE;
+    for (const PassedSignal *one : std::exchange(delayed_, {}))
+        pass_signal(*one);
 }
 
 void Waiter::handle_signal(int number)
@@ -216,7 +233,7 @@ void Waiter::poll_once()
         extra.push_back({one.fd, static_cast<short>(events), 0});
     }
     int timeout_ms = IDLE_MS;
-    if (!question_)
+    if (!question_ || !delayed_.empty())
         timeout_ms = std::min<int>(timeout_ms, RETRY_PAUSE.count());
     curl_multi_poll(multi_.get(), extra.data(), static_cast<unsigned>(extra.size()), timeout_ms,
                     nullptr);
@@ -225,6 +242,7 @@ void Waiter::poll_once()
         pipes_.pump(waits);
     while (int number = signals_.next())
         handle_signal(number);
+    pass_delayed_signals();
     if (pipes_.is_broken() && !cancelled_)
         cancel("its output is no longer wanted");
 }

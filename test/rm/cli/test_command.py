@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -252,6 +253,25 @@ def test_found_by_default(here: Setup) -> None:
     here.call("queue")
     folder.chmod(0o755)
     here.call("queue", code=4)
+
+
+def test_elasticd_of_the_allocation_starts_already(here: Setup) -> None:
+    """a command waits for an elasticd of the allocation that has been started by hand and does not listen yet"""
+    base = here.folder / f"elastic-mpich-{os.getuid()}"
+    folder = base / "nested-slurm-12"
+    (folder / "state").mkdir(parents=True, mode=0o700)
+    base.chmod(0o700)
+    folder.chmod(0o700)
+    del here.environment["ELASTICD_SOCKET"]
+    here.environment |= {"SLURM_JOB_ID": "12", "SLURM_JOB_NODELIST": "n1", "SLURM_JOB_CPUS_PER_NODE": "2"}
+    log = folder / "elasticd.log"
+    with (folder / "state" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = here.start("submit", "true")
+        here.wait_until("its own elasticd ends", lambda: log.exists() and "another elasticd" in log.read_text())
+        (folder / "elasticd.sock").symlink_to(here.fake.socket)
+        _, err = process.communicate(timeout=LIMIT_S)
+    expect(process.returncode == 0, err)
 
 
 def test_sockets_of_others(here: Setup) -> None:

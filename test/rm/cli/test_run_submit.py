@@ -76,6 +76,17 @@ def test_run_signals(here: Setup) -> None:
     expect(process.returncode == 130, process.returncode)
 
 
+def test_run_signals_before_the_start(here: Setup) -> None:
+    """run: a signal that comes before the job runs is passed when it runs, once"""
+    process = here.start("run", "--hold", "sleep", "600")
+    here.wait_until("the job waits", lambda: here.fake.jobs)
+    process.send_signal(signal.SIGUSR1)
+    here.wait_until("elastic passes it", lambda: any(path == "/v1/jobs/1/signal" for _, path, _ in here.fake.requests))
+    here.call("release", "1")
+    process.communicate(timeout=LIMIT_S)
+    expect(process.returncode == 128 + signal.SIGUSR1, process.returncode)
+
+
 def test_run_interrupted_while_waiting(here: Setup) -> None:
     """run: an interrupt cancels a job that waits"""
     process = here.start("run", "--hold", "true")

@@ -202,7 +202,7 @@ class Site:
 def test_chart(browser: Browser, site: Site, fake: MadeUp) -> None:
     """the chart shows every segment in its job's colour, and each adaptation"""
     browser.loaded(site.url)
-    expect(browser.count("#chart rect.segment[data-job='1']") >= 6, "job 1 is not drawn")
+    browser.wait("job 1 to be drawn", lambda: browser.count("#chart rect.segment[data-job='1']") >= 6)
     expect(browser.count("#chart rect.segment[data-job='2']") == 2, "job 2 is not drawn on both nodes")
     expect(browser.count("#chart polygon.shrink") == 1 and browser.count("#chart polygon.grow") == 1, "adaptations")
     expect("8 → 4 cores" in browser.text("#chart polygon.shrink title"), browser.text("#chart polygon.shrink title"))

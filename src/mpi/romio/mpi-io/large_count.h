@@ -1,5 +1,5 @@
 /*
- * Counts that an int cannot hold: the functions behind MPI_File_read_c and its siblings take an int.
+ * Counts that an int cannot hold: the functions that MPI_File_read_c and its siblings call take an int.
  */
 
 #ifndef LARGE_COUNT_H_INCLUDED
