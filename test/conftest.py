@@ -58,6 +58,7 @@ def pytest_addoption(parser: Any) -> None:
     group.addoption("--logs", type=Path, default=BUILD / "logs" / "tests", help="where logs of failed tests go")
     group.addoption("--stock-mpiexec", type=Path, help="a launcher without the extension (default: Debian's)")
     group.addoption("--reference", type=Path, metavar="MPIEXEC", help="a stock mpiexec that ours is compared with (test/pm)")
+    group.addoption("--network", action="store_true", help="the conformance suite with MPIR_CVAR_NOLOCAL=1: no shared memory between processes")
 
 
 # ---------------------------------------------------------------- the session

@@ -27,7 +27,7 @@ LIST = Path(__file__).resolve().parent / "testlist"
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "listed" in metafunc.fixturenames:
-        tests = testlist.read(LIST, metafunc.config.option.seed)
+        tests = testlist.read(LIST, metafunc.config.option.seed, metafunc.config.option.network)
         metafunc.parametrize("listed", [pytest.param(test, id=test.name, marks=marks(test)) for test in tests])
 
 

@@ -9,7 +9,8 @@ not report JOINED and LEFT), `events=WORDS` (how the adaptations end, in order, 
 log), `file=NAME[:TEXT]` (put into the working directory), `env=NAME:VALUE`, `tool=NAME` (a
 profiling tool of programs/ that is loaded before MPI; `around`: between the two libraries for tools that
 know no adaptations), `network` (the test runs a second time, as NAME_network, with MPIR_CVAR_NOLOCAL=1: the
-processes of a host send to each other over the network), `driver=OPTIONS` (of epop, for programs that are archives), `scenario=NAME[:ARGUMENTS]` (a function of scenarios_*.py drives the test).
+processes of a host send to each other over the network), `memory` (with `--network`, which runs all tests so, this one is
+left out: it needs processes that share memory), `driver=OPTIONS` (of epop, for programs that are archives), `scenario=NAME[:ARGUMENTS]` (a function of scenarios_*.py drives the test).
 In options and arguments {epochs}, {seed}, {draw:LENGTH:LOW:HIGH} (a drawn schedule) and
 {repeat:COUNT:ENTRY} (the same entry again and again) are replaced.
 """
@@ -86,6 +87,7 @@ class Test:
     tool: str = ""
     around: bool = False
     network: bool = False
+    memory: bool = False
     driver: list[str] = field(default_factory=list)
     scenario: str = ""
     changes: list[schedule.Change] = field(default_factory=list)
@@ -125,6 +127,8 @@ def _limit(test: Test, word: str) -> None:
         test.load_sensitive = True
     elif key == "network":
         test.network = True
+    elif key == "memory":
+        test.memory = True
     elif key == "driver":
         test.driver = value.split()
     elif key == "scenario":
@@ -181,8 +185,8 @@ def _over_network(test: Test) -> Test:
     return replace(test, name=f"{test.name}_network", environment=environment)
 
 
-def read(path: Path, seed: int) -> list[Test]:
-    """All tests, in the order of the list."""
+def read(path: Path, seed: int, network: bool = False) -> list[Test]:
+    """All tests, in the order of the list; with `network` only those that can be run over the network, and so."""
     tests: list[Test] = []
     names: set[str] = set()
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
@@ -191,6 +195,8 @@ def read(path: Path, seed: int) -> list[Test]:
         try:
             test = _parse_line(line, seed)
             made = [test, _over_network(test)] if test.network else [test]
+            if network:
+                made = [] if test.memory else [_over_network(test)]
             if twice := names & {one.name for one in made}:
                 raise ListError(f"a second test {twice.pop()}")
         except (ListError, ValueError, IndexError, KeyError) as error:
