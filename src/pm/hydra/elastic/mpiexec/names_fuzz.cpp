@@ -244,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else if (what == 'd') {
             elasticd_is_there = !elasticd_is_there;
         } else if (what == 't') {
-            pass(atoi(text.c_str()) % LIMIT_MS);
+            pass(static_cast<int64_t>(strtoul(text.c_str(), nullptr, 10) % LIMIT_MS)); /* never back */
         } else if (what == 'e') {
             is_there[1] = !is_there[1];
             proxies[1].proxy_id++;
