@@ -257,7 +257,7 @@ static void case_full(void)
         ET_MPI(MPI_Barrier(comm));
         return;
     }
-    ET_ERROR(error, MPI_ERR_NO_MEM, "free some");
+    ET_ERROR(error, MPI_ERR_NO_MEM, "free those that are not used");
     ET_CHECK(count > SETS_MAX - 16, "SO9: only %d sets", count);
     check_state(last, "running");
     ET_MPI(MPIX_Session_pset_free(session, last));

@@ -76,6 +76,12 @@ static void on_set_call(const struct report *r)
         HYD_step_socket_open();
 }
 
+static void on_in_sets(const struct report *r)
+{
+    (void) r;
+    HYD_step.has_set_calls = 1;
+}
+
 static void on_exited(const struct report *r)
 {
     struct HYD_step_process *process = process_of(r);
@@ -159,6 +165,7 @@ static const struct {
     {HYD_ADAPT_RELAYED, on_relayed},
     {HYD_ADAPT_LOST, on_failed},
     {HYD_ADAPT_COUNTS_OUTPUT, on_counts_output},
+    {HYD_ADAPT_IN_SETS, on_in_sets},
 };
 
 static void take_report_of(struct HYD_step_group *g, int proxy, const struct HYD_adapt_message *message,

@@ -24,6 +24,7 @@ static struct HYD_launch_end missed_end;
 static int others_wait = 0;     /* a process is in a barrier that it has not entered */
 static int *entered = NULL;     /* how many barriers each process has; NULL: none */
 static int barriers_over = 0;
+static int reported_sets = 0;   /* mpiexec knows that a process which was in a barrier uses sessions */
 
 /* The first process of MPI_Comm_spawn that has ended in use; -1: none. */
 static struct {
@@ -175,6 +176,10 @@ void HYD_pmcd_pmip_adapt_barrier(int fd)
     if (i < 0 || !entered)
         return;
     entered[i]++;
+    if (!reported_sets && HYD_sets_connected(i)) {
+        reported_sets = 1;
+        HYD_reports_send(HYD_ADAPT_IN_SETS, 0, 0, NULL, 0);     /* before the barrier itself */
+    }
     if (missed < 0 || others_wait || !somebody_waits())
         return;
     others_wait = 1;

@@ -42,6 +42,8 @@ enum HYD_adapt_kind {
     HYD_ADAPT_SPAWN_ENDED,      /* up [struct HYD_spawn_end] the first of them has ended too early (wire/spawn.h) */
     HYD_ADAPT_IS_MISSED,        /* up [struct HYD_launch_end] the first process here that has ended before MPI_Init, or
                                  * without MPI_Finalize; again when another one waits for it (wire/spawn.h) */
+    HYD_ADAPT_IN_SETS,          /* up [] a process with calls on process sets enters a barrier: it detects the ends of
+                                 * others itself (proxy/early_ends.c) */
     HYD_ADAPT_INPUT_READER      /* down [u32 rank] the input that comes from now on is this process' (proxy/stdin.h) */
 };
 
