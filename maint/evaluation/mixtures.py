@@ -106,19 +106,17 @@ class Outcome(NamedTuple):
 
 def sizes_of(daemon: Daemon, number: int) -> list[tuple[int, int]]:
     """Time in milliseconds and size, from its start on."""
-    records = daemon.get(f"/v1/jobs/{number}/records", limit=10000).body["records"]
-    return [(record["time_ms"], record["data"]["size"]) for record in records if record["event"] in ("started", "committed")]
+    return [(record["time_ms"], record["data"]["size"]) for record in daemon.records(job=number) if record["event"] in ("started", "committed")]
 
 
 def last_request_ms(daemon: Daemon, numbers: list[int]) -> int:
     times = [0]
     for number in numbers:
-        records = daemon.get(f"/v1/jobs/{number}/records", limit=10000).body["records"]
-        times += [record["time_ms"] for record in records if record["event"] in ("requested", "committed", "started")]
+        times += [record["time_ms"] for record in daemon.records(job=number) if record["event"] in ("requested", "committed", "started")]
     return max(times)
 
 
-def changes_between(history: list[tuple[int, int]], begin_ms: int, end_ms: int) -> int:
+def changes_between(history: list[tuple[int, int]], begin_ms: float, end_ms: float) -> int:
     return sum(1 for time_ms, _ in history[1:] if begin_ms < time_ms <= end_ms)
 
 
@@ -150,7 +148,7 @@ def run(mixture: Mixture, program: Path, mpi: Path, folder: Path) -> Outcome:
     finally:
         bench.clean()
     changes = [changes_between(history, begin_ms, rest_ms) for history in histories]
-    return Outcome(mixture, sizes, changes, [changes_between(history, rest_ms, 2 * rest_ms) for history in histories])
+    return Outcome(mixture, sizes, changes, [changes_between(history, rest_ms, math.inf) for history in histories])
 
 
 def row(outcome: Outcome) -> list[str]:

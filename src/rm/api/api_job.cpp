@@ -14,11 +14,6 @@ namespace elastic::rm {
 
 namespace {
 
-Json number_or_null(int64_t number)
-{
-    return number ? Json(number) : Json();
-}
-
 /* Blocks added up by node, in the order in which the nodes come first. */
 Json nodes_of(const Blocks &blocks)
 {

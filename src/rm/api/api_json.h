@@ -24,6 +24,11 @@ inline Json text_or_null(const std::string &text)
     return text.empty() ? Json() : Json(text);
 }
 
+inline Json number_or_null(int64_t number)
+{
+    return number ? Json(number) : Json();
+}
+
 inline Json time_or_null(int64_t time_ms)
 {
     return time_ms == NEVER ? Json() : Json(time_ms);

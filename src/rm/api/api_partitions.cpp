@@ -37,7 +37,6 @@ void Api::enter_partition(const BodyReader &body, const Caller &caller, JobSpec 
 
 Json Api::partitions_json() const
 {
-    auto number_or_null = [](int64_t number) { return number > 0 ? Json(number) : Json(); };
     Json all = Json::array();
     for (const Partition &each : daemon_.partitions().all())
         all.push_back({{"name", each.name},

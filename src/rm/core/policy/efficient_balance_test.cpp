@@ -24,6 +24,15 @@ struct Balanced32 : Efficient {
         spec.expect_ms = expect_ms;
         return start(spec, [](int) { return 0.001; });
     }
+    /* As go_on(), but an adaptation that is requested is not committed. */
+    void sample_both(int minutes)
+    {
+        for (int i = 0; i < minutes; i++) {
+            driver.wait(MINUTE);
+            programs[0].sample(MINUTE);
+            programs[1].sample(MINUTE);
+        }
+    }
     JobId first = 0, second = 0, waits = 0;
 };
 
@@ -47,11 +56,7 @@ TEST(EfficientTest, Q10_growth_waits_for_what_is_freed)
 {
     Balanced32 machine;
     CoreDriver &driver = machine.driver;
-    for (int i = 0; i < 2; i++) {
-        driver.wait(MINUTE);
-        machine.programs[0].sample(MINUTE);
-        machine.programs[1].sample(MINUTE);
-    }
+    machine.sample_both(2);
     ASSERT_EQ(driver.job(machine.first).state, JobState::ADAPTING);
     EXPECT_EQ(driver.job(machine.second).state, JobState::RUNNING);
     driver.commit(machine.first, false);
@@ -65,11 +70,7 @@ TEST(EfficientTest, X1_a_balance_s_numbers_give_it)
 {
     Balanced32 machine;
     CoreDriver &driver = machine.driver;
-    for (int i = 0; i < 2; i++) {
-        driver.wait(MINUTE);
-        machine.programs[0].sample(MINUTE);
-        machine.programs[1].sample(MINUTE);
-    }
+    machine.sample_both(2);
     const Record *record = driver.recorded(record::REQUESTED);
     ASSERT_TRUE(record);
     const Json &why = record->data.at("why");
@@ -149,11 +150,7 @@ TEST(EfficientTest, Q6c_a_change_that_fails_is_not_repeated_at_once)
 {
     Balanced32 machine;
     CoreDriver &driver = machine.driver;
-    for (int i = 0; i < 2; i++) {
-        driver.wait(MINUTE);
-        machine.programs[0].sample(MINUTE);
-        machine.programs[1].sample(MINUTE);
-    }
+    machine.sample_both(2);
     ASSERT_EQ(driver.job(machine.first).state, JobState::ADAPTING);
     const Job &job = driver.job(machine.first);
     driver.send(StepRefused{machine.first, job.step, job.adaptation->request, "no"});
