@@ -20,7 +20,7 @@ namespace {
 constexpr size_t COMMAND_COUNT_MAX = 4096, COMMAND_BYTES_MAX = 1024 * 1024,
                  ENVIRONMENT_BYTES_MAX = 1024 * 1024;
 constexpr size_t SCRIPT_BYTES_MAX = 4 * 1024 * 1024, PATH_BYTES_MAX = 4095, KEY_BYTES_MAX = 40;
-constexpr int64_t PRIORITY_MAX = 1000000, BEGIN_MAX_MS = int64_t{1} << 45;      /* the year 3084 */
+constexpr int64_t BEGIN_MAX_MS = int64_t{1} << 45;      /* the year 3084 */
 constexpr int64_t LONGEST_LIMIT_MS = int64_t{366} * 24 * 3600 * 1000;
 constexpr int64_t TIME_LIMIT_MAX_MS = 100 * LONGEST_LIMIT_MS;
 

@@ -10,13 +10,13 @@
 
 #include "base/change.h"
 #include "cli/units.h"
+#include "core/partition.h"
 
 namespace elastic {
 
 namespace {
 
 constexpr const char *DIRECTIVE = "#ELASTIC";
-constexpr int PRIORITY_MAX = 1000000;
 constexpr int CORES_PER_PROCESS_MAX = 4096;
 
 Result<Json> sizes_rule(const std::string &text)
@@ -319,7 +319,7 @@ void add_job_options(CLI::App &command, JobOptions &options)
     last(command
              .add_option("--priority", options.priority,
                          "higher goes first; above 0 for administrators")
-             ->check(CLI::Range(-PRIORITY_MAX, PRIORITY_MAX)));
+             ->check(CLI::Range(-rm::PRIORITY_MAX, rm::PRIORITY_MAX)));
     last(command.add_option("--begin", options.begin,
                             "not before: now+TIME, HH:MM, YYYY-MM-DD[THH:MM]"));
     last(command.add_option("--after", options.after,

@@ -13,6 +13,8 @@
 
 namespace elastic::rm {
 
+constexpr int64_t SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE;       /* in ms */
+
 class CoreDriver {
   public:
     explicit CoreDriver(const Config &config) { send(Configure{config}); }

@@ -272,7 +272,8 @@ constexpr size_t JOB_NAMES_MAX = 256;
 /* Empty, or what is wrong with it. */
 std::string check(const PublishedName &published);
 
-/* Values that policy `measured` has computed for a job and reads very often (policy_measured.h). */
+/* Values that policy `measured` has computed for a job and reads very often
+ * (policy/measured_worth.h). */
 struct SizeWorth {
     bool is_measured = false;       /* measured at its present size */
     bool doubtful = false;      /* nothing shows that it needs its last processes */

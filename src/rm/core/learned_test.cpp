@@ -7,8 +7,6 @@
 namespace elastic::rm {
 namespace {
 
-constexpr int64_t MINUTE = 60000;
-
 JobSpec run_of(const std::string &argument)
 {
     JobSpec spec = malleable(1, 8);

@@ -9,8 +9,6 @@
 namespace elastic::rm {
 namespace {
 
-constexpr int64_t SECOND = 1000;
-
 /* On 12 cores: one with 8 that is requested to give, for one that waits for 4; 2 idle. */
 struct OverdueTest : testing::Test {
     OverdueTest() : driver(PolicyKind::FILL, 3, 4)

@@ -8,7 +8,6 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int PRIORITY_MAX = 1000000;
 constexpr int64_t TIME_MAX_MS = int64_t{366} * 86400 * 1000, CORES_MAX = int64_t{1} << 40;
 
 bool is_name(const std::string &text)

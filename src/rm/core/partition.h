@@ -11,6 +11,8 @@
 namespace elastic::rm {
 
 constexpr size_t PARTITIONS_MAX = 256, PARTITION_NAME_BYTES_MAX = 64;
+/* Of a partition, and of a job; the smallest is its negative. */
+constexpr int PRIORITY_MAX = 1000000;
 
 /* UP: jobs are accepted and start.  DOWN: they are accepted, and wait.  DRAIN: those that are there
  * start, no others are accepted.  GONE: jobs wait that the configuration has no partition for. */

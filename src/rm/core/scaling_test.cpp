@@ -8,8 +8,6 @@
 namespace elastic::rm {
 namespace {
 
-constexpr int64_t MINUTE = 60000;
-
 /* A job at known sizes: intervals of its history. */
 Job job_of(int size, const std::vector<std::pair<int, double>> &speeds, double share,
            int intervals = 3)

@@ -9,8 +9,6 @@
 namespace elastic::rm {
 namespace {
 
-constexpr int64_t SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE;
-
 /* A job that could have all of 16 cores, and others that come for a short time and want some of
  * them: each time it may grow again. */
 struct BusyNode {

@@ -118,7 +118,7 @@ Result<Steps::Program> Daemon::make_program(
     LaunchSetup setup{
         settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(), folder,
         settings_.socket,  settings_.kill_grace_ms,
-        settings_.stepd.substr(0, settings_.stepd.rfind('/') + 1) + SLURM_COMMANDS_FOLDER,
+        settings_.beside_stepd(SLURM_COMMANDS_FOLDER),
         [this](const NodeName &node) {
             auto first = first_gpus_.find(node);
             return first == first_gpus_.end() ? 0 : first->second;

@@ -17,7 +17,7 @@ const std::vector<Setting<PartitionSettings>> &partition_table()
         {"partitions", "default", &PartitionSettings::is_default,
          "It has the jobs that name no partition.  One at most."},
         {"partitions", "priority", &PartitionSettings::priority,
-         "Added to the priority of each of its jobs.", -1000000, 1000000},
+         "Added to the priority of each of its jobs.", -PRIORITY_MAX, PRIORITY_MAX},
         {"partitions",
          "state",
          &PartitionSettings::state,

@@ -219,6 +219,11 @@ Settings default_settings()
     return s;
 }
 
+std::string Settings::beside_stepd(const std::string &name) const
+{
+    return stepd.substr(0, stepd.rfind('/') + 1) + name;
+}
+
 Config Settings::core() const
 {
     Config config;

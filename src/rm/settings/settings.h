@@ -91,6 +91,8 @@ struct Settings {
 
     std::vector<PartitionSettings> partitions;
 
+    /* Path of a program, or folder, that is installed beside elastic-stepd. */
+    std::string beside_stepd(const std::string &name) const;
     /* The part for the core, without partitions (daemon/partitions.h). */
     Config core() const;
 };

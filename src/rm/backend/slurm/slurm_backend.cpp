@@ -55,7 +55,7 @@ std::string SlurmBackend::start(const State &known, Notify notify)
 {
     state_ = &known;
     notify_ = std::move(notify);
-    launcher_ = settings_.stepd.substr(0, settings_.stepd.rfind('/') + 1) + "elastic-srun";
+    launcher_ = settings_.beside_stepd("elastic-srun");
     if (access(launcher_.c_str(), X_OK) != 0)
         return launcher_ +
             " cannot be run, which starts processes through Slurm: it is installed beside "

@@ -10,8 +10,6 @@
 namespace elastic::rm {
 namespace {
 
-constexpr int64_t SECOND = 1000, MINUTE = 60 * SECOND;
-
 /* 20 cores: 8 for a job that is to end in an hour, 8 for a program that scales and has grown from
  * 4, 4 that idle, since a job waits for 12. */
 struct Machine {

@@ -6,8 +6,6 @@
 namespace elastic::rm {
 namespace {
 
-constexpr int64_t MINUTE = 60000;
-
 /* Cores are worth so much to each user. */
 class GainOfUser : public Gain {
   public:

@@ -13,8 +13,6 @@
 
 namespace elastic::rm {
 
-constexpr int64_t MINUTE = 60000;
-
 /* MPI share of a loop whose MPI time by computing time is `mtct`. */
 inline SampledProgram::Law share_of(SampledProgram::Law mtct)
 {

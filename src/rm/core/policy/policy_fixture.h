@@ -7,8 +7,6 @@
 
 namespace elastic::rm {
 
-constexpr int64_t MINUTE = 60000;
-
 inline JobState state_of(const CoreDriver &driver, JobId id)
 {
     return driver.job(id).state;

@@ -13,7 +13,6 @@
 
 namespace elastic::rm {
 
-constexpr int64_t MINUTE = 60000;
 /* Of Config::efficiency_idle_ppm: nothing is loaned, as if nobody could have less than
  * `efficiency`; down to a floor; to all that do not become slower, the default. */
 constexpr int64_t NO_LOANS = 500000, LOANS = 100000, NO_FLOOR = 0;

@@ -8,8 +8,6 @@
 namespace elastic::rm {
 namespace {
 
-constexpr int64_t MINUTE = 60000;
-
 /* Elastic and rigid jobs in turn, more than fit at a time. */
 std::vector<MixJob> mix()
 {

@@ -201,7 +201,6 @@ Balanced of(const JobSpec &spec, int64_t work, int low, int high)
 TEST(BalanceTest, T2_golden)
 {
     JobSpec any = malleable(1, 1000);
-    constexpr int64_t MINUTE = 60000;
     auto second = balance({of(any, 24 * MINUTE, 1, 1000), of(any, 12 * MINUTE, 1, 1000),
                            of(any, 24 * MINUTE, 1, 1000)},
                           20);

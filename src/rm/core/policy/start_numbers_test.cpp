@@ -10,8 +10,6 @@
 namespace elastic::rm {
 namespace {
 
-constexpr int64_t MINUTE = 60000;
-
 StartNumbers numbers_of(int least, int wanted, int capacity, int fits, int most)
 {
     StartNumbers numbers;

@@ -7,8 +7,6 @@
 namespace elastic::rm {
 namespace {
 
-constexpr int64_t MINUTE = 60000;
-
 struct Machine {
     JobSpec any = malleable(1, 1000);
     TimeBalance balance{7, 0, {}};
