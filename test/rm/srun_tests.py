@@ -39,6 +39,18 @@ def processes_of_srun_know_their_ranks_and_nodes(bench: Bench) -> None:
     expect(lines == sorted(expected), f"{lines}")
 
 
+def ranks_may_have_different_programs(bench: Bench) -> None:
+    daemon = start(bench)
+    (daemon.folder / "programs").write_text("# three\n0,2 bash -c 'echo server $SLURM_PROCID %t' \n* echo worker %t %o\n")
+    (daemon.folder / "few").write_text("0 true\n")
+    text = "srun --multi-prog programs\nsrun -n 2 --multi-prog few; echo code $?\nsrun -n 1 --multi-prog few; echo code $?\nsrun --multi-prog none"
+    _, lines = run_script(daemon, text, min=4, processes_per_node=2)
+    for line in ("server 0 %t", "server 2 %t", "worker 1 1", "worker 3 3", "code 1", "code 0"):
+        expect(lines.count(line) == 1, f"{line!r}: {lines}")
+    expect(any("few: no line has a program for rank 1 of 2" in line for line in lines), f"{lines}")
+    expect(any("cannot read none" in line for line in lines), f"{lines}")
+
+
 def a_script_for_slurm_runs_unchanged(bench: Bench) -> None:
     """Output and input of steps, environment, labels, exit codes, lists of nodes."""
     daemon = start(bench)

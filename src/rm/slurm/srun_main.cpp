@@ -5,7 +5,8 @@
  * srun becomes the mpiexec of this elasticd, on slots of the job that no other step uses; it waits
  * until there are enough.  mpiexec starts this program once more for each process, as
  * `srun --elastic-task BLOCKS OUTPUT ERROR -- PROGRAM`: it sets SLURM_PROCID and its like, opens
- * files of one process, and becomes the program.
+ * files of one process, and becomes the program.  With --multi-prog the content of the file of
+ * programs follows instead, after `--multi-prog`: files need not be there on other nodes.
  *
  * Of scontrol there is `show hostnames`, which scripts use to read lists of nodes.
  */
@@ -28,12 +29,13 @@
 #include "slurm/step_environment.h"
 #include "slurm/step_gpus.h"
 #include "slurm/step_layout.h"
+#include "slurm/task_programs.h"
 #include "step/step_spec.h"
 
 namespace elastic::rm {
 namespace {
 
-constexpr const char *TASK = "--elastic-task";
+constexpr const char *TASK = "--elastic-task", *MULTI_PROG = "--multi-prog";
 constexpr auto TRY_AGAIN = std::chrono::milliseconds(100);
 /* As Slurm's srun. */
 constexpr int FAILED = 1, NOT_EXECUTED = 2;
@@ -75,6 +77,18 @@ std::string redirect(int descriptor, const std::string &path, bool append)
     return "";
 }
 
+Result<TaskPrograms> read_programs(const std::string &path, std::string &text)
+{
+    std::ifstream file(path);
+    std::string bytes(TASK_PROGRAMS_BYTES_MAX + 1, '\0');
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!file.is_open() || file.bad())
+        return Error{"cannot read " + path + ": " + strerror(errno)};
+    text = bytes.substr(0, static_cast<size_t>(file.gcount()));
+    auto programs = TaskPrograms::parse(text);
+    return programs ? programs : Error{path + ": " + programs.error()};
+}
+
 /* ---- one process of a step ------------------------------------------------------------------- */
 
 void set_task_variables(const Layout &layout)
@@ -106,6 +120,13 @@ int run_task(const std::vector<std::string> &words)
             return fail(wrong);
     }
     std::vector<std::string> command(words.begin() + PROGRAM, words.end());
+    if (words[PROGRAM - 1] == MULTI_PROG) {
+        auto programs = TaskPrograms::parse(words[PROGRAM]);
+        if (programs)
+            command = programs.value().words_of(atoi(variable("PMI_RANK").c_str()));
+        if (!programs || command.empty())
+            return fail("no program for this rank", NOT_EXECUTED);
+    }
     int error = become(command);
     return fail("cannot execute " + command.front() + ": " + strerror(error), NOT_EXECUTED);
 }
@@ -167,7 +188,9 @@ Result<Step> take_slots(SlotLocks &locks, const SrunOptions &options)
     }
 }
 
-std::vector<std::string> mpiexec_words(const SrunOptions &options, const Step &step)
+/* `programs`: the content of the file of --multi-prog. */
+std::vector<std::string> mpiexec_words(const SrunOptions &options, const Step &step,
+                                       const std::string &programs)
 {
     std::string mpiexec = variable("ELASTIC_MPIEXEC");
     std::vector<std::string> words = {mpiexec.empty() ? "mpiexec" : mpiexec, "-hosts",
@@ -186,8 +209,12 @@ std::vector<std::string> mpiexec_words(const SrunOptions &options, const Step &s
         return is_name_of_task(pattern) ? pattern : std::string();
     };
     add({own_path(), TASK, format_blocks(step.layout), of_task(options.output),
-         of_task(options.error), "--"});
-    words.insert(words.end(), options.command.begin(), options.command.end());
+         of_task(options.error)});
+    add({options.multi_prog ? MULTI_PROG : "--"});
+    if (options.multi_prog)
+        add({programs});
+    else
+        words.insert(words.end(), options.command.begin(), options.command.end());
     return words;
 }
 
@@ -233,17 +260,26 @@ int run_step(const SrunOptions &options)
 {
     if (auto slots = read_job_slots(); !slots)
         return fail(slots.error());
+    std::string programs;
+    auto read = options.multi_prog ? read_programs(options.command.front(), programs)
+                                   : Result<TaskPrograms>(TaskPrograms());
+    if (!read)
+        return fail(read.error());
     auto locks = SlotLocks::open(variable(STEP_FOLDER_VARIABLE) + "/" + STEP_SLOTS_FILE);
     if (!locks)
         return fail(locks.error());
     auto step = take_slots(locks.value(), options);
     if (!step)
         return fail(step.error());
+    int tasks = step.value().layout.tasks();
+    if (int rank = read.value().first_without(tasks); options.multi_prog && rank >= 0)
+        return fail(options.command.front() + ": no line has a program for rank " +
+                    std::to_string(rank) + " of " + std::to_string(tasks));
     set_step_environment(options, step.value());
     std::string wrong = redirect_step(options);
     if (!wrong.empty())
         return fail(wrong);
-    std::vector<std::string> words = mpiexec_words(options, step.value());
+    std::vector<std::string> words = mpiexec_words(options, step.value(), programs);
     int error = become(words);
     return fail("cannot execute " + words.front() + ": " + strerror(error), NOT_EXECUTED);
 }

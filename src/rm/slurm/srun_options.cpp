@@ -137,11 +137,6 @@ std::string apply_open_mode(SrunOptions &options, const std::string &value)
     return value.starts_with("a") || value.starts_with("t") ? "" : "append or truncate is expected";
 }
 
-std::string refuse_multi_prog(SrunOptions &, const std::string &)
-{
-    return "it is not possible here: 'mpiexec -n 1 A : -n 3 B' starts several programs";
-}
-
 constexpr const char *OF_THE_JOB = "it is an option of the job ('elastic submit')";
 constexpr const char *NO_STEP_MEMORY = "memory is that of the job";
 constexpr const char *NO_STEP_DEVICES = "a step has all devices of its job";
@@ -175,7 +170,7 @@ const std::vector<Option> &all_options()
         {"cpu_bind", 0, Value::NEEDED, apply_binding, nullptr},
         {"time", 't', Value::NEEDED, apply_time, nullptr},
         {"export", 0, Value::NEEDED, apply_export, nullptr},
-        {"multi-prog", 0, Value::NONE, refuse_multi_prog, nullptr},
+        {"multi-prog", 0, Value::NONE, flag(&SrunOptions::multi_prog), nullptr},
         {"help", 'h', Value::NONE, flag(&SrunOptions::help), nullptr},
         {"usage", 0, Value::NONE, flag(&SrunOptions::help), nullptr},
         {"version", 'V', Value::NONE, flag(&SrunOptions::version), nullptr},
@@ -319,10 +314,12 @@ Result<SrunOptions> parse_srun(const std::vector<std::string> &words)
     options.command.assign(all.begin() + optind, all.end());
     if (options.command.empty() && !options.help && !options.version)
         return Error{"a program is expected: srun [OPTIONS] PROGRAM [ARGUMENTS]"};
+    if (options.multi_prog && options.command.size() > 1)
+        return Error{"--multi-prog takes one file: the arguments of programs are in it"};
     for (const std::string &word : options.command)
         if (word == ":")
-            return Error{"several programs in one step are not possible here: 'mpiexec -n 1 A : "
-                         "-n 3 B' starts them"};
+            return Error{"several programs in one step need a file: srun --multi-prog FILE, or "
+                         "'mpiexec -n 1 A : -n 3 B'"};
     return options;
 }
 

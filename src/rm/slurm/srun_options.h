@@ -37,6 +37,7 @@ struct SrunOptions {
     /* --export: nullopt: all; else names and NAME=VALUE, after ALL if `export_all` */
     std::optional<std::vector<std::string>> exported;
     bool export_all = false;
+    bool multi_prog = false;    /* the command is a file of programs (task_programs.h) */
     std::vector<std::string> command;
     std::vector<std::string> warnings;  /* options without effect, and why */
 };

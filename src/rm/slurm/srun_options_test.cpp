@@ -88,6 +88,14 @@ TEST(SrunOptionsTest, a_time_limit_has_slurms_forms)
     EXPECT_EQ(parsed({"--time=0:05", "a"}).time_limit_s, 5);
 }
 
+TEST(SrunOptionsTest, programs_may_be_in_a_file)
+{
+    SrunOptions options = parsed({"-n", "3", "--multi-prog", "programs"});
+    EXPECT_TRUE(options.multi_prog);
+    EXPECT_EQ(options.command, Words{"programs"});
+    EXPECT_FALSE(parsed({"a"}).multi_prog);
+}
+
 TEST(SrunOptionsTest, options_without_effect_are_reported_if_they_ask_for_something)
 {
     SrunOptions options = parsed(
@@ -116,7 +124,8 @@ TEST(SrunOptionsTest, nonsense_is_an_error_that_names_it)
         {{}, "a program is expected"},
         {{"-n", "2"}, "a program is expected"},
         {{"a", ":", "b"}, "mpiexec"},
-        {{"--multi-prog", "f"}, "mpiexec"},
+        {{"--multi-prog", "f", "a"}, "one file"},
+        {{"--multi-prog"}, "a program is expected"},
     };
     for (const auto &[words, text] : cases)
         EXPECT_NE(wrong(words).find(text), std::string::npos) << text << ": " << wrong(words);
