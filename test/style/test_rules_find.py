@@ -32,6 +32,7 @@ BROKEN = [
     ("named_files", "doc/developer/a.md", "Its state is in `no_such_file.c`.\n"),
     ("named_files", "doc/glossary.md", "| `tasks/` | slots | `world.cpp` |\n"),
     ("named_files", "CONTRIBUTING.md", "| `tasks/` | slots | `slots.cpp` |\n| | worlds | `world.cpp` |\n"),
+    ("named_tests", "SECURITY.md", "| a port | all of it | `limits hold`, `no such test` |\n"),
     ("links", "doc/a.md", "See [b](b.md).\n"),
     ("links", "doc/c.md", "# C: `a`, b\n\n[A](#c-a-b), [d](#d)\n"),
     ("allowed_includes", "src/pm/hydra/elastic/stepmgr/tasks/a.cpp", '/* a */\n#include "stepmgr/psets/psets.h"\n'),
