@@ -1,9 +1,9 @@
 ! The interface of libmpidynres in Fortran: the published names and arguments, over the inline code of mpidynres.h
-! (dynres_fortran.c).  Modules mpidynres and mpidynres_sim have handles as integers, mpidynres_f08 and mpidynres_sim_f08 as
-! the types of mpi_f08; the rest is one text (dynres_part.inc).  A session is a type(c_ptr).  SC3.
+! (dynres_fortran.c).  Modules mpidynres and mpidynres_sim have handles as integers, mpidynres_f08 and
+! mpidynres_sim_f08 as the types of mpi_f08; the rest is one text (dynres_part.inc).  A session is a type(c_ptr).  SC3.
 !
-! Beside mpi_f08 in a scope, or in a procedure of a module that uses it, routines of the same name are distinguished by their
-! sessions.  What has none, MPI_COMM_CREATE_FROM_GROUP, is ambiguous in one scope, and so are constants of both.
+! Beside mpi_f08 in a scope, or in a procedure of a module that uses it, routines of the same name are distinguished by
+! their sessions.  What has none, MPI_COMM_CREATE_FROM_GROUP, is ambiguous in one scope, and so are constants of both.
 
 module dynres_names
   use, intrinsic :: iso_c_binding
@@ -74,13 +74,15 @@ module dynres_calls
        character(kind=c_char), intent(in) :: pset_name(*)
        integer(c_int), intent(out) :: newgroup
      end function f_group
-     integer(c_int) function f_comm(group, stringtag, info, errhandler, newcomm) bind(C, name="mpidynres_f_comm_from_group")
+     integer(c_int) function f_comm(group, stringtag, info, errhandler, newcomm) &
+          bind(C, name="mpidynres_f_comm_from_group")
        import :: c_int, c_char
        integer(c_int), intent(in) :: group, info, errhandler
        character(kind=c_char), intent(in) :: stringtag(*)
        integer(c_int), intent(out) :: newcomm
      end function f_comm
-     integer(c_int) function f_create_op(session, hints, pset1, pset2, op, res) bind(C, name="mpidynres_f_pset_create_op")
+     integer(c_int) function f_create_op(session, hints, pset1, pset2, op, res) &
+          bind(C, name="mpidynres_f_pset_create_op")
        import :: c_int, c_ptr, c_char
        type(c_ptr), intent(in) :: session
        integer(c_int), intent(in) :: hints

@@ -17,7 +17,8 @@ module session_dyn_calls
        character(kind=c_char), intent(in) :: inputs(*)
        character(kind=c_char), intent(inout) :: outputs(*)
      end function f_psetop
-     integer(c_int) function f_query(session, coll_pset, pset, op, outputs, noutput) bind(C, name="mpi_session_dyn_f_query")
+     integer(c_int) function f_query(session, coll_pset, pset, op, outputs, noutput) &
+          bind(C, name="mpi_session_dyn_f_query")
        import :: c_int, c_char
        integer(c_int), intent(in) :: session
        character(kind=c_char), intent(in) :: coll_pset(*), pset(*)
@@ -155,8 +156,8 @@ contains
     integer, intent(out) :: info_used
     integer, optional, intent(out) :: ierror
 
-    call done(f_get_data(session, to_c(coll_pset_name), to_c(pset_name), all_to_c(keys, nkeys), nkeys, wait, info_used), &
-         ierror)
+    call done(f_get_data(session, to_c(coll_pset_name), to_c(pset_name), all_to_c(keys, nkeys), nkeys, wait, &
+                         info_used), ierror)
   end subroutine MPI_Session_get_pset_data
 
   subroutine MPI_Session_set_pset_data(session, pset_name, info_used, ierror)

@@ -27,10 +27,11 @@ program session_windows_f08
 
   do kind = 1, 2
     if (kind == 1) then
-      call MPIX_Win_allocate_from_group(group, 'allocate', four, 4, MPI_INFO_NULL, MPI_ERRORS_RETURN, memory, win, ierror)
+      call MPIX_Win_allocate_from_group(group, 'allocate', four, 4, MPI_INFO_NULL, MPI_ERRORS_RETURN, memory, win, &
+                                        ierror)
     else
-      call MPIX_Win_allocate_shared_from_group(group, 'shared', four, 4, MPI_INFO_NULL, MPI_ERRORS_RETURN, memory, win, &
-                                               ierror)
+      call MPIX_Win_allocate_shared_from_group(group, 'shared', four, 4, MPI_INFO_NULL, MPI_ERRORS_RETURN, memory, &
+                                               win, ierror)
     end if
     call check(ierror == MPI_SUCCESS, 'allocate')
     call c_f_pointer(memory, allocated)
