@@ -13,7 +13,13 @@
 #include "elastic_test.h"
 
 enum { ELEMENTS = 7, MOST_BYTES = 32 };
-enum kind { SIGNED, UNSIGNED, FLOATING, LOGICAL, BYTES, COMPLEX, FORTRAN_INTEGER };
+enum kind { SIGNED, UNSIGNED, FLOATING, QUAD, LOGICAL, BYTES, COMPLEX, QUAD_COMPLEX, FORTRAN_INTEGER };
+
+__extension__ typedef _Float128 quad;
+__extension__ typedef _Complex _Float128 quad_complex;
+#ifdef __FLT16_MANT_DIG__
+__extension__ typedef _Float16 half;
+#endif
 
 typedef union {
     char bytes[ELEMENTS * MOST_BYTES];
@@ -77,9 +83,14 @@ COMBINE_INTEGER(uint64, uint64_t)
 COMBINE_FLOATING(float, float)
 COMBINE_FLOATING(double, double)
 COMBINE_FLOATING(long_double, long double)
+COMBINE_FLOATING(quad, quad)
+#ifdef __FLT16_MANT_DIG__
+COMBINE_FLOATING(half, half)
+#endif
 COMBINE_COMPLEX(float_complex, float complex)
 COMBINE_COMPLEX(double_complex, double complex)
 COMBINE_COMPLEX(long_double_complex, long double complex)
+COMBINE_COMPLEX(quad_complex, quad_complex)
 COMBINE(bool, bool, OPERATIONS_OF_LOGIC(bool, a, b))
 COMBINE(logical, int32_t, OPERATIONS_OF_LOGIC(int32_t, a, b))
 
@@ -133,19 +144,25 @@ static const struct type {
     {"COMPLEX8", MPI_COMPLEX8, sizeof(float complex), COMPLEX, combine_float_complex},
     {"DOUBLE_COMPLEX", MPI_DOUBLE_COMPLEX, sizeof(double complex), COMPLEX, combine_double_complex},
     {"COMPLEX16", MPI_COMPLEX16, sizeof(double complex), COMPLEX, combine_double_complex},
+    {"REAL16", MPI_REAL16, sizeof(quad), QUAD, combine_quad},
+    {"COMPLEX32", MPI_COMPLEX32, sizeof(quad_complex), QUAD_COMPLEX, combine_quad_complex},
+#ifdef __FLT16_MANT_DIG__
+    {"MPIX_C_FLOAT16", MPIX_C_FLOAT16, sizeof(half), FLOATING, combine_half},
+#endif
     {"LOGICAL", MPI_LOGICAL, 4, LOGICAL, combine_logical},
 };
 
 /* The kinds of types that an operator is allowed on, as bits. */
+enum { REAL_KINDS = 1 << FLOATING | 1 << QUAD, COMPLEX_KINDS = 1 << COMPLEX | 1 << QUAD_COMPLEX };
 static const struct operator {
     const char *name;
     MPI_Op handle;
     unsigned kinds;
 } operators[] = {
-    {"MAX", MPI_MAX, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING | 1 << FORTRAN_INTEGER},
-    {"MIN", MPI_MIN, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING | 1 << FORTRAN_INTEGER},
-    {"SUM", MPI_SUM, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING | 1 << COMPLEX | 1 << FORTRAN_INTEGER},
-    {"PROD", MPI_PROD, 1 << SIGNED | 1 << UNSIGNED | 1 << FLOATING | 1 << COMPLEX | 1 << FORTRAN_INTEGER},
+    {"MAX", MPI_MAX, 1 << SIGNED | 1 << UNSIGNED | REAL_KINDS | 1 << FORTRAN_INTEGER},
+    {"MIN", MPI_MIN, 1 << SIGNED | 1 << UNSIGNED | REAL_KINDS | 1 << FORTRAN_INTEGER},
+    {"SUM", MPI_SUM, 1 << SIGNED | 1 << UNSIGNED | REAL_KINDS | COMPLEX_KINDS | 1 << FORTRAN_INTEGER},
+    {"PROD", MPI_PROD, 1 << SIGNED | 1 << UNSIGNED | REAL_KINDS | COMPLEX_KINDS | 1 << FORTRAN_INTEGER},
     {"LAND", MPI_LAND, 1 << SIGNED | 1 << UNSIGNED | 1 << LOGICAL},
     {"LOR", MPI_LOR, 1 << SIGNED | 1 << UNSIGNED | 1 << LOGICAL},
     {"LXOR", MPI_LXOR, 1 << SIGNED | 1 << UNSIGNED | 1 << LOGICAL},
@@ -178,7 +195,18 @@ static void fill(const struct type *type, int rank, values *out)
             case LOGICAL:
                 at[0] = value > 0;
                 break;
+            case QUAD:
+                ((quad *) out->bytes)[i] = value;
+                break;
+            case QUAD_COMPLEX:
+                ((quad_complex *) out->bytes)[i] = value + 2 * I;
+                break;
             default:
+#ifdef __FLT16_MANT_DIG__
+                if (type->bytes == sizeof(half))
+                    ((half *) out->bytes)[i] = (half) value;
+                else
+#endif
                 if (type->bytes == sizeof(float))
                     ((float *) out->bytes)[i] = (float) value;
                 else if (type->kind == COMPLEX && type->bytes == sizeof(float complex))
@@ -198,8 +226,8 @@ static void fill(const struct type *type, int rank, values *out)
 /* The value of long double has padding, which is not compared. */
 static int is_same(const struct type *type, const char *a, const char *b, int elements)
 {
-    int parts = type->kind == COMPLEX ? 2 : 1, part = type->bytes / parts;
-    int compared = part == sizeof(long double) ? 10 : part;
+    int parts = (1 << type->kind & COMPLEX_KINDS) ? 2 : 1, part = type->bytes / parts;
+    int compared = part == sizeof(long double) && (type->kind == FLOATING || type->kind == COMPLEX) ? 10 : part;
 
     for (int i = 0; i < elements * parts; i++)
         if (memcmp(a + i * part, b + i * part, (size_t) compared) != 0)
@@ -381,7 +409,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Win_allocate(SPAN * MOST_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
     for (int t = 0; t < TYPES; t++)
         for (int o = 0; o < OPERATORS; o++) {
-            if (!(operators[o].kinds & 1U << types[t].kind))
+            if (!(operators[o].kinds & 1U << types[t].kind) || types[t].handle == MPI_DATATYPE_NULL)
                 continue;
             if (strcmp(what, "local") == 0)
                 local(&types[t], &operators[o]);
