@@ -4,11 +4,40 @@
 
 #include "type_parts.h"
 
+/* The first member of a predefined pair with gaps, whose second is an int; MPI_DATATYPE_NULL: it is another type. */
+static MPI_Datatype first_of_pair(MPI_Datatype datatype)
+{
+    return datatype == MPI_DOUBLE_INT ? MPI_DOUBLE : datatype == MPI_LONG_INT ? MPI_LONG :
+        datatype == MPI_SHORT_INT ? MPI_SHORT : datatype == MPI_LONG_DOUBLE_INT ? MPI_LONG_DOUBLE : MPI_DATATYPE_NULL;
+}
+
+/* As if it were of MPI_Type_create_struct: it has gaps, and needs to be taken apart. */
+static void get_parts_of_pair(MPI_Datatype datatype, ADIOI_Type_parts * parts)
+{
+    MPI_Count first, extent;
+
+    MPI_Type_get_true_extent_c(datatype, &first, &extent);
+    parts->combiner = MPI_COMBINER_STRUCT;
+    parts->n_integers = 3;      /* 2 members, 1 element of each */
+    parts->n_addresses = parts->n_types = 2;
+    parts->integers = (MPI_Count *) ADIOI_Malloc(5 * sizeof(MPI_Count));
+    parts->types = (MPI_Datatype *) ADIOI_Malloc(2 * sizeof(MPI_Datatype));
+    parts->addresses = parts->integers + 3;
+    parts->integers[0] = 2;
+    parts->integers[1] = parts->integers[2] = 1;
+    parts->addresses[0] = 0;
+    parts->addresses[1] = extent - (MPI_Count) sizeof(int);
+    parts->types[0] = first_of_pair(datatype);
+    parts->types[1] = MPI_INT;
+}
+
 int ADIOI_Type_combiner(MPI_Datatype datatype)
 {
     MPI_Count integers, addresses, counts, types;
     int combiner;
 
+    if (first_of_pair(datatype) != MPI_DATATYPE_NULL)
+        return MPI_COMBINER_STRUCT;
     MPI_Type_get_envelope_c(datatype, &integers, &addresses, &counts, &types, &combiner);
     return combiner;
 }
@@ -50,6 +79,10 @@ void ADIOI_Type_parts_get(MPI_Datatype datatype, ADIOI_Type_parts * parts)
     MPI_Aint *addresses;
     int *ints;
 
+    if (first_of_pair(datatype) != MPI_DATATYPE_NULL) {
+        get_parts_of_pair(datatype, parts);
+        return;
+    }
     MPI_Type_get_envelope_c(datatype, &n_ints, &n_addresses, &n_counts, &n_types, &parts->combiner);
     /* + 1: nothing is allocated with size 0 */
     ints = (int *) ADIOI_Malloc((n_ints + 1) * sizeof(int));
@@ -86,7 +119,8 @@ void ADIOI_Type_parts_get(MPI_Datatype datatype, ADIOI_Type_parts * parts)
 void ADIOI_Type_parts_free(ADIOI_Type_parts * parts)
 {
     for (MPI_Count i = 0; i < parts->n_types; i++) {
-        if (ADIOI_Type_combiner(parts->types[i]) != MPI_COMBINER_NAMED)
+        if (first_of_pair(parts->types[i]) == MPI_DATATYPE_NULL &&
+            ADIOI_Type_combiner(parts->types[i]) != MPI_COMBINER_NAMED)
             MPI_Type_free(&parts->types[i]);
     }
     ADIOI_Free(parts->integers);

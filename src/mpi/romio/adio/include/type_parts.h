@@ -17,7 +17,7 @@ typedef struct {
     MPI_Datatype *types;
 } ADIOI_Type_parts;
 
-/* MPI_COMBINER_NAMED for a predefined type, which has no parts. */
+/* MPI_COMBINER_NAMED for a predefined type, which has no parts; pairs with gaps (MPI_DOUBLE_INT) are structs. */
 int ADIOI_Type_combiner(MPI_Datatype datatype);
 
 /* The caller frees them. */
