@@ -2,8 +2,8 @@
  * Every collective by every algorithm that a control variable selects.  The tool interface lists the variables
  * (MPIR_CVAR_*_ALGORITHM) and their descriptions the values, so a new algorithm is tried as soon as it is
  * there.  Blocking, nonblocking and persistent calls (the latter started twice), data changed each time, on
- * communicators of one process to all and between two groups, in place, with a type that has a gap, with a reduction
- * that does not commute, with roots at both ends.
+ * communicators of one process to all and between two groups, in place, with blocks of different lengths, with a type
+ * that has a gap, with a reduction that does not commute, with roots at both ends.
  *
  * --case intra | inter | neighbors | device;  --large COUNT: elements of the longer messages;  --only PART of a
  * variable's name;  --log 1: each value

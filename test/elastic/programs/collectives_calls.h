@@ -14,12 +14,13 @@ static int local_first, n_local, remote_first, n_remote;        /* by rank in MP
 static int rank;                /* in the local group */
 static int root;                /* rank in MPI_COMM_WORLD */
 static int count, large, round_number, in_place;
+static int uneven;              /* the lengths of blocks differ, and some are empty */
 static char what[400];          /* for messages */
 
 static MPI_Datatype type, wide; /* an int, or an int and a gap of one */
 static int stride;              /* of it, in ints */
 static int *out, *in;
-static int counts[MOST], displs[MOST], byte_displs[MOST], counts_local[MOST];
+static int counts[MOST], counts_out[MOST], displs[MOST], byte_displs[MOST], counts_local[MOST];
 static MPI_Datatype types[MOST];
 
 /* x -> a x + b, whose composition does not commute */
@@ -67,9 +68,9 @@ static int *at(int *buffer, int block, int i)
 
 static void check(const char *name, int block, int i, int found, int expected)
 {
-    ET_CHECK(found == expected, "%s: %s, %d of %d processes%s, root %d, count %d%s%s, round %d: "
+    ET_CHECK(found == expected, "%s: %s, %d of %d processes%s, root %d, count %d%s%s%s, round %d: "
              "block %d[%d] is %d, not %d", what, name, n_local, n_local + (is_inter ? n_remote : 0),
-             is_inter ? " (two groups)" : "", root, count,
+             is_inter ? " (two groups)" : "", root, count, uneven ? ", uneven" : "",
              in_place ? ", in place" : "", stride == 2 ? ", with gaps" : of_lines ? ", not commutative" : "",
              round_number, block, i, found, expected);
 }
@@ -118,6 +119,19 @@ static int has_in_place(enum call call)
     return !is_inter && call != BARRIER && call != BCAST && call < NEIGHBOR_ALLGATHER;
 }
 
+static int has_lengths(enum call call)
+{
+    return call == GATHERV || call == SCATTERV || call == ALLGATHERV || call == ALLTOALLV || call == ALLTOALLW ||
+        (call == REDUCE_SCATTER && !is_inter) || call == NEIGHBOR_ALLGATHERV || call == NEIGHBOR_ALLTOALLV ||
+        call == NEIGHBOR_ALLTOALLW;
+}
+
+/* The elements of a process' block; a block between two processes is as long as that of the sum of their ranks. */
+static int length_of(int process)
+{
+    return uneven ? count * ((process + 1) % 3) / 2 : count;
+}
+
 static int am_root(void)
 {
     return et.rank == root;
@@ -159,15 +173,15 @@ static void call_moving(enum call call)
     else if (call == GATHER)
         CALL(Gather, gather, from_if_root, count, type, in, count, type, argument);
     else if (call == GATHERV)
-        CALL(Gatherv, gatherv, from_if_root, count, type, in, counts, displs, type, argument);
+        CALL(Gatherv, gatherv, from_if_root, length_of(et.rank), type, in, counts, displs, type, argument);
     else if (call == SCATTER)
         CALL(Scatter, scatter, out, count, type, to_if_root, count, type, argument);
     else if (call == SCATTERV)
-        CALL(Scatterv, scatterv, out, counts, displs, type, to_if_root, count, type, argument);
+        CALL(Scatterv, scatterv, out, counts, displs, type, to_if_root, length_of(et.rank), type, argument);
     else if (call == ALLGATHER)
         CALL(Allgather, allgather, from, count, type, in, count, type);
     else if (call == ALLGATHERV)
-        CALL(Allgatherv, allgatherv, from, count, type, in, counts, displs, type);
+        CALL(Allgatherv, allgatherv, from, length_of(et.rank), type, in, counts, displs, type);
     else if (call == ALLTOALL)
         CALL(Alltoall, alltoall, from, count, type, in, count, type);
     else if (call == ALLTOALLV)
@@ -203,13 +217,13 @@ static void call_neighbors(enum call call)
     if (call == NEIGHBOR_ALLGATHER)
         CALL(Neighbor_allgather, neighbor_allgather, out, count, type, in, count, type);
     else if (call == NEIGHBOR_ALLGATHERV)
-        CALL(Neighbor_allgatherv, neighbor_allgatherv, out, count, type, in, counts, displs, type);
+        CALL(Neighbor_allgatherv, neighbor_allgatherv, out, length_of(et.rank), type, in, counts, displs, type);
     else if (call == NEIGHBOR_ALLTOALL)
         CALL(Neighbor_alltoall, neighbor_alltoall, out, count, type, in, count, type);
     else if (call == NEIGHBOR_ALLTOALLV)
-        CALL(Neighbor_alltoallv, neighbor_alltoallv, out, counts, displs, type, in, counts, displs, type);
+        CALL(Neighbor_alltoallv, neighbor_alltoallv, out, counts_out, displs, type, in, counts, displs, type);
     else
-        CALL(Neighbor_alltoallw, neighbor_alltoallw, out, counts, displacements, types, in, counts, displacements,
+        CALL(Neighbor_alltoallw, neighbor_alltoallw, out, counts_out, displacements, types, in, counts, displacements,
              types);
 }
 
@@ -267,6 +281,14 @@ static void verify_reduction(enum call call)
 {
     const int block = is_inter ? count * n_remote : count;
 
+    if (call == REDUCE_SCATTER && uneven) {
+        int start = 0;
+        for (int before = 0; before < rank; before++)
+            start += length_of(before);
+        for (int i = 0; i < length_of(rank); i++)
+            check_combined(call, remote_first, n_remote, start + i, i);
+        return;
+    }
     if (call == REDUCE_SCATTER || call == REDUCE_SCATTER_BLOCK) {
         for (int i = 0; i < block; i++)
             check_combined(call, remote_first, n_remote, rank * block + i, i);
@@ -282,16 +304,23 @@ static void verify_reduction(enum call call)
     }
 }
 
+/* Element i of a block of `length`; later ones are not received. */
+static void check_block(enum call call, int block, int i, int length, int expected)
+{
+    if (i < length)
+        check(names[call], block, i, *at(in, block, i), expected);
+    else if (!in_place)
+        check(names[call], block, i, *at(in, block, i), -1);
+}
+
 static void verify_blocks(enum call call, int i)
 {
-    const char *name = names[call];
-
     for (int from = 0; from < n_remote; from++) {
         const int process = remote_first + from;
         if (((call == GATHER || call == GATHERV) && am_root()) || call == ALLGATHER || call == ALLGATHERV)
-            check(name, from, i, *at(in, from, i), sent(process, 0, i));
+            check_block(call, from, i, length_of(process), sent(process, 0, i));
         if (call == ALLTOALL || call == ALLTOALLV || call == ALLTOALLW)
-            check(name, from, i, *at(in, from, i), sent(process, rank, i));
+            check_block(call, from, i, length_of(et.rank + process), sent(process, rank, i));
     }
 }
 
@@ -301,8 +330,8 @@ static void verify_neighbors(enum call call, int i)
     const int gathers = call == NEIGHBOR_ALLGATHER || call == NEIGHBOR_ALLGATHERV;
 
     /* the left one sends its block 0 to the right */
-    check(names[call], 0, i, *at(in, 0, i), sent(left, 0, i));
-    check(names[call], 1, i, *at(in, 1, i), sent(right, gathers ? 0 : 1, i));
+    check_block(call, 0, i, counts[0], sent(left, 0, i));
+    check_block(call, 1, i, counts[1], sent(right, gathers ? 0 : 1, i));
 }
 
 static void verify(enum call call)
@@ -321,7 +350,7 @@ static void verify(enum call call)
         else if (call == BCAST && receives)
             check(names[call], 0, i, *at(in, 0, i), sent(root, 0, i));
         else if ((call == SCATTER || call == SCATTERV) && (is_inter ? receives : !(in_place && am_root())))
-            check(names[call], 0, i, *at(in, 0, i), sent(root, rank, i));
+            check_block(call, 0, i, length_of(et.rank), sent(root, rank, i));
         else
             verify_blocks(call, i);
     }
@@ -363,20 +392,48 @@ static void once(enum call call)
     verify(call);
 }
 
+static void set_lengths(enum call call)
+{
+    const int left = local_first + (rank + n_local - 1) % n_local, right = local_first + (rank + 1) % n_local;
+    const int between = call == ALLTOALLV || call == ALLTOALLW || call == NEIGHBOR_ALLTOALLV ||
+        call == NEIGHBOR_ALLTOALLW ? et.rank : 0;
+
+    for (int i = 0; i < MOST; i++) {
+        counts[i] = counts_out[i] = length_of(between + remote_first + i);
+        displs[i] = i * count;
+        byte_displs[i] = i * count * stride * (int) sizeof(int);
+        types[i] = type;
+        counts_local[i] = is_inter ? count * n_remote : length_of(i);
+    }
+    if (call >= NEIGHBOR_ALLGATHER) {
+        counts[0] = counts_out[1] = length_of(between + left);
+        counts[1] = counts_out[0] = length_of(between + right);
+    }
+}
+
 static void with_type(enum call call, MPI_Datatype of_type, int ints)
 {
     type = of_type;
     stride = ints;
-    for (int i = 0; i < MOST; i++) {
-        counts[i] = count;
-        displs[i] = i * count;
-        byte_displs[i] = i * count * stride * (int) sizeof(int);
-        types[i] = type;
-        counts_local[i] = is_inter ? count * n_remote : count;
-    }
+    set_lengths(call);
     for (in_place = 0; in_place <= has_in_place(call); in_place++)
         once(call);
     in_place = 0;
+}
+
+static void with_types(enum call call)
+{
+    of_lines = 0;
+    operation = MPI_SUM;
+    with_type(call, MPI_INT, 1);
+    if (is_reduction(call)) {
+        of_lines = 1;
+        operation = compose;
+        with_type(call, line_type, 2);
+        of_lines = 0;
+    } else if (call != BARRIER) {
+        with_type(call, wide, 2);
+    }
 }
 
 static void with_root(enum call call, int number)
@@ -386,17 +443,11 @@ static void with_root(enum call call, int number)
     root = number;
     for (unsigned i = 0; i < sizeof(amounts) / sizeof(*amounts); i++) {
         count = amounts[i];
-        of_lines = 0;
-        operation = MPI_SUM;
-        with_type(call, MPI_INT, 1);
-        if (is_reduction(call)) {
-            of_lines = 1;
-            operation = compose;
-            with_type(call, line_type, 2);
-            of_lines = 0;
-        } else if (call != BARRIER) {
-            with_type(call, wide, 2);
-        }
+        with_types(call);
+        uneven = count > 0 && has_lengths(call);
+        if (uneven)
+            with_types(call);
+        uneven = 0;
     }
 }
 

@@ -101,32 +101,41 @@ static void types(void)
 {
     static const MPI_Datatype basic[] = { MPI_INT, MPI_SHORT, MPI_CHAR };
     static const int sizes[] = { sizeof(int), sizeof(short), 1 };
+    static const char *const forms[] = {
+        "Alltoallw in place", "Ialltoallw in place", "Alltoallw_init in place, started", "started again"
+    };
     enum { BLOCK = 2 * MOST * sizeof(int) };
     char buffer[MOST * BLOCK];
     int counts[MOST], displs[MOST];
     MPI_Datatype datatypes[MOST];
+    MPI_Request request, persistent;
 
-    for (int form = 0; form < 2; form++) {
+    for (int i = 0; i < et.size; i++) {
+        datatypes[i] = basic[(i + et.rank) % 3];
+        counts[i] = i + et.rank + 1;
+        displs[i] = i * BLOCK;
+    }
+    ET_MPI(MPI_Alltoallw_init(MPI_IN_PLACE, NULL, NULL, NULL, buffer, counts, displs, datatypes, MPI_COMM_WORLD,
+                              MPI_INFO_NULL, &persistent));
+    for (int form = 0; form < 4; form++) {
         memset(buffer, 0, sizeof buffer);
-        for (int i = 0; i < et.size; i++) {
-            int which = (i + et.rank) % 3;
-            datatypes[i] = basic[which];
-            counts[i] = i + et.rank + 1;
-            displs[i] = i * BLOCK;
-            et_fill(buffer + displs[i], (size_t) (counts[i] * sizes[which]), et.rank, i);
-        }
+        for (int i = 0; i < et.size; i++)
+            et_fill(buffer + displs[i], (size_t) (counts[i] * sizes[(i + et.rank) % 3]), et.rank, form * MOST + i);
         if (form == 0) {
             ET_MPI(MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, buffer, counts, displs, datatypes, MPI_COMM_WORLD));
-        } else {
-            MPI_Request request;
+        } else if (form == 1) {
             ET_MPI(MPI_Ialltoallw(MPI_IN_PLACE, NULL, NULL, NULL, buffer, counts, displs, datatypes, MPI_COMM_WORLD,
                                   &request));
             ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        } else {
+            ET_MPI(MPI_Start(&persistent));
+            ET_MPI(MPI_Wait(&persistent, MPI_STATUS_IGNORE));
         }
         for (int i = 0; i < et.size; i++)
-            et_verify(buffer + displs[i], (size_t) (counts[i] * sizes[(i + et.rank) % 3]), i, et.rank,
-                      form ? "Ialltoallw in place" : "Alltoallw in place");
+            et_verify(buffer + displs[i], (size_t) (counts[i] * sizes[(i + et.rank) % 3]), i, form * MOST + et.rank,
+                      forms[form]);
     }
+    ET_MPI(MPI_Request_free(&persistent));
 }
 
 /* Two groups: the even ranks, and the odd ones.  `quiet`: whose rank 0 passes MPI_UNDEFINED. */

@@ -1,20 +1,22 @@
 /*
- * Neighbourhood all-to-all operations, blocking, non-blocking and persistent, of one type, with counts, with types.
+ * Neighbourhood collectives, blocking, non-blocking and persistent: all-to-all of one type, with counts, with types;
+ * allgather of one type, with counts.
  *
  * --case degrees     every process sends to rank 0 alone: in-degree and out-degree differ (defect 3)
  * --case cartesian   grids with periodic dimensions of extent 1 and 2, where both neighbours are one process: what is
  *                    sent to the upper neighbour arrives in its lower block (defect 4)
+ * --case graph       a graph of MPI_Graph_create, where each process is its own neighbour, and twice its partner's
  * --case parallel    a graph with two edges between the same processes: messages keep the order of the edges
  */
 
 #include "elastic_test.h"
 
-enum { MOST = 16, FORMS = 3, KINDS = 3 };
+enum { MOST = 16, FORMS = 3, KINDS = 5, GATHERS = 3 };
 
 static MPI_Comm comm;
 static int rank, size, in_degree, out_degree;
 static int out[MOST], in[MOST];
-static const char *const kinds[KINDS] = { "alltoall", "alltoallv", "alltoallw" };
+static const char *const kinds[KINDS] = { "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv" };
 static const char *const forms[FORMS] = { "blocking", "non-blocking", "persistent" };
 
 /* The arrays end where the degrees end: a valgrind run, and values that no call accepts, show who reads on. */
@@ -48,6 +50,19 @@ static void exchange(int kind, int form)
     else if (kind == 1)
         ET_MPI(MPI_Neighbor_alltoallv_init(out, send_counts, displs, MPI_INT, in, receive_counts, displs, MPI_INT, comm,
                                            none, &request));
+    else if (kind == 3 && form == 0)
+        ET_MPI(MPI_Neighbor_allgather(out, 1, MPI_INT, in, 1, MPI_INT, comm));
+    else if (kind == 3 && form == 1)
+        ET_MPI(MPI_Ineighbor_allgather(out, 1, MPI_INT, in, 1, MPI_INT, comm, &request));
+    else if (kind == 3)
+        ET_MPI(MPI_Neighbor_allgather_init(out, 1, MPI_INT, in, 1, MPI_INT, comm, none, &request));
+    else if (kind == 4 && form == 0)
+        ET_MPI(MPI_Neighbor_allgatherv(out, 1, MPI_INT, in, receive_counts, displs, MPI_INT, comm));
+    else if (kind == 4 && form == 1)
+        ET_MPI(MPI_Ineighbor_allgatherv(out, 1, MPI_INT, in, receive_counts, displs, MPI_INT, comm, &request));
+    else if (kind == 4)
+        ET_MPI(MPI_Neighbor_allgatherv_init(out, 1, MPI_INT, in, receive_counts, displs, MPI_INT, comm, none,
+                                            &request));
     else if (form == 0)
         ET_MPI(MPI_Neighbor_alltoallw(out, send_counts, byte_displs, datatypes, in, receive_counts, byte_displs,
                                       datatypes, comm));
@@ -64,14 +79,16 @@ static void exchange(int kind, int form)
         ET_MPI(MPI_Request_free(&request));
 }
 
-static void compare(const int *right)
+/* Block i of an all-to-all is right[i], that of an allgather the sender's first block, right_first[i]. */
+static void compare(const int *right, const int *right_first)
 {
     for (int kind = 0; kind < KINDS; kind++)
         for (int form = 0; form < FORMS; form++) {
+            const int *blocks = kind < GATHERS ? right : right_first;
             exchange(kind, form);
             for (int i = 0; i < MOST; i++)
-                ET_CHECK(in[i] == (i < in_degree ? right[i] : -1), "%s, %s, %d processes: block %d is %d, not %d",
-                         kinds[kind], forms[form], size, i, in[i], i < in_degree ? right[i] : -1);
+                ET_CHECK(in[i] == (i < in_degree ? blocks[i] : -1), "%s, %s, %d processes: block %d is %d, not %d",
+                         kinds[kind], forms[form], size, i, in[i], i < in_degree ? blocks[i] : -1);
         }
 }
 
@@ -90,13 +107,13 @@ static void degrees(void)
     ET_MPI(MPI_Comm_rank(comm, &rank));
     ET_MPI(MPI_Comm_size(comm, &size));
     out[0] = 100 + rank;
-    compare(right);
+    compare(right, right);
     ET_MPI(MPI_Comm_free(&comm));
 }
 
 static void grid(int dimensions, int *extents, int *periods)
 {
-    int right[MOST];
+    int right[MOST], right_first[MOST];
 
     ET_MPI(MPI_Cart_create(MPI_COMM_WORLD, dimensions, extents, periods, 0, &comm));
     if (comm == MPI_COMM_NULL)
@@ -111,8 +128,10 @@ static void grid(int dimensions, int *extents, int *periods)
         out[2 * d + 1] = 100 * rank + 10 * d + 1;
         right[2 * d] = lower == MPI_PROC_NULL ? -1 : 100 * lower + 10 * d + 1;
         right[2 * d + 1] = upper == MPI_PROC_NULL ? -1 : 100 * upper + 10 * d;
+        right_first[2 * d] = lower == MPI_PROC_NULL ? -1 : 100 * lower;
+        right_first[2 * d + 1] = upper == MPI_PROC_NULL ? -1 : 100 * upper;
     }
-    compare(right);
+    compare(right, right_first);
     ET_MPI(MPI_Comm_free(&comm));
 }
 
@@ -132,10 +151,35 @@ static void cartesian(void)
     grid(3, (int[]) { 1, 2, 1 }, on);
 }
 
+/* Pairs of processes: each has itself, its partner twice, and itself again. */
+static void graph(void)
+{
+    int ends[MOST], edges[4 * MOST], right[4], right_first[4];
+
+    for (int i = 0; i < et.size; i++) {
+        const int neighbors[] = { i, i ^ 1, i ^ 1, i };
+        ends[i] = 4 * (i + 1);
+        memcpy(edges + 4 * i, neighbors, sizeof(neighbors));
+    }
+    ET_MPI(MPI_Graph_create(MPI_COMM_WORLD, et.size, ends, edges, 0, &comm));
+    ET_MPI(MPI_Comm_rank(comm, &rank));
+    ET_MPI(MPI_Comm_size(comm, &size));
+    in_degree = out_degree = 4;
+    for (int i = 0; i < 4; i++) {
+        const int neighbor = i == 0 || i == 3 ? rank : rank ^ 1;
+        out[i] = 100 * rank + i;
+        right[i] = 100 * neighbor + i;
+        right_first[i] = 100 * neighbor;
+    }
+    compare(right, right_first);
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
 /* Rank 0 has three edges to the last rank. */
 static void parallel(void)
 {
     int sources[] = { 0, 0, 0 }, targets[] = { et.size - 1, et.size - 1, et.size - 1 }, right[] = { 7, 8, 9 };
+    int right_first[] = { 7, 7, 7 };
 
     in_degree = et.rank == et.size - 1 ? 3 : 0;
     out_degree = et.rank == 0 ? 3 : 0;
@@ -144,7 +188,7 @@ static void parallel(void)
     ET_MPI(MPI_Comm_size(comm, &size));
     for (int i = 0; i < 3; i++)
         out[i] = right[i];
-    compare(right);
+    compare(right, right_first);
     ET_MPI(MPI_Comm_free(&comm));
 }
 
@@ -160,6 +204,8 @@ int main(int argc, char **argv)
         degrees();
     else if (strcmp(what, "cartesian") == 0)
         cartesian();
+    else if (strcmp(what, "graph") == 0)
+        graph();
     else
         parallel();
     if (et.rank == 0)
