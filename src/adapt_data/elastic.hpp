@@ -1,5 +1,5 @@
 /*
- * Elastic programs in C++20, header only, over adapt_data.h (link with -ladapt_data).  doc/user/data.md.
+ * Elastic programs in C++20, header only, over adapt_data.h (link with -ladapt_data).  doc/user/data-cpp.md.
  *
  *     int main(int argc, char **argv)
  *     {

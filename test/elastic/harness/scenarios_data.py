@@ -168,8 +168,8 @@ def converted_code_lines(run: TestRun) -> None:
 
 @scenario
 def data_page(run: TestRun) -> None:
-    """The whole program of doc/user/data.md in C++."""
-    text = (CONVERTING.parent / "data.md").read_text(encoding="utf-8")
+    """The whole program of doc/user/data-cpp.md."""
+    text = (CONVERTING.parent / "data-cpp.md").read_text(encoding="utf-8")
     source, program = run.work / "page.cpp", run.work / "page"
     source.write_text("".join(re.findall(r"^```cpp\n(.*?)^```", text, re.MULTILINE | re.DOTALL)), encoding="utf-8")
     mpicxx = str(run.setting.prefix / "bin" / "mpicxx")
