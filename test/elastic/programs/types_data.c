@@ -84,7 +84,7 @@ static MPI_Datatype draw_type(struct model *model, int depth)
     static struct model inners[8];
     struct model *inner = &inners[depth];
     MPI_Datatype old, type;
-    MPI_Aint lb, extent, begin, stride, places[3];
+    MPI_Aint lb, extent, begin, stride, displacements[3];
     int lengths[3], blocks = draw(1, 3), kind = draw(0, 4);
 
     if (depth == 0)
@@ -113,15 +113,15 @@ static MPI_Datatype draw_type(struct model *model, int depth)
         for (int i = 0; i < blocks; i++) {
             olds[i] = old;
             lengths[i] = draw(0, extent == stride ? 3 : 1);
-            places[i] = next;
+            displacements[i] = next;
             next += lengths[i] * stride + draw(0, 7);
             for (int k = 0; k < lengths[i]; k++)
-                append(model, inner, places[i] + k * extent);
+                append(model, inner, displacements[i] + k * extent);
         }
         if (kind == 3)
-            ET_MPI(MPI_Type_create_hindexed(blocks, lengths, places, old, &type));
+            ET_MPI(MPI_Type_create_hindexed(blocks, lengths, displacements, old, &type));
         else
-            ET_MPI(MPI_Type_create_struct(blocks, lengths, places, olds, &type));
+            ET_MPI(MPI_Type_create_struct(blocks, lengths, displacements, olds, &type));
     }
     free_derived(&old);
     return type;
@@ -131,15 +131,15 @@ static MPI_Datatype draw_type(struct model *model, int depth)
 static MPI_Datatype packed_type(const struct model *model)
 {
     static int ones[MOST];
-    MPI_Aint places[MOST], end = 0;
+    MPI_Aint displacements[MOST], end = 0;
     MPI_Datatype elements, packed;
 
     for (int i = 0; i < model->count; i++) {
         ones[i] = 1;
-        places[i] = end;
+        displacements[i] = end;
         end += model->bytes[i];
     }
-    ET_MPI(MPI_Type_create_struct(model->count, ones, places, model->basic, &elements));
+    ET_MPI(MPI_Type_create_struct(model->count, ones, displacements, model->basic, &elements));
     ET_MPI(MPI_Type_create_resized(elements, 0, end, &packed));
     ET_MPI(MPI_Type_free(&elements));
     ET_MPI(MPI_Type_commit(&packed));
@@ -176,9 +176,9 @@ static void allocate(const struct model *model)
     memset(seen, EMPTY, (size_t) (bytes + packed_bytes));
     for (int k = 0; k < n; k++)
         for (int i = 0; i < model->count; i++) {
-            MPI_Aint place = origin + k * extent + model->at[i];
-            memcpy(packed + at, typed + place, (size_t) model->bytes[i]);
-            memcpy(expected + place, typed + place, (size_t) model->bytes[i]);
+            MPI_Aint where = origin + k * extent + model->at[i];
+            memcpy(packed + at, typed + where, (size_t) model->bytes[i]);
+            memcpy(expected + where, typed + where, (size_t) model->bytes[i]);
             at += model->bytes[i];
         }
 }
