@@ -14,9 +14,9 @@ static MPI_Datatype first_of_pair(MPI_Datatype datatype)
 /* As if it were of MPI_Type_create_struct: it has gaps, and needs to be taken apart. */
 static void get_parts_of_pair(MPI_Datatype datatype, ADIOI_Type_parts * parts)
 {
-    MPI_Count first, extent;
+    MPI_Aint first, extent;
 
-    MPI_Type_get_true_extent_c(datatype, &first, &extent);
+    MPI_Type_get_true_extent(datatype, &first, &extent);
     parts->combiner = MPI_COMBINER_STRUCT;
     parts->n_integers = 3;      /* 2 members, 1 element of each */
     parts->n_addresses = parts->n_types = 2;
@@ -26,7 +26,7 @@ static void get_parts_of_pair(MPI_Datatype datatype, ADIOI_Type_parts * parts)
     parts->integers[0] = 2;
     parts->integers[1] = parts->integers[2] = 1;
     parts->addresses[0] = 0;
-    parts->addresses[1] = extent - (MPI_Count) sizeof(int);
+    parts->addresses[1] = extent - (MPI_Aint) sizeof(int);
     parts->types[0] = first_of_pair(datatype);
     parts->types[1] = MPI_INT;
 }
