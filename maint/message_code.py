@@ -106,7 +106,7 @@ def encoders_header(schema: Schema) -> str:
         lines += c_function(c_name(message), message.fields, [f"MPIR_Session_call_begin(call, {message.name});"])
         if message.item:
             lines += c_function(f"{c_name(message)}_{message.item.type.lower()}", message.item.fields, [])
-    return guarded("session_calls.h", "Encoders of calls, for libmpi (session.h).", lines)
+    return guarded("session_calls.h", "Encoders of calls, for libmpi (mpir_session_call.h).", lines)
 
 
 # ---------------------------------------------------------------- C++: structs and codecs

@@ -11,7 +11,7 @@ __all__ = ["SchemaError", "code", "landing"]
 # Where a generated file lands in an MPICH tree.  Hydra is configured and built on its own.
 LANDING = {
     "pmi_messages.h": ("src/pmi/include/pmi_messages.h", "src/pm/hydra/elastic/pmi_messages.h"),
-    "session_calls.h": ("src/mpi/session/session_calls.h",),
+    "session_calls.h": ("src/include/session_calls.h",),
     "messages/calls.h": ("src/pm/hydra/elastic/messages/calls.h",),
     "messages/kinds.h": ("src/pm/hydra/elastic/messages/kinds.h",),
     "messages/report_writers.h": ("src/pm/hydra/elastic/messages/report_writers.h",),

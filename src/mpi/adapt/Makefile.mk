@@ -23,7 +23,8 @@ noinst_HEADERS += \
     src/include/mpir_process_request.h \
     src/mpi/adapt/adapt.h \
     src/mpi/adapt/adapt_clock.h \
-    src/mpi/adapt/adapt_error_classes.h \
+    src/include/mpir_adapt_session.h \
+    src/include/mpir_error_hooks.h \
     src/mpi/adapt/adapt_handles.h \
     src/mpi/adapt/adapt_measure.h \
     src/mpi/adapt/adapt_phases.h \

@@ -53,17 +53,12 @@ typedef struct {
 extern MPIR_Adapt_t MPIR_Adapt;
 
 /* ---- adapt_init.c ---- */
-/* Whether this process has notified our proxy that it is rigid. */
-bool MPIR_Adapt_daemon_knows_rigid(void);
-/* Whether this process is in a world: one that joins is in none before its commit, one that has left in none after. */
-bool MPIR_Adapt_has_joined(void);
 /* Whether the operations on adaptations are errors, because the program has not called MPI_Init_adapt. */
 bool MPIR_Adapt_is_rigid(void);
 /* The end of MPI_Init, of a rigid or an adaptive program. */
 int MPIR_Adapt_complete_init(void);
 /* The process becomes an ordinary member, or a joining one, and sends its addresses to the proxy. */
 int MPIR_Adapt_begin_membership(void);
-/* Segments of shared memory that this process makes from now on end with it, if the others can find them so. */
 
 /* ---- adapt_state.c ---- */
 /* Sleeps until the board's `wake` differs from seen, for at most some milliseconds (fewer if others

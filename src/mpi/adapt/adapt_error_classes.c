@@ -4,7 +4,7 @@
  */
 
 #include "mpiimpl.h"
-#include "adapt_error_classes.h"
+#include "mpir_error_hooks.h"
 
 static const struct {
     int error_class;

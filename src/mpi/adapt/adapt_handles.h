@@ -50,9 +50,6 @@ void MPIR_Adapt_comm_end(MPIR_Comm * comm);
 void MPIR_Adapt_group_end(MPIR_Group * group);
 /* The error code for one whose reference count is not positive, outside of the world's own rules. */
 int MPIR_Adapt_stale_comm_error(const MPIR_Comm * comm, const char *function, int line);
-bool MPIR_Adapt_group_is_stale(const MPIR_Group * group);
-/* A handle of such a group is freed; false: it is none. */
-bool MPIR_Adapt_group_release_stale(MPIR_Group * group);
 /* MPI is finalised. */
 void MPIR_Adapt_release_stale(void);
 

@@ -4,6 +4,7 @@
  */
 
 #include "adapt.h"
+#include "mpir_adapt_session.h"
 #include "adapt_measure.h"
 #include "mpl_shm_nameless.h"
 #include "pmi_adapt_set.h"
@@ -242,6 +243,11 @@ int MPII_Finalize_f08(void)
 bool MPIR_Adapt_is_rigid(void)
 {
     return MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF || MPIR_Adapt.state == MPIR_ADAPT_STATE__MODIFIED;
+}
+
+bool MPIR_Adapt_is_on(void)
+{
+    return MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF;
 }
 
 bool MPIR_Adapt_has_joined(void)

@@ -6,6 +6,7 @@
  */
 
 #include "adapt_handles.h"
+#include "mpir_adapt_session.h"
 
 #define STALE_COMMS_MAX 1024    /* derived by the application */
 #define STALE_BEGIN_COMMS_MAX 32        /* made by begin, two for each adaptation */

@@ -16,8 +16,8 @@
 
 #include "mpiimpl.h"
 #include "mpir_process_request.h"
+#include "mpir_session_call.h"
 #include "pmi_adapt_signal.h"
-#include "session.h"
 
 /* ---- the operations ---- */
 

@@ -5,9 +5,10 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/session
 include_HEADERS += src/include/mpi_session_dyn.h src/include/mpidynres.h src/include/mpidynres_sim.h
 noinst_HEADERS += \
     src/include/mpir_pset_fortran.h \
+    src/include/mpir_session_call.h \
+    src/include/session_calls.h \
     src/mpi/session/session.h \
     src/mpi/session/session_agree.h \
-    src/mpi/session/session_calls.h \
     src/mpi/session/session_contact.h
 
 mpi_core_sources += \

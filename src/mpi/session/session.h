@@ -11,6 +11,7 @@
 
 #include "mpiimpl.h"
 #include "mpid_session.h"
+#include "mpir_session_call.h"
 #include "pmi_adapt_set.h"
 
 /* ---- session_open.c: what was given to MPI_Session_init ---- */
@@ -34,8 +35,6 @@ bool MPIR_Session_has_daemon(void);
  * this one waits in a call (SX11).  Opening comes before anything is done for the session, opened after. */
 void MPIR_Session_opening(int level);
 void MPIR_Session_opened(int level, bool alone);
-/* Searches, within the library's critical section. */
-bool MPIR_Session_find_daemon(void);
 bool MPIR_Session_is_parked(void);
 /* MPII_Init_thread, by the only user of the library: whether it was parked and is there again. */
 bool MPIR_Session_resume(bool is_world_model);
@@ -94,68 +93,15 @@ void MPIR_Session_release_set(struct MPIR_Session_set *set);
 bool MPIR_Session_nth_predefined(int n, struct MPIR_Session_set *set);
 bool MPIR_Session_find_predefined(const char *name, struct MPIR_Session_set *set);
 
-/* ---- session_call.c: a question to the step manager about sets (pmi_adapt_set.h), and its answer ---- */
+/* ---- session_call.c, session_answer.c: mpir_session_call.h ---- */
 
-struct MPIR_Session_call {
-    unsigned char *bytes;
-    size_t used, capacity;
-    bool failed;                /* out of memory, or too large */
-    bool waits;                 /* its answer may need other calls first, also of this process */
-    bool is_slow;               /* its answer is not to be expected soon */
-};
-/* Parts of a call, for its encoder (session_calls.h, which is generated).  Missing memory is an error when the call is
- * sent. */
-void MPIR_Session_call_begin(struct MPIR_Session_call *call, enum pmi_set_call kind);
-/* Of one that is not sent after all; sending frees it, too. */
-void MPIR_Session_call_free(struct MPIR_Session_call *call);
-void MPIR_Session_call_number(struct MPIR_Session_call *call, uint32_t number);
-void MPIR_Session_call_text(struct MPIR_Session_call *call, const char *text);
-/* All keys and values, NULL: none. */
-void MPIR_Session_call_data(struct MPIR_Session_call *call, MPIR_Info * info);
-/* A set as an operand: by its members if its name means something else in each process. */
-void MPIR_Session_call_operand(struct MPIR_Session_call *call, const char *name);
-
-struct MPIR_Session_answer {
-    enum pmi_set_code code;
-    unsigned char *bytes;
-    size_t used, at;
-    bool bad;                   /* it was shorter than what has been taken from it */
-};
-/* Sends the query and waits for the answer; the call is freed.  Any code but OK is an error, of which `code` has
- * more; an answer that is OK is to be freed. */
-int MPIR_Session_call_query(struct MPIR_Session_call *call, struct MPIR_Session_answer *answer);
-/* The same without waiting: has_capacity returns whether one more can be under way; send frees the call, also if it
- * fails; test completes with an answer or an error, and is called until then. */
-struct MPIR_Session_sent {
-    uint32_t id, seen, *answered;
-    bool waits;
-};
-bool MPIR_Session_call_has_capacity(const struct MPIR_Session_call *call);
-int MPIR_Session_call_send(struct MPIR_Session_call *call, struct MPIR_Session_sent *sent);
-int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_answer *answer, bool * complete);
-/* Sends it without a reply: for calls that cannot fail. */
-int MPIR_Session_call_post(struct MPIR_Session_call *call);
-/* The same as query where the only reply is OK. */
-int MPIR_Session_call_notify(struct MPIR_Session_call *call);
 /* MPI_ERR_UNSUPPORTED_OPERATION where nobody answers. */
 int MPIR_Session_check_manager(void);
-
-/* ---- session_answer.c: its reading ---- */
-
-uint32_t MPIR_Session_answer_number(struct MPIR_Session_answer *answer);
-/* At most `max` bytes and a 0. */
-void MPIR_Session_answer_text(struct MPIR_Session_answer *answer, char *text, size_t max);
-void MPIR_Session_answer_free(struct MPIR_Session_answer *answer);
-/* The error that its code stands for, with its text. */
-int MPIR_Session_answer_error(struct MPIR_Session_answer *answer);
 
 /* ---- session_members.c: members in calls and replies ---- */
 
 /* Before a call that has members, or whose answer has: who is in the world is known then. */
 int MPIR_Session_call_prepare(void);
-/* Ranks of the world as members; NULL: all. */
-void MPIR_Session_call_members(struct MPIR_Session_call *call, const int *ranks, int n);
-#include "session_calls.h"
 /* Ranks of the world, -1 for who is not in it, to be freed; NULL: out of memory or malformed. */
 int *MPIR_Session_answer_members(struct MPIR_Session_answer *answer, int *n);
 /* -1: it is not in the world. */
@@ -317,11 +263,6 @@ int MPIR_Session_iget_pset_op_impl(MPIR_Session * session, const char *coll_pset
 int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * hints, MPIR_Info ** notified);
 
 /* ---- session_iget.c ---- */
-/* A question whose answer completes a request, after `take`, whose result is the request's; `state` is freed then, or
- * if this fails (NULL: out of memory). */
-int MPIR_Session_call_start(struct MPIR_Session_call *call,
-                            int (*take) (struct MPIR_Session_answer * answer, void *state), void *state,
-                            MPIR_Request ** request);
 int MPIR_Session_iget_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
                                      const char *const keys[], int nkeys, int wait, MPI_Info * data,
                                      MPIR_Request ** request);

@@ -7,7 +7,7 @@
  */
 
 #include "session_contact.h"
-#include "adapt.h"
+#include "mpir_adapt_session.h"
 
 MPL_initlock_t MPIR_Session_contact_lock = MPL_INITLOCK_INITIALIZER;
 
@@ -62,7 +62,7 @@ int MPIR_Session_rendezvous_self(void)
     int mpi_errno = MPI_SUCCESS;
     char text[PMI_SET_CARD_MAX];
 
-    if (MPIR_Process.comm_world || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF)
+    if (MPIR_Process.comm_world || MPIR_Adapt_is_on())
         goto fn_exit;
     MPL_initlock_lock(&MPIR_Session_contact_lock);
     if (!MPID_Session_knows(MPIR_Session_lpid())) {
@@ -148,7 +148,7 @@ static int insert_other_bc(uint32_t uid, const char *bc)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (uid >= MPID_SESSION_LPIDS_MAX || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF ||
+    if (uid >= MPID_SESSION_LPIDS_MAX || MPIR_Adapt_is_on() ||
         (int) uid == MPIR_Session_lpid() || (is_mate((int) uid) && !MPIR_Session_is_joining()))
         goto fn_exit;
     MPL_initlock_lock(&MPIR_Session_contact_lock);

@@ -9,7 +9,7 @@
  */
 
 #include "session_contact.h"
-#include "adapt.h"
+#include "mpir_adapt_session.h"
 
 bool MPIR_Session_is_apart(const MPIR_Group * group)
 {
@@ -17,7 +17,7 @@ bool MPIR_Session_is_apart(const MPIR_Group * group)
 
     for (int i = 0; i < group->size && !apart; i++)
         apart = group->lrank_to_lpid[i].lpid >= (uint64_t) MPIR_Process.size;
-    return apart && MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF;
+    return apart && !MPIR_Adapt_is_on();
 }
 
 static unsigned long long rendezvous_count;

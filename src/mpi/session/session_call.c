@@ -5,7 +5,8 @@
  */
 
 #include "session.h"
-#include "adapt.h"
+#include "connect_board.h"
+#include "mpir_adapt_session.h"
 #include "pmi.h"
 #include "pmi_adapt_calls.h"
 

@@ -4,7 +4,7 @@
  */
 
 #include "session.h"
-#include "adapt.h"
+#include "connect_board.h"
 
 #define POLLS_PER_PROGRESS 32
 

@@ -8,7 +8,8 @@
  */
 
 #include "session.h"
-#include "adapt.h"
+#include "connect_board.h"
+#include "mpir_adapt_session.h"
 
 static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
 static bool detected;           /* it is known whether this process is a joining one */
@@ -23,7 +24,7 @@ void MPIR_Session_before_init(void)
 {
     unsigned uid;
 
-    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF && MPIR_Board_joins(&uid))
+    if (!MPIR_Adapt_is_on() && MPIR_Board_joins(&uid))
         MPID_Adapt_set_uid(uid);
 }
 
@@ -171,7 +172,7 @@ static int open_start_group(void)
 int MPIR_Session_enter(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    bool may_be_joining = MPIR_Session_has_daemon() && MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF &&
+    bool may_be_joining = MPIR_Session_has_daemon() && !MPIR_Adapt_is_on() &&
         MPIR_Board.join_epoch > 0;
 
     MPL_initlock_lock(&lock);

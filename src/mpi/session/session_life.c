@@ -16,8 +16,9 @@
  */
 
 #include "session.h"
-#include "adapt.h"
-#include "adapt_error_classes.h"
+#include "connect_board.h"
+#include "mpir_adapt_session.h"
+#include "mpir_error_hooks.h"
 #include "mpi_init.h"
 #include "pmi.h"
 #include "pmi_adapt_calls.h"
@@ -40,7 +41,7 @@ static bool over;               /* the connection to the process manager is clos
  * inherited by accident, from a job in which another launcher has started this process. */
 static bool detect_daemon(void)
 {
-    if (MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF || !getenv(PMI_ADAPT_ENV))
+    if (MPIR_Adapt_is_on() || !getenv(PMI_ADAPT_ENV))
         return MPIR_Board.control != NULL;
     MPIR_Board_open();
     bool ours = MPIR_Board_is_ours();
@@ -157,7 +158,7 @@ static void show_world(bool visible)
 
 bool MPIR_Session_park(void)
 {
-    if (!used || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF) {
+    if (!used || MPIR_Adapt_is_on()) {
         /* the world is taken down, whether it is visible or not, and the thread with it */
         show_world(true);
         async_ended = true;

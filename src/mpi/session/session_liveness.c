@@ -10,7 +10,8 @@
  */
 
 #include "session.h"
-#include "adapt.h"
+#include "connect_board.h"
+#include "mpir_adapt.h"
 #include "connect_comms.h"
 #include "mpid_dynproc.h"
 #include "mpid_failure.h"

@@ -9,7 +9,6 @@
  */
 
 #include "session.h"
-#include "adapt.h"
 
 /* The lpids of an operation's operands, each once. */
 struct lpid_set {

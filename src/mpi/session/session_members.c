@@ -4,7 +4,7 @@
  */
 
 #include "session.h"
-#include "adapt.h"
+#include "mpir_adapt_session.h"
 
 #define MEMBERS_MAX (1 << 20)   /* of a set */
 
@@ -39,7 +39,7 @@ int MPIR_Session_rank_of_uid(uint32_t uid)
     const struct member *found;
 
     /* a job that changes through sets has no windows */
-    uint32_t n_lpids = MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF ?
+    uint32_t n_lpids = !MPIR_Adapt_is_on() ?
         MPID_SESSION_LPIDS_MAX : (uint32_t) MPIR_Process.size;
     if (world.epoch == 0)
         return uid < n_lpids ? (int) uid : -1;

@@ -7,7 +7,7 @@
  */
 
 #include "session.h"
-#include "adapt_handles.h"
+#include "mpir_adapt_session.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

@@ -7,7 +7,8 @@
  */
 
 #include "session.h"
-#include "adapt.h"
+#include "connect_board.h"
+#include "mpir_adapt_session.h"
 
 #define N_PREDEFINED 3
 
@@ -126,7 +127,7 @@ static int know_state(struct MPIR_Session_set *set, bool query)
 {
     struct cached *it = &cached[strcmp(set->name, "mpi://WORLD") ? 2 : 0];
 
-    if (!strcmp(set->name, "mpi://SELF") || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF ||
+    if (!strcmp(set->name, "mpi://SELF") || MPIR_Adapt_is_on() ||
         (!query && !MPIR_Board_words()) || !is_managed())
         return MPI_SUCCESS;
     const struct MPIR_Session_stamp now = MPIR_Session_stamp();

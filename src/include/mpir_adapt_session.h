@@ -1,0 +1,25 @@
+/*
+ * What sessions query about adaptations, beside what mpir_adapt.h declares.  Included by src/mpi/session and by the
+ * files of src/mpi/adapt that have these functions, so that a change rebuilds little.
+ */
+
+#ifndef MPIR_ADAPT_SESSION_H_INCLUDED
+#define MPIR_ADAPT_SESSION_H_INCLUDED
+
+#include "mpir_adapt.h"
+
+/* ---- adapt_init.c ---- */
+/* Whether this process takes part in adaptations: from MPI_Init_adapt, or MPIX_Comm_modify, to MPI_Finalize. */
+bool MPIR_Adapt_is_on(void);
+/* Whether this process has notified our proxy that it is rigid. */
+bool MPIR_Adapt_daemon_knows_rigid(void);
+/* Whether this process is in a world: one that joins is in none before its commit, one that has left in none after. */
+bool MPIR_Adapt_has_joined(void);
+
+/* ---- adapt_stale.c ---- */
+/* Whether a group ended with its session while the application holds its handle. */
+bool MPIR_Adapt_group_is_stale(const struct MPIR_Group *group);
+/* A handle of such a group is freed; false: it is none. */
+bool MPIR_Adapt_group_release_stale(struct MPIR_Group *group);
+
+#endif /* MPIR_ADAPT_SESSION_H_INCLUDED */
