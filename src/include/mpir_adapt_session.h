@@ -1,5 +1,5 @@
 /*
- * What sessions query about adaptations, beside what mpir_adapt.h declares.  Included by src/mpi/session and by the
+ * Queries of sessions about adaptations; mpir_adapt.h declares the rest.  Included by src/mpi/session and by the
  * files of src/mpi/adapt that have these functions, so that a change rebuilds little.
  */
 

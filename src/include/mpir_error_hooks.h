@@ -1,4 +1,4 @@
-/* What upstream's errutil.c calls. */
+/* Functions that upstream's errutil.c calls. */
 
 #ifndef MPIR_ERROR_HOOKS_H_INCLUDED
 #define MPIR_ERROR_HOOKS_H_INCLUDED
