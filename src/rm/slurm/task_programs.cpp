@@ -11,7 +11,7 @@ namespace elastic::rm {
 
 namespace {
 
-/* The words of a line up to a comment; false: a quote is not closed.  What `hide` returns stands
+/* The words of a line up to a comment; false: a quote is not closed.  The result of `hide` stands
  * for a character in single quotes. */
 template <class Hide>
 bool split_quoted(const std::string &line, std::vector<std::string> &words, Hide hide)
