@@ -147,6 +147,7 @@ const std::vector<Api::Route> &Api::routes()
         {"GET", "/v1/nodes/*", &Api::get_node, false},
         {"POST", "/v1/nodes/*/drain", &Api::drain, false},
         {"POST", "/v1/nodes/*/resume", &Api::resume, false},
+        {"GET", "/v1/reservations", &Api::get_reservations, false},
         {"GET", "/v1/timeline", &Api::get_timeline, false},
         {"GET", "/v1/report", &Api::get_report, false},
     };
@@ -170,14 +171,14 @@ void Api::handle(const HttpRequest &request, Responder responder)
     Call call{request, responder, {}, false, ""};
     answer_safely(responder, request.path, [&] {
         identify(call);
-        if (!uid && call.known && !daemon_.partitions().all().empty()) {
+        if (!uid && call.known && daemon_.needs_groups()) {
             bool known = daemon_.users().known(call.caller.uid) != nullptr;
             daemon_.users().find(call.caller.uid, UserDirectory::KNOWN_MS,
                                  [this, known, request, responder](const User &) {
                                      if (!known)
                                          handle(request, responder);
                                  });
-            if (!known)         /* partitions are for groups */
+            if (!known)         /* what he may use follows from his groups */
                 return;
         }
         if (const Route *route = route_of(call))

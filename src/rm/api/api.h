@@ -102,6 +102,7 @@ class Api : public RequestHandler {
     void get_records(Call &call);
     void get_nodes(Call &call);
     void get_node(Call &call);
+    void get_reservations(Call &call);
     void get_timeline(Call &call);
     void get_report(Call &call);
     void submit(Call &call);
@@ -193,6 +194,7 @@ class Api : public RequestHandler {
     void read_partition(BodyReader &body, const Caller &caller, JobSpec &spec,
                         std::vector<std::string> &notes) const;
     void enter_partition(const BodyReader &body, const Caller &caller, JobSpec &spec) const;
+    void read_reservation(BodyReader &body, const Caller &caller, JobSpec &spec) const;
     Json partitions_json() const;
     Json partitions_of(const Node &node) const;
     int read_priority(BodyReader &body, const Caller &caller) const;

@@ -201,6 +201,8 @@ void add_spec(Json &json, const JobSpec &spec)
     json["gpus_per_process"] = number_or_null(spec.gpus_per_process);
     json["gpus_per_node"] = number_or_null(spec.gpus_per_node);
     json["partition"] = text_or_null(spec.partition);
+    json["reservation"] = text_or_null(spec.reservation);
+    json["groups"] = spec.groups;
     json["nodelist"] = write(spec.nodelist);
     json["exclude"] = write(spec.exclude);
     json["requeue"] = spec.requeue;

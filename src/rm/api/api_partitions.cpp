@@ -1,4 +1,4 @@
-/* See api.h: partitions of jobs and nodes. */
+/* See api.h: partitions of jobs and nodes, reservations. */
 
 #include "api/api.h"
 #include "api/api_json.h"
@@ -24,7 +24,7 @@ void Api::enter_partition(const BodyReader &body, const Caller &caller, JobSpec 
 {
     if (spec.partition.find(',') != std::string::npos)
         body.fail("partition", "names several: a job is in one partition");
-    daemon_.state().enter(spec);
+    spec = daemon_.state().unreserved(std::move(spec));
     const User *user = daemon_.users().known(caller.uid);
     if (!caller.administrator &&
         !daemon_.partitions().may_use(spec.partition, caller.name, user))
@@ -33,6 +33,42 @@ void Api::enter_partition(const BodyReader &body, const Caller &caller, JobSpec 
                            " is for users and groups that an administrator has named, and you are "
                            "not one of them: choose another one ('elastic nodes --by-partition')",
                        "partition"};
+}
+
+/* The core refuses one that does not exist, or that the job does not fit into. */
+void Api::read_reservation(BodyReader &body, const Caller &caller, JobSpec &spec) const
+{
+    spec.reservation = body.text("reservation", RESERVATION_NAME_BYTES_MAX);
+    if (!daemon_.state().reservation(spec.reservation) || caller.administrator)
+        return;
+    const User *user = daemon_.users().known(caller.uid);
+    if (!daemon_.reservations().may_use(spec.reservation, caller.name, user))
+        throw ApiError{403, "forbidden",
+                       "reservation " + spec.reservation +
+                           " is for users and groups that an administrator has named, and you are "
+                           "not one of them: leave it out",
+                       "reservation"};
+}
+
+void Api::get_reservations(Call &call)
+{
+    const User *user = daemon_.users().known(call.caller.uid);
+    int64_t now_ms = daemon_.now_ms();
+    Json all = Json::array();
+    for (const NodeReservation &each : daemon_.state().config.reservations) {
+        bool may_use = call.caller.administrator ||
+                       daemon_.reservations().may_use(each.name, call.caller.name, user);
+        const char *state = now_ms < each.from_ms    ? "waits"
+                            : now_ms < each.until_ms ? "active"
+                                                     : "ended";
+        all.push_back({{"name", each.name},
+                       {"state", state},
+                       {"from_ms", daemon_.shown_ms(each.from_ms)},
+                       {"until_ms", daemon_.shown_ms(each.until_ms)},
+                       {"nodes", each.nodes.empty() ? Json() : write(each.nodes)},
+                       {"may_use", may_use}});
+    }
+    respond_json(call.responder, {{"reservations", std::move(all)}});
 }
 
 Json Api::partitions_json() const

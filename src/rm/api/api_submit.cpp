@@ -330,6 +330,8 @@ Api::Submission Api::read_submission(const Call &call)
             "the memory that is asked for has no effect: memory is not counted here "
             "(job.counted_memory_per_core in the configuration)");
     read_partition(body, call.caller, spec, submission.notes);
+    read_reservation(body, call.caller, spec);
+    spec.groups = daemon_.group_limits().groups_of(daemon_.users().known(spec.uid));
     spec.nodelist = read_node_set(body, "nodelist", daemon_.state());
     spec.exclude = read_node_set(body, "exclude", daemon_.state());
     read_sizes(body, spec, cores_of_largest_node(daemon_.state(), spec), memory);

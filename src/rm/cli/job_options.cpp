@@ -85,12 +85,13 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
         request["exclusive"] = true;
     if (auto error = add_gpus(options, request))
         return error;
-    if (!options.partition.empty())
-        request["partition"] = options.partition;
-    if (!options.nodelist.empty())
-        request["nodelist"] = options.nodelist;
-    if (!options.exclude.empty())
-        request["exclude"] = options.exclude;
+    for (const auto &[field, text] : std::initializer_list<std::pair<const char *, std::string>>{
+             {"partition", options.partition},
+             {"reservation", options.reservation},
+             {"nodelist", options.nodelist},
+             {"exclude", options.exclude}})
+        if (!text.empty())
+            request[field] = text;
     const std::tuple<const char *, const char *, const std::string &> memory[] = {
         {"memory_per_core_mib", "--mem-per-cpu", options.memory_per_core},
         {"memory_per_node_mib", "--mem", options.memory_per_node}};
@@ -313,6 +314,8 @@ void add_job_options(CLI::App &command, JobOptions &options)
              ->check(CLI::Range(1, GPUS_OF_NODE_MAX)));
     last(command.add_option("-p,--partition", options.partition,
                             "in this partition ('elastic nodes --by-partition')"));
+    last(command.add_option("--reservation", options.reservation,
+                            "on its nodes while it lasts ('elastic reservations')"));
     last(command.add_option("-w,--nodelist", options.nodelist,
                             "on all of these nodes, such as n[1-3],n7, and on others if needed"));
     last(command.add_option("-x,--exclude", options.exclude, "on none of these nodes"));

@@ -33,7 +33,7 @@ struct JobOptions {
     bool exclusive = false, held = false, singleton = false, requeue = false, label = false;
     std::string array, memory_per_core, memory_per_node;
     std::string nodelist, exclude;      /* "n[1-3],n7" */
-    std::string partition;
+    std::string partition, reservation;
     std::string gres;                   /* "gpu:2" */
     int gpus = 0, gpus_per_task = 0, gpus_per_node = 0; /* 0: not given */
     std::string time_limit, name, directory, output, error, input;

@@ -406,6 +406,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"GpusPerProcess", shown(job, "gpus_per_process")},
         {"GpusPerNode", shown(job, "gpus_per_node")},
         {"Partition", shown(job, "partition")},
+        {"Reservation", shown(job, "reservation")},
         {"ReqNodeList", names_text(list_of(job, "nodelist"))},
         {"ExcNodeList", names_text(list_of(job, "exclude"))},
         {"Requeue", shown(job, "requeue")},

@@ -403,6 +403,7 @@ void add_looking(CLI::App &app, int &code)
     add_show(app, code);
     add_history(app, code);
     add_nodes(app, code);
+    add_reservations(app, code);
     add_ps(app, code);
     add_psets(app, code);
     add_events(app, code);

@@ -26,6 +26,7 @@ std::string check(const Config &config)
         {"backfill_depth", config.backfill_depth, 0},
         {"user_running_max", config.user_running_max, 0},
         {"user_cores_max", config.user_cores_max, 0},
+        {"job_core_time_max_ms", config.job_core_time_max_ms, 0},
         {"fair_share_ms", config.fair_share_ms, 0},
         {"fair_share_half_life_ms", config.fair_share_half_life_ms, 1024},
         {"monitor_window", config.monitor_window, 1},
@@ -48,7 +49,11 @@ std::string check(const Config &config)
         if (value >= 1000000)
             return std::string(name) + " is " + std::to_string(value) +
                    "; it must be less than 1000000";
-    return check(config.partitions);
+    for (std::string wrong :
+         {check(config.partitions), check(config.groups), check(config.reservations)})
+        if (!wrong.empty())
+            return wrong;
+    return "";
 }
 
 }  // namespace elastic::rm

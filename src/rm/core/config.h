@@ -6,6 +6,8 @@
 #ifndef ELASTIC_RM_CORE_CONFIG_H_INCLUDED
 #define ELASTIC_RM_CORE_CONFIG_H_INCLUDED
 
+#include "core/group_limit.h"
+#include "core/node_reservation.h"
 #include "core/partition.h"
 
 namespace elastic::rm {
@@ -47,6 +49,8 @@ struct Config {
     int backfill_depth = 100;           /* waiting jobs after the first that are examined */
     int user_running_max = 0;           /* jobs of one user on nodes at once; 0: any number */
     int64_t user_cores_max = 0;         /* their cores together; 0: any number */
+    /* of one job: cores at its largest size times time limit; 0: any */
+    int64_t job_core_time_max_ms = 0;
     /* who has used everything stands so far back in the queue; 0: nobody */
     int64_t fair_share_ms = 0;
     /* half-life of recorded use */
@@ -67,6 +71,8 @@ struct Config {
     int jobs_max = 100000;              /* waiting and running; more are refused */
     int finished_max = 1000;            /* in memory; older ones are removed (RemoveJob) */
     std::vector<Partition> partitions;  /* empty: all nodes are for all jobs */
+    std::vector<GroupLimit> groups;     /* those that have limits */
+    std::vector<NodeReservation> reservations;
 
     bool operator==(const Config &) const = default;
     ELASTIC_FIELDS(policy, asynchronous_nodes, whole_nodes, check_capacity, default_time_limit_ms,
@@ -76,7 +82,7 @@ struct Config {
                    user_running_max, user_cores_max, fair_share_ms, fair_share_half_life_ms,
                    monitor_window, mtct_upper_ppm, mtct_lower_ppm, ceiling_hold_ms,
                    reduce_when_idle, range, efficiency_ppm, efficiency_idle_ppm, jobs_max,
-                   finished_max, partitions)
+                   finished_max, partitions, groups, reservations, job_core_time_max_ms)
 };
 
 /* Empty, or what is wrong with it. */

@@ -86,6 +86,7 @@ Actions Core::Impl::handle(const Event &event)
     std::visit([this](const auto &content) { on(content); }, event.content);
     check_dependents();
     admit_tasks();
+    enter_again();
     change_gpus();
     schedule();
     delete_removed_nodes();
@@ -111,7 +112,7 @@ void Core::Impl::schedule()
         decisions = rules().decide(state);
         for (Start &each : decisions.starts) {
             Job &job = state.jobs.change(each.job);
-            if (limit_start(job, each))
+            if (!has_other_nodes(job) && limit_start(job, each))
                 start(job, each);
         }
         for (Change &each : decisions.changes) {
@@ -236,8 +237,10 @@ void Core::Impl::change_partitions()
     }
     for (JobId id : jobs) {
         Job &job = state.jobs.change(id);
-        update(job, [&] { state.enter(job.spec); });
+        update(job, [&] { state.enter(job, state.now_ms); });
     }
+    state.to_enter = 0;
+    state.reservations_at_ms = state.reservations_change_ms();
 }
 
 void Core::Impl::on(const Configure &event)
@@ -250,7 +253,8 @@ void Core::Impl::on(const Configure &event)
     eased_ = true;
     limit_delays(state);
     reindex(state, before);
-    if (before.partitions != state.config.partitions)
+    if (before.partitions != state.config.partitions ||
+        before.reservations != state.config.reservations)
         change_partitions();
     state.changed();
     record(record::CONFIGURED, 0, "", {{"config", write(event.config)}});
@@ -295,6 +299,7 @@ void Core::Impl::add(const std::string &request, const JobSpec &spec,
     job.waits_for = open;
     job.deferred = spec.begin_ms > state.now_ms;
     job.deadline_ms = job.deferred ? spec.begin_ms : NEVER;
+    state.enter(job, state.now_ms);
     state.index(job);
     record(record::SUBMITTED, job, [&]() -> Json {
         Json data = {{"spec", write(spec)}};
@@ -433,10 +438,11 @@ void Core::Impl::on(const Resize &event)
                               " more processes of " + name + " now");
         change.joining = space.allocate(job->spec, event.size - old_size, own);
         int64_t more = int64_t{event.size - old_size} * job->spec.cores_per_process,
-                left = cores_left(job->spec.uid);
+                left = cores_left(job->spec);
         if (more > left)
             return refuse(event.request, AnswerCode::CAPACITY,
-                          "its user may have " + std::to_string(left) + " more cores");
+                          "its user may have " + std::to_string(left) + " more cores, by the "
+                          "limits of users and groups");
     }
     answer(event.request, job->id);
     if (job->size_request)

@@ -6,7 +6,8 @@
  *   core_update.cpp    changes of the specification of a known job
  *   core_refusal.cpp   why a job is not accepted
  *   core_waiting.cpp   waiting for a time, or for other jobs
- *   core_users.cpp     limits of users, and their use of the machine
+ *   core_users.cpp     limits of users and groups, and their use of the machine
+ *   core_reservations.cpp       nodes that are reserved for a time
  *   core_nodes.cpp     nodes that go up and down, acquired and released nodes
  *   core_jobs.cpp      a job's way through its states
  *   core_steps.cpp     reports of steps
@@ -106,6 +107,14 @@ class Core::Impl {
     std::string listed_refusal(const JobSpec &spec, int size, int capacity) const;
     std::string partition_refusal(const JobSpec &spec) const;
     std::string partition_limit_refusal(const JobSpec &spec) const;
+    std::string core_time_refusal(const JobSpec &spec) const;
+    std::string too_many_refusal(const JobSpec &spec) const;
+
+    /* core_reservations.cpp */
+    static constexpr int ENTERED_MAX = 1000;    /* in one event */
+    void enter_again();
+    bool has_other_nodes(Job &job);
+    std::string reservation_refusal(const JobSpec &spec) const;
 
     /* core_names.cpp */
     void on(const PublishName &event);
@@ -134,7 +143,10 @@ class Core::Impl {
     /* core_users.cpp */
     bool limit_start(const Job &job, Start &start);
     bool limit_growth(Job &job, Change &change);
-    int64_t cores_left(uint32_t uid) const;
+    int64_t cores_left(const JobSpec &spec) const;
+    int64_t cores_max(const JobSpec &spec, std::string &whose) const;
+    int64_t cores_left_of_group(const std::string &name) const;
+    bool allows(const std::string &group, const JobSpec &spec) const;
     void let_in();
     void count_use();
     void add_use(const Job &job);

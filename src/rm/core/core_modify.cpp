@@ -39,15 +39,17 @@ int Core::Impl::own_size_for(const Job &job, std::string &why) const
               std::to_string(spec.extra_slots) + " places beyond";
         return 0;
     }
-    int capacity =
-        state.config.check_capacity ? state.capacity_when_empty(shape_of(spec), false) : size;
+    int capacity = size;
+    if (state.config.check_capacity)
+        capacity = state.capacity_when_empty(shape_of(state.unreserved(spec)), false);
     if (size > capacity) {
         why = "all nodes together can hold " + std::to_string(capacity) + " such processes";
         return 0;
     }
-    int64_t most = state.config.user_cores_max;
-    if (most > 0 && int64_t{size} * spec.cores_per_process > most) {
-        why = "a user may have " + std::to_string(most) + " cores";
+    std::string whose;
+    int64_t most = cores_max(spec, whose);
+    if (int64_t{size} * spec.cores_per_process > most) {
+        why = whose + " may have " + std::to_string(most) + " cores";
         return 0;
     }
     return size;
@@ -84,7 +86,7 @@ void Core::Impl::grant_modify(Job &job)
         change.leave.push_back(rank);
     if (size > job.size())
         change.joining =
-            created_for(state, job, cores_left(job.spec.uid) / job.spec.cores_per_process);
+            created_for(state, job, cores_left(job.spec) / job.spec.cores_per_process);
     if (!change.leave.empty() || !change.joining.empty())
         adapt(job, change, false);
 }

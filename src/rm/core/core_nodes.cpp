@@ -41,6 +41,7 @@ void Core::Impl::on(const NodeUp &event)
         node.name = event.node;
         node.cores = event.cores;
         state.index(node);
+        state.to_enter = state.config.reservations.empty() ? 0 : 1;
     } else if (node.up && !node.removed && node.cores == event.cores && node.trouble.empty()) {
         return;
     } else if (!can_have_cores(state, node, event.cores)) {

@@ -26,23 +26,33 @@ std::string Core::Impl::refusal(const JobSpec &spec, AnswerCode &code) const
         return wrong;
     if (std::string wrong = partition_refusal(spec); !wrong.empty())
         return wrong;
+    std::string wrong = reservation_refusal(spec);
+    if (wrong.empty())
+        wrong = core_time_refusal(spec);
+    if (!wrong.empty())
+        return wrong;
     code = AnswerCode::LIMIT;
     size_t tasks = spec.array.empty() ? 1 : parse_array(spec.array).value().indices.size();
     if (state.jobs.size() - state.finished.size() + tasks >
         static_cast<size_t>(state.config.jobs_max))
         return "there are " + std::to_string(state.config.jobs_max) +
                " jobs already; submit again when some have ended";
+    if (std::string why = too_many_refusal(spec); !why.empty())
+        return why;
     code = AnswerCode::CAPACITY;
     return capacity_refusal(spec);
 }
 
-std::string Core::Impl::capacity_refusal(const JobSpec &spec) const
+/* When nothing is reserved for others. */
+std::string Core::Impl::capacity_refusal(const JobSpec &reduced) const
 {
+    JobSpec spec = state.unreserved(reduced);
     int size = size_at_least(spec, 1);
     int64_t cores = int64_t{size} * spec.cores_per_process;
-    if (state.config.user_cores_max > 0 && cores > state.config.user_cores_max)
-        return "the job needs at least " + std::to_string(cores) + " cores, and a user may have " +
-               std::to_string(state.config.user_cores_max) + " at once; ask for less";
+    std::string whose;
+    if (int64_t most = cores_max(spec, whose); cores > most)
+        return "the job needs at least " + std::to_string(cores) + " cores, and " + whose +
+               " may have " + std::to_string(most) + " at once; request less";
     if (!state.config.check_capacity)
         return "";
     int capacity = state.capacity_when_empty(shape_of(spec), false);
@@ -67,6 +77,8 @@ std::string Core::Impl::listed_refusal(const JobSpec &spec, int size, int capaci
                    " cores, and a process needs " + std::to_string(spec.cores_per_process);
     }
     std::string which = nodes_of_partition(spec).empty() ? "" : " of partition " + spec.partition;
+    if (!spec.reservation.empty())
+        which = " of reservation " + spec.reservation;
     if (!spec.exclude.empty())
         which += " that it does not exclude";
     if (needs_gpus(spec))
@@ -93,10 +105,11 @@ std::string Core::Impl::partition_refusal(const JobSpec &spec) const
         return "no partition is the default: name one of " + names_of(all);
     if (!state.partition(spec.partition))
         return "there is no partition " + spec.partition + ": choose one of " + names_of(all);
-    if (spec.in->state == PartitionState::DRAIN)
+    const Partition &partition = *state.partition(spec.partition);
+    if (partition.state == PartitionState::DRAIN)
         return "partition " + spec.partition + " takes no new jobs (drain)";
     for (const NodeName &node : spec.nodelist) {
-        if (!has_node(*spec.in, node))
+        if (!has_node(partition, node))
             return "node " + node.str() + " of its node list is not in partition " +
                    spec.partition;
     }
@@ -117,6 +130,49 @@ std::string Core::Impl::partition_limit_refusal(const JobSpec &spec) const
         return "partition " + spec.partition + " allows a job " +
                std::to_string(spec.in->max_cores) + " cores at most, and this one may have " +
                std::to_string(cores) + ": request a smaller maximum";
+    return "";
+}
+
+/* Cores at its largest size, times its time limit. */
+std::string Core::Impl::core_time_refusal(const JobSpec &spec) const
+{
+    constexpr int64_t HOUR_MS = 3600000;
+    int64_t cores = int64_t{most_processes(spec)} * spec.cores_per_process;
+    int64_t limit_ms = time_limit(state, spec);
+    auto exceeds = [&](int64_t most_ms) {
+        return most_ms > 0 && (limit_ms == 0 || cores > most_ms / limit_ms);
+    };
+    auto refusal = [&](const std::string &who, int64_t most_ms) {
+        std::string why = who + " a job " + std::to_string(most_ms / HOUR_MS) + " core hours and " +
+                          std::to_string(most_ms % HOUR_MS / 1000) + " core seconds at most, and " +
+                          "this one may have " + std::to_string(cores) + " cores ";
+        return limit_ms == 0
+                   ? why + "without a time limit: request one"
+                   : why + "for " + std::to_string(limit_ms / 1000) + " s: request fewer, or less "
+                                                                      "time";
+    };
+    if (exceeds(state.config.job_core_time_max_ms))
+        return refusal("limits.core_time_per_job allows", state.config.job_core_time_max_ms);
+    for (const std::string &name : spec.groups) {
+        const GroupLimit *group = find_group(state.config.groups, name);
+        if (group && exceeds(group->core_time_max_ms))
+            return refusal("group " + name + " allows", group->core_time_max_ms);
+    }
+    return "";
+}
+
+/* With its tasks. */
+std::string Core::Impl::too_many_refusal(const JobSpec &spec) const
+{
+    size_t tasks = spec.array.empty() ? 1 : parse_array(spec.array).value().indices.size();
+    for (const std::string &name : spec.groups) {
+        const GroupLimit *group = find_group(state.config.groups, name);
+        int64_t jobs = state.of_group(name).jobs;
+        if (group && group->jobs_max > 0 && jobs + static_cast<int64_t>(tasks) > group->jobs_max)
+            return "members of group " + name + " have " + std::to_string(jobs) +
+                   " jobs that have not ended, and may have " + std::to_string(group->jobs_max) +
+                   ": submit again when some have ended";
+    }
     return "";
 }
 

@@ -239,7 +239,7 @@ void Core::Impl::take_spawned(Job &job, const std::vector<NodeProcesses> &spawne
         job.slots->spawned_booked.clear();
         job.spawned_max = std::max(job.spawned_max, count_spawned(job));
     });
-    int64_t most = cores_left(job.spec.uid) / job.spec.cores_per_process;
+    int64_t most = cores_left(job.spec) / job.spec.cores_per_process;
     if (Blocks booked = slots_for_spawned(state, job, most); !booked.empty())
         rebook(job, [&] { job.slots->spawned_booked = booked; });
     record(record::SPAWNED, job, {{"step", job.step},
@@ -315,7 +315,7 @@ void Core::Impl::give_slots()
         Job &job = state.jobs.change(turn.job);
         const SlotRequest &slot_request =
             *std::ranges::find(job.slots->slot_requests, turn.size_request, &SlotRequest::number);
-        int64_t most = cores_left(job.spec.uid) / job.spec.cores_per_process;
+        int64_t most = cores_left(job.spec) / job.spec.cores_per_process;
         Blocks blocks = slots_for(state, job, slot_request, most);
         if (!blocks.empty()) {
             rebook(job, [&] {

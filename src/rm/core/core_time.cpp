@@ -32,6 +32,11 @@ void Core::Impl::due()
         overdue(state.jobs.change(indices.deadlines.begin()->second));
     if (state.next_poll_ms != NEVER && state.next_poll_ms <= state.now_ms)
         query_steps();
+    if (state.reservations_at_ms == NEVER || state.reservations_at_ms > state.now_ms)
+        return;
+    state.reservations_at_ms = state.reservations_change_ms();
+    state.to_enter = 1;
+    state.changed();
 }
 
 /* Waits once more for an answer, longer each time.  Returns the number of waits. */
@@ -160,8 +165,9 @@ void Core::Impl::update_timer()
     if (!indices.limits.empty())
         consider(indices.limits.begin()->first);
     consider(state.next_poll_ms);
-    if (!state.turns.empty())
+    if (!state.turns.empty() || state.to_enter > 0)
         consider(state.now_ms);
+    consider(state.reservations_at_ms);
     if (state.uses_at_ms != NEVER && !indices.queue.empty())
         consider(state.uses_at_ms + use_interval_ms());
     consider(state.policy_at_ms);

@@ -56,6 +56,8 @@ std::string Core::Impl::refusal(const Job &job, const JobSpec &size_request, con
         return wrong;
     bool is_limited = !event.may_extend && (resized || event.time_limit_ms);
     std::string wrong = is_limited ? partition_limit_refusal(size_request) : "";
+    if (wrong.empty() && is_limited)
+        wrong = core_time_refusal(size_request);
     if (!wrong.empty())
         return wrong;
     if (!is_allocated(job.state)) {
@@ -111,6 +113,8 @@ void Core::Impl::on(const Update &event)
     check_slots(*job);
     if (is_allocated(job->state) && event.time_limit_ms)
         change_limit(*job);
+    if (event.time_limit_ms || event.partition)
+        update(*job, [&] { state.enter(*job, state.now_ms); });
 }
 
 /* Of a step that has been started: elasticd and the step's own watch count from its start. */

@@ -1,10 +1,12 @@
 /*
- * See core_impl.h: limits of users, and fair share.
+ * See core_impl.h: limits of users and their groups, and fair share.
  *
- * Limits: policies do not know them.  Their decisions are cut here to the limits of the user; a
- * user whose next job does not fit into the limits is full: none of his jobs is in the queue until
- * he uses less, or changes a request (let_in).  Of whole nodes the booked cores count, which are
- * known when they are booked: the last job may exceed the limit of cores.
+ * Limits: policies do not know them.  Their decisions are cut here to the limits of the user and of
+ * the groups of the job; a user whose next job does not fit into the limits is full: none of his
+ * jobs is in the queue until somebody uses less, or changes a request (let_in).  A group is full
+ * with him if the job does not fit into its limits: members get nothing more, so that they do not
+ * overtake him.  Of whole nodes the booked cores count, which are known when they are booked: the
+ * last job may exceed the limit of cores.
  *
  * Fair share: the use of each user is counted in intervals (a 1024th of the half-life) and at the
  * end of each job, with the size that the job has then.  A user with all of the recorded use is
@@ -43,10 +45,55 @@ Blocks first_of(const Blocks &blocks, int processes)
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-int64_t Core::Impl::cores_left(uint32_t uid) const
+/* How many cores more all limits allow. */
+int64_t Core::Impl::cores_left(const JobSpec &spec) const
 {
-    int64_t most = state.config.user_cores_max;
-    return most > 0 ? std::max<int64_t>(most - state.of_user(uid).cores, 0) : INT64_MAX;
+    int64_t most = state.config.user_cores_max, left = INT64_MAX;
+    if (most > 0)
+        left = std::max<int64_t>(most - state.of_user(spec.uid).cores, 0);
+    for (const std::string &name : spec.groups) {
+        if (state.full_groups.contains(name))
+            return 0;
+        left = std::min(left, cores_left_of_group(name));
+    }
+    return left;
+}
+
+/* The same of a group alone. */
+int64_t Core::Impl::cores_left_of_group(const std::string &name) const
+{
+    const GroupLimit *group = find_group(state.config.groups, name);
+    if (!group || group->cores_max == 0)
+        return INT64_MAX;
+    return std::max<int64_t>(group->cores_max - state.of_group(name).cores, 0);
+}
+
+/* How many cores one job may have at most, and who may not have more. */
+int64_t Core::Impl::cores_max(const JobSpec &spec, std::string &whose) const
+{
+    int64_t least = INT64_MAX;
+    auto limit = [&](int64_t most, const std::string &who) {
+        if (most > 0 && most < least) {
+            least = most;
+            whose = who;
+        }
+    };
+    limit(state.config.user_cores_max, "a user");
+    for (const std::string &name : spec.groups) {
+        if (const GroupLimit *group = find_group(state.config.groups, name))
+            limit(group->cores_max, "group " + name);
+    }
+    return least;
+}
+
+/* Whether the limit of the group allows the job at its smallest size. */
+bool Core::Impl::allows(const std::string &name, const JobSpec &spec) const
+{
+    const GroupLimit *group = find_group(state.config.groups, name);
+    bool runs_all = group && group->running_max > 0 &&
+                    state.of_group(name).running >= group->running_max;
+    return !runs_all &&
+           int64_t{size_at_least(spec, 1)} * spec.cores_per_process <= cores_left_of_group(name);
 }
 
 /* False: its user may not have it now.  The allocation becomes smaller where only that is
@@ -55,20 +102,26 @@ bool Core::Impl::limit_start(const Job &job, Start &start)
 {
     const Config &config = state.config;
     uint32_t uid = job.spec.uid;
-    if (config.user_running_max == 0 && config.user_cores_max == 0)
+    if (config.user_running_max == 0 && config.user_cores_max == 0 && job.spec.groups.empty())
         return true;
     if (state.full_users.contains(uid))
         return false;
     int wanted = count_processes(start.blocks);
-    int64_t most = cores_left(uid) / job.spec.cores_per_process;
+    int64_t most = cores_left(job.spec) / job.spec.cores_per_process;
     int size = most >= wanted ? wanted : size_at_most(job.spec, static_cast<int>(most));
-    if (size > 0 &&
-        (config.user_running_max == 0 || state.of_user(uid).running < config.user_running_max)) {
+    bool has_turn = config.user_running_max == 0 ||
+                    state.of_user(uid).running < config.user_running_max;
+    auto is_allowed = [&](const std::string &group) { return allows(group, job.spec); };
+    if (size > 0 && has_turn && std::ranges::all_of(job.spec.groups, is_allowed)) {
         if (size < wanted) {
             start.blocks = first_of(start.blocks, size);
             start.numbers.user_most = static_cast<int>(most);
         }
         return true;
+    }
+    for (const std::string &group : job.spec.groups) {
+        if (!allows(group, job.spec))
+            state.full_groups.insert(group);
     }
     state.requeue(uid, [&] { state.full_users.insert(uid); });
     return false;
@@ -78,7 +131,7 @@ bool Core::Impl::limit_start(const Job &job, Start &start)
 bool Core::Impl::limit_growth(Job &job, Change &change)
 {
     int more = change.size - job.size();
-    int64_t most = more > 0 ? cores_left(job.spec.uid) / job.spec.cores_per_process : more;
+    int64_t most = more > 0 ? cores_left(job.spec) / job.spec.cores_per_process : more;
     if (more <= most)
         return true;
     int size = size_at_most(job.spec, job.size() + static_cast<int>(most));
@@ -92,11 +145,12 @@ bool Core::Impl::limit_growth(Job &job, Change &change)
     return false;
 }
 
-/* Full users may not be so any more. */
+/* Full users and groups may not be so any more. */
 void Core::Impl::let_in()
 {
     if (!std::exchange(eased_, false))
         return;
+    state.full_groups.clear();
     const std::set<uint32_t> full = state.full_users;
     for (uint32_t uid : full)
         state.requeue(uid, [&] { state.full_users.erase(uid); });

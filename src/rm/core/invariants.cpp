@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "core/invariant_nodes.h"
 #include "core/policy/policy.h"
 #include "core/policy/measured_worth.h"
 #include "core/record.h"
@@ -391,8 +392,8 @@ void Monitor::allocated(const Record &record, const State &state)
     History &job = jobs_[record.job];
     if (record.event != record::ALLOCATED)
         return;
-    if (by && by->spec.in && !starts_jobs(*by->spec.in))
-        wrong("job " + std::to_string(record.job) + " starts in a closed partition");
+    if (std::string why = by ? wrong_nodes(state, *by, record.blocks) : ""; !why.empty())
+        wrong("job " + std::to_string(record.job) + " starts " + why);
     if (std::string what = wrong_start(record); !what.empty())
         wrong("why job " + std::to_string(record.job) + " starts " + what + ": " +
               record.data.dump());

@@ -295,6 +295,7 @@ struct Job {
     JobId id = 0;
     std::string request;        /* of its Submit: repeated, it finds the job */
     JobSpec spec;
+    int64_t entered_ms = NEVER; /* spec.in is as of then; NEVER: there were no reservations */
     JobState state = JobState::PENDING;
     bool held = false;
     bool held_by_administrator = false;
@@ -381,7 +382,7 @@ struct Job {
                              limit_at_ms, tries, start_failures, refusals, offer_after_ms,
                              grow_after_ms, loaned, withheld_loan, wished_size, size_request,
                              granted, wishing, last_size_request, size_request_refusal, slots,
-                             spawned_max, names, gpus)
+                             spawned_max, names, gpus, entered_ms)
     }
 };
 

@@ -60,6 +60,12 @@ int64_t rule_next(const JobSpec &spec, int64_t size)
 
 }  // namespace
 
+std::string queue_of(const JobSpec &spec)
+{
+    std::string partition = spec.in ? spec.partition : "";
+    return spec.reservation.empty() ? partition : partition + "/" + spec.reservation;
+}
+
 const NodeSet &nodes_of_partition(const JobSpec &spec)
 {
     static const NodeSet all;

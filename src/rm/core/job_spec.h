@@ -68,10 +68,14 @@ struct JobSpec {
     int gpus_per_process = 0, gpus_per_node = 0;
     /* It starts with a process on each of these, and has none on any of those. */
     NodeSet nodelist, exclude;
-    /* Its partition, and what is known of it: null if there are no partitions.  State::enter sets
-     * `in`, which follows from the name and the configuration. */
+    /* Its partition, and what is known of it, without the nodes that are reserved for others: null
+     * if there are no partitions, and none of its nodes is reserved.  State::enter sets `in`, which
+     * follows from the name, the configuration and Job::entered_ms. */
     std::string partition;
     std::shared_ptr<const Partition> in;
+    std::string reservation;    /* on whose nodes alone it runs; empty: none */
+    /* The groups of its user that had limits when it was submitted. */
+    std::vector<std::string> groups;
     int64_t time_limit_ms = 0;  /* of one step; 0: the default of its partition or of all */
     /* how long a step is expected to run at its first size; 0: its time limit */
     int64_t expect_ms = 0;
@@ -100,7 +104,7 @@ struct JobSpec {
                    expect_ms, serial_ppm, program, priority, held, requeue, begin_ms,
                    dependencies, program_sizes, extra_slots, array,
                    singleton, nodelist, exclude, gpus_per_process, gpus_per_node,
-                   partition)
+                   partition, reservation, groups)
 };
 
 /* Whether processes of the job may be on the node: its partition has it, and it is not excluded. */
@@ -108,6 +112,8 @@ inline bool may_use(const JobSpec &spec, const NodeName &node)
 {
     return (!spec.in || has_node(*spec.in, node)) && !spec.exclude.contains(node);
 }
+/* Jobs of one such name wait for the same nodes: those of a partition, or of a reservation. */
+std::string queue_of(const JobSpec &spec);
 /* Empty: all. */
 const NodeSet &nodes_of_partition(const JobSpec &spec);
 

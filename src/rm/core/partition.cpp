@@ -10,27 +10,17 @@ namespace {
 
 constexpr int64_t TIME_MAX_MS = int64_t{366} * 86400 * 1000, CORES_MAX = int64_t{1} << 40;
 
-bool is_name(const std::string &text)
-{
-    auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '-' || c == '_' || c == '.';
-    };
-    return !text.empty() && text.size() <= PARTITION_NAME_BYTES_MAX && text[0] != '-' &&
-           std::ranges::all_of(text, fits);
-}
-
 std::string check(const Partition &partition)
 {
     auto outside = [](int64_t value, int64_t low, int64_t high) {
         return value < low || value > high;
     };
-    if (!is_name(partition.name))
+    if (!is_partition_name(partition.name))
         return "'" + partition.name.substr(0, 80) + "' is no name of a partition: 1 to " +
                std::to_string(PARTITION_NAME_BYTES_MAX) +
                " letters, digits, '_', '.' and '-', which is not the first";
     std::string name = "partition " + partition.name + " ";
-    if (partition.state == PartitionState::GONE)
+    if (partition.state > PartitionState::DRAIN)
         return name + "has a state that the configuration cannot give it";
     if (outside(partition.priority, -PRIORITY_MAX, PRIORITY_MAX))
         return name + "has a priority that is not from " + std::to_string(-PRIORITY_MAX) + " to " +
@@ -45,6 +35,16 @@ std::string check(const Partition &partition)
 }
 
 }  // namespace
+
+bool is_partition_name(const std::string &text)
+{
+    auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '_' || c == '.';
+    };
+    return !text.empty() && text.size() <= PARTITION_NAME_BYTES_MAX && text[0] != '-' &&
+           std::ranges::all_of(text, fits);
+}
 
 bool overlap(const Partition &one, const Partition &other)
 {

@@ -15,10 +15,11 @@ constexpr size_t PARTITIONS_MAX = 256, PARTITION_NAME_BYTES_MAX = 64;
 constexpr int PRIORITY_MAX = 1000000;
 
 /* UP: jobs are accepted and start.  DOWN: they are accepted, and wait.  DRAIN: those that are there
- * start, no others are accepted.  GONE: jobs wait that the configuration has no partition for. */
-enum class PartitionState { UP, DOWN, DRAIN, GONE };
+ * start, no others are accepted.  GONE: jobs wait that the configuration has no partition for.
+ * RESERVED: all of its nodes are reserved for others, or its reservation does not last. */
+enum class PartitionState { UP, DOWN, DRAIN, GONE, RESERVED };
 template <> struct NamesOf<PartitionState> {
-    static constexpr const char *names[] = {"up", "down", "drain", "gone"};
+    static constexpr const char *names[] = {"up", "down", "drain", "gone", "reserved"};
 };
 
 struct Partition {
@@ -30,6 +31,8 @@ struct Partition {
     int64_t default_time_ms = 0;        /* of jobs that name no limit; 0: as in all partitions */
     int64_t max_time_ms = 0;    /* 0: any */
     int64_t max_cores = 0;      /* of the processes of one job; 0: any number */
+    /* Names of the reservations for others that take nodes of it; they are not stored. */
+    std::vector<std::string> without;
 
     bool operator==(const Partition &) const = default;
     ELASTIC_FIELDS(name, nodes, is_default, priority, state, default_time_ms, max_time_ms,
@@ -44,6 +47,8 @@ inline bool starts_jobs(const Partition &partition)
 {
     return partition.state == PartitionState::UP || partition.state == PartitionState::DRAIN;
 }
+/* Of a partition, or a reservation. */
+bool is_partition_name(const std::string &text);
 /* Whether a node may be in both. */
 bool overlap(const Partition &one, const Partition &other);
 

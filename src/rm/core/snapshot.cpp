@@ -24,13 +24,15 @@ struct Stored {
     std::vector<Use> uses;
     int64_t uses_at_ms = NEVER;
     std::vector<uint32_t> full_users;
+    std::vector<std::string> full_groups;
     std::vector<Learned> learned;
     std::vector<JobId> finished;
     std::vector<Turn> turns;
     std::vector<JobArray> arrays;
+    JobId to_enter = 0;
     ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
                    timer_ms, next_poll_ms, policy_at_ms, wanted_nodes, wanted_by, uses, uses_at_ms,
-                   full_users, learned, finished, turns, arrays)
+                   full_users, learned, finished, turns, arrays, to_enter, full_groups)
 };
 
 /* A part of it. */
@@ -217,11 +219,13 @@ Json Core::Impl::head() const
     stored.uses_at_ms = state.uses_at_ms;
     for (const auto &[key, learned] : state.learned)
         stored.learned.push_back(learned);
+    stored.full_groups.assign(state.full_groups.begin(), state.full_groups.end());
     stored.full_users.assign(state.full_users.begin(), state.full_users.end());
     stored.finished.assign(state.finished.begin(), state.finished.end());
     stored.turns.assign(state.turns.begin(), state.turns.end());
     for (const auto &[id, array] : state.arrays)
         stored.arrays.push_back(array);
+    stored.to_enter = state.to_enter;
     return write(stored);
 }
 
@@ -250,6 +254,8 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
     state.config = stored.config;
     state.set_partitions();
     state.now_ms = stored.now_ms;
+    state.reservations_at_ms = state.reservations_change_ms();
+    state.to_enter = stored.to_enter;
     state.seq = stored.seq;
     state.last_job = stored.last_job;
     state.records = stored.records;
@@ -264,6 +270,7 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
     state.uses_at_ms = stored.uses_at_ms;
     for (Learned &learned : stored.learned)
         state.learned.emplace(std::pair(learned.uid, learned.program), std::move(learned));
+    state.full_groups.insert(stored.full_groups.begin(), stored.full_groups.end());
     state.full_users.insert(stored.full_users.begin(), stored.full_users.end());
     state.finished.assign(stored.finished.begin(), stored.finished.end());
     state.turns.assign(stored.turns.begin(), stored.turns.end());
@@ -276,7 +283,7 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
     for (Job &job : stored.jobs) {
         set_program_sizes(job.spec, std::string(job.spec.program_sizes));
         if (!is_end(job.state))
-            state.enter(job.spec);
+            state.enter(job, job.entered_ms == NEVER ? state.now_ms : job.entered_ms);
         if (!job.request.empty())
             state.requests[job.request] = job.id;
         Job &restored = state.jobs.add(job.id);

@@ -85,6 +85,12 @@ int64_t State::delay_of(uint32_t uid) const
     return found == uses.end() ? 0 : found->second.delay_ms;
 }
 
+GroupUse State::of_group(const std::string &name) const
+{
+    auto found = indices_.groups.find(name);
+    return found == indices_.groups.end() ? GroupUse() : found->second;
+}
+
 State::Indices::OfUser State::of_user(uint32_t uid) const
 {
     auto found = indices_.users.find(uid);
@@ -255,11 +261,13 @@ State::Facts State::facts(const Job &job) const
         facts.queued = own_key(job);
         facts.shape = shape_of(job.spec);
         facts.least = size_at_least(job.spec, 1);
-        facts.partition = job.spec.in ? job.spec.partition : "";
+        facts.partition = queue_of(job.spec);
         facts.prioritised =
             job.spec.priority != 0 || (job.spec.in && job.spec.in->priority != 0);
     }
     facts.allocated = is_allocated(job.state);
+    if (!is_end(job.state))
+        facts.groups = job.spec.groups;
     facts.wants_slots = wants_slots(job);
     facts.modified =
         job.state == JobState::RUNNING && is_modified(job) && job.size_request->target > 0;
@@ -332,6 +340,8 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
     move_in_array(id, now, true);
     move_member(indices_.allocated, old.allocated, now.allocated, id);
     count_use(old.allocated ? old.uid : now.uid, now.allocated - old.allocated, 0);
+    count_groups(old.groups, {-1, old.allocated ? -1 : 0, 0});
+    count_groups(now.groups, {1, now.allocated ? 1 : 0, 0});
     move_member(indices_.freeing, old.freeing, now.freeing, id);
     move_member(indices_.elastic, old.elastic, now.elastic, id);
     move_member(indices_.roomy, old.roomy, now.roomy, id);
@@ -463,6 +473,19 @@ void State::count_use(uint32_t uid, int running, int64_t cores)
     user->second.cores += cores;
     if (user->second == Indices::OfUser())
         indices_.users.erase(user);
+}
+
+/* The same of groups of a job. */
+void State::count_groups(const std::vector<std::string> &groups, const GroupUse &more)
+{
+    for (const std::string &name : groups) {
+        auto group = indices_.groups.try_emplace(name).first;
+        group->second.jobs += more.jobs;
+        group->second.running += more.running;
+        group->second.cores += more.cores;
+        if (group->second == GroupUse())
+            indices_.groups.erase(group);
+    }
 }
 
 }  // namespace elastic::rm

@@ -142,6 +142,9 @@ class State {
     std::map<uint32_t, Use> uses;       /* by uid; only with Config::fair_share_ms */
     int64_t uses_at_ms = NEVER; /* up to when they are counted */
     std::set<uint32_t> full_users;      /* are at a limit of theirs: none of their jobs starts */
+    std::set<std::string> full_groups;  /* the same of a job that waits: members get nothing more */
+    JobId to_enter = 0;         /* this job and later ones enter their partitions again; 0: none */
+    int64_t reservations_at_ms = NEVER; /* when the next reservation begins or ends */
     LearnedPrograms learned;    /* of earlier runs */
     std::deque<JobId> finished; /* oldest first */
     std::deque<Turn> turns;     /* whose dependents are not examined yet */
@@ -153,7 +156,7 @@ class State {
         UserQueues queue;               /* is_queued; those of full users are out */
         UserQueues runnable;            /* of these, who could run if they were alone */
         std::map<Shape, ShapeQueue> shapes;     /* all that are queued */
-        std::map<std::string, int> partitions;  /* how many are queued in each */
+        std::map<std::string, int> partitions;  /* how many are queued in each, by queue_of */
         std::set<JobId> prioritised;    /* of these, whose priority is not 0 */
         struct OfUser {
             int running = 0;            /* jobs on nodes */
@@ -161,6 +164,7 @@ class State {
             bool operator==(const OfUser &) const = default;
         };
         std::map<uint32_t, OfUser> users;
+        std::map<std::string, GroupUse> groups;         /* of jobs that have not ended */
         std::set<std::pair<Awaited, JobId>> dependents; /* who is waited for, and by whom */
         /* of the tasks of an array that has a limit */
         struct OfArray {
@@ -238,8 +242,24 @@ class State {
     int64_t growth_from_ms(const Job &job) const;
 
     /* The partition of a new job that names none is the default.  Of one that the configuration
-     * does not have (any more) jobs wait (PartitionState::GONE). */
-    void enter(JobSpec &spec) const;
+     * does not have (any more) jobs wait (PartitionState::GONE).  It lacks nodes that are reserved
+     * for others before a job that starts now would have ended. */
+    void enter(JobSpec &spec) const { enter(spec, now_ms, NEVER); }
+    /* The same of a known job, as of that time; false: nothing has changed. */
+    bool enter(Job &job, int64_t at_ms) const;
+    /* Nodes are new, so that partitions without reserved nodes are to be found again. */
+    void clear_reduced() const { reduced_.clear(); }
+    /* As if no node were reserved for others. */
+    JobSpec unreserved(JobSpec spec) const;
+    /* The reservation of that name; null: there is none. */
+    const NodeReservation *reservation(const std::string &name) const;
+    /* When the next reservation begins or ends; NEVER: none does. */
+    int64_t reservations_change_ms() const;
+    /* Whether some jobs may have other nodes than others. */
+    bool is_divided() const
+    {
+        return !config.partitions.empty() || !config.reservations.empty();
+    }
     /* Null: there is none. */
     const Partition *partition(const std::string &name) const;
     /* After a change of the configuration; jobs have to enter theirs again. */
@@ -267,6 +287,7 @@ class State {
     }
     int64_t delay_of(uint32_t uid) const;
     Indices::OfUser of_user(uint32_t uid) const;
+    GroupUse of_group(const std::string &name) const;
     /* The job whose processes have published this name among those of the user; or nullptr. */
     const Job *owner_of_name(uint32_t uid, const std::string &name) const;
     /* The booking of these processes of a job. */
@@ -289,6 +310,7 @@ class State {
         JobId array = 0;        /* of a task whose array has a limit */
         bool ready = false, array_waits = false;
         std::optional<QueueKey> queued; /* without the delay of its user */
+        std::vector<std::string> groups;        /* of a job that has not ended */
         std::string partition;
         Shape shape;
         int least = 0;
@@ -320,6 +342,12 @@ class State {
     void book(const Shares &shares, int sign);
     void book(Node &node, int cores);
     void count_use(uint32_t uid, int running, int64_t cores);
+    void count_groups(const std::vector<std::string> &groups, const GroupUse &more);
+    /* As of that time; `ends_ms`: when the job ends by its limit, NEVER: if it started then. */
+    void enter(JobSpec &spec, int64_t at_ms, int64_t ends_ms) const;
+    std::shared_ptr<const Partition> without_reserved(const JobSpec &spec, int64_t at_ms,
+                                                      int64_t ends_ms) const;
+    void enter_partition(JobSpec &spec) const;
 
     Indices indices_;
     Changes changes_;
@@ -330,6 +358,9 @@ class State {
     std::vector<Node *> by_number_;     /* NodeName::number; null: not one of ours */
     mutable FreeCores free_cores_;
     mutable std::map<NodeSet, PositionSet> positions_;
+    /* Partitions of jobs without the nodes of these reservations: shared by all of them. */
+    mutable std::map<std::pair<std::string, std::vector<std::string>>,
+                     std::shared_ptr<const Partition>> reduced_;
     mutable bool stale_ = true;         /* free_cores_ */
 };
 

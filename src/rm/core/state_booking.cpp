@@ -161,6 +161,7 @@ void State::book(const Job &job)
     free_cores();               /* so that the nodes have their positions */
     Booking now(shares(job)), &booked = booked_[job.id];
     count_use(job.spec.uid, 0, now.cores - booked.cores);
+    count_groups(job.spec.groups, {0, 0, now.cores - booked.cores});
     if (booked.shares.empty() || now.shares.empty()) {
         book(booked.shares, -1);
         book(now.shares, 1);

@@ -6,6 +6,33 @@ namespace elastic::rm {
 
 namespace {
 
+/* "reservation one", "reservations one, two" */
+std::string reservations_of(const Partition &partition)
+{
+    std::string names = partition.without.size() == 1 ? "reservation " : "reservations ";
+    for (const std::string &each : partition.without)
+        names += (&each == &partition.without.front() ? "" : ", ") + each;
+    return names;
+}
+
+/* Of a job that may have no nodes for the sake of reservations. */
+std::string why_reserved(const State &state, const JobSpec &spec)
+{
+    if (spec.reservation.empty())
+        return "Reserved: " + reservations_of(*spec.in) +
+               " needs its nodes before it would have ended by its time limit";
+    const NodeReservation *own = state.reservation(spec.reservation);
+    std::string name = "reservation " + spec.reservation;
+    if (!own)
+        return "Reserved: there is no " + name + " any more";
+    if (own->from_ms > state.now_ms)
+        return "Reserved: " + name + " has not begun";
+    if (own->until_ms <= state.now_ms)
+        return "Reserved: " + name + " has ended";
+    return "Reserved: its time limit would end after " + name +
+           " ('elastic update JOB -t TIME' changes it)";
+}
+
 /* Of a job that names nodes; empty: enough of them are up. */
 std::string why_nodes_are_missing(const State &state, const JobSpec &spec)
 {
@@ -20,8 +47,14 @@ std::string why_nodes_are_missing(const State &state, const JobSpec &spec)
         state.capacity_when_empty(shape_of(spec), true) < size_at_least(spec, 1);
     if (!lacks)
         return "";
+    bool is_reduced = spec.reservation.empty() && spec.in && !spec.in->without.empty();
+    if (is_reduced && state.capacity_when_empty(shape_of(state.unreserved(spec)), true) >=
+                          size_at_least(spec, 1))
+        return why_reserved(state, spec);
     std::string which = needs_gpus(spec) ? "with GPUs" : "that it does not exclude";
-    if (!nodes_of_partition(spec).empty())
+    if (!spec.reservation.empty())
+        which = "of reservation " + spec.reservation;
+    else if (!nodes_of_partition(spec).empty())
         which = "of partition " + spec.partition + (spec.exclude.empty() ? "" : " " + which);
     return "ReqNodeNotAvail: nodes " + which + " are down or draining";
 }
@@ -38,20 +71,54 @@ std::string why_partition_is_closed(const Partition &partition)
            " ('elastic update JOB --partition NAME' moves it)";
 }
 
+/* Of a user, or of one of the groups of a job. */
+struct Limited {
+    std::string who;
+    int64_t running, running_max, cores, cores_max;
+    bool is_full = false;       /* another member waits for it */
+};
+
 /* "the limit of user ann: 2 of 2 running jobs, 7 of 8 cores" */
-std::string why_user_is_full(const State &state, const JobSpec &spec)
+std::string describe(const Limited &limited)
 {
-    auto user = state.of_user(spec.uid);
     std::string used;
     auto add = [&](int64_t number, int64_t most, const char *what) {
         if (most > 0)
             used += (used.empty() ? ": " : ", ") + std::to_string(number) + " of " +
                     std::to_string(most) + what;
     };
-    add(user.running, state.config.user_running_max, " running jobs");
-    add(user.cores, state.config.user_cores_max, " cores");
-    return "the limit of user " + (spec.user.empty() ? std::to_string(spec.uid) : spec.user) +
-           used;
+    add(limited.running, limited.running_max, " running jobs");
+    add(limited.cores, limited.cores_max, " cores");
+    return "the limit of " + limited.who + used;
+}
+
+/* The first limit that the job would exceed; else it waits for an earlier job that would. */
+std::string why_user_is_full(const State &state, const JobSpec &spec)
+{
+    auto user = state.of_user(spec.uid);
+    std::vector<Limited> all = {
+        {"user " + (spec.user.empty() ? std::to_string(spec.uid) : spec.user), user.running,
+         state.config.user_running_max, user.cores, state.config.user_cores_max}};
+    for (const std::string &name : spec.groups) {
+        const GroupLimit *group = find_group(state.config.groups, name);
+        GroupUse use = state.of_group(name);
+        if (group)
+            all.push_back({"group " + name, use.running, group->running_max, use.cores,
+                           group->cores_max, state.full_groups.contains(name)});
+    }
+    int64_t cores = int64_t{size_at_least(spec, 1)} * spec.cores_per_process;
+    auto exceeds = [&](const Limited &each) {
+        return (each.running_max > 0 && each.running >= each.running_max) ||
+               (each.cores_max > 0 && each.cores + cores > each.cores_max);
+    };
+    auto first = std::ranges::find_if(all, exceeds);
+    if (first == all.end())
+        first = std::ranges::find_if(all, [&](const Limited &each) {
+            return each.is_full;
+        });
+    if (first != all.end())
+        return describe(*first);
+    return describe(all.front());
 }
 
 /* Whether it could start now if it needed no GPUs. */
@@ -72,6 +139,8 @@ std::string why_waiting(const State &state, const Job &job)
 {
     if (job.held)
         return job.held_by_administrator ? "held by an administrator" : "held";
+    if (job.spec.in && job.spec.in->state == PartitionState::RESERVED)
+        return why_reserved(state, job.spec);
     if (job.spec.in && !starts_jobs(*job.spec.in))
         return why_partition_is_closed(*job.spec.in);
     if (!job.waits_for.empty()) {
@@ -101,7 +170,11 @@ std::string why_waiting(const State &state, const Job &job)
     const Job *first = first_in_queue(state, job);
     if (first && first->id != job.id)
         return WAITS_BEHIND;
-    return lacks_gpus_alone(state, job.spec) ? "resources: GPUs" : "resources";
+    if (lacks_gpus_alone(state, job.spec))
+        return "resources: GPUs";
+    bool is_reduced = job.spec.in && !job.spec.in->without.empty();
+    return is_reduced ? "resources: other nodes are for " + reservations_of(*job.spec.in)
+                      : "resources";
 }
 
 const Job *first_in_queue(const State &state, const Job &waiting)
@@ -111,7 +184,7 @@ const Job *first_in_queue(const State &state, const Job &waiting)
     int left = waiting.spec.in ? EXAMINED_MAX : 0;
     for (auto next = queue.begin(); left > 0 && next != queue.end(); ++next, left--) {
         const Job &job = state.jobs.at(next->job);
-        if (job.spec.partition == waiting.spec.partition)
+        if (queue_of(job.spec) == queue_of(waiting.spec))
             return &job;
     }
     return queue.empty() ? nullptr : &state.jobs.at(queue.begin()->job);

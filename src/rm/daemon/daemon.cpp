@@ -104,7 +104,7 @@ std::string Daemon::start_parts()
         return "backend.gpus is of no use with this back end: Slurm books the GPUs of its nodes";
     gpu_counts_ = std::move(gpus.value());
     number_gpus();
-    if (std::string wrong = read_partitions(); !wrong.empty())
+    if (std::string wrong = read_lists(); !wrong.empty())
         return wrong;
     auto group = steps_control_group(settings_.control_groups);
     if (!group)
@@ -141,15 +141,26 @@ std::string Daemon::start_parts()
     return listen();
 }
 
-std::string Daemon::read_partitions()
+std::string Daemon::read_lists()
 {
-    auto read = Partitions::read(settings_.partitions);
-    if (!read)
-        return read.error();
-    partitions_ = std::move(read.value());
-    for (const std::string &group : partitions_.unknown_groups())
-        log_line(LogLevel::WARNING, "allow_groups names a group that does not exist",
-                 {{"group", group}});
+    auto partitions = Partitions::read(settings_.partitions);
+    auto groups = GroupLimits::read(settings_.groups);
+    auto reservations = Reservations::read(settings_.reservations);
+    for (const std::string &wrong : {partitions ? "" : partitions.error(),
+                                     groups ? "" : groups.error(),
+                                     reservations ? "" : reservations.error()}) {
+        if (!wrong.empty())
+            return wrong;
+    }
+    partitions_ = std::move(partitions.value());
+    group_limits_ = std::move(groups.value());
+    reservations_ = std::move(reservations.value());
+    for (const auto *unknown : {&partitions_.unknown_groups(), &group_limits_.unknown_groups(),
+                                &reservations_.unknown_groups()}) {
+        for (const std::string &group : *unknown)
+            log_line(LogLevel::WARNING, "the configuration names a group that does not exist",
+                     {{"group", group}});
+    }
     return "";
 }
 
@@ -198,6 +209,12 @@ void Daemon::configure()
 {
     Config config = settings_.core();
     config.partitions = partitions_.all();
+    config.groups = group_limits_.all();
+    config.reservations = reservations_.all();
+    for (NodeReservation &each : config.reservations) {
+        each.from_ms = core_ms(each.from_ms);
+        each.until_ms = core_ms(each.until_ms);
+    }
     config.asynchronous_nodes = backend_->asynchronous_nodes();
     config.whole_nodes = backend_->whole_nodes();
     config.check_capacity = backend_->capacity_known();

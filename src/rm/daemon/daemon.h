@@ -32,8 +32,10 @@
 #include "daemon/journal.h"
 #include "daemon/lifetime.h"
 #include "daemon/mailer.h"
+#include "daemon/group_limits.h"
 #include "daemon/partitions.h"
 #include "daemon/recovery.h"
+#include "daemon/reservations.h"
 #include "daemon/sliced_work.h"
 #include "daemon/user_slots.h"
 #include "daemon/waiting_requests.h"
@@ -77,6 +79,14 @@ class Daemon {
     Access &access() { return access_; }
     UserDirectory &users() { return users_; }
     const Partitions &partitions() const { return partitions_; }
+    const GroupLimits &group_limits() const { return group_limits_; }
+    const Reservations &reservations() const { return reservations_; }
+    /* Whether groups of users matter. */
+    bool needs_groups() const
+    {
+        return !partitions_.all().empty() || !group_limits_.all().empty() ||
+               !reservations_.all().empty();
+    }
     Metrics &metrics() { return metrics_; }
     /* With all that has happened in it. */
     Store &store() { return journal_.store(); }
@@ -106,7 +116,7 @@ class Daemon {
     Daemon(const Settings &settings, Store store, Recovered recovered);
     std::string start_parts();
     std::string listen();
-    std::string read_partitions();
+    std::string read_lists();
     std::string open_confinement(const std::string &groups);
     void confine(JobId job);
     void configure();
@@ -194,6 +204,8 @@ class Daemon {
     std::unique_ptr<Backend> backend_;
     GpuCounts gpu_counts_;
     Partitions partitions_;
+    GroupLimits group_limits_;
+    Reservations reservations_;
     std::map<std::string, int> first_gpus_;     /* of nodes that are this machine */
     std::unique_ptr<Steps> steps_;
     Sampler sampler_;

@@ -7,9 +7,8 @@
 #define ELASTIC_RM_DAEMON_PARTITIONS_H_INCLUDED
 
 #include <map>
-#include <set>
 
-#include "base/user_directory.h"
+#include "daemon/allowed_users.h"
 #include "settings/settings.h"
 
 namespace elastic::rm {
@@ -27,13 +26,8 @@ class Partitions {
     const std::vector<std::string> &unknown_groups() const { return unknown_groups_; }
 
   private:
-    struct Access {
-        std::set<std::string> users;
-        std::set<uint32_t> groups;
-        bool is_limited = false;
-    };
     std::vector<Partition> all_;
-    std::map<std::string, Access> access_;
+    std::map<std::string, AllowedUsers> allowed_;
     std::vector<std::string> unknown_groups_;
 };
 

@@ -20,8 +20,10 @@
 #include "base/crash_note.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/group_limits.h"
 #include "daemon/partitions.h"
 #include "daemon/recovery.h"
+#include "daemon/reservations.h"
 #include "store/replay.h"
 
 namespace elastic::rm {
@@ -153,6 +155,10 @@ int check_config(const Settings &settings)
         return complain(gpus.error());
     if (auto partitions = Partitions::read(settings.partitions); !partitions)
         return complain(partitions.error());
+    if (auto groups = GroupLimits::read(settings.groups); !groups)
+        return complain(groups.error());
+    if (auto reservations = Reservations::read(settings.reservations); !reservations)
+        return complain(reservations.error());
     for (const std::string &program : {settings.mpiexec, settings.stepd})
         if (::access(program.c_str(), X_OK) != 0)
             return complain(program +

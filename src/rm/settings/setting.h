@@ -1,6 +1,6 @@
 /*
  * One setting: its name, its bounds, its documentation, and the member that holds its value, of a
- * struct of settings (Settings, PartitionSettings).  Values are read and written here.  Pure.
+ * struct of settings (Settings, PartitionSettings, ...).  Values are read and written here.  Pure.
  */
 
 #ifndef ELASTIC_RM_SETTINGS_SETTING_H_INCLUDED
@@ -18,6 +18,7 @@
 namespace elastic::rm {
 
 constexpr int64_t HOUR_MS = 3600 * 1000, YEAR_MS = 366 * 24 * HOUR_MS;
+constexpr int64_t CORE_TIME_MAX_MS = 100 * YEAR_MS;
 
 using Texts = std::vector<std::string>;
 
@@ -34,11 +35,14 @@ template <class Of> struct Setting {
     bool may_be_zero = false;   /* of a ratio */
 };
 
-/* All but the partitions. */
+/* All but the lists of sections. */
 const std::vector<Setting<Settings>> &setting_table();
 
-std::string take_partitions(const toml::node &node, const std::string &file, Settings &settings);
-std::string format_partitions(const std::vector<PartitionSettings> &partitions);
+/* Of the lists of sections (section_list.h): empty, or what is wrong; nullopt: there is no list of
+ * that name. */
+std::optional<std::string> take_list(const std::string &name, const toml::node &node,
+                                     const std::string &file, Settings &settings);
+std::string format_lists(const Settings &settings);
 
 std::optional<int64_t> parse_duration(const std::string &text);
 std::string format_duration(int64_t ms);

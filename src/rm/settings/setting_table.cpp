@@ -1,4 +1,4 @@
-/* See setting.h: all settings but the partitions. */
+/* See setting.h: all settings but lists of sections. */
 
 #include "core/job_performance.h"
 #include "settings/setting.h"
@@ -229,6 +229,10 @@ const std::vector<Setting<Settings>> &setting_table()
          "Cores of one user's jobs at once; more wait, and elastic jobs are not grown beyond. 0: "
          "any number.",
          0, 1000000000},
+        {"limits", "core_time_per_job", &Settings::core_time_per_job_max_ms,
+         "What one job may use: cores at its largest size times its time limit, such as \"100h\". "
+         "0: any.",
+         0, CORE_TIME_MAX_MS, true},
         {"limits", "spawn_beyond_slots", &Settings::spawn_beyond_slots,
          "Whether MPI_Comm_spawn may start more processes than the job may have by its size and "
          "its places; else it returns MPI_ERR_SPAWN."},

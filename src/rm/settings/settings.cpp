@@ -88,9 +88,9 @@ std::string take_section(const std::string &section, const toml::table &values,
                 return error;
             continue;
         }
-        if (section.empty() && name == "partitions") {
-            if (std::string error = take_partitions(node, file, settings); !error.empty())
-                return error;
+        if (auto error = section.empty() ? take_list(name, node, file, settings) : std::nullopt) {
+            if (!error->empty())
+                return *error;
             continue;
         }
         const Setting<Settings> *setting = find(section, name);
@@ -123,6 +123,9 @@ std::string check_together(const Settings &s)
     if (s.backend == "slurm" && !s.partitions.empty())
         return "[[partitions]] are of no use with backend.kind = \"slurm\": Slurm has its own, of "
                "which slurm.partition names one";
+    if (s.backend == "slurm" && !s.reservations.empty())
+        return "[[reservations]] are of no use with backend.kind = \"slurm\": 'scontrol create "
+               "reservation' makes Slurm's own";
     if (s.monitor_interval_ms > 0 && s.monitor_interval_ms < 1000)
         return "monitor.interval must be 0 or at least 1s";
     if (s.local_node_prefix.empty() || s.local_node_prefix.size() > 64 ||
@@ -251,6 +254,7 @@ Config Settings::core() const
     config.fair_share_half_life_ms = fair_share_half_life_ms;
     config.user_running_max = static_cast<int>(running_per_user_max);
     config.user_cores_max = cores_per_user_max;
+    config.job_core_time_max_ms = core_time_per_job_max_ms;
     config.monitor_window = static_cast<int>(monitor_window);
     config.jobs_max = static_cast<int>(jobs_max);
     config.finished_max = static_cast<int>(finished_in_memory);
@@ -308,7 +312,7 @@ std::string print_settings(const Settings &settings)
         text += std::string("\n# ") + setting.help + "\n" + setting.name + " = " +
                 format_value(setting, settings) + "\n";
     }
-    return text + format_partitions(settings.partitions);
+    return text + format_lists(settings);
 }
 
 }  // namespace elastic::rm

@@ -3,7 +3,7 @@
  * needed.
  *
  * The table of settings in setting_table.cpp is the one definition of names, bounds, defaults and
- * documentation, and that of partition_settings.cpp the one of partitions: reading, checking,
+ * documentation, and those of section_lists.cpp the ones of lists: reading, checking,
  * `elasticd --print-config` and the list in doc/admin/elasticd.md come from it. Settings are read
  * once, at start.  No state; any thread.
  */
@@ -18,7 +18,9 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "core/config.h"
+#include "settings/group_settings.h"
 #include "settings/partition_settings.h"
+#include "settings/reservation_settings.h"
 
 namespace elastic::rm {
 
@@ -82,7 +84,7 @@ struct Settings {
     int64_t memory_per_core_mib = 0, counted_memory_per_core_mib = 0;
     int64_t request_time_ms = 0, answer_time_ms = 0;
     int64_t fair_share_ms = 0, fair_share_half_life_ms = 0, running_per_user_max = 0,
-            cores_per_user_max = 0;
+            cores_per_user_max = 0, core_time_per_job_max_ms = 0;
     bool spawn_beyond_slots = true;
     int64_t jobs_max = 0, jobs_per_user_max = 0, connections_max = 0, connections_per_user_max = 0;
     int64_t bytes_per_user_max = 0, history_bytes_max = 0, disk_reserve_bytes = 0;
@@ -90,10 +92,13 @@ struct Settings {
     int64_t finished_in_memory = 0, history_keep_ms = 0, snapshot_events = 0;
 
     std::vector<PartitionSettings> partitions;
+    std::vector<GroupSettings> groups;
+    std::vector<ReservationSettings> reservations;
 
     /* Path of a program, or folder, that is installed beside elastic-stepd. */
     std::string beside_stepd(const std::string &name) const;
-    /* The part for the core, without partitions (daemon/partitions.h). */
+    /* The part for the core, without these lists (daemon/partitions.h, group_limits.h,
+     * reservations.h). */
     Config core() const;
 };
 

@@ -116,6 +116,28 @@ void add_partitions(uint64_t seed, ClusterOptions &options)
         job.spec.partition = chance.one_in(3) ? "" : chance.one_in(2) ? "some" : "few";
 }
 
+/* Nodes are reserved for others for a while, which begins when some jobs wait and others run. */
+void add_reservations(uint64_t seed, ClusterOptions &options)
+{
+    constexpr int64_t BEGIN_MS = 1000000;       /* of VirtualTime */
+    Chance chance(seed * 32452843 + 5);
+    int64_t from_ms = BEGIN_MS;
+    for (const char *name : {"one", "two"}) {
+        NodeReservation reservation;
+        std::vector<std::string> nodes;
+        for (int i = 0; i < options.nodes; i++) {
+            if (chance.one_in(2))
+                nodes.push_back("n" + std::to_string(i));
+        }
+        reservation.name = name;
+        reservation.nodes = NodeSet(nodes);
+        reservation.from_ms = from_ms + chance.between(0, 100000);
+        reservation.until_ms = reservation.from_ms + chance.between(1000, 100000);
+        from_ms = reservation.until_ms;
+        options.config.reservations.push_back(reservation);
+    }
+}
+
 ClusterOptions random_options(uint64_t seed, bool trace)
 {
     Chance chance(seed * 7919 + 1);
@@ -197,11 +219,13 @@ ClusterOptions demanding_options(uint64_t seed, bool trace)
     return options;
 }
 
-/* The same in partitions that overlap, one of them of all nodes. */
+/* The same in partitions that overlap, one of them of all nodes, and beside reservations. */
 ClusterOptions divided_options(uint64_t seed, bool trace)
 {
     ClusterOptions options = demanding_options(seed, trace);
     add_partitions(seed, options);
+    if (seed % 3 == 0)
+        add_reservations(seed, options);
     return options;
 }
 

@@ -91,11 +91,12 @@ void set_processes_max(std::vector<std::string> &environment, const Job &job, bo
         environment.pop_back();
 }
 
-/* Not that of a job in which the job was submitted. */
-void set_partition(std::vector<std::string> &environment, const std::string &name, const Job &job)
+/* Not that of a job in which the job was submitted: an empty value removes it. */
+void set_name(std::vector<std::string> &environment, const std::string &name,
+              const std::string &value)
 {
-    set_variable(environment, name, job.spec.partition);
-    if (job.spec.partition.empty())
+    set_variable(environment, name, value);
+    if (value.empty())
         environment.pop_back();
 }
 
@@ -108,7 +109,8 @@ void add_job_variables(std::vector<std::string> &environment, const Job &job,
     set_variable(environment, "ELASTIC_JOB_MIN", std::to_string(job.spec.minimum));
     set_variable(environment, "ELASTIC_JOB_MAX", std::to_string(job.spec.maximum));
     set_variable(environment, "ELASTIC_JOB_NODES", format_hosts(start.blocks));
-    set_partition(environment, "ELASTIC_JOB_PARTITION", job);
+    set_name(environment, "ELASTIC_JOB_PARTITION", job.spec.partition);
+    set_name(environment, "ELASTIC_JOB_RESERVATION", job.spec.reservation);
     add_array_variables(environment, job, "ELASTIC_ARRAY_");
     set_gpus_variable(environment, format_gpus(job, setup));
     set_processes_max(environment, job, !setup.spawn_beyond_slots);
@@ -169,7 +171,8 @@ void add_slurm_variables(std::vector<std::string> &environment, const Job &job,
     };
     for (const auto &[name, value] : variables)
         set_variable(environment, name, value);
-    set_partition(environment, "SLURM_JOB_PARTITION", job);
+    set_name(environment, "SLURM_JOB_PARTITION", job.spec.partition);
+    set_name(environment, "SLURM_JOB_RESERVATION", job.spec.reservation);
     if (job.spec.processes_per_node > 0)
         set_variable(environment, "SLURM_NTASKS_PER_NODE",
                      std::to_string(job.spec.processes_per_node));

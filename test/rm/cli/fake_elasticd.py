@@ -33,13 +33,15 @@ SUBMIT_FIELDS = {
     "cores_per_process", "processes_per_node", "exclusive", "requeue", "name", "time_limit_ms", "priority", "held",
     "output", "error", "input", "mpiexec", "umask", "limits", "key", "begin_ms", "after", "after_any", "after_ok",
     "after_not_ok", "array", "singleton", "memory_per_core_mib", "memory_per_node_mib",
-    "limit_signal", "slurm_environment", "test_only", "mail", "nodelist", "exclude", "partition",
+    "limit_signal", "slurm_environment", "test_only", "mail", "nodelist", "exclude", "partition", "reservation",
     "gpus", "gpus_per_process", "gpus_per_node",
 }  # fmt: skip
 USER = pwd.getpwuid(os.getuid()).pw_name
 ENDED = ("DONE", "FAILED", "CANCELLED")
 CODES = {"PENDING": "PD", "STARTING": "ST", "RUNNING": "R", "ADAPTING": "AD", "COMPLETING": "CG", "DONE": "CD",
          "FAILED": "F", "CANCELLED": "CA"}  # fmt: skip
+RESERVATIONS = [{"name": "course", "state": "active", "from_ms": 1000, "until_ms": 2000, "nodes": ["n0", "n1"], "may_use": True},
+                {"name": "maintenance", "state": "waits", "from_ms": 1000, "until_ms": 2000, "nodes": None, "may_use": False}]  # fmt: skip
 SIGNALS = ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "CONT", "TSTP", "KILL")
 
 
@@ -176,6 +178,7 @@ class FakeElasticd:
             ("POST", r"/v1/jobs/(\d+)/signal", lambda id: self.send_signal(int(id), body)),
             ("GET", r"/v1/records", lambda: self.get_records(query)),
             ("GET", r"/v1/nodes", lambda: self.list_nodes(query)),
+            ("GET", r"/v1/reservations", lambda: {"reservations": RESERVATIONS}),
             ("POST", r"/v1/nodes/([^/]+)/(drain|resume)", lambda name, verb: self.set_node(name, verb, body)),
             ("GET", r"/v1/version", self.version),
             ("GET", r"/v1/summary", self.summary),

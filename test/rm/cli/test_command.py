@@ -135,6 +135,14 @@ def test_nodes(here: Setup) -> None:
     here.call("nodes", "n7", code=3)
 
 
+def test_reservations(here: Setup) -> None:
+    """reservations, in columns and for programs"""
+    text = here.call("reservations", "--noheader")[0]
+    expect(re.search(r"^course +active +\S+ +\S+ +yes +n0,n1$", text, re.M), text)
+    expect(re.search(r"^maintenance +waits +\S+ +\S+ +no +all$", text, re.M), text)
+    expect([each["name"] for each in here.objects("reservations")] == ["course", "maintenance"], "as objects")
+
+
 def test_nodes_as_sinfo_lists_them(here: Setup) -> None:
     """nodes -o, -s, -R, -t, -n; queue and cancel -w"""
     here.call("submit", "-n", "3", "sleep", "60")

@@ -30,13 +30,13 @@ def only(bodies: list[dict[str, Any]]) -> dict[str, Any]:
 
 def test_slurm_script(here: Setup) -> None:
     """a script for Slurm is submitted unchanged; what is not honoured is reported"""
-    name = script(here, "#SBATCH -n 4 --time=2:00\n#SBATCH -J model --mem=4G -p long\n#SBATCH --account ours")
+    name = script(here, "#SBATCH -n 4 --time=2:00\n#SBATCH -J model --mem=4G -p long --reservation=course\n#SBATCH --account ours")
     _, err = here.call("submit", name)
     body = only(here.posted())
     expect((body["min"], body["max"], body["time_limit_ms"], body["name"]) == (4, 4, 120000, "model"), body)
     expect(body["slurm_environment"] and body["environment"]["SLURM_SUBMIT_DIR"] == str(here.folder), body)
     expect(body["memory_per_node_mib"] == 4096 and "line 4: --account ours is not honoured" in err, f"{body} {err}")
-    expect(body["partition"] == "long", body)
+    expect(body["partition"] == "long" and body["reservation"] == "course", body)
     # The command line goes over #ELASTIC lines, and these over #SBATCH lines.
     script(here, "#SBATCH -n 4 -J a -t 5\n#ELASTIC -n 2:8 -J b")
     here.call("submit", "-J", "c", name)

@@ -4,15 +4,6 @@
 
 namespace elastic::rm {
 
-namespace {
-
-std::string partition_of(const JobSpec &spec)
-{
-    return spec.in ? spec.partition : "";
-}
-
-}  // namespace
-
 BackfillDepth::BackfillDepth(const State &state, const JobSpec &first)
 {
     const State::Indices &indices = state.indices();
@@ -22,14 +13,14 @@ BackfillDepth::BackfillDepth(const State &state, const JobSpec &first)
         others -= queued;
     }
     parts_[""] = {depth, others};
-    parts_[partition_of(first)].unseen--;
+    parts_[queue_of(first)].unseen--;
     std::erase_if(parts_, [](const auto &part) { return part.second.unseen <= 0; });
     open_ = depth > 0 ? parts_.size() : 0;
 }
 
 bool BackfillDepth::takes(const JobSpec &spec)
 {
-    auto found = parts_.find(partition_of(spec));
+    auto found = parts_.find(queue_of(spec));
     if (found == parts_.end() || found->second.left == 0 || found->second.unseen == 0)
         return false;
     Part &part = found->second;

@@ -46,7 +46,7 @@ void Starting::examine_waiting()
         if (job.offer_after_ms > state_.now_ms)
             continue;
         if (depth.is_reached()) {
-            if (!state_.config.partitions.empty())
+            if (state_.is_divided())
                 plan_.examined_until = QUEUE_END;       /* one of another partition may start */
             return;
         }

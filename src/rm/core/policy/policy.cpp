@@ -48,7 +48,7 @@ class BlockedPartitions {
     bool has(const JobSpec &spec)
     {
         if (blocked_.empty() || !spec.in)
-            return false;
+            return !blocked_.empty();
         auto [known, is_new] = known_.try_emplace(spec.in.get(), false);
         if (is_new)
             known->second = std::ranges::any_of(blocked_, [&](const Partition *each) {
@@ -90,7 +90,7 @@ class Fcfs : public Policy {
             decisions.starts.push_back({job.id, space->allocate(job.spec, size), numbers});
             examined_until = QUEUE_END;
         }
-        if (!state.config.partitions.empty() && state.indices().free_cores > 0)
+        if (state.is_divided() && state.indices().free_cores > 0)
             examined_until = QUEUE_END;         /* one of another partition may start */
         grant_size_requests(state, decisions);
         return decisions;

@@ -221,7 +221,7 @@ Decisions EasyPass::run()
             start_backfill(job);
         examined_until = *next;
     }
-    if (next == indices.queue.end() || !state_.config.partitions.empty())
+    if (next == indices.queue.end() || state_.is_divided())
         examined_until = QUEUE_END;     /* one of another partition may start, wherever it is */
     if (reservation_)
         decisions_.depends_on->limits_until_ms = reservation_->limits_until_ms();

@@ -1,0 +1,40 @@
+/*
+ * Limits of the members of a Unix group together, and of one job of theirs.  A job
+ * counts for each of these groups that its user was a member of when he submitted it.
+ */
+
+#ifndef ELASTIC_RM_CORE_GROUP_LIMIT_H_INCLUDED
+#define ELASTIC_RM_CORE_GROUP_LIMIT_H_INCLUDED
+
+#include "core/fields.h"
+
+namespace elastic::rm {
+
+constexpr size_t GROUPS_MAX = 256, GROUP_NAME_BYTES_MAX = 64;
+
+struct GroupLimit {
+    std::string name;
+    int64_t running_max = 0;    /* jobs on nodes at once; 0: any number, as below */
+    int64_t cores_max = 0;      /* theirs together */
+    int64_t jobs_max = 0;       /* that have not ended; more are refused */
+    int64_t core_time_max_ms = 0;       /* of one job: cores at its largest size times time limit */
+
+    bool operator==(const GroupLimit &) const = default;
+    ELASTIC_FIELDS(name, running_max, cores_max, jobs_max, core_time_max_ms)
+};
+
+/* Of the jobs of a group. */
+struct GroupUse {
+    int64_t jobs = 0, running = 0, cores = 0;
+    bool operator==(const GroupUse &) const = default;
+};
+
+/* Null: it has no limits. */
+const GroupLimit *find_group(const std::vector<GroupLimit> &groups, const std::string &name);
+
+/* Empty, or what is wrong with them. */
+std::string check(const std::vector<GroupLimit> &groups);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_GROUP_LIMIT_H_INCLUDED */

@@ -1,0 +1,30 @@
+/*
+ * Nodes that an administrator reserves for some users from a time to another.  Jobs that name the
+ * reservation run on its nodes in that time alone, and end before its end by their time limits.
+ * Other jobs have none of its nodes if they could still run when it begins.
+ */
+
+#ifndef ELASTIC_RM_CORE_NODE_RESERVATION_H_INCLUDED
+#define ELASTIC_RM_CORE_NODE_RESERVATION_H_INCLUDED
+
+#include "core/node_set.h"
+
+namespace elastic::rm {
+
+constexpr size_t RESERVATIONS_MAX = 64, RESERVATION_NAME_BYTES_MAX = 64;
+
+struct NodeReservation {
+    std::string name;
+    NodeSet nodes;              /* empty: all */
+    int64_t from_ms = 0, until_ms = 0;
+
+    bool operator==(const NodeReservation &) const = default;
+    ELASTIC_FIELDS(name, nodes, from_ms, until_ms)
+};
+
+/* Empty, or what is wrong with them.  No two of them have a node at the same time. */
+std::string check(const std::vector<NodeReservation> &reservations);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_NODE_RESERVATION_H_INCLUDED */

@@ -1,0 +1,37 @@
+/*
+ * The groups of the configuration that have limits: what the core gets of them, and which of them
+ * a user is a member of.  Groups are resolved once, at the construction, which may take long: not
+ * for the loop.
+ */
+
+#ifndef ELASTIC_RM_DAEMON_GROUP_LIMITS_H_INCLUDED
+#define ELASTIC_RM_DAEMON_GROUP_LIMITS_H_INCLUDED
+
+#include <map>
+
+#include "base/user_directory.h"
+#include "settings/settings.h"
+
+namespace elastic::rm {
+
+class GroupLimits {
+  public:
+    GroupLimits() = default;    /* none */
+    /* An error names the group, and what is wrong. */
+    static Result<GroupLimits> read(const std::vector<GroupSettings> &settings);
+
+    const std::vector<GroupLimit> &all() const { return all_; }
+    /* Their names; `user` may be nullptr: nothing is known of his groups. */
+    std::vector<std::string> groups_of(const User *user) const;
+    /* Groups of the configuration that do not exist. */
+    const std::vector<std::string> &unknown_groups() const { return unknown_groups_; }
+
+  private:
+    std::vector<GroupLimit> all_;
+    std::map<uint32_t, std::string> names_;
+    std::vector<std::string> unknown_groups_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_DAEMON_GROUP_LIMITS_H_INCLUDED */

@@ -1,0 +1,19 @@
+/* Limits of a Unix group as the configuration has them: [[groups]] (core/group_limit.h).  Plain
+ * data. */
+
+#ifndef ELASTIC_RM_SETTINGS_GROUP_SETTINGS_H_INCLUDED
+#define ELASTIC_RM_SETTINGS_GROUP_SETTINGS_H_INCLUDED
+
+#include <cstdint>
+#include <string>
+
+namespace elastic::rm {
+
+struct GroupSettings {
+    std::string name;
+    int64_t max_running = 0, max_cores = 0, max_jobs = 0, core_time_per_job_ms = 0;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SETTINGS_GROUP_SETTINGS_H_INCLUDED */
