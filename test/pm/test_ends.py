@@ -47,6 +47,19 @@ def test_exit_code_of_joined_processes(bench: Bench) -> None:
     expect(result.code == 5, f"exit code {result.code}: {result.err}")
 
 
+def test_launcher_fails_after_its_daemon_has_ended(bench: Bench) -> None:
+    """The exit codes of all processes are known then: the job has them, elastic or not."""
+    fails = bench.folder / "fails"
+    fails.write_text(f'#!/bin/sh\n{bench.ssh} "$@"\nexit 3\n')
+    fails.chmod(0o755)
+    hosts = ("-launcher", "ssh", "-launcher-exec", fails, "-hosts", "aa,bb", "-ppn", 1, "-n", 2)
+    for code in 0, 5:
+        result = bench.run(*hosts, program=["sh", "-c", f"exit {code}"])
+        expect(result.code == code, f"exit code {result.code}, not {code}: {result.err}")
+    result = bench.run(*hosts, "--adapt-schedule", "1", "--adapt-log", bench.log, program=[bench.process, "probes=1"])
+    expect(result.code == 0 and bench.sizes() == [1], f"exit code {result.code}: {result.err}")
+
+
 def test_print_all_exitcodes(bench: Bench) -> None:
     result = bench.adapt("-print-all-exitcodes", "-n", 1, "--adapt-schedule", "3,2", words=["probes=2", "end=5"])
     expect(re.search(r"Exit codes: \[\S+\] 0\n\[\S+\] 1280,0", result.out), f"printed: {result.out}")

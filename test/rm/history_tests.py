@@ -75,7 +75,7 @@ def long_history_holds_up_nobody(bench: Bench) -> None:
     make_history(daemon, count)
     made_s = time.monotonic() - begin
     daemon.start()
-    wait_for("the past to be read", lambda: daemon.get("/v1/report").body["jobs"] >= count)
+    wait_for("the past to be read", lambda: daemon.get("/v1/report").body["jobs"] >= count, 4 * WAIT_S)
     last = daemon.get("/v1/summary").body["seq"]
     paths = ["/v1/records", "/v1/records?since=1&limit=10000", "/v1/records?since=-10000&limit=10000", "/v1/jobs?all=true&limit=10000",
              "/v1/jobs?all=true&order=-id&limit=10000", "/v1/jobs?all=true&name=none", "/v1/jobs?state=FAILED&limit=10000",

@@ -37,7 +37,7 @@ class Program:
 
     @property
     def _rm(self) -> Path:
-        return BUILD / "rm" if self.variant in ("plain", "clang") else UNIT / f"{self.variant}-rm"
+        return BUILD / "rm" if self.variant in ("plain", "asan", "clang") else UNIT / f"{self.variant}-rm"
 
     def environment(self) -> dict[str, str]:
         # elasticd's simulation takes a second for each seed under sanitizers.

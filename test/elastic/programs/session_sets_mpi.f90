@@ -80,9 +80,12 @@ program session_sets
   call check(flag .and. value == 'blue', 'data of the request')
   call MPI_Info_free(data, ierror)
 
-  call MPIX_Session_pset_exists(session, 'app://one', flag, info, ierror)
-  call check(ierror == MPI_SUCCESS .and. flag .and. info /= MPI_INFO_NULL, 'exists')
-  call MPI_Info_free(info, ierror)
+  flag = .false.
+  do while (.not. flag)         ! it runs when rank 1 has begun
+    call MPIX_Session_pset_exists(session, 'app://one', flag, info, ierror)
+    call check(ierror == MPI_SUCCESS .and. info /= MPI_INFO_NULL, 'exists')
+    call MPI_Info_free(info, ierror)
+  end do
   call MPIX_Session_pset_included(session, 'app://one', flag, ierror)
   call check(ierror == MPI_SUCCESS .and. (flag .eqv. rank == 1), 'in the set')
   call MPIX_Session_get_psets(session, MPI_INFO_NULL, info, ierror)

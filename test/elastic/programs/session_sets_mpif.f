@@ -77,9 +77,14 @@ C     The operations on process sets by mpif.h.  Run by 2 processes.
       CALL CHECK(FLAG .AND. VALUE .EQ. '42', 'data of the request')
       CALL MPI_INFO_FREE(DATA, IERR)
 
-      CALL MPIX_SESSION_PSET_EXISTS(SESS, 'app://all', FLAG, INFO, IERR)
-      CALL CHECK(FLAG .AND. INFO .NE. MPI_INFO_NULL, 'exists')
-      CALL MPI_INFO_FREE(INFO, IERR)
+C     it runs when rank 1 has begun
+      FLAG = .FALSE.
+      DO WHILE (.NOT. FLAG)
+        CALL MPIX_SESSION_PSET_EXISTS(SESS, 'app://all', FLAG, INFO,
+     &                                IERR)
+        CALL CHECK(INFO .NE. MPI_INFO_NULL, 'exists')
+        CALL MPI_INFO_FREE(INFO, IERR)
+      END DO
       CALL MPIX_SESSION_GET_PSETS(SESS, MPI_INFO_NULL, INFO, IERR)
       CALL MPI_INFO_GET(INFO, 'app://all', 16, VALUE, FLAG, IERR)
       CALL CHECK(FLAG .AND. VALUE .EQ. '2', 'list of sets')

@@ -25,6 +25,7 @@
 /* Lines for -print-all-exitcodes, stored because a group that has ended is freed. */
 static char *exit_lines = NULL;
 static int spawned_death;       /* wait status, 0: none */
+static int has_aborted, abort_code;     /* of the first MPI_Abort */
 
 /* ---- the end of the job -------------------------------------------------------------------------- */
 
@@ -54,6 +55,14 @@ int HYD_step_end_job(void)
                 HYD_step_send_signal(p, SIGKILL);
     }
     return 1;
+}
+
+int HYD_step_abort(int exit_code)
+{
+    if (!has_aborted)
+        abort_code = exit_code;
+    has_aborted = 1;
+    return HYD_step_end_job();
 }
 
 /* As long as nobody has requested anything of ours there is no core, which could end the job in order. */
@@ -364,6 +373,8 @@ int HYD_step_exit_status(int status)
     for (struct HYD_proxy * p = HYD_server_info.pg_list.proxy_list; p; p = p->next)
         for (int i = 0; p->exit_status && i < p->proxy_process_count; i++)
             status |= p->exit_status[i];
+    if (has_aborted)
+        return W_EXITCODE(abort_code & 0xff, 0);
     if (spawned_death)
         return spawned_death;
     return status || !HYD_step.failed ? status : 1 << 8;

@@ -32,6 +32,8 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
 int HYD_step_proxy_ended(struct HYD_proxy *proxy);
 /* A process has failed and all others have to end.  Returns 1: that is on its way, stock does nothing. */
 int HYD_step_end_job(void);
+/* A process has called MPI_Abort: the same, with this exit code.  Stock loses what other hosts have printed last. */
+int HYD_step_abort(int exit_code);
 /* The control connection of a proxy failed.  The consequence is complete: the end of its group, or of the job. */
 void HYD_step_proxy_disconnected(struct HYD_proxy *proxy);
 /* The next connection of a control port of stock's; -1: there is none, or nothing to open it with. */

@@ -79,12 +79,23 @@ static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
     return HYD_SUCCESS;
 }
 
+/* All exit codes of the job are known: what a launcher does after that, such as an ssh whose connection breaks, is no error
+ * of the job. */
+static int has_world_reported(void)
+{
+    const struct HYD_proxy *p = HYD_server_info.pg_list.proxy_list;
+
+    while (p && p->exit_status)
+        p = p->next;
+    return !p;
+}
+
 /* Hydra may find a launcher's end before its watch does, and that of a node daemon that has been reported as
  * failed, or that could not be started.  When it ends a job whose spawned process has died, it closes
  * the connections of the node daemons, and they end with errors; it may read that or not. */
 static int is_not_of_the_job(pid_t pid)
 {
-    if (HYD_step_spawned_died() || HYD_step.failed)
+    if (HYD_step_spawned_died() || HYD_step.failed || has_world_reported())
         return 1;
     for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
         for (int i = 0; i < g->proxy_count; i++)
