@@ -327,7 +327,7 @@ Api::Submission Api::read_submission(const Call &call)
     MemoryRequest memory = read_memory(body, daemon_.settings());
     if ((memory.per_core_mib || memory.per_node_mib) && memory.core_mib == 0)
         submission.notes.push_back(
-            "the memory that is asked for has no effect: memory is not counted here "
+            "the requested memory has no effect: memory is not counted here "
             "(job.counted_memory_per_core in the configuration)");
     read_partition(body, call.caller, spec, submission.notes);
     read_reservation(body, call.caller, spec);

@@ -267,8 +267,7 @@ void add_cancel(CLI::App &app, int &code)
         options->json);
     command->add_option("ID", options->names, "jobs ('elastic queue') or steps ('elastic ps')");
     add_common_filters(*command, options->filter);
-    command->add_option("-t,--states,--state", options->filter.states,
-                        "only in these states, such as PD,R");
+    add_state_filter(*command, options->filter, "-t,--states,--state", "PD,R");
     command->add_option("--reason", options->reason, "kept with the job");
     command->add_option("-s,--signal", options->signal,
                         "do not end it, send it this signal, such as USR1");
@@ -331,7 +330,7 @@ void add_update(CLI::App &app, int &code)
     auto options = std::make_shared<Changing>();
     auto wanted = std::make_shared<JobChanges>();
     CLI::App *command = add_command(
-        app, "update", "change what jobs that wait or run have asked for", options->json);
+        app, "update", "change what jobs that wait or run have requested", options->json);
     command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
     command->add_option("-n,--ntasks", wanted->size,
                         "processes: N or MIN:MAX (of a running job: only if it is malleable, "

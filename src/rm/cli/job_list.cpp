@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <set>
 #include <sstream>
 
@@ -17,6 +19,19 @@ namespace elastic {
 namespace {
 
 constexpr size_t PAGE_MAX = 10000;      /* what the interface gives at once */
+
+struct StateName {
+    std::string_view name, code;
+    std::string_view slurm;     /* squeue's or sacct's, if it is another one */
+    bool is_end;
+};
+
+constexpr StateName STATE_NAMES[] = {
+    {"PENDING", "PD", "", false},      {"STARTING", "ST", "CONFIGURING", false},
+    {"RUNNING", "R", "", false},       {"ADAPTING", "AD", "RESIZING", false},
+    {"COMPLETING", "CG", "", false},   {"DONE", "CD", "COMPLETED", true},
+    {"FAILED", "F", "", true},         {"CANCELLED", "CA", "", true},
+};
 
 std::string my_name()
 {
@@ -65,14 +80,50 @@ void add_common_filters(CLI::App &command, JobFilter &filter)
                        "only on some of these nodes, such as n[1-3],n7");
 }
 
+Result<std::string> parse_job_states(const std::string &text)
+{
+    std::string states;
+    std::istringstream words(text);
+    for (std::string word; std::getline(words, word, ',');) {
+        std::string name = word;
+        std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+        bool found = false;
+        for (const StateName &each : STATE_NAMES) {
+            bool is_meant = name == "ALL" || name == each.name || name == each.code ||
+                (!name.empty() && name == each.slurm);
+            if (!is_meant)
+                continue;
+            states.append(states.empty() ? "" : ",").append(each.name);
+            found = true;
+        }
+        if (!found)
+            return Error{"there is no state '" + word.substr(0, 40) +
+                         "' of jobs: they are pending, starting, running, adapting, completing, "
+                         "done, failed, cancelled and all"};
+    }
+    return states;
+}
+
+void add_state_filter(CLI::App &command, JobFilter &filter, const std::string &options,
+                      const std::string &example)
+{
+    command.add_option(options, filter.states, "only in these states, such as " + example)
+        ->transform([](const std::string &text) {
+            auto states = parse_job_states(text);
+            if (!states)
+                throw CLI::ValidationError(states.error());
+            return states.value();
+        });
+}
+
 bool names_an_end(const std::string &states)
 {
     std::istringstream names(states);
     for (std::string name; std::getline(names, name, ',');) {
-        for (const char *end : {"DONE", "CD", "FAILED", "F", "CANCELLED", "CA"}) {
-            if (name == end)
-                return true;
-        }
+        if (std::ranges::any_of(STATE_NAMES, [&](const StateName &each) {
+                return each.is_end && name == each.name;
+            }))
+            return true;
     }
     return false;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/elasticd_client.h"
 
 namespace CLI {
@@ -31,11 +32,18 @@ struct JobFilter {
 
 /* -u, --me, -n, -w, -p */
 void add_common_filters(CLI::App &command, JobFilter &filter);
+/* --states and its short forms. */
+void add_state_filter(CLI::App &command, JobFilter &filter, const std::string &options,
+                      const std::string &example);
+
+/* elasticd's names of "r,Completed", separated by commas; those of squeue and sacct, and "all", are
+ * known, too. */
+Result<std::string> parse_job_states(const std::string &text);
 
 /* In one of the orders of GET /v1/jobs; DONE and the jobs, or an exit code. */
 int get_jobs(Elasticd &elasticd, const JobFilter &filter, const std::string &order,
              std::vector<Json> &jobs);
-/* Whether some of these states, such as "R,PD", are ends. */
+/* Whether some of these states, of parse_job_states, are ends. */
 bool names_an_end(const std::string &states);
 
 /* "?a=1&b=x%20y" of what is not empty. */

@@ -128,8 +128,7 @@ void add_queue(CLI::App &app, int &code)
     auto options = std::make_shared<Looking>();
     CLI::App *command = add_command(app, "queue", "list jobs that run or wait", options->json);
     add_filters(command, *options, "-S,--sort");
-    command->add_option("-t,--states,--state", options->filter.states,
-                        "only in these states, such as R,PD");
+    add_state_filter(*command, options->filter, "-t,--states,--state", "R,PD");
     command->add_flag("-a,--all", options->filter.all, "jobs that have ended, too");
     command->add_flag("-r,--array", options->each_task,
                       "each task of an array in a row of its own, also if it waits");
@@ -279,8 +278,7 @@ void add_history(CLI::App &app, int &code)
         app, "history", "list jobs that have ended, or all that happened to one", options->json);
     command->add_option("JOB", options->id, "one job");
     add_filters(command, *options, "--sort");
-    command->add_option("-t,-s,--states,--state", options->filter.states,
-                        "only in these states, such as F,CA");
+    add_state_filter(*command, options->filter, "-t,-s,--states,--state", "F,CA");
     command->add_option("-S,--starttime", options->start_time,
                         "only those that waited or ran then or later: YYYY-MM-DD[THH:MM[:SS]], "
                         "HH:MM of today, now-2hours, now-7days, today, yesterday");

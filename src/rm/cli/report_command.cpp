@@ -186,8 +186,9 @@ int period(const Report &options, std::string &query)
     int64_t from_ms = 0;
     if (!options.last.empty()) {
         auto seconds = parse_time_limit(options.last);
-        if (!seconds)
-            return complain(USAGE, "--last: " + seconds.error());
+        if (!seconds || seconds.value() == 0)
+            return complain(USAGE,
+                            "--last: " + (seconds ? "give a time such as 7d" : seconds.error()));
         from_ms = (int64_t{time(nullptr)} - seconds.value()) * 1000;
     }
     query = "?from_ms=" + std::to_string(from_ms);

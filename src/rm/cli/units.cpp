@@ -104,7 +104,7 @@ Result<int64_t> parse_time_limit(std::string_view text)
     if (text == "unlimited" || text == "infinite")
         return int64_t{0};
     auto seconds = time_seconds(text);
-    if (!seconds || *seconds < 1 || *seconds > TIME_LIMIT_MAX_SECONDS)
+    if (!seconds || *seconds > TIME_LIMIT_MAX_SECONDS)
         return wrong_time(text);
     return *seconds;
 }

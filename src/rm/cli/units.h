@@ -24,7 +24,7 @@ Result<SizeRange> parse_size_range(std::string_view text);
 
 /* Slurm's forms: "minutes", "minutes:seconds", "hours:minutes:seconds", "days-hours",
  * "days-hours:minutes", "days-hours:minutes:seconds"; also "90s", "10m", "2h", "1d".
- * Seconds, at least 1; "unlimited" and "infinite" give 0. */
+ * Seconds; "unlimited" and "infinite" give 0, which is no limit for Slurm either. */
 Result<int64_t> parse_time_limit(std::string_view text);
 
 /* "4G", "512M", "2T", "1024K"; a number alone is MiB, as Slurm's.  In MiB, rounded up. */

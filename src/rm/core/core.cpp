@@ -422,7 +422,7 @@ void Core::Impl::on(const Resize &event)
                           " places for processes that its program starts: with them it has at "
                           "most " + std::to_string(most_processes(job->spec)));
     Change change{job->id, event.size, {}, {},
-                  event.reason.empty() ? "asked for by the user" : event.reason};
+                  event.reason.empty() ? "requested by the user" : event.reason};
     change.by = event.by;
     change.why = [size = event.size](const State &, const Job &) -> Json {
         return {{"rule", "user"}, {"size", size}};
@@ -447,7 +447,7 @@ void Core::Impl::on(const Resize &event)
     answer(event.request, job->id);
     if (job->size_request)
         refuse_size_request(*job,
-                            "its user has asked for " + std::to_string(event.size) + " processes");
+                            "its user has requested " + std::to_string(event.size) + " processes");
     job->wished_size = event.size;
     adapt(*job, change, true);
 }

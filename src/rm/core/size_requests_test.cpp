@@ -153,7 +153,7 @@ TEST_P(SizeRequestTest, its_user_has_the_last_word)
     make(id, request_for(1, 10));
     driver.send(Resize{"user", id, 2});
     ASSERT_TRUE(driver.last<RefuseSizeRequest>());
-    EXPECT_EQ(driver.last<RefuseSizeRequest>()->reason, "its user has asked for 2 processes");
+    EXPECT_EQ(driver.last<RefuseSizeRequest>()->reason, "its user has requested 2 processes");
     stabilize(id);
     make(id, request_for(2, 3));
     stabilize(id);

@@ -79,8 +79,8 @@ static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
     return HYD_SUCCESS;
 }
 
-/* All exit codes of the job are known: what a launcher does after that, such as an ssh whose connection breaks, is no error
- * of the job. */
+/* All exit codes of the job are known.  The end of a launcher after that, such as an ssh whose connection breaks, is no
+ * error of the job. */
 static int has_world_reported(void)
 {
     const struct HYD_proxy *p = HYD_server_info.pg_list.proxy_list;
