@@ -87,7 +87,9 @@ def an_interrupt_cancels_a_job_that_waits(bench: Bench) -> None:
     first = daemon.submit("sleep", "1000", min=4)
     daemon.wait_state(first, "RUNNING")
     with alloc(daemon, "-n", "2", "true") as process:
-        wait_for("the job to wait", lambda: len(daemon.get("/v1/jobs").body["jobs"]) == 2)
+        assert process.stderr
+        line = process.stderr.readline()  # it knows its job now
+        expect("job 2 waits for its cores" in line, line)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=WAIT_S)
     expect(process.returncode == 128 + signal.SIGINT, f"{process.returncode} {errors}")

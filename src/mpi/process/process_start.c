@@ -110,6 +110,8 @@ static int start_process(struct MPIR_Process_request *request)
 {
     int mpi_errno = MPI_SUCCESS;
 
+    if (request->started)
+        return MPI_SUCCESS;     /* with its world, which may have failed since */
     if (request->world)
         return MPIR_Process_world_start(request->world);
     mpi_errno = MPIR_Process_call_start(request->number, request->executable, request->args, request->n_args);

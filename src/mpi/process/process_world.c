@@ -330,22 +330,32 @@ bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n, 
     return found == world->n;
 }
 
+/* One of them may end, and with it the world, while they are started: a failed world has no requests any more. */
 int MPIR_Process_world_start(struct MPIR_Process_world *world)
 {
     int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Process_request **requests = NULL;
 
     if (world->is_started)
         goto fn_exit;
-    mpi_errno = MPIR_Process_call_start_world(world->parent, world->n, world->requests);
+    requests = MPL_malloc((size_t) world->n * sizeof(*requests), MPL_MEM_OTHER);
+    MPIR_ERR_CHKANDJUMP(!requests, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    memcpy(requests, world->requests, (size_t) world->n * sizeof(*requests));
+    for (int i = 0; i < world->n; i++)
+        requests[i]->started = true;
+    mpi_errno = MPIR_Process_call_start_world(world->parent, world->n, requests);
+    for (int i = 0; mpi_errno && i < world->n; i++)
+        requests[i]->started = false;
     MPIR_ERR_CHECK(mpi_errno);
     world->is_started = true;
     for (int i = 0; i < world->n; i++) {
-        mpi_errno = MPIR_Process_mark_started(world->requests[i]);
+        mpi_errno = MPIR_Process_mark_started(requests[i]);
         MPIR_ERR_CHECK(mpi_errno);
     }
     MPIR_Dynproc_start_polling_by(MPIR_Process_poll_worlds, MPIR_Process_close_worlds);
 
   fn_exit:
+    MPL_free(requests);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

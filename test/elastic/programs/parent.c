@@ -309,6 +309,13 @@ static void absent(void)
     start_and_talk(0, 2, NULL, "talks");
 }
 
+/* DC3: ends of processes may come while the others are being started */
+static void unstartable(void)
+{
+    for (int i = 0; i < 40; i++)
+        fails("talks", "/nowhere/nothing", -1);
+}
+
 /* DA9 of them: one that aborts takes its world with it, and nobody else */
 static void aborts(void)
 {
@@ -416,7 +423,8 @@ static const struct {
     void (*run) (void);
 } cases[] = {
     {"talks", talks}, {"silent", silent}, {"early", early}, {"hosts", hosts}, {"stub", stub}, {"wrong", wrong},
-    {"absent", absent}, {"aborts", aborts}, {"left", left}, {"dies", dies}, {"widowed", widowed},
+    {"absent", absent}, {"unstartable", unstartable}, {"aborts", aborts}, {"left", left}, {"dies", dies},
+    {"widowed", widowed},
     {"unanswered", unanswered}
 };
 
