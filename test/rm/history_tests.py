@@ -65,7 +65,8 @@ def make_history(daemon: Daemon, count: int) -> None:
 
 def long_history_holds_up_nobody(bench: Bench) -> None:
     """The owner and another user read all that can be read of it, and the loop's longest turn stays short."""
-    daemon, work = two_users(bench, "[limits]\nrate_per_s = 100000\n")
+    keep = 1 << 40  # bytes: nothing is deleted
+    daemon, work = two_users(bench, f"[limits]\nrate_per_s = 100000\nbytes_per_user = {keep}\n[history]\nbytes = {keep}\n")
     count = 1000000 if os.environ.get("ELASTIC_HISTORY") == "long" else 100000 if bench.full else 1500
     spec = daemon.spec("true") | {"directory": str(work)}
     number = run_as(GOOD, lambda: daemon.request("POST", "/v1/jobs", spec).body["job"]["id"])
