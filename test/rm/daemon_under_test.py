@@ -289,3 +289,14 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def configurations_are_refused(bench: Bench, cases: dict[str, str]) -> None:
+    """Of each text of a configuration: what elasticd states, when it checks it and when it is to start with it."""
+    daemon = bench.daemon()
+    options: list[list[str]] = [["--check-config"], []]
+    for config, wanted in cases.items():
+        daemon.config.write_text(config)
+        for more in options:
+            done = subprocess.run([*daemon.command(), *more], capture_output=True, text=True, check=False, timeout=WAIT_S)
+            expect(done.returncode == 1 and wanted in done.stderr, f"{config} {more}: {done}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import grp
 import os
 import pwd
-import subprocess
 import time
 from typing import Any
 
-from daemon_under_test import WAIT_S, Bench, Daemon, Skip, expect, wait_for
+from daemon_under_test import Bench, Daemon, Skip, configurations_are_refused, expect, wait_for
 from hostile_tests import BAD, GOOD, run_as, two_users
 from node_list_tests import nodes_of
 from partition_tests import refused
@@ -123,10 +122,4 @@ def a_wrong_limit_or_reservation_is_named(bench: Bench) -> None:
         f'[[reservations]]\nname = "a"\n{times}[[reservations]]\nname = "b"\nnodes = "n1"\n{times}': "have the same nodes at the same time",
         f'[backend]\nkind = "slurm"\n[[reservations]]\nname = "a"\n{times}': "makes Slurm's own",
     }  # fmt: skip
-    daemon = bench.daemon()
-    options: list[list[str]] = [["--check-config"], []]
-    for config, wanted in cases.items():
-        daemon.config.write_text(config)
-        for more in options:
-            done = subprocess.run([*daemon.command(), *more], capture_output=True, text=True, check=False, timeout=WAIT_S)
-            expect(done.returncode == 1 and wanted in done.stderr, f"{config} {more}: {done}")
+    configurations_are_refused(bench, cases)

@@ -7,9 +7,8 @@ import http.client
 import json
 import os
 import pwd
-import subprocess
 
-from daemon_under_test import WAIT_S, Bench, Daemon, Reply, Skip, expect, free_port, read_reply
+from daemon_under_test import Bench, Daemon, Reply, Skip, configurations_are_refused, expect, free_port, read_reply
 from node_list_tests import nodes_of
 from performance_tests import cancel, elastic
 
@@ -125,10 +124,4 @@ def a_wrong_setting_of_partitions_is_named(bench: Bench) -> None:
         '[[partitions]]\nname = "a"\n[[partitions]]\nname = "a"\n': "there are two partitions a",
         '[backend]\nkind = "slurm"\n[[partitions]]\nname = "a"\n': "Slurm has its own",
     }
-    daemon = bench.daemon()
-    options: list[list[str]] = [["--check-config"], []]
-    for config, wanted in cases.items():
-        daemon.config.write_text(config)
-        for more in options:
-            done = subprocess.run([*daemon.command(), *more], capture_output=True, text=True, check=False, timeout=WAIT_S)
-            expect(done.returncode == 1 and wanted in done.stderr, f"{config} {more}: {done}")
+    configurations_are_refused(bench, cases)
