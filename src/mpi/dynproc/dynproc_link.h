@@ -86,6 +86,7 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_hello(struct MPIR_Dynproc_link *l
 bool MPIR_Dynproc_send_verdict(struct MPIR_Dynproc_link *link, enum MPIR_Dynproc_verdict verdict);
 /* Both. */
 bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, const struct MPIR_Dynproc_side *side);
+/* MORE also while the own side is not sent whole. */
 enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *link, bool is_server,
                                                     struct MPIR_Dynproc_side *side);
 bool MPIR_Dynproc_send_ready(struct MPIR_Dynproc_link *link, bool is_server);

@@ -334,6 +334,8 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *li
     state = fill(link, all + MPIR_DYNPROC_SEAL);
     if (state != MPIR_DYNPROC_DONE)
         return state;
+    if (link->out)
+        return MPIR_DYNPROC_MORE;       /* nobody sends the rest of the own side later */
     seal_side(link, !is_server, link->in, all, seal);
     if (!MPIR_Dynproc_same(seal, link->in + all, sizeof(seal)))
         return MPIR_DYNPROC_BROKEN;

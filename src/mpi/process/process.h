@@ -96,6 +96,8 @@ int MPIR_Process_world_check_args(int n_args);
 bool MPIR_Process_world_is_whole(const struct MPIR_Process_world *world, int n, MPIR_Request * const handles[]);
 /* Does nothing if it is started. */
 int MPIR_Process_world_start(struct MPIR_Process_world *world);
+/* Takes what the other side has sent; its requests may be freed, or reach STARTED. */
+void MPIR_Process_world_poll(struct MPIR_Process_world *world);
 /* One of its processes has ended, or its request is being freed. */
 void MPIR_Process_world_failed(struct MPIR_Process_request *request);
 /* Whether its world is on its way: who frees it meanwhile does not end that. */

@@ -170,6 +170,10 @@ void MPIR_Process_take_event(const struct MPIR_Process_event *event)
 {
     struct MPIR_Process_request *request = find_number(event->number);
 
+    if (request && request->world && event->stage == PMI_TASK_EXITED) {
+        MPIR_Process_world_poll(request->world);        /* it may have initialised MPI before it ended */
+        request = find_number(event->number);
+    }
     if (!request || (event->stage == PMI_TASK_STARTED && (request->world || request->error)))
         return;                 /* freed meanwhile; or it has yet to initialise MPI; or its world has failed before */
     switch (event->stage) {

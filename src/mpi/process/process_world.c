@@ -235,8 +235,10 @@ static void listen_to_holder(struct MPIR_Process_world *world)
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
-static void poll_world(struct MPIR_Process_world *world)
+void MPIR_Process_world_poll(struct MPIR_Process_world *world)
 {
+    if (world->state != MPIR_PROCESS_WORLD_AWAITED)
+        return;
     if (!MPIR_Process_world_is_held_here(world))
         listen_to_holder(world);
     else if (world->is_started && is_other_side_there(world) && all_are_there(world) != MPI_SUCCESS)
@@ -271,8 +273,7 @@ bool MPIR_Process_poll_worlds(void)
 
     for (struct MPIR_Process_world ** cursor = &MPIR_Process_worlds; *cursor;) {
         struct MPIR_Process_world *world = *cursor;
-        if (world->state == MPIR_PROCESS_WORLD_AWAITED)
-            poll_world(world);
+        MPIR_Process_world_poll(world);
         bool is_over = world->state != MPIR_PROCESS_WORLD_AWAITED && has_sent(world);
         more = more || !is_over;
         if (!is_over || world->stub) {

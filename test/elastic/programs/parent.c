@@ -316,7 +316,8 @@ static void unstartable(void)
         fails("talks", "/nowhere/nothing", -1);
 }
 
-/* DA9 of them: one that aborts takes its world with it, and nobody else */
+/* DA9 of them: one that aborts takes its world with it, and nobody else.  DC3: they have initialised MPI, also if their
+ * end is the first that the parents learn of them. */
 static void aborts(void)
 {
     MPI_Request requests[2];
@@ -330,6 +331,7 @@ static void aborts(void)
     inter = create(0, 2, requests);
     if (rank == 0) {
         int code;
+        stalls = PARENTS;
         ET_MPI(MPI_Startall(2, requests));
         await_stage(2, requests, MPIX_STAGE_STARTED);
         ET_MPI(MPI_Waitall(2, requests, statuses));

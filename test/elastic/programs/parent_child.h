@@ -6,7 +6,10 @@
 #define PARENT_CHILD_H_INCLUDED
 
 #include "elastic_test.h"
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define MOST 4
@@ -66,6 +69,38 @@ static void exercise_merged(MPI_Comm inter, int is_high)
     ET_MPI(MPI_Comm_free(&merged));
 }
 
+/* ---- sides that come late ---------------------------------------------------------------------------------------- */
+
+/* The end that stalls in the exchange of sides.  The children send theirs after they have received that of the parents.
+ * If the parents do not find that of the children, they make no call until the children have ended. */
+static enum { NOBODY, CHILDREN, PARENTS, PARENTS_AFTER_SIDE } stalls;
+
+/* MPI uses these as well, in place of libc's. */
+ssize_t send(int fd, const void *data, size_t bytes, int flags)
+{
+    struct pollfd other = {.fd = fd,.events = POLLIN };
+
+    if (stalls != NOBODY && bytes >= 4 && !memcmp(data, "EMDS", 4)) {
+        if (stalls == CHILDREN)
+            ET_CHECK(poll(&other, 1, -1) == 1, "poll");
+        stalls = stalls == PARENTS ? PARENTS_AFTER_SIDE : NOBODY;
+    }
+    return sendto(fd, data, bytes, flags, NULL, 0);
+}
+
+ssize_t recv(int fd, void *data, size_t bytes, int flags)
+{
+    ssize_t n = recvfrom(fd, data, bytes, flags, NULL, NULL);
+
+    if (n < 0 && errno == EAGAIN && stalls == PARENTS_AFTER_SIDE) {
+        stalls = NOBODY;
+        et_await_file("aborts");
+        et_sleep_ms(300);       /* that they have ended comes meanwhile, mostly */
+        errno = EAGAIN;
+    }
+    return n;
+}
+
 /* ---- who is started --------------------------------------------------------------------------------------------- */
 
 /* Parent 1 answers, while parent 2 is in no MPI call. */
@@ -108,6 +143,7 @@ static int child(int argc, char **argv, const char *what)
         return 7;
     if (!strcmp(what, "killed") && position == 1)
         kill(getpid(), SIGKILL);
+    stalls = !strcmp(what, "aborts") ? CHILDREN : NOBODY;
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -118,8 +154,10 @@ static int child(int argc, char **argv, const char *what)
     MPI_Comm_remote_size(parent, &parents);
     ET_CHECK(getchar() == EOF, "there is input");
     et_exercise(MPI_COMM_WORLD, "the children");
-    if (!strcmp(what, "aborts") && rank == size - 1)
+    if (!strcmp(what, "aborts") && rank == size - 1) {
+        et_make_file("aborts");
         MPI_Abort(MPI_COMM_WORLD, 23);
+    }
     if (!strcmp(what, "waits")) {
         char name[32];
         snprintf(name, sizeof(name), "waits-%d", rank);
