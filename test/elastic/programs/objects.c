@@ -294,6 +294,42 @@ static void all_comms(void)
 
 /* ---- accumulate ---------------------------------------------------------------- */
 
+/* The operators that a type does not have. */
+static void accumulate_undefined(int target, MPI_Win win)
+{
+    static const struct {
+        MPI_Datatype type;
+        MPI_Op op;
+    } undefined[] = {
+        {MPI_FLOAT, MPI_BOR}, {MPI_DOUBLE, MPI_BXOR}, {MPI_BYTE, MPI_SUM}, {MPI_INT, MPI_MAXLOC}, {MPI_2INT, MPI_MAX},
+        {MPI_DOUBLE_INT, MPI_SUM}, {MPI_C_DOUBLE_COMPLEX, MPI_MIN}
+    };
+    double data[4] = {1, 2, 3, 4}, result[4];
+    MPI_Request request;
+    MPI_Datatype two;
+
+    for (int i = 0; i < (int) (sizeof(undefined) / sizeof(undefined[0])); i++) {
+        MPI_Datatype type = undefined[i].type;
+        MPI_Op op = undefined[i].op;
+        ET_MPI(MPI_Type_vector(2, 1, 2, type, &two));
+        ET_MPI(MPI_Type_commit(&two));
+        ET_ERROR(MPI_Accumulate(data, 1, type, target, 0, 1, type, op, win), MPI_ERR_OP, NULL);
+        ET_ERROR(MPI_Accumulate(data, 2, type, target, 0, 1, two, op, win), MPI_ERR_OP, NULL);
+        ET_ERROR(MPI_Accumulate_c(data, 1, type, target, 0, 1, type, op, win), MPI_ERR_OP, NULL);
+        ET_ERROR(MPI_Raccumulate(data, 1, type, target, 0, 1, type, op, win, &request), MPI_ERR_OP, NULL);
+        ET_ERROR(MPI_Get_accumulate(data, 1, type, result, 1, type, target, 0, 1, type, op, win), MPI_ERR_OP, NULL);
+        ET_ERROR(MPI_Rget_accumulate(data, 1, type, result, 1, type, target, 0, 1, type, op, win, &request),
+                 MPI_ERR_OP, NULL);
+        ET_ERROR(MPI_Fetch_and_op(data, result, type, target, 0, op, win), MPI_ERR_OP, NULL);
+        /* every type has these, and no element needs one */
+        ET_MPI(MPI_Accumulate(data, 0, type, target, 0, 0, type, op, win));
+        ET_MPI(MPI_Accumulate(data, 1, type, target, 0, 1, type, MPI_REPLACE, win));
+        ET_MPI(MPI_Get_accumulate(NULL, 0, type, result, 1, type, target, 0, 1, type, MPI_NO_OP, win));
+        ET_MPI(MPI_Win_flush(target, win));
+        ET_MPI(MPI_Type_free(&two));
+    }
+}
+
 static void accumulate(void)
 {
     int *memory, ints[2] = {1, 2};
@@ -323,6 +359,7 @@ static void accumulate(void)
                  MPI_ERR_TYPE, NULL);
         ET_ERROR(MPI_Rget_accumulate(reals, 1, MPI_DOUBLE, ints, 2, MPI_INT, target, 0, 2, MPI_INT, MPI_SUM, win,
                                      &request), MPI_ERR_TYPE, NULL);
+        accumulate_undefined(target, win);
     }
     ET_MPI(MPI_Win_unlock_all(win));
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
