@@ -1,7 +1,7 @@
 /*
- * The data of drawn datatypes, compared with a list of the bytes that their constructors stand for: packed and
- * unpacked, in messages to the other process and to itself, in puts and gets.  On the other side are the same basic
- * elements without gaps, so that long messages are split within an element on one side (defect 52).
+ * The true bounds and the data of drawn datatypes, compared with a list of the bytes that their constructors stand for:
+ * packed and unpacked, in messages to the other process and to itself, in puts and gets.  On the other side are the
+ * same basic elements without gaps, so that long messages are split within an element on one side (defect 52).
  * --seed N --types N
  */
 
@@ -78,6 +78,22 @@ static void free_derived(MPI_Datatype * type)
         ET_MPI(MPI_Type_free(type));
 }
 
+/* The elements of one process of a distribution over several, in one dimension. */
+static MPI_Datatype draw_darray(struct model *model, const struct model *inner, MPI_Datatype old, MPI_Aint extent)
+{
+    const int all = draw(1, 7), processes = draw(1, 3), rank = draw(0, processes - 1), cyclic = draw(0, 1);
+    const int block = cyclic ? draw(1, 3) : (all + processes - 1) / processes;
+    MPI_Datatype type;
+
+    ET_MPI(MPI_Type_create_darray(processes, rank, 1, &all,
+                                  (int[]) {cyclic ? MPI_DISTRIBUTE_CYCLIC : MPI_DISTRIBUTE_BLOCK}, &block, &processes,
+                                  draw(0, 1) ? MPI_ORDER_C : MPI_ORDER_FORTRAN, old, &type));
+    for (int i = 0; i < all; i++)
+        if (i / block % processes == rank)
+            append(model, inner, i * extent);
+    return type;
+}
+
 /* A type of others, `depth` constructors deep, whose elements do not overlap. */
 static MPI_Datatype draw_type(struct model *model, int depth)
 {
@@ -85,7 +101,7 @@ static MPI_Datatype draw_type(struct model *model, int depth)
     struct model *inner = &inners[depth];
     MPI_Datatype old, type;
     MPI_Aint lb, extent, begin, stride, displacements[3];
-    int lengths[3], blocks = draw(1, 3), kind = draw(0, 4);
+    int lengths[3], blocks = draw(1, 3), kind = draw(0, 5);
 
     if (depth == 0)
         return draw_basic(model);
@@ -107,9 +123,12 @@ static MPI_Datatype draw_type(struct model *model, int depth)
     } else if (kind == 2) {
         ET_MPI(MPI_Type_create_resized(old, draw(0, 2) ? 0 : draw(-9, 9), begin + stride + draw(0, 20), &type));
         append(model, inner, 0);
+    } else if (kind == 5 && extent == stride) {
+        type = draw_darray(model, inner, old, extent);
     } else {
-        MPI_Datatype olds[3];
+        MPI_Datatype olds[3], empty;
         MPI_Aint next = draw(0, 20);
+        ET_MPI(MPI_Type_contiguous(0, MPI_DOUBLE, &empty));
         for (int i = 0; i < blocks; i++) {
             olds[i] = old;
             lengths[i] = draw(0, extent == stride ? 3 : 1);
@@ -117,11 +136,16 @@ static MPI_Datatype draw_type(struct model *model, int depth)
             next += lengths[i] * stride + draw(0, 7);
             for (int k = 0; k < lengths[i]; k++)
                 append(model, inner, displacements[i] + k * extent);
+            if (kind != 3 && lengths[i] == 0 && draw(0, 1)) {
+                olds[i] = empty;
+                lengths[i] = draw(1, 3);
+            }
         }
         if (kind == 3)
             ET_MPI(MPI_Type_create_hindexed(blocks, lengths, displacements, old, &type));
         else
             ET_MPI(MPI_Type_create_struct(blocks, lengths, displacements, olds, &type));
+        ET_MPI(MPI_Type_free(&empty));
     }
     free_derived(&old);
     return type;
@@ -229,13 +253,16 @@ static void put_and_get(MPI_Datatype type, MPI_Datatype tight, int number)
 static void check_type(MPI_Datatype type, const struct model *model, int number)
 {
     MPI_Datatype tight = packed_type(model);
-    MPI_Aint lb;
+    MPI_Aint lb, begin, span = span_of(model, &begin);
     int size;
 
     ET_MPI(MPI_Type_commit(&type));
     ET_MPI(MPI_Type_size(type, &size));
+    ET_MPI(MPI_Type_get_true_extent(type, &lb, &extent));
+    ET_CHECK(lb == begin && extent == span, "the true bounds of type %d are %ld and %ld, not %ld and %ld", number,
+             (long) lb, (long) (lb + extent), (long) begin, (long) (begin + span));
     ET_MPI(MPI_Type_get_extent(type, &lb, &extent));
-    n = extent >= span_of(model, &lb) ? draw(1, 3) : 1;
+    n = extent >= span ? draw(1, 3) : 1;
     if (n > 1 && draw(0, 2) == 0)
         n = LONG_MESSAGE / size;
     packed_bytes = (MPI_Aint) n * size;
@@ -249,6 +276,31 @@ static void check_type(MPI_Datatype type, const struct model *model, int number)
     ET_MPI(MPI_Type_free(&tight));
 }
 
+/* A member without data has the bounds of its type, if there are any, and no true bounds (defect 54). */
+static void check_empty_members(void)
+{
+    const MPI_Aint at[] = { 100, 8 };
+    MPI_Datatype empty, resized, members[2] = {MPI_DATATYPE_NULL, MPI_INT}, type;
+
+    ET_MPI(MPI_Type_contiguous(0, MPI_DOUBLE, &empty));
+    ET_MPI(MPI_Type_create_resized(empty, -2, 10, &resized));
+    for (int i = 0; i < 2; i++) {
+        MPI_Aint lb, upper, true_lb, true_extent;
+        members[0] = i ? resized : empty;
+        ET_MPI(MPI_Type_create_struct(2, (int[]) {1, 1}, at, members, &type));
+        ET_MPI(MPI_Type_get_extent(type, &lb, &upper));
+        ET_MPI(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
+        upper += lb;
+        ET_CHECK(lb == 8 && upper == (i ? 108 : 12), "member %d: the bounds are %ld and %ld", i, (long) lb,
+                 (long) upper);
+        ET_CHECK(true_lb == 8 && true_extent == 4, "member %d: %ld bytes of data at %ld", i, (long) true_extent,
+                 (long) true_lb);
+        ET_MPI(MPI_Type_free(&type));
+    }
+    ET_MPI(MPI_Type_free(&resized));
+    ET_MPI(MPI_Type_free(&empty));
+}
+
 int main(int argc, char **argv)
 {
     static struct model model;
@@ -259,6 +311,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Init(&argc, &argv));
     et_world_changed();
     state = et.seed;
+    check_empty_members();
     for (int i = 0; i < types; i++) {
         MPI_Datatype type = draw_type(&model, 1 + i % 4);
         if (model.count > 0 && model.count < MOST)

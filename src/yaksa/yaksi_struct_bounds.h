@@ -1,0 +1,32 @@
+/*
+ * Bounds of a struct that has members without data: of an empty type, or of one that has bounds only, as a resized
+ * empty type.  yaksa took the displacement of such a member for data.
+ */
+
+#ifndef YAKSI_STRUCT_BOUNDS_H_INCLUDED
+#define YAKSI_STRUCT_BOUNDS_H_INCLUDED
+
+static inline bool yaksi_has_no_bounds(const yaksi_type_s * type)
+{
+    return type->size == 0 && type->lb == 0 && type->ub == 0;
+}
+
+/* From the first byte of data to the end of the last. */
+static inline void yaksi_struct_true_bounds(yaksi_type_s * type, intptr_t count, const intptr_t * blocklengths,
+                                            const intptr_t * displs, yaksi_type_s ** intypes)
+{
+    bool is_set = false;
+
+    for (intptr_t i = 0; i < count; i++) {
+        if (intypes[i]->size == 0 || blocklengths[i] == 0)
+            continue;
+        const intptr_t last = intypes[i]->extent * (blocklengths[i] - 1);
+        const intptr_t true_lb = displs[i] + intypes[i]->true_lb + YAKSU_MIN(last, 0);
+        const intptr_t true_ub = displs[i] + intypes[i]->true_ub + YAKSU_MAX(last, 0);
+        type->true_lb = is_set ? YAKSU_MIN(type->true_lb, true_lb) : true_lb;
+        type->true_ub = is_set ? YAKSU_MAX(type->true_ub, true_ub) : true_ub;
+        is_set = true;
+    }
+}
+
+#endif /* YAKSI_STRUCT_BOUNDS_H_INCLUDED */
