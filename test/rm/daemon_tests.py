@@ -247,10 +247,10 @@ def metrics_summary_timeline_and_report(bench: Bench) -> None:
     text = daemon.get("/metrics").body
     for line in text.splitlines():
         expect(re.fullmatch(r'#.*|[a-z_]+(\{[a-z]+="[^"]*"\})? -?[0-9.e+-]+|[a-z_]+_bucket\{le="[^"]+"\} \d+', line), f"metrics: {line!r}")
-    doc = (Path(__file__).resolve().parents[2] / "doc/admin/elasticd-api.md").read_text()
+    doc = (Path(__file__).resolve().parents[2] / "doc/admin/elasticd-metrics.md").read_text()
     reported = set(zip(re.findall(r"^# TYPE (\w+ \w+)$", text, re.M), re.findall(r"^# HELP \w+ (.*)$", text, re.M)))
     known = {(f"{name} {kind}", what) for name, kind, what in re.findall(r"^\| `((?:elasticd|process)_\w+)` \| (\w+) \| [^|]* \| (.*) \|$", doc, re.M)}
-    expect(reported == known, f"/metrics and doc/admin/elasticd-api.md differ: {reported ^ known}")
+    expect(reported == known, f"/metrics and doc/admin/elasticd-metrics.md differ: {reported ^ known}")
     expect('elasticd_jobs{state="DONE"} 3' in text and "elasticd_cores 16" in text, "metrics do not show the state")
     report = daemon.get("/v1/report").body
     expect(report["jobs"] == 3 and report["done"] == 3 and report["makespan_ms"] >= 200, f"report: {report}")

@@ -1,7 +1,7 @@
 /*
  * The common part of `elastic run` and `elastic submit`: the options that describe a job, and the
- * request made of them (POST /v1/jobs, doc/admin/elasticd-api.md).  A script may carry options of
- * its own (#ELASTIC lines).  Pure but for reading files and the environment on request of the
+ * request made of them (POST /v1/jobs, doc/admin/elasticd-api-jobs.md).  A script may carry options
+ * of its own (#ELASTIC lines).  Pure but for reading files and the environment on request of the
  * caller.
  */
 

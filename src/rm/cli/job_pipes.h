@@ -1,7 +1,7 @@
 /*
  * The standard streams of a job at this terminal: named pipes in a private folder, which the job's
- * step opens as its input, output and error (doc/admin/elasticd-api.md, POST /v1/jobs); and beside
- * them a socket for readers that attach to the job.  Owns folder, pipes and descriptors.
+ * step opens as its input, output and error (POST /v1/jobs, doc/admin/elasticd-api-jobs.md); and
+ * beside them a socket for readers that attach to the job.  Owns folder, pipes and descriptors.
  *
  * Nothing blocks: bytes are read from a pipe only when the last ones could be forwarded, and
  * written only where poll reports space.  All pipes are open on both sides from the start, so that

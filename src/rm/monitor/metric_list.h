@@ -1,5 +1,5 @@
 /*
- * The list of metrics: names, types, units and descriptions.  doc/admin/elasticd-api.md has the
+ * The list of metrics: names, types, units and descriptions.  doc/admin/elasticd-metrics.md has the
  * same as a table, which test/rm compares with the output of elasticd.
  */
 

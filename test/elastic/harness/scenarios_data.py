@@ -54,16 +54,23 @@ def interface_page(run: TestRun) -> None:
     run.fail("the adaptations were not all committed")
 
 
-# ---- the programs of doc/user/converting-examples.md ---------------------------------------------------------
+# ---- the programs of the pages doc/user/converting-*.md ------------------------------------------------------
 
-CONVERTING = Path(__file__).resolve().parents[3] / "doc" / "user" / "converting-examples.md"
+CONVERTING = [  # in the order of the first page's table
+    Path(__file__).resolve().parents[3] / "doc" / "user" / f"converting-{name}.md"
+    for name in ("examples", "arrays", "particles", "task-queue", "library", "hydrodynamics")
+]
 
 DIFF = r"^```diff\n(.*?)^```"
 
 
+def _converting_pages() -> str:
+    return "".join(page.read_text(encoding="utf-8") for page in CONVERTING)
+
+
 def _converted(run: TestRun, number: int) -> tuple[Path, Path]:
     """Before and after: a block has lines of one of them alone, and lines of both."""
-    block = re.findall(DIFF, CONVERTING.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[number]
+    block = re.findall(DIFF, _converting_pages(), re.MULTILINE | re.DOTALL)[number]
     fortran = "end program" in block
     # what is called back has arguments that nobody needs
     compiler, flag = ("mpifort", "-Wno-unused-dummy-argument") if fortran else ("mpicc", "-std=gnu11")
@@ -81,9 +88,9 @@ def _converted(run: TestRun, number: int) -> tuple[Path, Path]:
 
 @scenario
 def converted_lines(run: TestRun) -> None:
-    """The page's table has the lines of its programs; where there is a number for such a code converted by hand, a third of it
+    """The table has the lines of the programs; where there is a number for such a code converted by hand, a third of it
     is enough, and 15 lines state what moves."""
-    text = CONVERTING.read_text(encoding="utf-8")
+    text = _converting_pages()
     reported = re.findall(r"^\| ([^|[]+) \| (\d+) \| (\d+) \| (\d+) \| (\d*)", text, re.MULTILINE)
     blocks = re.findall(DIFF, text, re.MULTILINE | re.DOTALL)
     run.check(len(reported) == len(blocks), f"{len(reported)} rows for {len(blocks)} programs")
@@ -130,7 +137,7 @@ def converted(run: TestRun, number: str) -> None:
     """A program of the page, before and after."""
     _compare(run, *_converted(run, int(number)), 1000)
 
-CODES = CONVERTING.parents[2] / "examples" / "converted"
+CODES = SOURCES.parent / "examples" / "converted"
 
 
 @scenario
@@ -152,7 +159,7 @@ def converted_code(run: TestRun, name: str) -> None:
 def converted_code_lines(run: TestRun) -> None:
     """The table of the larger programs on the page has the lines that are added and removed: at most a tenth of the program, 15
     for owners and moves, and no guard."""
-    text = CONVERTING.read_text(encoding="utf-8")
+    text = _converting_pages()
     reported = re.findall(r"^\| \[`(\w+)\.\w+`\][^|]* \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
     run.check(len(reported) == len(list(CODES.glob("*_rigid.*"))), f"{len(reported)} rows")
     for name, before, added, removed, moves in reported:
@@ -169,7 +176,7 @@ def converted_code_lines(run: TestRun) -> None:
 @scenario
 def data_page(run: TestRun) -> None:
     """The whole program of doc/user/data-cpp.md."""
-    text = (CONVERTING.parent / "data-cpp.md").read_text(encoding="utf-8")
+    text = (PAGE.parent / "data-cpp.md").read_text(encoding="utf-8")
     source, program = run.work / "page.cpp", run.work / "page"
     source.write_text("".join(re.findall(r"^```cpp\n(.*?)^```", text, re.MULTILINE | re.DOTALL)), encoding="utf-8")
     mpicxx = str(run.setting.prefix / "bin" / "mpicxx")

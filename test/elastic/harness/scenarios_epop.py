@@ -402,7 +402,7 @@ def epop_no_square(run: TestRun) -> None:
     sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
     run.check(sizes == [4], f"sizes {sizes}")
 
-EPOP_PAGE = SOURCES.parent / "doc" / "user" / "epop.md"
+EPOP_PAGES = [SOURCES.parent / "doc" / "user" / name for name in ("epop.md", "epop-cpp.md")]
 
 
 @scenario
@@ -424,8 +424,8 @@ def epop_linked_check(run: TestRun) -> None:
 
 @scenario
 def epop_page(run: TestRun) -> None:
-    """The page's two programs compile and come to the same result with and without adaptations."""
-    text = EPOP_PAGE.read_text(encoding="utf-8")
+    """The programs of the two pages compile and come to the same result with and without adaptations."""
+    text = "".join(page.read_text(encoding="utf-8") for page in EPOP_PAGES)
     languages = {"c": ["mpicc", "-std=gnu11", "-ladapt_data"], "cpp": ["mpicxx", "-std=c++20"]}
     for kind, (compiler, standard, *libraries) in languages.items():
         (piece,) = re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
