@@ -259,6 +259,9 @@ std::string Api::reason_of(const Job &job) const
         return trouble;
     if (job.state == JobState::PENDING)
         return waiting_reason(job);
+    bool has_programs = daemon_.has_node_programs() && job.reason.empty();
+    if (has_programs && (job.acquiring || job.releasing))
+        return job.acquiring ? "its nodes are prepared (prolog)" : "its nodes are cleaned (epilog)";
     if (job.broken.empty())
         return job.reason;
     return "step protocol broken: " + job.broken + (job.reason.empty() ? "" : "; " + job.reason);

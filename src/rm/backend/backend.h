@@ -57,6 +57,13 @@ class Backend {
      * cannot. */
     virtual std::string prepare_step(const Job &, const std::string & /* folder */) { return ""; }
 
+    /* The command of a shell on that node, as elasticd's user, that reads a script from its
+     * standard input. */
+    virtual std::vector<std::string> shell_on(const std::string & /* node */) const
+    {
+        return {"/bin/sh", "-s"};
+    }
+
     /* Options of mpiexec, and variables for it and for an mpiexec in a script. */
     virtual std::vector<std::string> launcher_options() const = 0;
     virtual std::vector<std::string> launcher_environment() const = 0;

@@ -30,6 +30,9 @@ struct Config {
      * ReleaseNodes and waits for their answers.  Without it (local, hosts) the core uses a node
      * as soon as it is free. */
     bool asynchronous_nodes = false;
+    /* With asynchronous_nodes: the nodes are elasticd's own, as without it, and programs prepare
+     * them. */
+    bool own_nodes = false;
     /* The owner of the nodes allocates whole nodes: every job is a whole-node job. */
     bool whole_nodes = false;
     /* Refuse a job that is larger than all known nodes together. */
@@ -82,7 +85,8 @@ struct Config {
                    user_running_max, user_cores_max, fair_share_ms, fair_share_half_life_ms,
                    monitor_window, mtct_upper_ppm, mtct_lower_ppm, ceiling_hold_ms,
                    reduce_when_idle, range, efficiency_ppm, efficiency_idle_ppm, jobs_max,
-                   finished_max, partitions, groups, reservations, job_core_time_max_ms)
+                   finished_max, partitions, groups, reservations, job_core_time_max_ms,
+                   own_nodes)
 };
 
 /* Empty, or what is wrong with it. */

@@ -105,7 +105,8 @@ void Core::Impl::on(const StepStartFailed &event)
     if (job->state != JobState::STARTING && job->state != JobState::COMPLETING)
         return unexpected("step_start_failed of a step that runs", job->id);
     /* Nodes that a back end gives are not ours to drain. */
-    bool is_fault_of_node = event.node_fault && !state.config.asynchronous_nodes &&
+    bool is_ours = state.config.own_nodes || !state.config.asynchronous_nodes;
+    bool is_fault_of_node = event.node_fault && is_ours &&
         job->state == JobState::STARTING && !job->blocks.empty();
     if (is_fault_of_node) {
         NodeName node = (*job->blocks.begin()).node;

@@ -39,6 +39,28 @@ TEST(CoreTest, a_start_that_nobody_answers_is_sent_again_with_the_same_key)
     EXPECT_EQ(driver.job(id).state, JobState::FAILED);
 }
 
+/* Nodes that a back end gives are not ours to drain; those that only a prolog prepares are. */
+TEST(CoreTest, a_node_with_a_prolog_that_starts_nothing_is_drained)
+{
+    for (bool own_nodes : {false, true}) {
+        Config config = CoreDriver::config_of(PolicyKind::FCFS);
+        config.asynchronous_nodes = true;
+        config.own_nodes = own_nodes;
+        CoreDriver driver(config);
+        driver.send(NodeUp{"n0", 4});
+        JobId id = driver.submit(rigid(4));
+        for (uint32_t step = 1; step <= 3; step++) {
+            driver.send(NodesAcquired{id, step, 0, {{"n0", 4}}});
+            driver.send(StepStartFailed{id, step, "no descriptor", true});
+            driver.send(NodesReleased{id, step, 0, true});
+            if (step < 3)
+                driver.wait(step * driver.core.state().config.start_pause_ms);
+        }
+        EXPECT_EQ(driver.node("n0").draining, own_nodes);
+        EXPECT_EQ(driver.job(id).state, own_nodes ? JobState::PENDING : JobState::FAILED);
+    }
+}
+
 /* No program would start there. */
 TEST(CoreTest, a_node_that_starts_nothing_is_drained_and_its_jobs_wait)
 {

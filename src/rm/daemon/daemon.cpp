@@ -113,7 +113,7 @@ std::string Daemon::start_parts()
         return error;
     steps_ = std::make_unique<Steps>(
         loop_,
-        StepsConfig{settings_.state_dir + "/steps", settings_.stepd, settings_.start_socket,
+        StepsConfig{settings_.state_dir + "/steps", {settings_.stepd, settings_.start_socket},
                     geteuid() == 0, settings_.end_unknown_steps, group.value(),
                     settings_.files_soft},
         [this](EventContent content) { return report_step(std::move(content)); },
@@ -122,6 +122,8 @@ std::string Daemon::start_parts()
             return sampled(id, step, answer);
         });
     error = steps_->open(state());
+    if (error.empty())
+        error = open_node_programs();
     if (error.empty())
         error = backend_->start(state(), [this](EventContent content) {
             journal_.notify(std::move(content));
@@ -162,6 +164,21 @@ std::string Daemon::read_lists()
                      {{"group", group}});
     }
     return "";
+}
+
+/* Without programs it answers at once: jobs may wait for nodes since an earlier configuration. */
+std::string Daemon::open_node_programs()
+{
+    if (backend_->asynchronous_nodes())
+        return "";
+    node_programs_ = std::make_unique<NodePrograms>(
+        loop_,
+        NodeProgramsConfig{settings_.prolog, settings_.epilog, settings_.node_program_limit_ms,
+                           settings_.state_dir + "/node-programs", settings_.cluster,
+                           {settings_.stepd, settings_.start_socket}},
+        state(), [this](const std::string &node) { return backend_->shell_on(node); },
+        [this](EventContent content) { journal_.notify(std::move(content)); });
+    return node_programs_->open();
 }
 
 /* For jobs on this machine alone: others are confined by whoever owns their hosts. */
@@ -215,7 +232,8 @@ void Daemon::configure()
         each.from_ms = core_ms(each.from_ms);
         each.until_ms = core_ms(each.until_ms);
     }
-    config.asynchronous_nodes = backend_->asynchronous_nodes();
+    config.asynchronous_nodes = backend_->asynchronous_nodes() || has_node_programs();
+    config.own_nodes = !backend_->asynchronous_nodes();
     config.whole_nodes = backend_->whole_nodes();
     config.check_capacity = backend_->capacity_known();
     if (state().seq == 0 || !(state().config == config))

@@ -32,6 +32,7 @@
 #include "daemon/journal.h"
 #include "daemon/lifetime.h"
 #include "daemon/mailer.h"
+#include "daemon/node_programs.h"
 #include "daemon/group_limits.h"
 #include "daemon/partitions.h"
 #include "daemon/recovery.h"
@@ -76,6 +77,7 @@ class Daemon {
     Steps &steps() { return *steps_; }
     Sampler &sampler() { return sampler_; }
     Backend &backend() { return *backend_; }
+    bool has_node_programs() const { return node_programs_ && node_programs_->any(); }
     Access &access() { return access_; }
     UserDirectory &users() { return users_; }
     const Partitions &partitions() const { return partitions_; }
@@ -117,6 +119,7 @@ class Daemon {
     std::string start_parts();
     std::string listen();
     std::string read_lists();
+    std::string open_node_programs();
     std::string open_confinement(const std::string &groups);
     void confine(JobId job);
     void configure();
@@ -159,6 +162,18 @@ class Daemon {
         set_gpus(node.node);
     }
     void after(const NodeDown &) { update_capacity(); }
+    void after(const NodesAcquired &event) { nodes_answered(event); }
+    void after(const NodesRefused &event) { nodes_answered(event); }
+    void nodes_answered(const auto &event)
+    {
+        if (node_programs_)
+            node_programs_->acquired(event.job, event.step, event.request);
+    }
+    void after(const NodesReleased &event)
+    {
+        if (node_programs_)
+            node_programs_->released(event.job, event.step, event.request, event.all);
+    }
     void update_capacity();
     void set_gpus(const std::string &node);
     void number_gpus();
@@ -181,8 +196,14 @@ class Daemon {
         if (!starting_.contains({query.job, query.step}))
             steps_->query(query.job, query.step);
     }
-    void perform(const AcquireNodes &acquire) { backend_->acquire(acquire); }
-    void perform(const ReleaseNodes &release) { backend_->release(release); }
+    void perform(const AcquireNodes &acquire)
+    {
+        node_programs_ ? node_programs_->acquire(acquire) : backend_->acquire(acquire);
+    }
+    void perform(const ReleaseNodes &release)
+    {
+        node_programs_ ? node_programs_->release(release) : backend_->release(release);
+    }
     void perform(const SetTimer &timer);
     void perform(const RemoveJob &discard) { launches_.erase(discard.job); }
     Result<Steps::Program> make_program(const StartStep &start, const std::optional<LaunchRow> &row,
@@ -207,6 +228,7 @@ class Daemon {
     GroupLimits group_limits_;
     Reservations reservations_;
     std::map<std::string, int> first_gpus_;     /* of nodes that are this machine */
+    std::unique_ptr<NodePrograms> node_programs_;       /* null: the back end gives the nodes */
     std::unique_ptr<Steps> steps_;
     Sampler sampler_;
     std::unique_ptr<Mailer> mailer_;            /* null: no mail is sent */

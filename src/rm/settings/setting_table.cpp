@@ -135,6 +135,13 @@ const std::vector<Setting<Settings>> &setting_table()
          "memory gets more cores. 0: as memory_per_core; if that is 0, too, memory is not "
          "counted.",
          0, 1 << 30},
+        {"job", "prolog", &Settings::prolog,
+         "local and hosts: a program and its arguments, such as [\"/etc/elasticd/prolog\"], that "
+         "runs as elasticd's user on a node before the first process of a job. Empty: none."},
+        {"job", "epilog", &Settings::epilog,
+         "The same after the last process of a job on the node has ended."},
+        {"job", "prolog_epilog_limit", &Settings::node_program_limit_ms,
+         "Then prolog and epilog are ended, and have failed.", 1000, HOUR_MS, true},
         {"step", "answer_timeout", &Settings::answer_timeout_ms,
          "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
         {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},

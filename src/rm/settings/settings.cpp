@@ -134,6 +134,14 @@ std::string check_together(const Settings &s)
         return "backend.node_prefix must be letters, digits and hyphens, at most 64";
     if (!s.mail_command.empty() && !s.mail_command[0].starts_with('/'))
         return "mail.command must begin with the absolute path of a program";
+    for (const auto *program : {&s.prolog, &s.epilog}) {
+        const char *name = program == &s.prolog ? "job.prolog" : "job.epilog";
+        if (!program->empty() && !(*program)[0].starts_with('/'))
+            return std::string(name) + " must begin with the absolute path of a program";
+        if (!program->empty() && s.backend != "local" && s.backend != "hosts")
+            return std::string(name) + " is for backend.kind \"local\" and \"hosts\": elsewhere "
+                   "the nodes belong to Slurm, which has its own (Prolog, Epilog in slurm.conf)";
+    }
     if (!s.hosts_file.empty() && s.hosts_file[0] != '/')
         return "backend.hosts_file must be an absolute path";
     if (!s.ssh_config.empty() && s.ssh_config[0] != '/')
@@ -205,6 +213,7 @@ Settings default_settings()
     s.slurm_wait_ms = 10000;
     s.slurm_yield = true;
     s.slurm_yield_patience_ms = 600000;
+    s.node_program_limit_ms = 60000;
     s.mail_deadline_ms = 30000;
     s.jobs_max = 20000;
     s.jobs_per_user_max = 10000;

@@ -57,6 +57,8 @@ struct Settings {
     int64_t answer_timeout_ms = 0, answer_tries = 0;
     int64_t monitor_interval_ms = 0, monitor_window = 0;
     std::string mpiexec, stepd, start_socket;
+    std::vector<std::string> prolog, epilog;    /* empty: none */
+    int64_t node_program_limit_ms = 0;
 
     std::string backend;
     int64_t local_nodes = 0, local_cores_per_node = 0;

@@ -24,13 +24,13 @@
 #include "step/launch.h"
 #include "step/step_link.h"
 #include "step/step_spec.h"
+#include "step/stepd_start.h"
 
 namespace elastic::rm {
 
 struct StepsConfig {
     std::string folder;         /* STATE/steps */
-    std::string stepd;          /* program */
-    std::string start_socket;   /* of the service that starts it (start_service.h); empty: none */
+    StepdProgram stepd;
     bool as_root = false;       /* steps become their users */
     bool end_unknown = false;   /* what runs and is newer than the store */
     std::string control_group;  /* above those of the steps; empty: they have none */
@@ -102,8 +102,7 @@ class Steps {
     void connect_later(Step &step);
     std::optional<FileOwner> owner_of_files(const Step &step) const;
     std::string write_hosts(const Step &step, const std::string &hosts) const;
-    std::string start_stepd(Step &step);
-    std::string spawn(const Step &step, int listening) const;
+    std::string launch_stepd(Step &step);
     bool connect(Step &step);
     void stepd_line(Step &step, const Json &line);
     void stepd_closed(Step &step);

@@ -1,8 +1,5 @@
 /* See steps.h: the start of a step, by elastic-stepd. */
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -12,7 +9,6 @@
 
 #include "base/log.h"
 #include "step/control_group.h"
-#include "step/start_service.h"
 #include "step/steps_step.h"
 
 namespace elastic::rm {
@@ -92,7 +88,7 @@ std::string Steps::create(Step &step, const Make &make, bool &node_fault)
     if (error.empty())
         error = write_file(step.folder, STEP_SPEC_FILE,
                            write(spec).dump(-1, ' ', false, Json::error_handler_t::replace));
-    return error.empty() ? start_stepd(step) : error;
+    return error.empty() ? launch_stepd(step) : error;
 }
 
 /* Files that the user's own processes read belong to the user. */
@@ -106,46 +102,12 @@ std::string Steps::write_hosts(const Step &step, const std::string &hosts) const
     return write_file(step.folder, STEP_HOSTS_FILE, hosts, 0600, owner_of_files(step));
 }
 
-/* elastic-stepd gets the listening socket, so that there is no moment at which it cannot be
- * reached. */
-std::string Steps::start_stepd(Step &step)
+std::string Steps::launch_stepd(Step &step)
 {
-    Descriptor listening(listen_unix_anywhere(step.folder + "/" + STEP_SOCKET_FILE));
-    if (!listening.is_open())
-        return "cannot listen in " + step.folder + ": " + strerror(errno);
-    std::string error = config_.start_socket.empty()
-        ? spawn(step, listening.get())
-        : send_start_request(config_.start_socket, step.folder, listening.get());
+    std::string error = start_stepd(config_.stepd, step.folder);
     if (error.empty() && !connect(step))        /* it runs, and must not be left alone */
         connect_later(step);
     return error;
-}
-
-std::string Steps::spawn(const Step &step, int listening) const
-{
-    std::string log = step.folder + "/stepd.log";
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(
-        &files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-    /* If both are the same number, dup2 in posix_spawn clears close-on-exec all the same. */
-    posix_spawn_file_actions_adddup2(&files, listening, STEPD_LISTEN_FD);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    char *arguments[] = {const_cast<char *>(config_.stepd.c_str()),
-                         const_cast<char *>(step.folder.c_str()), nullptr};
-    pid_t pid = 0;
-    int code = posix_spawn(&pid, config_.stepd.c_str(), &files, &attributes, arguments, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
-    return code == 0 ? "" : "cannot run " + config_.stepd +
-            " (job.stepd in the configuration): " + strerror(code);
 }
 
 /* Until it is connected, or has ended: there may be no descriptor at present. */

@@ -214,11 +214,17 @@ std::vector<std::string> HostsBackend::ssh_words() const
     return words;
 }
 
+std::vector<std::string> HostsBackend::shell_on(const std::string &node) const
+{
+    std::vector<std::string> words = ssh_words();
+    words.insert(words.end(), {"-x", "-T", node, "/bin/sh", "-s"});
+    return words;
+}
+
 void HostsBackend::poll(Host &host)
 {
     CommandSpec spec;
-    spec.words = ssh_words();
-    spec.words.insert(spec.words.end(), {"-x", "-T", host.name, "/bin/sh", "-s"});
+    spec.words = shell_on(host.name);
     spec.input = script_;
     /* So that ssh itself can report that it could not connect (ConnectTimeout): a slow host has
      * not failed. */

@@ -38,6 +38,7 @@ class HostsBackend : public Backend {
     bool capacity_known() const override;
     void check_node(const std::string &node) override;
     void step_failed_on(const std::vector<std::string> &nodes) override;
+    std::vector<std::string> shell_on(const std::string &node) const override;
     std::vector<std::string> launcher_options() const override;
     std::vector<std::string> launcher_environment() const override;
 

@@ -128,6 +128,8 @@ void set_nested(Settings &settings, const NestedNodes &nodes)
     settings.hosts_file.clear();
     settings.hosts.clear();
     settings.partitions.clear();        /* of other nodes */
+    settings.prolog.clear();            /* for the nodes' owner */
+    settings.epilog.clear();
     for (const ListedNode &node : nodes.nodes)
         settings.hosts.push_back(node.name + ":" + std::to_string(node.cores));
     /* Where ssh starts the processes it can also probe the nodes. */
