@@ -10,6 +10,7 @@ from daemon_under_test import Bench, Daemon, configurations_are_refused, expect,
 from malleable_tests import finish_work, resize, submit_work, work_program
 from node_list_tests import nodes_of
 from support import procfs
+from systemd_under_test import Systemd
 
 # Each notes its start: kind, node, job.
 NOTE = 'echo "$ELASTIC_NODE_PROGRAM $ELASTIC_NODE_NAME $ELASTIC_JOB_ID" >>NOTES\n'
@@ -171,6 +172,23 @@ def programs_are_taken_out_of_the_configuration_and_put_in(bench: Bench) -> None
     daemon.start()
     expect(daemon.wait_end(second)["state"] == "DONE", "it waits for no prolog any more")
     (bench.folder / "hold").unlink()
+
+
+def programs_run_outside_of_the_sandbox_of_elasticd(bench: Bench) -> None:
+    show = "sed -n 's/^Seccomp:[^0-9]*//p' /proc/self/status >>NOTES\nsetsid sleep 4321.5 </dev/null >/dev/null 2>&1 &\n"
+    config = bench.folder / "programs.toml"
+    config.write_text(config_with(bench, prolog=show, epilog=""))
+    systemd = Systemd(bench)
+    unit = (systemd.units / "elasticd.service").read_text()
+    start = next(line for line in unit.splitlines() if line.startswith("ExecStart="))
+    (systemd.units / "elasticd.service.d/config.conf").write_text(f"[Service]\nExecStart=\n{start} --config={config}\n")
+    with systemd:
+        number = systemd.daemon.submit("true")
+        expect(systemd.daemon.wait_end(number)["state"] == "DONE", f"{systemd.daemon.job(number)}")
+        expect(notes(bench) == [f"prolog n0 {number}", "0", f"epilog n0 {number}"], f"no filter of system calls: {notes(bench)}")
+        rest = [pid for pid in procfs.pids() if "4321.5" in procfs.words(pid)]
+        expect(not rest, f"processes of the prolog are left: {rest}")
+        nothing_is_left(systemd.daemon)
 
 
 def programs_run_on_hosts_by_ssh(bench: Bench) -> None:
