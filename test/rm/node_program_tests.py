@@ -88,7 +88,7 @@ def nodes_of_an_elastic_job_are_prepared_and_cleaned(bench: Bench) -> None:
     for name in NODES:
         seen = kinds(bench, name)
         expect(seen == ["prolog", "epilog"] * (len(seen) // 2), f"in turns on {name}: {notes(bench)}")
-    expect(len(notes(bench)) > 2 * len(NODES), f"nodes have come and gone: {notes(bench)}")
+    expect(len(notes(bench)) > 2 * len(NODES), f"nodes were added and removed: {notes(bench)}")
     nothing_is_left(daemon)
 
 

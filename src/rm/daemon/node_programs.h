@@ -1,8 +1,8 @@
 /*
  * Prologs and epilogs: an administrator's programs that run on a node before the first process of
- * a job is there, and after its last one has ended.  The core asks for nodes (AcquireNodes) and
- * gives them back (ReleaseNodes), at the start and end of a job and when it grows and shrinks; this
- * answers when the programs have run there, in place of a back end that does not do so itself.
+ * a job is there, and after its last one has ended.  The core requests nodes (AcquireNodes) and
+ * releases them (ReleaseNodes), at the start and end of a job and when it grows and shrinks; this
+ * answers when the programs have run there, instead of a back end that does not do so itself.
  *
  * A node is drained when its program fails.  A failed prolog refuses the nodes, so that the job
  * waits again, or does not grow; a failed epilog keeps none.  Of a job and a node one program runs

@@ -1,4 +1,4 @@
-/* Prologs and epilogs with a core, and a shell script in the place of elastic-stepd. */
+/* Prologs and epilogs with a core, and a shell script instead of elastic-stepd. */
 
 #include "daemon/node_programs.h"
 
@@ -95,12 +95,12 @@ class NodeProgramsTest : public testing::Test {
     {
         int64_t end_ms = monotonic_ms() + 60000;
         Loop::TimerId timer = 0;
-        std::function<void()> look = [&] {
-            timer = loop.after(5, look);
+        std::function<void()> check = [&] {
+            timer = loop.after(5, check);
             if (condition() || monotonic_ms() > end_ms)
                 loop.stop();
         };
-        look();
+        check();
         loop.run([] {});
         loop.cancel(timer);
         return condition();

@@ -50,7 +50,7 @@ std::string beginning_of(const std::string &path)
     return text;
 }
 
-/* What the shell needs to be found and to reach the node. */
+/* So that the shell is found, and reaches the node. */
 std::vector<std::string> environment_of_shell()
 {
     std::vector<std::string> variables;
