@@ -14,8 +14,32 @@ struct MPIR_Win;
 struct MPIR_Group;
 struct MPIR_Info;
 struct pmi_adapt_plan;
-struct MPIDI_Adapt_segment;     /* ch4_adapt.h, for its rows of ch4_api.txt */
+struct MPIDI_Adapt_segment;     /* ch4_adapt.h, for its rows of ch4_adapt_api.txt */
 struct MPIDI_Unresolved_msg;    /* ch4_unresolved.h, likewise */
+
+/* ---- how upstream's files call functions of ours ---------------------------------------------- */
+
+/* One that can fail. */
+#define MPIR_HOOK(call)                 \
+    do {                                \
+        mpi_errno = (call);             \
+        MPIR_ERR_CHECK(mpi_errno);      \
+    } while (0)
+/* A window that ended with an adaptation, or was freed, has no positive reference count. */
+#define MPIR_ADAPT_WIN_VALID_PTR(ptr, err) {                    \
+     MPIR_Valid_ptr_class(Win,ptr,MPI_ERR_WIN,err);             \
+     if ((ptr) && MPIR_Object_get_ref(ptr) <= 0) {              \
+         err = MPIR_Adapt_win_error(ptr, __func__, __LINE__);   \
+         ptr = 0;                                               \
+     }                                                          \
+}
+/* A persistent request whose communicator ended with an adaptation cannot be started. */
+#define MPIR_ADAPT_ERRTEST_START(request, err)                                                  \
+    if ((request)->comm == NULL) {                                                              \
+        err = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,       \
+                                   MPI_ERR_REQUEST, "**adaptstart", 0);                         \
+        goto fn_fail;                                                                           \
+    }
 
 /* ---- adapt_init.c, adapt_probe.c, adapt_window.c: the operations ------------------------------ */
 int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, int *local_status);
@@ -187,6 +211,8 @@ int MPIR_ROMIO_Adapt_file_error(MPI_File file, const char *function, int line);
 int MPID_Adapt_bc(void **bc, int *bytes);
 /* Unique number of this process in the job, before MPI is initialised. */
 void MPID_Adapt_set_uid(unsigned uid);
+/* The lowest rank of a communicator on this process' node: processes may have different numbers for a node. */
+int MPID_First_on_node(struct MPIR_Comm *comm, int *rank);
 /* Lowest joining process of a host: makes the segment for local_size processes, and returns how to find it. */
 struct pmi_adapt_host;
 int MPID_Adapt_make_segment(int local_size, struct pmi_adapt_host *segment);

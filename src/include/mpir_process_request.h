@@ -23,13 +23,17 @@ static inline MPIR_Comm *MPIR_Request_error_comm(const MPIR_Request * handle)
     return MPIR_Process_request_of(handle) ? NULL : handle->comm;
 }
 
-int MPIR_Process_request_start(struct MPIR_Process_request *request);
 /* Process requests and other kinds, in order. */
 int MPIR_Process_requests_start(int n, MPIR_Request * handles[]);
+#define MPIR_Process_startall(n, handles)                               \
+    (unlikely(MPIR_Process_requests > 0) ? MPIR_Process_requests_start(n, handles) : MPID_Startall(n, handles))
 int MPIR_Process_request_cancel(struct MPIR_Process_request *request);
 int MPIR_Process_request_free(struct MPIR_Process_request *request);
 /* Sleeps until one of these requests has completed, or all; returns at once if any of them is of another kind. */
 int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all);
+#define MPIR_PROCESS_AWAIT(n, requests, all)                            \
+    if (unlikely(MPIR_Process_requests > 0))                            \
+        MPIR_HOOK(MPIR_Process_await(n, requests, all))
 /* A stage has been reported to the program: another one follows, or the handle ends with this one. */
 void MPIR_Process_request_reported(struct MPIR_Process_request *request);
 

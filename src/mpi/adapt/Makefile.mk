@@ -7,7 +7,7 @@ include $(top_srcdir)/src/mpi/hooks/Makefile.mk
 include $(top_srcdir)/src/mpi/session/Makefile.mk
 include $(top_srcdir)/src/mpi/dynproc/Makefile.mk
 include $(top_srcdir)/src/mpi/process/Makefile.mk
-include_HEADERS += src/include/mpi_epop.h
+include_HEADERS += src/include/mpi_adapt.h src/include/mpi_dyn_names.h src/include/mpi_epop.h
 
 noinst_HEADERS += \
     src/mpi/adapt/tools/tool_functions.h \

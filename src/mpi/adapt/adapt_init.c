@@ -4,10 +4,33 @@
  */
 
 #include "adapt.h"
+#include <strings.h>
 #include "mpir_adapt_session.h"
 #include "adapt_measure.h"
 #include "mpl_shm_nameless.h"
 #include "pmi_adapt_set.h"
+
+int MPIR_Init_default_thread_level(void)
+{
+    static const struct {
+        const char *name;
+        int level;
+    } levels[] = {
+        {"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
+        {"MPI_THREAD_FUNNELED", MPI_THREAD_FUNNELED},
+        {"MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED},
+        {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE}
+    };
+    const char *name;
+
+    if (!MPL_env2str("MPIR_CVAR_DEFAULT_THREAD_LEVEL", &name))
+        return MPI_THREAD_SINGLE;
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        if (!strcasecmp(name, levels[i].name))
+            return levels[i].level;
+    MPL_error_printf("Unrecognized thread level %s\n", name);
+    exit(1);
+}
 
 /* The business card in hexadecimal, for the daemon and, through it, for joining processes. */
 static int register_adaptive(void)

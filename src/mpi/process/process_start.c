@@ -118,11 +118,6 @@ static int start_process(struct MPIR_Process_request *request)
     return mpi_errno ? mpi_errno : MPIR_Process_mark_started(request);
 }
 
-int MPIR_Process_request_start(struct MPIR_Process_request *request)
-{
-    return MPIR_Process_requests_start(1, &request->handle);
-}
-
 /* Nothing is started if one of them cannot be. */
 int MPIR_Process_requests_start(int n, MPIR_Request * handles[])
 {

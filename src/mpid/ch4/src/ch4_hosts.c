@@ -338,6 +338,21 @@ int MPIDI_Hosts_node(MPIR_Comm * comm, int avtid, int lpid)
     return mate < 0 ? -1 : MPIR_Process.node_map[mate];
 }
 
+int MPID_First_on_node(MPIR_Comm * comm, int *rank)
+{
+    int node, other, mpi_errno = MPID_Get_node_id(comm, comm->rank, &node);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    *rank = 0;
+    while (MPID_Get_node_id(comm, *rank, &other) == MPI_SUCCESS && other != node)
+        (*rank)++;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIDI_Hosts_max_node(void)
 {
     return MPL_MAX(MPIR_Process.num_nodes, hosts.n) - 1;

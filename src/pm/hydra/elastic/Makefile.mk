@@ -203,6 +203,7 @@ noinst_HEADERS += \
     elastic/wire/clock.h            \
     elastic/wire/event_loop.h       \
     elastic/wire/file_size.h        \
+    elastic/wire/hook.h             \
     elastic/wire/job_secret.h       \
     elastic/wire/kinds.h            \
     elastic/wire/loop_parts.h       \

@@ -16,6 +16,23 @@ void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm, int rank);
 /* libfabric does not take it, as there is nobody any more: it completes with an error. */
 void MPIDI_OFI_dynproc_not_sent(MPIR_Request * sreq);
 
+/* MPIDI_OFI_CALL_RETRY of what is sent to a process that may have ended: without a request the caller has the error,
+ * with one the request; an answer is left out. */
+#define MPIDI_OFI_INJECT_UNLESS_EXITED(call, vci, name, eagain)                         \
+    MPIDI_OFI_CALL_RETRY_UNLESS(call, vci, name, eagain,                                \
+        MPID_Dynproc_is_exited(comm, dst_rank, _ret != -FI_EAGAIN), {                   \
+            MPIR_ERR_SET(mpi_errno, MPIX_ERR_PROC_FAILED, "**dynprocended");            \
+            goto fn_exit;                                                               \
+        })
+#define MPIDI_OFI_SEND_UNLESS_EXITED(call, vci, name, eagain)                           \
+    MPIDI_OFI_CALL_RETRY_UNLESS(call, vci, name, eagain,                                \
+        MPID_Dynproc_is_exited(comm, dst_rank, _ret != -FI_EAGAIN), {                   \
+            MPIDI_OFI_dynproc_not_sent(sreq);                                           \
+            goto fn_exit;                                                               \
+        })
+#define MPIDI_OFI_ANSWER_UNLESS_EXITED(call, vci, name, eagain)                         \
+    MPIDI_OFI_CALL_RETRY_UNLESS(call, vci, name, eagain, MPID_Dynproc_is_exited(c, r, _ret != -FI_EAGAIN), break)
+
 /* Both end a request with an error if that can be done.  A receive that has been matched is being received: false. */
 bool MPIDI_OFI_dynproc_cancel_recv(MPIR_Request * rreq);
 void MPIDI_OFI_dynproc_fail_send(MPIR_Request * sreq);

@@ -1,6 +1,6 @@
 /*
- * Rows of sessions (ch4_api.txt) for libfabric: addresses of single processes in its vector, before the world's are
- * exchanged.  SX5.
+ * Rows of sessions (ch4_adapt_api.txt) for libfabric: addresses of single processes in its vector, before the world's
+ * are exchanged.  SX5.
  *
  * As text an address is the endpoint's name in hexadecimal.  Processes that know each other in this way do not use the
  * world's shared memory with each other, then and later: a message must not overtake one that went by the network.

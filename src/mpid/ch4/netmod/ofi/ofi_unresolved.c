@@ -1,5 +1,5 @@
 /*
- * Rows of ch4_unresolved.h (ch4_api.txt) for libfabric: messages from anybody, some receives for which are always
+ * Rows of ch4_unresolved.h (ch4_adapt_api.txt) for libfabric: messages from anybody, some receives for which are always
  * there.  Their match bits are none that MPICH's messages or receives have.
  */
 

@@ -41,5 +41,9 @@ MPL_atomic_uint64_t *MPIDI_POSIX_flags_counter(MPIR_Comm * comm);
 /* For communicators without a table: what upstream's states for a process with one thread, whatever the thread levels
  * are; NULL: messages.  By value, as MPIR_Csel_search, whose callers would otherwise have to keep it in memory. */
 MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, MPIR_Csel_coll_sig_s coll_sig);
+/* MPIR_Csel_search for all communicators. */
+#define MPIDI_POSIX_FLAGS_SEARCH(comm, coll_sig)                                \
+    (likely(MPIDI_POSIX_COMM(comm, csel_comm)) ?                                \
+     MPIR_Csel_search(MPIDI_POSIX_COMM(comm, csel_comm), coll_sig) : MPIDI_POSIX_flags_choose(comm, coll_sig))
 
 #endif /* POSIX_FLAGS_H_INCLUDED */

@@ -53,7 +53,7 @@ struct channel {
 extern struct channel MPIDI_POSIX_channel[MPIDI_POSIX_CHANNELS_MAX];
 extern int MPIDI_POSIX_channels_top;    /* those from here on are free */
 
-/* Rows of ch4_api.txt: channels_bc writes the own business card as text, "" if there is no receive segment;
+/* Rows of ch4_adapt_api.txt: channels_bc writes the own business card as text, "" if there is no receive segment;
  * channels_offer claims a channel for the process with this lpid, in the receive segment of a business card;
  * channels_decide returns the number of the open channel, or -1, after that process has tried, too;
  * channels_undecided returns whether a channel is claimed there and the other process has not decided since;

@@ -13,6 +13,13 @@
 #include "common.h"
 #include "end.h"
 #include "handshake.h"
+#include "launch.h"
+#include "names.h"
+#include "psets.h"
+#include "spawn.h"
+#include "spawned.h"
+#include "wire/channel.h"
+#include "wire/hook.h"
 
 /* ---- called by stock files --------------------------------------------------------------------- */
 
@@ -89,6 +96,17 @@ void HYD_step_options_usage(void);
 /* -s (input.c) */
 HYD_status HYD_step_input_fn(char *arg, char ***argv);
 void HYD_step_input_help_fn(void);
+/* Rows of mpiexec's table of options (ui/mpich/utils.c). */
+#define HYD_STEP_OPTIONS                                                        \
+    {"s", HYD_step_input_fn, HYD_step_input_help_fn},                           \
+    {"pset", HYD_step_pset_fn, HYD_step_pset_help_fn},                          \
+    {"sets-log", HYD_step_option_fn, HYD_step_option_help_fn},                  \
+    {"adapt-schedule", HYD_step_option_fn, HYD_step_option_help_fn},            \
+    {"adapt-policy", HYD_step_option_fn, HYD_step_option_help_fn},              \
+    {"adapt-range", HYD_step_option_fn, HYD_step_option_help_fn},               \
+    {"adapt-interval", HYD_step_option_fn, HYD_step_option_help_fn},            \
+    {"adapt-log", HYD_step_option_fn, HYD_step_option_help_fn},                 \
+    {"adapt-performance", HYD_step_option_fn, HYD_step_option_help_fn},
 /* One message that names the option, and the end of mpiexec. */
 void HYD_step_option_error(const char *option, const char *error) ATTRIBUTE((noreturn));
 

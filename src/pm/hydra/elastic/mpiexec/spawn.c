@@ -1,6 +1,7 @@
 /* See spawn.h.  No state. */
 
 #include "spawn.h"
+#include "pmiserv_pmi.h"
 #include "hydra_server.h"
 #include <limits.h>
 #include <sys/stat.h>

@@ -11,7 +11,9 @@
 
 #include "hydra.h"
 #include "common.h"
-#include "pmiserv_pmi.h"
+
+struct HYD_pmcd_token;
+struct HYD_pmcd_token_segment;
 
 /* Also whether the resource manager lets the job have so many processes (core.h).  Prints the error on standard error,
  * if there is one. */

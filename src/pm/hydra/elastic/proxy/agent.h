@@ -9,10 +9,25 @@
 #ifndef ADAPT_PMIP_H_INCLUDED
 #define ADAPT_PMIP_H_INCLUDED
 
+#include "answers.h"
 #include "end.h"
+#include "pmi_line.h"
+#include "pmi_rest.h"
 
 #include "hydra.h"
 #include "common.h"
+#include "wire/hook.h"
+
+/* Rows of the proxy's table of parameters (pmip_utils.c). */
+#define HYD_PMCD_PMIP_ADAPT_PARAMS                              \
+    {"secret", HYD_pmcd_pmip_secret_param, NULL},               \
+    {"end-after", HYD_pmcd_pmip_end_after_param, NULL},         \
+    {"input-all", HYD_pmcd_pmip_input_all_param, NULL},         \
+    {"adapt", HYD_pmcd_pmip_adapt_param, NULL},                 \
+    {"adapt-bind", HYD_pmcd_pmip_adapt_bind_param, NULL},       \
+    {"adapt-gpus", HYD_pmcd_pmip_adapt_gpus_param, NULL},       \
+    {"adapt-tasks", HYD_pmcd_pmip_adapt_tasks_param, NULL},     \
+    {"label-tasks", HYD_pmcd_pmip_label_tasks_param, NULL},
 
 /* Handler of the proxy parameter --adapt: data of mpiexec about a joining group. */
 HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv);
@@ -87,7 +102,23 @@ HYD_status HYD_pmcd_pmip_adapt_read_pmi(int fd);
 /* Something has come on the PMI connection of this process (-1: not known whose it is). */
 void HYD_pmcd_pmip_adapt_began(int process_id);
 
-/* PMI commands of the processes (PMI-1 table). */
+/* PMI commands of the processes: rows of the table of PMI-1 (pmip_pmi_v1.c). */
+#define HYD_PMCD_PMIP_ADAPT_COMMANDS                                            \
+    {"adapt_init", HYD_pmcd_pmip_adapt_fn_init},                                \
+    {"adapt_ready", HYD_pmcd_pmip_adapt_fn_ready},                              \
+    {"adapt_prepared", HYD_pmcd_pmip_adapt_fn_prepared},                        \
+    {"adapt_greeted", HYD_pmcd_pmip_adapt_fn_greeted},                          \
+    {"adapt_unable", HYD_pmcd_pmip_adapt_fn_unable},                            \
+    {"adapt_committed", HYD_pmcd_pmip_adapt_fn_committed},                      \
+    {"adapt_sizes", HYD_pmcd_pmip_adapt_fn_sizes},                              \
+    {"adapt_unreceived", HYD_pmcd_pmip_adapt_fn_unreceived},                    \
+    {"adapt_wish", HYD_pmcd_pmip_adapt_fn_request},                             \
+    {"adapt_wish_withdraw", HYD_pmcd_pmip_adapt_fn_request_withdraw},           \
+    {"adapt_set_call", HYD_pmcd_pmip_adapt_fn_set_call},                        \
+    {"adapt_set_fetch", HYD_pmcd_pmip_adapt_fn_set_fetch},                      \
+    {"adapt_parked", HYD_pmcd_pmip_adapt_fn_parked},                            \
+    {"adapt_resumed", HYD_pmcd_pmip_adapt_fn_resumed},                          \
+    {"abort", HYD_pmcd_pmip_adapt_fn_abort},
 HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[]);

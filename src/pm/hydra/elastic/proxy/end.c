@@ -22,6 +22,14 @@ HYD_status HYD_pmcd_pmip_end_after_param(char *arg, char ***argv)
     return HYD_SUCCESS;
 }
 
+void HYD_pmcd_pmip_adapt_kill(pid_t pid, pid_t group, int signum)
+{
+    if (group == getpgrp())
+        kill(pid, signum);
+    else
+        killpg(group, signum);
+}
+
 /* ---- what the kernel knows about a process ------------------------------------------------------ */
 
 struct process_status {

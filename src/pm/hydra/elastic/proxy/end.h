@@ -23,6 +23,9 @@ HYD_status HYD_pmcd_pmip_end_after_param(char *arg, char ***argv);
 /* mpiexec has sent a signal, which is about to be passed on. */
 void HYD_pmcd_pmip_end_signalled(int signum);
 
+/* Sends a signal to all processes of the group of a process; to this one alone if it has not left our group yet. */
+void HYD_pmcd_pmip_adapt_kill(pid_t pid, pid_t group, int signum);
+
 /* Whether a process of this process group lives. */
 int HYD_end_group_lives(pid_t leader);
 

@@ -10,10 +10,9 @@
 #include "demux.h"
 #include "exits.h"
 #include "reports.h"
+#include "wire/children.h"
 #include "wire/kinds.h"
 #include "wire/spawn.h"
-
-extern int HYDU_child_error_fd;        /* launch.c */
 
 static struct child {
     int watch_fd;               /* pidfd, -1: it has ended */
@@ -35,7 +34,7 @@ HYD_status HYD_spawned_start(void)
     if (pipe2(ends, O_CLOEXEC) < 0)
         HYDU_ERR_SETANDJUMP(status, HYD_INTERNAL_ERROR, "pipe error (%s)\n", MPL_strerror(errno));
     reader = ends[0];
-    HYDU_child_error_fd = ends[1];
+    HYD_child_error_fd = ends[1];
 
   fn_exit:
     return status;
@@ -182,8 +181,8 @@ HYD_status HYD_spawned_check(void)
 
     if (reader < 0)
         return HYD_SUCCESS;
-    close(HYDU_child_error_fd);
-    HYDU_child_error_fd = -1;
+    close(HYD_child_error_fd);
+    HYD_child_error_fd = -1;
     while ((n = read(reader, text, sizeof(text) - 1)) > 0 || (n < 0 && errno == EINTR)) {
         if (n < 0)
             continue;

@@ -23,7 +23,6 @@
 
 struct HYD_agent HYD_agent = {.board = {.fd = -1} };
 
-extern int HYDU_child_death_signal;     /* launch.c */
 static char *bind_slots = NULL;        /* --adapt-bind: numbers with commas */
 static struct {
     char *variables, *numbers;  /* of --adapt-gpus, with commas; NULL: not given */
@@ -191,7 +190,7 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     HYD_follow_session();
 
     /* Nobody is left over if we are killed: a process that waits in begin would wait for ever. */
-    HYDU_child_death_signal = SIGKILL;
+    HYD_child_death_signal = SIGKILL;
 
     if (HYD_agent.join.given || HYD_tasks_are_world()) {
         HYD_keepalive_watch(HYD_pmcd_pmip.upstream.control);

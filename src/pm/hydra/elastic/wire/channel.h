@@ -12,6 +12,7 @@
 #define CHANNEL_H_INCLUDED
 
 #include "hydra.h"
+#include "hook.h"
 #include "send_queue.h"
 
 /* Bytes of the message that begins with the HEAD bytes at `head`, head included; 0: it cannot be one.

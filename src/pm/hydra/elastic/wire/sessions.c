@@ -2,9 +2,8 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#include "wire/children.h"
 #include "sessions.h"
-
-extern int HYDU_child_session;  /* launch.c */
 
 static int has_autogroups(void)
 {
@@ -21,7 +20,7 @@ static int has_autogroups(void)
 
 void HYD_share_session(void)
 {
-    HYDU_child_session = !has_autogroups();
+    HYD_child_session = !has_autogroups();
 }
 
 void HYD_follow_session(void)
