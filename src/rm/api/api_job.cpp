@@ -7,7 +7,7 @@
 #include "api/name_holder.h"
 #include "base/signal_names.h"
 #include "core/forecast.h"
-#include "core/policy/policy.h"
+#include "core/policy/policies.h"
 #include "core/shortage.h"
 
 namespace elastic::rm {

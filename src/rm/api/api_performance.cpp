@@ -5,7 +5,7 @@
 
 #include "api/api.h"
 #include "core/mpi_share.h"
-#include "core/policy/policy.h"
+#include "core/policy/policies.h"
 #include "core/scaling.h"
 
 namespace elastic::rm {

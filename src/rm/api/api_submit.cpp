@@ -11,6 +11,7 @@
 #include "api/node_lists.h"
 #include "base/signal_names.h"
 #include "core/forecast.h"
+#include "core/program_key.h"
 #include "daemon/mail_message.h"
 
 namespace elastic::rm {

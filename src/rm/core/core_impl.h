@@ -26,7 +26,7 @@
 
 #include "core/core.h"
 #include "core/job_table.h"
-#include "core/policy/policy.h"
+#include "core/policy/policies.h"
 
 namespace elastic::rm {
 

@@ -3,10 +3,10 @@
 #include <cassert>
 
 #include "core/core_impl.h"
-#include "core/placement.h"
-#include "core/policy/policy_easy.h"
-#include "core/record.h"
 #include "core/pending_changes.h"
+#include "core/placement.h"
+#include "core/record.h"
+#include "core/time_limit.h"
 
 namespace elastic::rm {
 

@@ -2,7 +2,7 @@
 
 #include "core/core_impl.h"
 #include "core/placement.h"
-#include "core/policy/policy_easy.h"
+#include "core/time_limit.h"
 
 namespace elastic::rm {
 

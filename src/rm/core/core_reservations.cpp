@@ -8,7 +8,8 @@
  */
 
 #include "core/core_impl.h"
-#include "core/policy/policy_easy.h"
+
+#include "core/time_limit.h"
 
 namespace elastic::rm {
 

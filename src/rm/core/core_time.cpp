@@ -8,8 +8,9 @@
  */
 
 #include "core/core_impl.h"
-#include "core/policy/policy_easy.h"
+#include "core/placement.h"
 #include "core/record.h"
+#include "core/time_limit.h"
 
 namespace elastic::rm {
 

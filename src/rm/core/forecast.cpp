@@ -7,6 +7,7 @@
 #include "core/placement.h"
 #include "core/policy/fill_plan.h"
 #include "core/policy/policy_efficient.h"
+#include "core/time_limit.h"
 
 namespace elastic::rm {
 

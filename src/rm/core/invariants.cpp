@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/invariant_nodes.h"
-#include "core/policy/policy.h"
+#include "core/policy/policies.h"
 #include "core/policy/measured_worth.h"
 #include "core/record.h"
 #include "core/scaling.h"

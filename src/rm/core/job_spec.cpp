@@ -5,10 +5,10 @@
 #include <bit>
 #include <cmath>
 
-#include "core/learned.h"
-
 #include "base/change.h"
 #include "base/program_sizes.h"
+#include "core/job.h"
+#include "core/program_key.h"
 
 namespace elastic::rm {
 

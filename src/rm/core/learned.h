@@ -30,10 +30,6 @@ struct Learned {
 };
 using LearnedPrograms = std::map<std::pair<uint32_t, std::string>, Learned>;
 
-/* The key of a command: 16 digits. */
-std::string program_of(const std::vector<std::string> &command);
-bool is_program(const std::string &key);        /* or empty */
-
 /* Empty, or what cannot be. */
 std::string check(const Learned &learned);
 /* Of earlier runs of the job's program; null: nothing. */

@@ -2,6 +2,7 @@
 
 #include "core/learned.h"
 
+#include "core/program_key.h"
 #include "core/sampled_program.h"
 
 namespace elastic::rm {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "core/policy/policy_easy.h"
+#include "core/time_limit.h"
 
 namespace elastic::rm {
 

@@ -1,7 +1,8 @@
 /* See state.h: partitions and reservations, and who is in which. */
 
-#include "core/policy/policy_easy.h"
 #include "core/state.h"
+
+#include "core/time_limit.h"
 
 namespace elastic::rm {
 

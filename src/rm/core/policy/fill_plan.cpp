@@ -3,6 +3,7 @@
 #include "core/policy/fill_plan.h"
 
 #include "core/pending_changes.h"
+#include "core/time_limit.h"
 
 namespace elastic::rm {
 

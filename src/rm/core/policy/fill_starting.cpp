@@ -4,6 +4,7 @@
 
 #include "core/policy/backfill_depth.h"
 #include "core/policy/fill_balance.h"
+#include "core/time_limit.h"
 
 namespace elastic::rm {
 

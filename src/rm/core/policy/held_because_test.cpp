@@ -1,6 +1,6 @@
 /* Why a running job keeps its size (SPEC-performance X2). */
 
-#include "core/policy/policy.h"
+#include "core/policy/policies.h"
 #include "core/policy/policy_measured_fixture.h"
 
 namespace elastic::rm {

@@ -170,8 +170,6 @@ class Policy {
     virtual std::optional<HeldBecause> held_because(const State &, const Job &) const { return {}; }
 };
 
-const Policy &policy(PolicyKind kind);
-
 /* The size that fcfs and easy start it with, as far as the nodes that are up allow; 0: they do
  * not. */
 int fixed_size(const State &state, const JobSpec &spec);

@@ -97,8 +97,6 @@ class Easy : public Policy {
 
 /* Of a job that can have this size alone, in its turn. */
 StartNumbers fixed_start(const JobSpec &spec, int size, int growing);
-/* A step's time limit; 0: none. */
-int64_t time_limit(const State &state, const JobSpec &spec);
 
 }  // namespace elastic::rm
 

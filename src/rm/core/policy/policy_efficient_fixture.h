@@ -8,7 +8,7 @@
 
 #include <deque>
 
-#include "core/policy/policy.h"
+#include "core/policy/policies.h"
 #include "core/sampled_program.h"
 
 namespace elastic::rm {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/policy/policy_measured_fixture.h"
+#include "core/program_key.h"
 
 namespace elastic::rm {
 namespace {
