@@ -15,12 +15,12 @@
 #define MPI_ADAPT_STATUS_STAYING 4
 #define MPI_ADAPT_STATUS_LEAVING 5
 #define MPI_ADAPT_FAULT 6
-/* What has become of a wish (MPIX_Adapt_request_state) */
+/* States of a size request (MPIX_Adapt_request_state) */
 #define MPIX_ADAPT_REQUEST_OPEN 0
 #define MPIX_ADAPT_REQUEST_GRANTED 1
 #define MPIX_ADAPT_REQUEST_REFUSED 2
 #define MPIX_ADAPT_REQUEST_WITHDRAWN 3
-/* Of MPIX_Adapt_sizes_callback: whether the program can use a size */
+/* MPIX_Adapt_sizes_callback: whether the program can use a size */
 typedef int (MPIX_Adapt_sizes_function)(int size, void *extra_state);
 /* Operations on process sets (MPIX_Session_pset_op) */
 #define MPIX_PSETOP_NULL 0
@@ -34,7 +34,7 @@ typedef int (MPIX_Adapt_sizes_function)(int size, void *extra_state);
 #define MPIX_PSETOP_DIFFERENCE 8
 #define MPIX_PSETOP_INTERSECTION 9
 #define MPIX_PSETOP_SPLIT 10
-/* What a change does (MPIX_Session_rc_get) */
+/* Types of changes of process sets (MPIX_Session_rc_get) */
 #define MPIX_RC_NONE 0
 #define MPIX_RC_ADD 1
 #define MPIX_RC_SUB 2
@@ -48,12 +48,12 @@ typedef int (MPIX_Adapt_sizes_function)(int size, void *extra_state);
 #define MPIX_STAGE_EXITED 3
 #define MPIX_PROC_RUNNING (-1)  /* a return code before the end */
 #define MPIX_COMM_PARENT MPIX_Comm_parent()
-/* Of MPIX_Iaccept_keyed: whether a client with this key is welcome */
+/* MPIX_Iaccept_keyed: whether a client with this key is welcome */
 typedef int (MPIX_Key_function)(const void *key, int key_bytes, void *extra_state);
 
 /* Error classes, after those of mpi.h */
 #define MPIX_ERR_INVALID_SIGNAL (MPICH_ERR_FIRST_MPIX + 6)      /* There is no such signal */
-#define MPIX_ERR_ALLOCATE (MPICH_ERR_FIRST_MPIX + 7)    /* There is no such place for a process */
+#define MPIX_ERR_ALLOCATE (MPICH_ERR_FIRST_MPIX + 7)    /* There is no such slot for a process */
 #define MPIX_ERR_KEY (MPICH_ERR_FIRST_MPIX + 8) /* The server does not welcome this key */
 
 #endif /* MPI_ADAPT_H_INCLUDED */

@@ -1,4 +1,4 @@
-# What the generators of mpif.h and of the modules mpi and mpi_f08 (buildiface) have of ours.
+# Our part of the generators (buildiface) of mpif.h and of the modules mpi and mpi_f08.
 
 use strict;
 use warnings;
