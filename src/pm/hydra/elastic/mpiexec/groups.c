@@ -3,6 +3,7 @@
 #include "state.h"
 #include "groups.h"
 #include "connections.h"
+#include "exits.h"
 #include "pmiserv_utils.h"
 #include "relay.h"
 #include "spawned.h"
