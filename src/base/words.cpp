@@ -12,6 +12,14 @@ std::string join_words(const std::vector<std::string> &words, const char *separa
     return text;
 }
 
+std::string shell_word(const std::string &text)
+{
+    std::string word = "'";
+    for (char c : text)
+        word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return word + "'";
+}
+
 std::vector<std::string> split_list(const std::string &text, char separator)
 {
     std::vector<std::string> parts(1);

@@ -12,6 +12,9 @@ namespace elastic::rm {
 /* Separated by blanks, not quoted: for messages. */
 std::string join_words(const std::vector<std::string> &words, const char *separator = " ");
 
+/* Quoted, as one word of a command line of /bin/sh. */
+std::string shell_word(const std::string &text);
+
 /* Empty parts included. */
 std::vector<std::string> split_list(const std::string &text, char separator);
 

@@ -8,7 +8,6 @@
  */
 
 #include "core/core_impl.h"
-
 #include "core/time_limit.h"
 
 namespace elastic::rm {

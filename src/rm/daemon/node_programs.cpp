@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "base/words.h"
 
 namespace elastic::rm {
 
@@ -228,9 +229,9 @@ std::vector<std::string> NodePrograms::variables_for(const Run &run) const
     std::string id = std::to_string(run.key.job), node = run.node;
     std::string kind = run.key.kind == Kind::ACQUIRE ? PROLOG : EPILOG;
     std::string user = job ? job->spec.user : "", uid = job ? std::to_string(job->spec.uid) : "";
-    std::string partition = job ? job->spec.partition : "", nodes;
-    for (const std::string &name : names_in(job ? present(*job) : Blocks()))
-        nodes += (nodes.empty() ? "" : ",") + name;
+    std::string partition = job ? job->spec.partition : "";
+    std::set<std::string> names = names_in(job ? present(*job) : Blocks());
+    std::string nodes = join_words({names.begin(), names.end()}, ",");
     std::vector<std::string> variables = {
         "ELASTIC_NODE_PROGRAM=" + kind,
         "ELASTIC_NODE_NAME=" + node,

@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "base/command.h"
+#include "base/words.h"
 
 namespace elastic::rm {
 
@@ -29,15 +30,6 @@ constexpr int CODE_TIMED_OUT = 124, CODE_KILLED = 137;
 int64_t seconds_of(int64_t limit_ms)
 {
     return std::max<int64_t>((limit_ms + 999) / 1000, 1);
-}
-
-/* As one word of a shell. */
-std::string quoted(const std::string &text)
-{
-    std::string word = "'";
-    for (char c : text)
-        word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return word + "'";
 }
 
 /* The beginning of the file, which may be long. */
@@ -90,12 +82,12 @@ std::string node_program_script(const NodeProgramSpec &spec)
     for (const std::string &variable : spec.variables) {
         size_t equals = variable.find('=');
         text += "export " + variable.substr(0, equals) + "=" +
-            quoted(variable.substr(equals + 1)) + "\n";
+            shell_word(variable.substr(equals + 1)) + "\n";
     }
     text += "exec timeout -k " + std::to_string(GRACE_S) + " " +
         std::to_string(seconds_of(spec.limit_ms));
     for (const std::string &word : spec.words)
-        text += " " + quoted(word);
+        text += " " + shell_word(word);
     return text + " </dev/null 2>&1\n";
 }
 

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <map>
 
+#include "base/words.h"
+
 namespace elastic::rm {
 
 namespace {
@@ -18,14 +20,6 @@ std::string parent_of(const std::string &path)
 {
     size_t slash = path.rfind('/');
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
-std::string shell_word(const std::string &text)
-{
-    std::string word = "'";
-    for (char c : text)
-        word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return word + "'";
 }
 
 void add_if_here(std::vector<InstalledFile> &files, const std::string &path, bool is_library)
