@@ -149,13 +149,17 @@ def pytest_collection_modifyitems(config: Config, items: list[pytest.Item]) -> N
 
 
 def drawn_order(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
-    """The same for all workers.  The tests of a file stay together: they share what is slow to start."""
+    """The same for all workers.  The tests of a file stay together: they share what is slow to start.
+
+    Files of tests over hosts come first: their two workers need longest.
+    """
     draw = random.Random(seed)
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
     order = list(files.values())
     draw.shuffle(order)
+    order.sort(key=lambda tests: not any(test.get_closest_marker("hosts") for test in tests))
     for tests in order:
         draw.shuffle(tests)
     return [item for tests in order for item in tests]

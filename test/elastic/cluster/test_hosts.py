@@ -21,14 +21,13 @@ from hosttests import (  # noqa: F401  each registers its cases
     nested,
 )
 from hosttests.cases import Case
-from hosttests.hostrun import HostRun
+from hosttests.hostrun import HostRun, worker_mark
 from testbed import hosts, slurm
 
 
 def marks(case: Case) -> list[Any]:
     found = [pytest.mark.clause(clause) for clause in case.clauses]
-    # Some check that nothing of any cluster is left on the machine: one worker runs them all.
-    found += [pytest.mark.hosts, pytest.mark.xdist_group("hosts"), pytest.mark.timeout(4 * case.deadline_s + 120)]
+    found += [pytest.mark.hosts, worker_mark(case.name), pytest.mark.timeout(4 * case.deadline_s + 120)]
     found += [pytest.mark.slurm] if case.slurm else []
     return found + ([pytest.mark.slow] if case.full else [])
 

@@ -12,6 +12,7 @@ from harness import testlist
 from harness.job import Setting
 from harness.testlist import Test
 from hosttests import programs
+from hosttests.hostrun import worker_mark
 from testbed import command, hosts
 from testbed.state import Cluster
 
@@ -34,13 +35,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def marks(test: Test, when: str) -> list[Any]:
     found = [pytest.mark.clause(clause) for clause in test.clauses]
-    found += [pytest.mark.hosts, pytest.mark.xdist_group("hosts"), pytest.mark.timeout(4 * test.deadline_s + 120)]
+    found += [pytest.mark.hosts, worker_mark(test.name), pytest.mark.timeout(4 * test.deadline_s + 120)]
     return [*found, pytest.mark.slow] if when == programs.FULL else found
 
 
 @pytest.fixture(scope="module")
 def cluster(setting: Setting) -> Iterator[Cluster]:
-    """One testbed for all programs."""
+    """One testbed for all programs of this worker."""
     if reason := hosts.impossible():
         pytest.skip(reason)
     folder = setting.folder / "cluster"

@@ -9,8 +9,12 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from harness import processes
 from harness.job import GRACE_S, POLL_S, Job, Setting, TestRun
@@ -20,6 +24,12 @@ from testbed.state import Cluster, Host
 from support import procfs
 
 PRIVATE = ("dev/shm", "run")  # each host has its own
+WORKERS = 2  # these tests wait for more than half of their time
+
+
+def worker_mark(name: str) -> Any:
+    """Spreads the tests over WORKERS workers of pytest, the same way in each run."""
+    return pytest.mark.xdist_group(f"hosts-{zlib.crc32(name.encode()) % WORKERS}")
 
 
 class HostRun(TestRun):
