@@ -90,8 +90,10 @@ int MPIR_Dynproc_call_fortran_key(const void *key, int key_bytes, void *extra_st
 int MPIR_Iaccept_keyed_fortran(MPI_Comm comm, const char *name, MPIX_Key_function * validate, void *extra_state,
                                int num_requests, MPI_Request array_of_requests[])
 {
-    struct MPIR_Dynproc_key_fortran fortran = { (void (*)(const void *, MPI_Fint *, MPI_Aint *, MPI_Fint *)) validate,
-        *(MPI_Aint *) extra_state
+    /* by void (*)(void), which converts to any function without a warning */
+    struct MPIR_Dynproc_key_fortran fortran = {
+        .function = (void (*)(const void *, MPI_Fint *, MPI_Aint *, MPI_Fint *)) (void (*)(void)) validate,
+        .extra_state = *(MPI_Aint *) extra_state
     };
 
     return PMPIX_Iaccept_keyed(comm, name, MPIR_Dynproc_call_fortran_key, &fortran, num_requests, array_of_requests);

@@ -67,7 +67,8 @@ bool MPIR_Dynproc_had_connections(void)
 void MPIR_Dynproc_note_ended(int context_id)
 {
     for (const MPIR_Comm * comm = MPIR_Live_comms; comm; comm = comm->adapt.next) {
-        if (comm->adapt.connection && comm->local_comm && comm->local_comm->recvcontext_id == context_id)
+        if (comm->adapt.connection && comm->local_comm &&
+            comm->local_comm->recvcontext_id == (MPIR_Context_id_t) context_id)
             connection_of(comm)->lines->is_broken = true;
     }
 }

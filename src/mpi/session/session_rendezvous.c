@@ -178,7 +178,7 @@ int MPIR_Session_rendezvous(const MPIR_Group * group, bool * all_met)
     if (MPIR_Process.comm_world)
         goto fn_exit;
     for (int i = 0; i < group->size; i++)
-        MPIR_ERR_CHKANDJUMP(group->lrank_to_lpid[i].lpid >= MPIR_Process.size, mpi_errno,
+        MPIR_ERR_CHKANDJUMP(group->lrank_to_lpid[i].lpid >= (uint64_t) MPIR_Process.size, mpi_errno,
                             MPI_ERR_GROUP, "**sessiongroup");
     mpi_errno = begin_rendezvous();
     MPIR_ERR_CHECK(mpi_errno);

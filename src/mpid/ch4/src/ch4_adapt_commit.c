@@ -116,7 +116,7 @@ int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
     MPIDI_Adapt_close_made_segment();
     mpi_errno = MPIDI_Adapt_end_world(world);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIDI_Adapt_renumbering_t compacted = { {new_index, MPIDI_Adapt_window.size, plan} };
+    MPIDI_Adapt_renumbering_t compacted = {.r = {new_index, MPIDI_Adapt_window.size, plan} };
     mpi_errno = MPIDI_Adapt_reserve_renumbering(&compacted);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Adapt_renumber(&compacted, NULL);

@@ -69,7 +69,7 @@ int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index)
     int union_size = (int) (plan->pre + plan->joining);
     int *new_index = NULL, *slots = NULL;
     MPIDI_Adapt_nodes_t nodes = { NULL, 0 };
-    MPIDI_Adapt_renumbering_t shifted = { {NULL, old_size, plan} };
+    MPIDI_Adapt_renumbering_t shifted = {.r = {NULL, old_size, plan} };
 
     MPIDI_Adapt_end_giving_way();
     mpi_errno = MPID_Adapt_prebuild(plan, index);

@@ -126,7 +126,7 @@ int MPIDI_Session_mate(int lpid)
 static int renumber_all(int shift, int size)
 {
     int mpi_errno = MPI_SUCCESS, *lpids = NULL;
-    MPIDI_Adapt_renumbering_t shifted = { {NULL, size, NULL} };
+    MPIDI_Adapt_renumbering_t shifted = {.r = {NULL, size, NULL} };
     MPIR_CHKLMEM_DECL(1);
 
     MPIR_CHKLMEM_MALLOC(lpids, int *, size * sizeof(int), mpi_errno, "lpids", MPL_MEM_ADDRESS);

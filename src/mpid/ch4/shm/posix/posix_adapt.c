@@ -125,7 +125,7 @@ static MPIDU_genqi_shmem_pool_s pool_of(const MPIDI_Adapt_segment_t * segment, i
 }
 
 /* Cell i of this process. */
-static MPIDU_genqi_shmem_cell_header_s *cell_of(const MPIDU_genqi_shmem_pool_s * pool, int i)
+static MPIDU_genqi_shmem_cell_header_s *cell_of(const MPIDU_genqi_shmem_pool_s * pool, uintptr_t i)
 {
     return (MPIDU_genqi_shmem_cell_header_s *)
         ((char *) pool->slab + (pool->rank * pool->cells_per_proc + i) * pool->cell_alloc_size);
@@ -139,7 +139,7 @@ void MPIDI_POSIX_adapt_fill(const MPIDI_Adapt_segment_t * segment, int slot)
         MPIDU_genqi_shmem_pool_s pool = pool_of(segment, transport, slot);
         MPIDU_genq_shmem_queue_init(&terminals_of(segment, transport)[slot], type);
         MPIDU_genq_shmem_queue_init(&pool.free_queues[slot], type);
-        for (int i = 0; i < pool.cells_per_proc; i++) {
+        for (uintptr_t i = 0; i < pool.cells_per_proc; i++) {
             MPIDU_genqi_shmem_cell_header_s *cell = cell_of(&pool, i);
             /* never 0, which means none */
             cell->handle = (uintptr_t) cell - (uintptr_t) pool.cell_header_base + 1;
@@ -165,7 +165,7 @@ void MPIDI_POSIX_adapt_touch(const MPIDI_Adapt_segment_t * segment)
         MPIDU_genqi_shmem_pool_s pool = pool_of(segment, transport, segment->my_slot);
         touch_pages(terminals_of(segment, transport), queues);
         touch_pages(pool.free_queues, queues);
-        for (int i = 0; i < pool.cells_per_proc; i++)
+        for (uintptr_t i = 0; i < pool.cells_per_proc; i++)
             touch_pages(cell_of(&pool, i), sizeof(MPIDU_genqi_shmem_cell_header_s));
     }
 }
@@ -181,7 +181,7 @@ static int make_transport(const MPIDI_Adapt_segment_t * segment, int transport, 
     pool->cell_headers = MPL_malloc(pool->cells_per_proc * sizeof(*pool->cell_headers),
                                     MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!pool->cell_headers, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    for (int i = 0; i < pool->cells_per_proc; i++)
+    for (uintptr_t i = 0; i < pool->cells_per_proc; i++)
         pool->cell_headers[i] = cell_of(pool, i);
     mpi_errno = MPIR_gpu_register_host(pool->slab, slab_bytes(segment->n_local));
     MPIR_ERR_CHECK(mpi_errno);
