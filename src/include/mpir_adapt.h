@@ -206,7 +206,7 @@ void MPIR_ROMIO_Adapt_close_all(unsigned epoch);
 int MPIR_ROMIO_Adapt_is_stale(MPI_File file);
 int MPIR_ROMIO_Adapt_file_error(MPI_File file, const char *function, int line);
 
-/* ---- device (ch4_adapt_window.c, ch4_adapt_commit.c, ch4_adapt_prebuild.c, ch4_adapt_segment.c) ---- */
+/* ---- device (ch4_adapt_begin.c, ch4_adapt_commit.c, ch4_adapt_prebuild.c, ch4_adapt_segment.c) ---- */
 /* Addresses of this process, as the other processes need them: allocated, to be freed by caller. */
 int MPID_Adapt_bc(void **bc, int *bytes);
 /* Unique number of this process in the job, before MPI is initialised. */

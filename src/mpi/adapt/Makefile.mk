@@ -89,6 +89,7 @@ mpi_core_sources += \
     src/mpi/adapt/perf_pack.c \
     src/mpi/adapt/perf_phases.c \
     src/mpid/ch4/src/ch4_adapt_prebuild.c \
+    src/mpid/ch4/src/ch4_adapt_begin.c \
     src/mpid/ch4/src/ch4_adapt_commit.c \
     src/mpid/ch4/src/ch4_adapt_comms.c \
     src/mpid/ch4/src/ch4_adapt_preconnect.c \

@@ -1,6 +1,6 @@
 /*
  * MPI_Comm_adapt_begin and MPI_Comm_adapt_commit.  The window's effects on the address tables, the
- * shared memory and MPI_COMM_WORLD is the device's (ch4_adapt_window.c, ch4_adapt_commit.c); the order
+ * shared memory and MPI_COMM_WORLD is the device's (ch4_adapt_begin.c, ch4_adapt_commit.c); the order
  * of the steps is here.  SPEC W1-W8, C1-C9, E1, P4.
  */
 

@@ -1,7 +1,6 @@
 /*
- * The way into the window (MPID_Adapt_prepare, _join, _begin, mpir_adapt.h): tables and maps of the union, the move to
- * the host's new segment, the communicators.  Everything but the local barriers of begin is local work
- * (doc/developer/decisions/world.md).  State: the window of this process.  SPEC W1-W7.
+ * The window of this process, from prepare to commit: its numbers, and the communicator of the union.  What fills it is
+ * in ch4_adapt_begin.c.
  */
 
 #ifndef CH4_ADAPT_WINDOW_H_INCLUDED
@@ -9,7 +8,6 @@
 
 #include "ch4_adapt.h"
 
-/* Valid from prepare to commit. */
 extern struct MPIDI_Adapt_window {
     int pre, joining, size;     /* size of the union */
     int index;                  /* of this process in the union */
