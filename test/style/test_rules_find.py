@@ -20,7 +20,7 @@ import overlay  # noqa: E402
 
 # Later than the commits that the rule leaves as they are.
 COMMITTED = {"GIT_COMMITTER_DATE": "2030-01-01T00:00:00Z"}
-# Rule, file, text that breaks it.  Texts that no file may hold are put together here.
+# Rule, files, text that breaks it; NEXT is the next of the files.  Texts that no file may hold are put together here.
 BROKEN = [
     ("clean_lines", "src/a.c", "/* a */\nint a; \n"),
     ("clean_lines", "src/b.c", "/* b */\n\tint b;\n"),
@@ -41,6 +41,7 @@ BROKEN = [
     ("includes", "src/base/a.cpp", '/* a */\n#include "core/core.h"\n'),
     ("includes", "src/mpid/ch4/src/a.c", "/* a */\nvoid f(void) { MPIDI_OFI_f(); }\n"),
     ("includes", "src/mpi/adapt/a.c", "/* a */\nvoid f(void) { MPIDI_NM_f(); }\n"),
+    ("include_circles_are_small", "src/a.h src/b.h src/c.h src/d.h src/e.h", '/* a */\n#include "NEXT"\n'),
     ("commit_subjects", "a.txt", "a\n"),
     ("file_lengths", "src/a.c", "/* a */\n" * 501),
     ("no_machine_paths", "doc/a.md", "See /" + "home/somebody/notes.\n"),
@@ -86,14 +87,16 @@ def test_every_rule_has_a_broken_file(style: ModuleType) -> None:
 
 @pytest.mark.parametrize("rule, name, text", BROKEN, ids=[f"{rule}-{name}" for rule, name, _ in BROKEN])
 def test_rule_finds(rule: str, name: str, text: str, style: ModuleType, tree: Path) -> None:
-    (tree / name).parent.mkdir(parents=True, exist_ok=True)
-    (tree / name).write_text(text, encoding="utf-8")
+    names = name.split()
+    for one, following in zip(names, [*names[1:], names[0]], strict=True):
+        (tree / one).parent.mkdir(parents=True, exist_ok=True)
+        (tree / one).write_text(text.replace("NEXT", Path(following).name), encoding="utf-8")
     if rule == "commit_subjects":
         git = ["git", "-C", str(tree), "-c", "user.name=n", "-c", "user.email=n@example.org"]
         subprocess.run([*git, "init", "-q"], check=True)
         subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "a" * 73], check=True, env=os.environ | COMMITTED)
     try:
-        found = list(getattr(style, rule)([style.File(name)]))
+        found = list(getattr(style, rule)([style.File(one) for one in names]))
     except style.Skipped as reason:
         pytest.skip(str(reason))
     assert found, f"{rule} accepts:\n{text}"

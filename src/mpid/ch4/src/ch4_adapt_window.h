@@ -1,6 +1,6 @@
 /*
- * The window of this process, from prepare to commit: its numbers, and the communicator of the union.  What fills it is
- * in ch4_adapt_begin.c.
+ * The window of this process, from prepare to commit: its numbers, and the communicator of the union, which
+ * ch4_adapt_begin.c sets.
  */
 
 #ifndef CH4_ADAPT_WINDOW_H_INCLUDED

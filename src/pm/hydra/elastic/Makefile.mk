@@ -69,7 +69,7 @@ elastic_stepmgr_sources = \
     elastic/stepmgr/state/step_state.cpp \
     elastic/stepmgr/state/step_status.cpp \
     elastic/stepmgr/step/step.cpp \
-    elastic/stepmgr/stepmgr.cpp \
+    elastic/stepmgr/c_interface.cpp \
     elastic/stepmgr/tasks/relay_proxies.cpp \
     elastic/stepmgr/tasks/slots.cpp \
     elastic/stepmgr/tasks/slots_tasks.cpp \
@@ -135,6 +135,7 @@ noinst_HEADERS += \
     elastic/mpiexec/capacity.h      \
     elastic/mpiexec/connections.h   \
     elastic/mpiexec/core.h          \
+    elastic/mpiexec/effects.h       \
     elastic/mpiexec/end.h           \
     elastic/mpiexec/exits.h         \
     elastic/mpiexec/hooks.h          \
@@ -146,16 +147,20 @@ noinst_HEADERS += \
     elastic/mpiexec/launchers.h     \
     elastic/mpiexec/lines.h         \
     elastic/mpiexec/names.h         \
+    elastic/mpiexec/newcomers.h     \
     elastic/mpiexec/nodes.h         \
     elastic/mpiexec/psets.h         \
     elastic/mpiexec/spawn.h         \
     elastic/mpiexec/spawned.h       \
+    elastic/mpiexec/options.h       \
     elastic/mpiexec/output.h        \
     elastic/mpiexec/performance.h   \
     elastic/mpiexec/relay.h         \
     elastic/mpiexec/reports.h       \
     elastic/mpiexec/socket.h        \
+    elastic/mpiexec/start.h         \
     elastic/mpiexec/state.h         \
+    elastic/mpiexec/timers.h        \
     elastic/messages/calls.h        \
     elastic/messages/kinds.h        \
     elastic/messages/report_writers.h \
@@ -178,6 +183,7 @@ noinst_HEADERS += \
     elastic/proxy/end.h             \
     elastic/proxy/exits.h           \
     elastic/proxy/gathered_loops.h  \
+    elastic/proxy/hooks.h           \
     elastic/proxy/output.h          \
     elastic/proxy/performance.h     \
     elastic/proxy/plan_areas.h     \
@@ -235,9 +241,9 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/capacity.c  \
     elastic/mpiexec/connections.c \
     elastic/mpiexec/core.c      \
+    elastic/mpiexec/effects.c   \
     elastic/mpiexec/end.c       \
     elastic/mpiexec/exits.c     \
-    elastic/mpiexec/hooks.c      \
     elastic/mpiexec/handshake.c  \
     elastic/mpiexec/groups.c    \
     elastic/mpiexec/input.c     \
@@ -246,6 +252,7 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/launchers.c \
     elastic/mpiexec/lines.c     \
     elastic/mpiexec/names.c     \
+    elastic/mpiexec/newcomers.c \
     elastic/mpiexec/nodes.c     \
     elastic/mpiexec/arguments.c \
     elastic/mpiexec/options.c   \
@@ -258,6 +265,9 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/socket.c    \
     elastic/mpiexec/spawn.c     \
     elastic/mpiexec/spawned.c   \
+    elastic/mpiexec/start.c     \
+    elastic/mpiexec/state.c     \
+    elastic/mpiexec/timers.c    \
     elastic/wire/loop_bytes.c   \
     elastic/wire/loop_graph.c   \
     elastic/wire/loop_items.c   \
@@ -271,6 +281,7 @@ endif
 
 if hydra_pm_pmiserv
 hydra_pmi_proxy_SOURCES += \
+    elastic/proxy/abort.c       \
     elastic/proxy/answers.c     \
     elastic/proxy/bcasts.c      \
     elastic/proxy/board.c       \

@@ -3,7 +3,7 @@
 #include "arguments.h"
 #include <ctype.h>
 #include <ifaddrs.h>
-#include "hooks.h"
+#include "options.h"
 #include "input.h"
 
 enum form {

@@ -6,6 +6,7 @@
 #include "core.h"
 #include "exits.h"
 #include "input.h"
+#include "newcomers.h"
 #include "output.h"
 #include "pmiserv.h"
 #include "pmiserv_pmi.h"
@@ -108,7 +109,7 @@ static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
 
     if (proxy_fd < 0)
         goto fn_exit;
-    HYD_step_newcomer(proxy_fd);
+    HYD_newcomers_accepted(proxy_fd);
     status = HYDT_dmx_register_fd(1, &proxy_fd, HYD_POLLIN, userp, hello_cb);
     HYDU_ERR_POP(status, "unable to register fd\n");
 
@@ -173,8 +174,8 @@ void HYD_step_proxy_up(struct HYD_proxy *proxy)
         HYD_step_output_counted(&g->proxies[proxy->proxy_id]);
     }
     HYD_step_input_up(proxy);
-    if (HYD_step_notified_to_end())
-        HYD_step_send_signal(proxy, HYD_step_notified_to_end());
+    if (HYD_step.notified_to_end)
+        HYD_step_send_signal(proxy, HYD_step.notified_to_end);
     if (g ? g->removed : HYD_step.ending)
         HYD_step_send_signal(proxy, SIGKILL);
     else if (g) {

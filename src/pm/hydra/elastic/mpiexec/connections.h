@@ -2,7 +2,7 @@
  * Connections of new proxies: the port on which those of an expansion connect, their first message (handshake.h
  * checks it), and their time limit.  proxy/connection.h has the proxy's side.
  *
- * A proxy of an expansion is up when Hydra has read its id and sent it the program (HYD_step_proxy_up, hooks.h).  It
+ * A proxy of an expansion is up when Hydra has read its id and sent it the program (HYD_step_proxy_up).  It
  * will not come up when its launcher has ended before without a message, or its time is over: then it counts as
  * disconnected, with all of its processes.
  */
@@ -11,8 +11,6 @@
 #define MPIEXEC_CONNECTIONS_H_INCLUDED
 
 #include "hydra.h"
-
-#define HYD_STEP_KILL_LAUNCHER_MS 5000  /* for a launcher that was given up to end, before it is killed */
 
 struct HYD_step_group;
 
@@ -27,5 +25,12 @@ void HYD_step_proxy_failed(struct HYD_step_group *group, int i);
 int64_t HYD_step_next_launch_limit(void);
 /* Gives up the proxies whose time is over. */
 void HYD_step_end_slow_launches(int64_t now_ms);
+
+/* ---- called by stock files ---- */
+
+/* The next connection of a control port of stock's; -1: there is none, or nothing to open it with. */
+HYD_status HYD_step_accept(int listen_fd, const struct HYD_pg *pg, int *fd);
+/* A proxy has connected and has received its program. */
+void HYD_step_proxy_up(struct HYD_proxy *proxy);
 
 #endif /* MPIEXEC_CONNECTIONS_H_INCLUDED */

@@ -1,6 +1,6 @@
 /*
- * The step manager's core in mpiexec: core.c is the only file here that includes it (stepmgr/stepmgr.h).  It makes
- * the core, reports events of Hydra to it, and performs its effects: by launch.h, relay.h, socket.h, exits.h.
+ * The step manager's core in mpiexec (stepmgr/stepmgr.h): events of Hydra are reported to it by these functions.
+ * effects.h performs what it requests.
  *
  * The core must not be called from one of its own effects: such calls are deferred until it has returned. Functions
  * without another comment need a core (HYD_step.core).
@@ -18,6 +18,10 @@ struct HYD_step_group;
 /* Makes the core, when the first process reports that it is adaptive or an option needs it. */
 void HYD_core_create(void);
 void HYD_core_destroy(void);
+/* The function that makes it (effects.h). */
+void HYD_core_set_creator(void (*create)(void));
+/* The processes of the launch, of which some may have ended before there was a core. */
+void HYD_core_adopted(struct HYD_step_group *launch);
 /* A time from the environment ("1s"), by the core's rules. */
 int64_t HYD_core_env_ms(const char *name, int64_t otherwise);
 
@@ -30,6 +34,8 @@ void HYD_core_defer_disconnected(struct HYD_step_group *group, int proxy);
 
 void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch, const void *payload,
                      size_t bytes);
+/* REPORT_FROZEN has come from this daemon, on whichever way, as the answer to the command of this sequence. */
+void HYD_core_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling);
 /* By the clock, if it is time; also without a core.  So are these two. */
 void HYD_core_due(int64_t now_ms);
 void HYD_core_notified_to_end(int signum);

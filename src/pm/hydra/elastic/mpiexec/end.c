@@ -12,12 +12,11 @@
 #include "pmiserv_utils.h"
 #include "end.h"
 #include "lines.h"
+#include "newcomers.h"
 
 #define AT_ONCE_MS 2000         /* for daemons to kill their processes, and for launchers to notice */
 #define LOOK_EVERY_US 10000
 #define COME_S 5                /* for daemons that are on their way, when a signal has come */
-
-static int signalled = 0;
 
 /* Of the processes that mpiexec has started: a launcher, or on this host the daemon itself. */
 static int launchers_left(void)
@@ -46,7 +45,7 @@ void HYD_step_end_at_once(void)
 {
     int64_t until = HYD_step_now_ms() + AT_ONCE_MS;
 
-    HYD_step_await_nobody();
+    HYD_newcomers_await_nobody();
     HYD_pmcd_pmiserv_cleanup_all_pgs();
     while (launchers_left() > 0 && HYD_step_now_ms() < until) {
         HYDT_dmx_wait_for_event(0);     /* last words */
@@ -58,11 +57,6 @@ void HYD_step_end_at_once(void)
 }
 
 /* ---- signals ----------------------------------------------------------------------------------- */
-
-int HYD_step_notified_to_end(void)
-{
-    return signalled;
-}
 
 static const struct HYD_proxy *somebody_awaited(const struct HYD_pg *pg)
 {
@@ -97,9 +91,9 @@ void HYD_step_signalled(int signum)
     const struct itimerspec once = {.it_value = {.tv_sec = COME_S} };
 
     HYD_step_print_signal(signum);
-    if (signalled || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
+    if (HYD_step.notified_to_end || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
         return;
-    signalled = signum;
+    HYD_step.notified_to_end = signum;
     HYD_core_notified_to_end(signum);
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd < 0 || timerfd_settime(fd, 0, &once, NULL) < 0 ||

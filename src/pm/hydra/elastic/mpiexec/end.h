@@ -15,7 +15,5 @@ void HYD_step_end_at_once(void) ATTRIBUTE((noreturn));
 
 /* mpiexec has got a signal that it passes on now. */
 void HYD_step_signalled(int signum);
-/* The first one that means the end: SIGTERM, SIGINT or SIGQUIT; 0: none has come. */
-int HYD_step_notified_to_end(void);
 
 #endif /* STEP_END_H_INCLUDED */

@@ -11,6 +11,7 @@
 #include "pmci.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
+#include "newcomers.h"
 #include "socket.h"
 #include "spawned.h"
 #include "wire/channel.h"
@@ -86,7 +87,7 @@ static void end_launchers(void)
 /* Hydra waits for all proxies, also for those that have not come up. */
 static void cut_off_proxies(void)
 {
-    HYD_step_await_nobody();
+    HYD_newcomers_await_nobody();
     HYD_pmcd_pmiserv_cleanup_all_pgs();
 }
 
@@ -199,7 +200,7 @@ static void check_that_world_comes(const struct HYD_pg *pg)
     char how[128], text[1024];
 
     if (!missed || HYD_step.ending || HYD_step.abort_ms >= 0 || (g && !HYD_step_rules_apply(g)) ||
-        HYD_step.has_set_calls || HYD_step_notified_to_end() || !is_awaited(missed) ||
+        HYD_step.has_set_calls || HYD_step.notified_to_end || !is_awaited(missed) ||
         pg->pg_process_count == 1)
         return;
     int code = WIFEXITED((int) missed->end.wait_status) ? WEXITSTATUS(missed->end.wait_status) : 0;

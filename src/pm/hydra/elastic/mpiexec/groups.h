@@ -3,7 +3,7 @@
  *
  * A record of a launched proxy has three ends, in any order: its control connection, its output (both are stock's),
  * and the process that launched it (launcher_ends.h).  When all have come for all proxies of a group, HYD_step_reap
- * (hooks.h) frees it.
+ * frees it.
  */
 
 #ifndef MPIEXEC_GROUPS_H_INCLUDED
@@ -20,5 +20,10 @@ HYD_status HYD_step_adopt_launch(void);
 /* Ends an expansion's processes; its record is freed when they have. */
 void HYD_step_kill_group(int group);
 void HYD_step_free_group(struct HYD_step_group *group);
+
+/* ---- called by stock files ---- */
+
+/* Frees process groups that have ended; `current` is the one that the caller waits for. */
+void HYD_step_reap(struct HYD_pg *current);
 
 #endif /* MPIEXEC_GROUPS_H_INCLUDED */

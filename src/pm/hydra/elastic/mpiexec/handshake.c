@@ -5,6 +5,7 @@
 #include "core.h"
 #include "exits.h"
 #include "input.h"
+#include "newcomers.h"
 #include "wire/channel.h"
 #include "demux.h"
 #include "wire/job_secret.h"
@@ -13,17 +14,6 @@
 #include "state.h"
 #include "../ui/include/ui.h"
 
-#define STRANGERS_MAX 64
-
-struct newcomer {
-    int fd;
-    int leaving;                /* it is being cut off */
-    size_t used;
-    unsigned char bytes[sizeof(int) + HYD_SECRET_HALF_BYTES];
-    struct newcomer *next;      /* who came later */
-};
-
-static struct newcomer *newcomers = NULL;
 static unsigned unauthenticated = 0;
 
 unsigned HYD_step_unauthenticated(void)
@@ -57,86 +47,6 @@ HYD_status HYD_step_proxy_args(struct HYD_string_stash *stash)
     goto fn_exit;
 }
 
-/* ---- the connections --------------------------------------------------------------------------- */
-
-static struct newcomer *find(int fd)
-{
-    struct newcomer *n;
-
-    for (n = newcomers; n && n->fd != fd; n = n->next);
-    return n;
-}
-
-static void remove_peer(const struct newcomer *peer)
-{
-    struct newcomer **link;
-
-    for (link = &newcomers; *link && *link != peer; link = &(*link)->next);
-    if (*link)
-        *link = peer->next;
-    MPL_free((void *) peer);
-}
-
-static struct newcomer *note(int fd)
-{
-    struct newcomer *n = MPL_calloc(1, sizeof(*n), MPL_MEM_PM), **end;
-
-    if (!n)
-        return NULL;
-    n->fd = fd;
-    for (end = &newcomers; *end; end = &(*end)->next);
-    *end = n;
-    return n;
-}
-
-static int is_up(const struct HYD_proxy *proxy)
-{
-    const struct HYD_proxy *known = NULL;
-
-    HASH_FIND_INT(HYD_server_info.proxy_hash, &proxy->control_fd, known);
-    return known == proxy;
-}
-
-int HYD_step_is_awaited(const struct HYD_proxy *proxy)
-{
-    return proxy->control_fd != HYD_FD_CLOSED && !is_up(proxy);
-}
-
-static int daemons_to_come(void)
-{
-    int n = 0;
-
-    for (const struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
-        for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
-            n += HYD_step_is_awaited(p);
-    return n;
-}
-
-/* The event loop closes it when it learns that the other end is closed; here a descriptor that is
- * registered must stay. */
-static void cut_off_oldest(void)
-{
-    for (struct newcomer * n = newcomers; n; n = n->next) {
-        if (n->leaving)
-            continue;
-        n->leaving = 1;
-        shutdown(n->fd, SHUT_RDWR);
-        return;
-    }
-}
-
-void HYD_step_newcomer(int fd)
-{
-    int n = 0;
-
-    HYDU_sock_cloexec(fd);
-    for (const struct newcomer * c = newcomers; c; c = c->next)
-        n += !c->leaving;
-    if (n >= STRANGERS_MAX && n >= STRANGERS_MAX + daemons_to_come())
-        cut_off_oldest();
-    note(fd);
-}
-
 /* ---- messages ---------------------------------------------------------------------------------- */
 
 static int is_inherited(int fd)
@@ -165,25 +75,13 @@ static void report_unauthenticated(int fd)
     fflush(stderr);
 }
 
-static HYD_status turn_away(struct newcomer *n)
+static HYD_status turn_away(struct HYD_newcomer *n)
 {
     HYD_status status = HYDT_dmx_deregister_fd(n->fd);
 
     close(n->fd);
-    remove_peer(n);
+    HYD_newcomers_remove(n);
     return status;
-}
-
-void HYD_step_await_nobody(void)
-{
-    for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
-        for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
-            if (!HYD_step_is_awaited(p))
-                continue;
-            remove_peer(find(p->control_fd));
-            HYD_step_close_fd(&p->control_fd);
-            p->control_fd = HYD_FD_CLOSED;
-        }
 }
 
 /* A daemon of the launch has ended before it identified itself. */
@@ -213,7 +111,7 @@ static const struct HYD_proxy *awaited(int pgid, int id)
 }
 
 /* Bytes that have come, all there can be or not; 0: the other end is closed, <0: nothing yet. */
-static ssize_t receive(struct newcomer *n, size_t all)
+static ssize_t receive(struct HYD_newcomer *n, size_t all)
 {
     ssize_t got;
 
@@ -226,7 +124,7 @@ static ssize_t receive(struct newcomer *n, size_t all)
     return got;
 }
 
-static int knows_secret(const struct newcomer *n, int proven)
+static int knows_secret(const struct HYD_newcomer *n, int proven)
 {
     return !proven || HYD_secret_matches(HYD_SECRET_OF_DAEMON, n->bytes + sizeof(int));
 }
@@ -240,14 +138,12 @@ static int send_half(int fd)
 
 HYD_status HYD_step_handshake(int fd, int pgid, int *proxy_id)
 {
-    struct newcomer *n = find(fd);
+    struct HYD_newcomer *n = HYD_newcomers_of(fd);
     int inherited = is_inherited(fd), proven = HYD_secret_is_set() && !inherited, id = -1;
     size_t all = sizeof(id) + (proven ? HYD_SECRET_HALF_BYTES : 0);
     HYD_status status = HYD_SUCCESS;
 
     *proxy_id = -1;
-    if (!n)
-        n = note(fd);
     HYDU_ERR_CHKANDJUMP(status, !n, HYD_NO_MEM, "no memory for a connection\n");
     ssize_t got = receive(n, all);
     if (got != 0 && n->used < all)
@@ -258,7 +154,7 @@ HYD_status HYD_step_handshake(int fd, int pgid, int *proxy_id)
     int known = n->used == all && knows_secret(n, proven);
     if (known && awaited(pgid, id) && (!proven || send_half(fd))) {
         *proxy_id = id;
-        remove_peer(n);
+        HYD_newcomers_remove(n);
         status = HYD_step.core ? HYD_channel_open(fd) : HYD_SUCCESS;
         goto fn_exit;
     }

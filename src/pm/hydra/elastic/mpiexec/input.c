@@ -5,6 +5,7 @@
 #include "demux.h"
 #include "demux_internal.h"
 #include "input.h"
+#include "options.h"
 #include "relay.h"
 #include "wire/kinds.h"
 

@@ -21,6 +21,7 @@
 #include "state.h"
 #include "launcher_ends.h"
 #include "launchers.h"
+#include "options.h"
 #include "socket.h"
 #include "bsci.h"
 #include "bscu.h"

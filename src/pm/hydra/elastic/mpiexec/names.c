@@ -1,6 +1,7 @@
 /* See names.h.  State: the queries without a reply, and the names to withdraw, in order; the first one is under way. */
 
 #include "state.h"
+#include "exits.h"
 #include "names.h"
 #include "socket.h"
 #include "core.h"

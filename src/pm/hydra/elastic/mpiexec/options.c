@@ -1,9 +1,6 @@
-/*
- * The --adapt options of mpiexec.  Texts are only stored here; what they mean, and what is wrong with
- * them, is decided by the core (stepmgr/stepmgr.h), queried before anything is launched.
- */
+/* See options.h. */
 
-#include "hooks.h"
+#include "options.h"
 
 #define SCHEDULE_BYTES_MAX (1024 * 1024)
 

@@ -13,7 +13,6 @@
  */
 
 #include "state.h"
-#include "end.h"
 #include "input.h"
 #include "lines.h"
 #include "output.h"
@@ -202,7 +201,7 @@ static void await_output(int failed)
     size_t waiting = output_waiting(), left = waiting;
     int64_t progress_ms = HYD_step_now_ms();
 
-    while (left > 0 && ((!failed && !HYD_step_notified_to_end()) || HYD_step_now_ms() - progress_ms < LAST_WORDS_MS)) {
+    while (left > 0 && ((!failed && !HYD_step.notified_to_end) || HYD_step_now_ms() - progress_ms < LAST_WORDS_MS)) {
         HYD_status status = HYDT_dmx_wait_for_event(1);
         if (status != HYD_SUCCESS && status != HYD_TIMED_OUT)
             break;
@@ -221,7 +220,7 @@ static void last_words(void)
         return;
     fflush(stdout);
     fflush(stderr);
-    if (!HYD_step_notified_to_end())
+    if (!HYD_step.notified_to_end)
         await_output(1);
     owner = 0;
 }
@@ -242,17 +241,20 @@ void HYD_step_print_signal(int signum)
 
 /* ---- start and end ----------------------------------------------------------------------------- */
 
+static int64_t (*next_wake)(void);
+
 static int64_t wait_ms(void)
 {
-    int64_t wake = HYD_step_next_wake(), left = wake - HYD_step_now_ms();
+    int64_t wake = next_wake(), left = wake - HYD_step_now_ms();
 
     return wake < 0 ? -1 : left < 0 ? 0 : left;
 }
 
-void HYD_step_use_loop(void)
+void HYD_step_use_loop(int64_t(*next) (void), void (*due) (void))
 {
-    const struct HYD_loop_hooks hooks = {.wait_ms = wait_ms,.due = HYD_step_tick,.after = after_events };
+    const struct HYD_loop_hooks hooks = {.wait_ms = wait_ms,.due = due,.after = after_events };
 
+    next_wake = next;
     HYD_loop_use(&hooks);
     plain_stdout = stdout;
     plain_stderr = stderr;

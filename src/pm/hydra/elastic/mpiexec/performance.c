@@ -3,6 +3,7 @@
 #include "state.h"
 #include <fcntl.h>
 #include "core.h"
+#include "options.h"
 #include "performance.h"
 
 #define CLIENT (-2)             /* of the core's; those of the socket are not negative */

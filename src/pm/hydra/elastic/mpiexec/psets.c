@@ -2,7 +2,7 @@
 
 #include "psets.h"
 #include "core.h"
-#include "hooks.h"
+#include "options.h"
 #include "../../ui/mpich/mpiexec.h"
 
 #define NAME_BYTES_MAX 254

@@ -11,8 +11,8 @@
  */
 
 #include "state.h"
+#include "core.h"
 #include "relay.h"
-#include "reports.h"
 #include "wire/tree.h"
 #include "wire/channel.h"
 
@@ -331,7 +331,7 @@ static void pass_frozen_on(const struct relay *relay, const struct branch *branc
         if (frozen.number - branch->first >= branch->n)
             continue;
         const struct member *m = &relay->members[frozen.number];
-        HYD_step_frozen(m->group, m->proxy, frozen.sequence, relay->epoch, frozen.ceiling);
+        HYD_core_frozen(m->group, m->proxy, frozen.sequence, relay->epoch, frozen.ceiling);
     }
 }
 

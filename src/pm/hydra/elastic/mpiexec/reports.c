@@ -42,17 +42,6 @@ static struct HYD_step_process *process_of(const struct report *r)
     return rank < (uint32_t) r->group->count ? &r->group->processes[rank] : NULL;
 }
 
-void HYD_step_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling)
-{
-    struct HYD_step_group *g = HYD_step_find_group(group);
-    struct HYD_adapt_message message = {.kind = REPORT_FROZEN,.epoch = epoch,.bytes = sizeof(ceiling) };
-
-    if (!g || sequence <= g->proxies[proxy].frozen_sequence)
-        return;
-    g->proxies[proxy].frozen_sequence = sequence;
-    to_core(&(struct report) {g, &g->proxies[proxy], proxy, &message, (const char *) &ceiling});
-}
-
 static void on_init(const struct report *r)
 {
     uint32_t adaptive = 0;
@@ -101,7 +90,7 @@ static void on_frozen(const struct report *r)
         return;
     }
     memcpy(&ceiling, r->payload, sizeof(ceiling));
-    HYD_step_frozen(r->group->group, r->proxy, r->message->sequence, r->message->epoch, ceiling);
+    HYD_core_frozen(r->group->group, r->proxy, r->message->sequence, r->message->epoch, ceiling);
 }
 
 static void on_broke(const struct report *r)

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include "bsci.h"
 #include "bscu.h"
-#include "connections.h"
 #include "core.h"
 #include "end.h"
 #include "exits.h"
@@ -161,7 +160,7 @@ static void ended_after_init(const struct HYD_proxy *proxy, const struct HYD_spa
     int wait_status = end->wait_status ? (int) end->wait_status : W_EXITCODE(1, 0);
     char how[128], text[1024];
 
-    if ((ends_job && WIFSIGNALED(wait_status)) || HYD_step.ending || HYD_step_notified_to_end())
+    if ((ends_job && WIFSIGNALED(wait_status)) || HYD_step.ending || HYD_step.notified_to_end)
         return;
     HYD_step_describe_end(how, sizeof(how), (int) end->wait_status);
     MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s (rank %u of the spawned processes) %s after "

@@ -9,7 +9,11 @@
 #ifndef STEP_STATE_H_INCLUDED
 #define STEP_STATE_H_INCLUDED
 
-#include "hooks.h"
+#include "hydra.h"
+#include "hydra_server.h"
+#include "common.h"
+
+#define HYD_STEP_KILL_LAUNCHER_MS 5000  /* for a launcher that was given up to end, before it is killed */
 
 struct stepmgr;                 /* core.c */
 
@@ -73,13 +77,14 @@ struct HYD_step {
     int64_t abort_ms;           /* when the job is ended, or what is left is cut off; <0: not requested */
     int exit_status;            /* see HYD_step_exit_status */
     int failed;                 /* the job may not end with exit code 0 */
+    int notified_to_end;        /* the first signal of SIGTERM, SIGINT and SIGQUIT that has come; 0: none */
     int ending;                 /* all proxies have been ordered to kill their processes */
     int has_set_calls;          /* processes use sessions */
     int log_fd, sets_log_fd;
 };
 extern struct HYD_step HYD_step;
 
-/* ---- hooks.c ------------------------------------------------------------------------------------ */
+/* ---- what most files of this folder use ---- */
 
 int64_t HYD_step_now_ms(void);
 struct HYD_step_group *HYD_step_find_group(int group);
@@ -92,8 +97,9 @@ void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum);
 void HYD_step_print_message(const char *text);
 /* Deregisters it if it is registered, closes it if it is open, and sets it to -1. */
 void HYD_step_close_fd(int *fd);
-/* Work that is due by the clock. */
-int64_t HYD_step_next_wake(void);
-void HYD_step_tick(void);
+/* Whether this proxy has not connected yet, and still may. */
+int HYD_step_is_awaited(const struct HYD_proxy *proxy);
+/* Stock's clean-up of one proxy, which is not public (pmiserv_cb.c). */
+HYD_status HYD_step_cleanup_proxy(struct HYD_proxy *proxy);
 
 #endif /* STEP_STATE_H_INCLUDED */

@@ -9,11 +9,6 @@
 #ifndef ADAPT_PMIP_H_INCLUDED
 #define ADAPT_PMIP_H_INCLUDED
 
-#include "answers.h"
-#include "end.h"
-#include "pmi_line.h"
-#include "pmi_rest.h"
-
 #include "hydra.h"
 #include "common.h"
 #include "wire/hook.h"
@@ -125,7 +120,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_greeted(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
-/* output.c: what is there of output goes to mpiexec before, which ends by it. */
+/* abort.c: what is there of output goes to mpiexec before, which ends by it. */
 HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[]);
 /* parked.c: the process may end now; it goes on. */
 HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[]);

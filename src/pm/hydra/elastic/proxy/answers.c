@@ -5,7 +5,6 @@
 #include "agent.h"
 #include "answers.h"
 #include "demux.h"
-#include "spawned.h"
 
 struct waiting {
     int fd;
@@ -121,7 +120,6 @@ HYD_status HYD_answers_close(int fd)
 {
     struct waiting *w = *find(fd);
 
-    HYD_spawned_closed(fd);
     if (!w) {
         close(fd);
         return HYD_SUCCESS;

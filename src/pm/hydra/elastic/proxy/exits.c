@@ -7,6 +7,7 @@
 #include "agent.h"
 #include "bcasts.h"
 #include "committed.h"
+#include "end.h"
 #include "exits.h"
 #include "messages/report_writers.h"
 #include "reports.h"

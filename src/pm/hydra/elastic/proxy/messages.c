@@ -56,6 +56,12 @@ HYD_status HYD_relay_report(const void *answer, size_t bytes)
     return HYD_reports_send(HYD_ADAPT_RELAYED, HYD_agent.epoch, 0, answer, bytes);
 }
 
+HYD_status HYD_relay_deliver(const struct HYD_adapt_message *message, const char *payload,
+                             struct HYD_relay_frozen *answer)
+{
+    return HYD_sequence_deliver(message, payload, answer);
+}
+
 struct HYD_relay_origin HYD_upward_origin(void)
 {
     return (struct HYD_relay_origin) {(uint32_t) HYD_pmcd_pmip.local.pgid, (uint32_t) HYD_pmcd_pmip.local.id};

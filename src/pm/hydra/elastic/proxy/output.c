@@ -5,7 +5,7 @@
 #include "output.h"
 #include "agent.h"
 #include "reports.h"
-#include "tasks.h"
+#include "task_output.h"
 #include "upward.h"
 #include "wire/channel.h"
 #include "demux.h"
@@ -19,6 +19,11 @@ static int opened = 0, waits_for_space = 0, counting = 0;
 static uint64_t sent = 0, capacity = 0;
 static int held = 0;            /* output is left where it is */
 
+static int counts(void)
+{
+    return counting || HYD_reports_have_begun();
+}
+
 static int control(void)
 {
     return HYD_pmcd_pmip.upstream.control;
@@ -29,7 +34,7 @@ static void hold(int on)
     const struct HYD_pmcd_pmip_s *p = &HYD_pmcd_pmip;
 
     held = on;
-    HYD_tasks_hold_output(on);
+    HYD_task_output_hold(on);
     for (int i = 0; i < p->local.proxy_process_count; i++) {
         HYD_loop_pause(p->downstream.out[i], on);
         HYD_loop_pause(p->downstream.err[i], on);
@@ -38,7 +43,7 @@ static void hold(int on)
 
 static void after_events(void)
 {
-    int no_space = waits_for_space && sent >= capacity;
+    int no_space = (waits_for_space || counts()) && sent >= capacity;
 
     if (no_space != held)
         hold(no_space);
@@ -133,7 +138,6 @@ void HYD_pmcd_pmip_adapt_hold_output(void)
 
 void HYD_pmcd_pmip_adapt_count_output(void)
 {
-    waits_for_space = 1;
     counting = 1;
 }
 
@@ -144,89 +148,11 @@ void HYD_pmcd_pmip_adapt_output_space(uint64_t bytes)
 
 void HYD_pmcd_pmip_adapt_output(int bytes)
 {
-    if (counting)
+    if (counts())
         sent += (uint64_t) bytes;
 }
 
-/* ---- last words -------------------------------------------------------------------------------- */
-
-static HYD_status send_frame(struct HYD_pmcd_hdr *hdr, const char *bytes, int count)
-{
-    int sent, closed;
-    HYD_status status = HYD_SUCCESS;
-
-    hdr->buflen = count;
-    status = HYDU_sock_write(control(), hdr, sizeof(*hdr), &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
-    HYDU_ERR_POP(status, "unable to send to mpiexec\n");
-    status = HYDU_sock_write(control(), bytes, count, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
-    HYDU_ERR_POP(status, "unable to send to mpiexec\n");
-
-  fn_exit:
-    return status;
-
-  fn_fail:
-    goto fn_exit;
-}
-
-/* The content of the pipe of a process' output, as far as it is there. */
-static HYD_status send_waiting(int process, int fd, enum HYD_pmcd_cmd cmd)
-{
-    struct pollfd there = {.fd = fd,.events = POLLIN };
-    char buf[HYD_TMPBUF_SIZE];
-    struct HYD_pmcd_hdr hdr;
-    HYD_status status = HYD_SUCCESS;
-
-    HYD_pmcd_init_header(&hdr);
-    hdr.cmd = cmd;
-    hdr.pgid = HYD_pmcd_pmip.local.pgid;
-    hdr.proxy_id = HYD_pmcd_pmip.local.id;
-    hdr.rank = HYD_pmcd_pmip.downstream.pmi_rank[process];
-    if (fd < 0 || poll(&there, 1, 0) != 1 || !(there.revents & POLLIN))
-        goto fn_exit;
-    ssize_t n = read(fd, buf, sizeof(buf));
-    if (n > 0) {
-        status = send_frame(&hdr, buf, (int) n);
-        HYD_pmcd_pmip_adapt_output((int) n);
-    }
-
-  fn_exit:
-    return status;
-}
-
-HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[])
-{
-    const struct HYD_pmcd_pmip_s *p = &HYD_pmcd_pmip;
-    const char *code = HYD_pmi_line_argument(args, "exitcode");
-    char line[64];
-    struct HYD_pmcd_hdr hdr;
-    HYD_status status = HYD_SUCCESS;
-
-    /* A process may have sent all at once: that it has initialised, last words, and the abort. */
-    status = HYD_reports_flush();
-    HYDU_ERR_POP(status, "unable to send what is reported\n");
-    for (int i = 0; i < p->local.proxy_process_count; i++) {
-        status = send_waiting(i, p->downstream.out[i], STDOUT);
-        HYDU_ERR_POP(status, "unable to send last words\n");
-        status = send_waiting(i, p->downstream.err[i], STDERR);
-        HYDU_ERR_POP(status, "unable to send last words\n");
-    }
-    if (HYD_tasks_are_world()) {        /* it ends itself now, and its world for it; nobody else does */
-        status = HYD_tasks_answer_abort(fd);
-        goto fn_exit;
-    }
-    HYD_pmcd_init_header(&hdr);
-    hdr.cmd = PMI_CMD;
-    hdr.pid = fd;
-    hdr.pmi_version = 1;
-    MPL_snprintf(line, sizeof(line), "cmd=abort exitcode=%s\n", code ? code : "1");
-    status = send_frame(&hdr, line, (int) strlen(line));
-
-  fn_exit:
-    return status;
-
-  fn_fail:
-    goto fn_exit;
-}
+/* ---- end ------------------------------------------------------------------------------------------ */
 
 /* A connection that is closed while something is unread is reset, and what the kernel has not sent yet is dropped.
  * mpiexec reports space as long as the reader of its output takes some, until it has read the exit status. */

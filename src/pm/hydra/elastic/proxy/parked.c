@@ -5,10 +5,10 @@
 
 #include "state.h"
 #include "agent.h"
-#include "answers.h"
 #include "demux.h"
 #include "exits.h"
 #include "sets.h"
+#include "spawned.h"
 
 /* Any line of a process makes its end a failure before it is handled; so this one is handled last. */
 HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[])
@@ -30,14 +30,14 @@ int HYD_pmcd_pmip_adapt_closed(int process_id, int fd)
 {
     if (process_id < 0) {       /* it has come to the port of -pmi-port, and has not said who it is */
         HYDT_dmx_deregister_fd(fd);
-        HYD_answers_close(fd);
+        HYD_spawned_close(fd);
         return 1;
     }
     if (HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] && !HYD_pmcd_pmip_adapt_is_let_go(process_id) &&
         !HYD_exits_query(process_id))
         return 0;
     HYDT_dmx_deregister_fd(fd);
-    HYD_answers_close(fd);
+    HYD_spawned_close(fd);
     HYD_pmcd_pmip.downstream.pmi_fd[process_id] = HYD_FD_CLOSED;
     HYD_exits_closed(process_id);
     return 1;

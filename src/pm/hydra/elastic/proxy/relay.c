@@ -3,7 +3,6 @@
 #include "hydra.h"
 #include "connection.h"
 #include "relay.h"
-#include "sequence.h"
 #include "upward.h"
 #include "wire/send_queue.h"
 
@@ -204,7 +203,7 @@ HYD_status HYD_relay_take(struct HYD_connection *parent, const char *bytes)
         .sequence = targets->sequence
     };
     struct HYD_relay_frozen frozen = {.number = targets->number };
-    status = HYD_sequence_deliver(&message, payload->data, &frozen);
+    status = HYD_relay_deliver(&message, payload->data, &frozen);
     HYDU_ERR_POP(status, "unable to carry out a relayed command\n");
     if (frozen.sequence)
         note_frozen(relay, &frozen, 1);

@@ -7,6 +7,7 @@
 #define PROXY_RELAY_H_INCLUDED
 
 #include "hydra.h"
+#include "wire/message.h"
 #include "wire/tree.h"
 
 struct HYD_connection;
@@ -29,5 +30,8 @@ HYD_status HYD_relay_failed(struct HYD_connection *c);
 
 /* Reports to mpiexec (HYD_ADAPT_RELAYED). */
 HYD_status HYD_relay_report(const void *answer, size_t bytes);
+/* HYD_sequence_deliver (sequence.h). */
+HYD_status HYD_relay_deliver(const struct HYD_adapt_message *message, const char *payload,
+                             struct HYD_relay_frozen *answer);
 
 #endif /* PROXY_RELAY_H_INCLUDED */

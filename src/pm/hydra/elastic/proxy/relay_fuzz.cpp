@@ -21,7 +21,6 @@ extern "C" {
 #include "wire/accept.h"
 #include "connection.h"
 #include "relay.h"
-#include "sequence.h"
 #include "upward.h"
 #include "wire/keepalive.h"
 }
@@ -151,7 +150,7 @@ HYD_status HYDT_dmx_deregister_fd(int fd)
         abort();
     return HYD_SUCCESS;
 }
-HYD_status HYD_sequence_deliver(const HYD_adapt_message *message, const char *payload, HYD_relay_frozen *frozen)
+HYD_status HYD_relay_deliver(const HYD_adapt_message *message, const char *payload, HYD_relay_frozen *frozen)
 {
     frozen->sequence = message->sequence % 2;
     frozen->ceiling = message->bytes;

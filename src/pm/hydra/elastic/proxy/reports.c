@@ -2,7 +2,6 @@
 
 #include "pmip.h"
 #include "reports.h"
-#include "output.h"
 #include "wire/clock.h"
 #include "wire/message.h"
 
@@ -12,6 +11,7 @@ static struct {
     int n;
     int64_t since_us;           /* of the first */
 } waiting;
+static int flushed = 0;
 
 static HYD_status send_message(struct HYD_adapt_message message, const void *payload, size_t bytes)
 {
@@ -38,6 +38,11 @@ static HYD_status send_message(struct HYD_adapt_message message, const void *pay
     goto fn_exit;
 }
 
+int HYD_reports_have_begun(void)
+{
+    return flushed;
+}
+
 /* One that waited alone goes as it is. */
 HYD_status HYD_reports_flush(void)
 {
@@ -54,7 +59,7 @@ HYD_status HYD_reports_flush(void)
                               waiting.bytes, waiting.used);
     waiting.n = 0;
     waiting.used = 0;
-    HYD_pmcd_pmip_adapt_count_output(); /* the first of all is REPORT_INIT */
+    flushed = 1;
     return status;
 }
 

@@ -22,6 +22,8 @@ HYD_status HYD_reports_send(uint32_t kind, uint32_t epoch, uint32_t sequence, co
 HYD_status HYD_reports_gather(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes);
 /* Sends what waits. */
 HYD_status HYD_reports_flush(void);
+/* Whether reports that waited have been sent; the first of all is REPORT_INIT. */
+int HYD_reports_have_begun(void);
 
 /* For the event loop: milliseconds until HYD_reports_due wants to be called, <0: nothing waits. */
 int64_t HYD_reports_wait_ms(void);

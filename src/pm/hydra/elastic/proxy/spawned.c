@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "agent.h"
+#include "answers.h"
 #include "demux.h"
 #include "exits.h"
 #include "reports.h"
@@ -61,13 +62,14 @@ void HYD_spawned_failed(int process_id)
         cause = process_id;
 }
 
-void HYD_spawned_closed(int fd)
+HYD_status HYD_spawned_close(int fd)
 {
     for (int i = 0; children && i < HYD_pmcd_pmip.local.proxy_process_count; i++)
         if (HYD_pmcd_pmip.downstream.pmi_fd[i] == fd) {
             children[i].closed = 1;
             children[i].connection = fd;
         }
+    return HYD_answers_close(fd);
 }
 
 void HYD_spawned_exited(int process_id, int wait_status)

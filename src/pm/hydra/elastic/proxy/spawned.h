@@ -21,7 +21,8 @@ HYD_status HYD_spawned_check(void);
  * connection, for whatever reason. */
 void HYD_spawned_began(int process_id);
 void HYD_spawned_failed(int process_id);
-void HYD_spawned_closed(int fd);
+/* Closes a PMI connection when what waits for its process has been sent (answers.h), and notes that it is closed. */
+HYD_status HYD_spawned_close(int fd);
 /* A process has been waited for. */
 void HYD_spawned_exited(int process_id, int wait_status);
 /* Whether a process is running, or its end has not been seen, although its output may be closed. */

@@ -159,7 +159,7 @@ HYD_status HYD_task_output_drain(uint32_t uid, uint32_t number)
     return status;
 }
 
-void HYD_tasks_hold_output(int on)
+void HYD_task_output_hold(int on)
 {
     held = on;
     for (struct stream * s = streams; s; s = s->next)

@@ -21,5 +21,7 @@ const char *HYD_task_output_open(uint32_t uid, uint32_t number, int ends[2]);
 void HYD_task_output_opened(const int ends[2]);
 /* Forwards all that it has written, at most what pipes hold. */
 HYD_status HYD_task_output_drain(uint32_t uid, uint32_t number);
+/* Their output stays in the pipes as long as mpiexec has no credit. */
+void HYD_task_output_hold(int on);
 
 #endif /* PROXY_TASK_OUTPUT_H_INCLUDED */

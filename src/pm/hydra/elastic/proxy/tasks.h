@@ -27,8 +27,6 @@ HYD_status HYD_tasks_answer_abort(int pmi_fd);
 /* STEP_TASK.  An error if the payload is malformed. */
 HYD_status HYD_tasks_order(const char *payload, size_t bytes);
 int HYD_tasks_live(void);
-/* Their output stays in the pipes as long as mpiexec has no credit. */
-void HYD_tasks_hold_output(int on);
 /* mpiexec passes a signal on: it is for these processes, too. */
 void HYD_tasks_signalled(int signum);
 

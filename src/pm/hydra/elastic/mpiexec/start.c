@@ -1,112 +1,28 @@
-/* See hooks.h: start and end, time, and what all files of this folder use.  See state.h for the shared state. */
+/* See start.h. */
 
 #include "state.h"
 #include "bsci.h"
-#include "connections.h"
 #include "core.h"
-#include "demux.h"
+#include "effects.h"
 #include "end.h"
 #include "exits.h"
 #include "groups.h"
+#include "handshake.h"
 #include "launchers.h"
 #include "lines.h"
 #include "names.h"
+#include "options.h"
 #include "output.h"
 #include "performance.h"
 #include "relay.h"
 #include "socket.h"
-#include "wire/channel.h"
+#include "start.h"
 #include "wire/clock.h"
 #include "wire/job_secret.h"
 #include "wire/sessions.h"
 
 #define KILL_DEFAULT_MS 5000
 #define LAUNCH_DEFAULT_MS 120000
-
-struct HYD_step HYD_step = {.wake_ms = -1,.abort_ms = -1,.log_fd = -1,.sets_log_fd = -1 };
-
-int64_t HYD_step_now_ms(void)
-{
-    return (HYD_monotonic_us() - HYD_step.zero_us) / 1000;
-}
-
-struct HYD_step_group *HYD_step_find_group(int group)
-{
-    struct HYD_step_group *g;
-
-    for (g = HYD_step.groups; g && g->group != group; g = g->next);
-    return g;
-}
-
-void HYD_step_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const void *payload,
-                   size_t bytes)
-{
-    int fd = proxy->control_fd, sent, closed;
-
-    if (fd == HYD_FD_UNSET || fd == HYD_FD_CLOSED || HYD_channel_open(fd) != HYD_SUCCESS)
-        return;
-    HYDU_sock_write(fd, hdr, sizeof(*hdr), &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
-    if (bytes)
-        HYDU_sock_write(fd, payload, (int) bytes, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
-}
-
-void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum)
-{
-    struct HYD_pmcd_hdr hdr;
-
-    HYD_pmcd_init_header(&hdr);
-    hdr.cmd = SIGNAL;
-    hdr.signum = signum;
-    HYD_step_send(proxy, &hdr, NULL, 0);
-}
-
-void HYD_step_print_message(const char *text)
-{
-    fflush(stdout);
-    fprintf(stderr, "%s\n", text);
-    fflush(stderr);
-}
-
-void HYD_step_close_fd(int *fd)
-{
-    if (*fd < 0)
-        return;
-    if (HYDT_dmx_query_fd_registration(*fd))
-        HYDT_dmx_deregister_fd(*fd);
-    close(*fd);
-    *fd = -1;
-}
-
-/* ---- time -------------------------------------------------------------------------------------- */
-
-int64_t HYD_step_next_wake(void)
-{
-    int64_t times[] = { HYD_step.wake_ms, HYD_step.abort_ms, HYD_step_next_launch_limit(),
-        HYD_step_relay_next(), HYD_step_performance_next(), HYD_names_next()
-    }, next = -1;
-
-    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
-        if (times[i] >= 0 && (next < 0 || times[i] < next))
-            next = times[i];
-    return next;
-}
-
-void HYD_step_tick(void)
-{
-    int64_t now = HYD_step_now_ms();
-
-    if (HYD_step.abort_ms >= 0 && HYD_step.abort_ms <= now) {
-        HYD_step_end_due(now);
-        return;
-    }
-    HYD_step_end_slow_launches(now);
-    HYD_step_relay_time(now);
-    HYD_core_due(now);
-    HYD_step_performance_time(now);
-    HYD_names_time(now);
-}
-
-/* ---- start and end ----------------------------------------------------------------------------- */
 
 /* `more`: flags.  -1: it is not wanted. */
 static int open_log(const char *name, const char *option, int more)
@@ -144,6 +60,7 @@ void HYD_step_start(void)
     const struct HYD_step_options *o = &HYD_step_options;
 
     HYD_step.zero_us = HYD_monotonic_us();
+    HYD_effects_use();
 
     /* what is started does not need the pipe of the signal handler */
     for (int i = 0; i < 2; i++)

@@ -1,0 +1,12 @@
+/*
+ * The effects of the core (stepmgr/stepmgr.h, struct step_effects), performed by the files of this folder, and the
+ * core's creation with them.
+ */
+
+#ifndef MPIEXEC_EFFECTS_H_INCLUDED
+#define MPIEXEC_EFFECTS_H_INCLUDED
+
+/* From now on HYD_core_create makes a core with these effects. */
+void HYD_effects_use(void);
+
+#endif /* MPIEXEC_EFFECTS_H_INCLUDED */
