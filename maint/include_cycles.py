@@ -1,4 +1,4 @@
-"""Circles of C and C++ files that include each other.  A header and the source of the same name are one."""
+"""Cycles of C and C++ files that include each other.  A header and the source of the same name are one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def graph(files: Mapping[str, str]) -> dict[str, set[str]]:
     return found
 
 
-def circles(files: Mapping[str, str]) -> list[list[str]]:
+def cycles(files: Mapping[str, str]) -> list[list[str]]:
     """The sets of files, without suffix, each of which includes all others, over any number of steps (Tarjan 1972)."""
     edges = graph(files)
     number: dict[str, int] = {}
@@ -47,9 +47,9 @@ def circles(files: Mapping[str, str]) -> list[list[str]]:
             if other in stack:
                 lowest[name] = min(lowest[name], lowest[other])
         if lowest[name] == number[name]:
-            circle = stack[stack.index(name) :]
+            cycle = stack[stack.index(name) :]
             del stack[stack.index(name) :]
-            found.extend([sorted(circle)] if len(circle) > 1 else [])
+            found.extend([sorted(cycle)] if len(cycle) > 1 else [])
 
     for name in sorted(edges):
         if name not in number:
@@ -58,8 +58,8 @@ def circles(files: Mapping[str, str]) -> list[list[str]]:
 
 
 def larger_than(most: int, files: Mapping[str, str]) -> Iterator[str]:
-    """A line for each circle of more files, tests left out."""
+    """A line for each cycle of more files, tests left out."""
     sources = {name: text for name, text in files.items() if not name.endswith(TESTS)}
-    for circle in circles(sources):
-        if len(circle) > most:
-            yield f"{len(circle)} files include each other: {' '.join(circle)}"
+    for cycle in cycles(sources):
+        if len(cycle) > most:
+            yield f"{len(cycle)} files include each other: {' '.join(cycle)}"

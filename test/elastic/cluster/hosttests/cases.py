@@ -241,6 +241,31 @@ def testbed_half_failed(run: HostRun) -> None:
     run.check(not folder.exists() and not hosts.marked(folder), "down left something")
 
 
+@case("", nodes=1)
+def testbed_ends_with_its_test(run: HostRun) -> None:
+    """SIGKILL to a run of the tests leaves no host."""
+    folder = temporary_testbed(run.folder / "p")
+    script = f"""
+import sys, time
+sys.path[:0] = {sys.path!r}
+from pathlib import Path
+from testbed import command, hosts
+hosts.end_with_this_process = True
+command.up(Path({str(folder)!r}), 2)
+print("up", flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            run.check(process.stdout.readline() == "up\n", "it did not come up")
+            run.check(len(hosts.marked(folder)) > 2, "no host runs")
+        finally:
+            process.kill()
+    run.await_value(lambda: not hosts.marked(folder), "end of the hosts")
+    command.down(folder)
+
+
 @case("", nodes=2)
 def testbed_refuses(run: HostRun) -> None:
     """Wrong names, numbers, hosts and folders get one clear line each."""

@@ -24,6 +24,7 @@ from testbed.state import Cluster, Host
 from support import procfs
 
 PRIVATE = ("dev/shm", "run")  # each host has its own
+hosts.end_with_this_process = True
 WORKERS = 2  # these tests wait for more than half of their time
 
 

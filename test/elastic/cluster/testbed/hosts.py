@@ -27,6 +27,8 @@ UNSHARE = ["unshare", "--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "
 NETWORK = "10.77"  # nobody outside sees it: every testbed has the same addresses
 MOST_HOSTS = 250
 START_LIMIT_S = 30.0
+# Set by tests: hosts end with the process that has started them, however that ends.
+end_with_this_process = False
 END_LIMIT_S = 20.0
 
 
@@ -129,7 +131,8 @@ class Starting:
 
     def __init__(self, name: str, address: str, folder: Path, bridge: bool) -> None:
         self.name, self.address, self.log = name, address, folder / "log" / f"init-{name}"
-        command = [*UNSHARE, str(HERE / "host-init"), name, str(folder), f"{address}/16"]
+        tied = ["setpriv", "--pdeathsig", "KILL", "--"] if end_with_this_process else []
+        command = [*tied, *UNSHARE, str(HERE / "host-init"), name, str(folder), f"{address}/16"]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command + ["bridge"] * bridge,
