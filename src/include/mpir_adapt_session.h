@@ -9,6 +9,8 @@
 #include "mpir_adapt.h"
 
 /* ---- adapt_init.c ---- */
+/* Called when PMI is connected, in the initialisation of a process or of a session. */
+void MPIR_Adapt_pmi_begun(void);
 /* Whether this process takes part in adaptations: from MPI_Init_adapt, or MPIX_Comm_modify, to MPI_Finalize. */
 bool MPIR_Adapt_is_on(void);
 /* Whether this process has notified our proxy that it is rigid. */

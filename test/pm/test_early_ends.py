@@ -176,7 +176,7 @@ def test_a_rank_ends_and_nobody_waits(bench: Bench) -> None:
         bench.expect_nothing_left()
 
 
-# A process that spawns three shells; then it waits for them (stays), or finalises.
+# A process that spawns so many shells; then it waits for them (stays), or finalises.
 SPAWNS = """
 import os, signal, sys, time
 
@@ -189,7 +189,7 @@ def call(*lines):
         pass
 
 call("cmd=init pmi_version=1 pmi_subversion=1")
-call("mcmd=spawn", "nprocs=3", "execname=sh", "totspawns=1", "spawnssofar=1", "argcnt=2", "arg1=-c", f"arg2={sys.argv[1]}",
+call("mcmd=spawn", f"nprocs={sys.argv[3]}", "execname=sh", "totspawns=1", "spawnssofar=1", "argcnt=2", "arg1=-c", f"arg2={sys.argv[1]}",
      "info_num=0", "endcmd")
 if sys.argv[2] == "stays":
     time.sleep(1000)
@@ -197,10 +197,24 @@ call("cmd=finalize")
 """
 
 
-def start_spawned(bench: Bench, script: str, then: str, *args: object) -> Result:
+# A spawned process that sends lines once PMI is connected, and ends.
+ALONE = """
+import os, signal, sys
+
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+pmi = os.fdopen(int(os.environ["PMI_FD"]), "r+b", buffering=0)
+pmi.write(b"cmd=init pmi_version=1 pmi_subversion=1\\n")
+while pmi.read(1) != b"\\n":
+    pass
+pmi.write({lines})
+sys.exit(3)
+"""
+
+
+def start_spawned(bench: Bench, script: str, then: str, *args: object, processes: int = 3) -> Result:
     spawns = bench.folder / "spawns.py"
     spawns.write_text(SPAWNS)
-    return bench.run("-disable-auto-cleanup", *args, "-n", 1, program=[sys.executable, spawns, script, then])
+    return bench.run("-disable-auto-cleanup", *args, "-n", 1, program=[sys.executable, spawns, script, then, processes])
 
 
 def test_a_spawned_rank_ends_between_barriers(bench: Bench) -> None:
@@ -221,6 +235,18 @@ def test_a_spawned_rank_ends_and_nobody_waits(bench: Bench) -> None:
     result = start_spawned(bench, script_of(bench, "exec $ends 1 3"), "finalises")
     expect(result.code == 3 and "The job ends" not in result.err, f"exit code {result.code}: {result.err}")
     bench.expect_nothing_left()
+
+
+def test_a_spawned_process_ends_in_init(bench: Bench) -> None:
+    """It is alone, and the process that has spawned it would wait for it; after MPI_Init nobody waits."""
+    begun = "b'cmd=adapt_init mode=begun\\n'"
+    for lines, awaited in ((begun, True), (f"{begun} + b'cmd=adapt_init mode=rigid\\n'", False)):
+        script = bench.folder / "alone.py"
+        script.write_text(ALONE.format(lines=lines))
+        result = start_spawned(bench, f"exec {sys.executable} {script}", "stays" if awaited else "finalises", processes=1)
+        ends = "ended with exit code 3 in MPI_Init, in which the others wait for it.  The job ends" in result.err
+        expect(result.code == 3 and ends == awaited, f"exit code {result.code}: {result.err}")
+        bench.expect_nothing_left()
 
 
 def compile_c(text: str, output: Path, *more: str) -> None:

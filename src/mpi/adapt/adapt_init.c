@@ -121,8 +121,10 @@ static void change_phase(uint32_t before, uint32_t after)
                                     __ATOMIC_RELAXED);
 }
 
+static bool reports_init;       /* in MPI_Init, without a board: of MPI_Comm_spawn */
+
 /* Otherwise the proxy ends all processes for one that ends in MPI_Init.  Now it needs to know, as the others wait there
- * for ever. */
+ * for ever: it reads it on the board, or spawned processes report it. */
 static void show_init(void)
 {
     const char *cleanup = getenv(PMI_CLEANUP_ENV);
@@ -130,6 +132,7 @@ static void show_init(void)
     if (!cleanup || strcmp(cleanup, "0"))
         return;
     MPIR_Board_open();
+    reports_init = !MPIR_Board.control;
     change_phase(PMI_ADAPT_PHASE_NONE, PMI_ADAPT_PHASE_INIT);
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF)
         MPIR_Board_close();
@@ -142,6 +145,23 @@ void MPIR_Adapt_before_plain_init(bool is_world_model)
         prepare_for_windows();
     if (is_world_model)
         show_init();
+}
+
+/* If there is no proxy any more, PMI fails next. */
+void MPIR_Adapt_pmi_begun(void)
+{
+    if (reports_init)
+        (void) MPIR_Board_notify_proxy("cmd=adapt_init mode=begun");
+}
+
+static void report_end_of_init(void)
+{
+    if (!reports_init)
+        return;
+    reports_init = false;
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    (void) MPIR_Board_notify_proxy("cmd=adapt_init mode=rigid");
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 /* Profiling tools start in MPI_Init_thread and may be made before there were adaptations.  So this
@@ -198,6 +218,7 @@ bool MPIR_Adapt_daemon_knows_rigid(void)
 
 int MPIR_Adapt_complete_init(void)
 {
+    report_end_of_init();
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF) {
         notify_rigid();
         return MPI_SUCCESS;

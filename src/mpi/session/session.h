@@ -11,6 +11,7 @@
 
 #include "mpiimpl.h"
 #include "mpid_session.h"
+#include "mpir_adapt_session.h"
 #include "mpir_session_call.h"
 #include "pmi_adapt_set.h"
 

@@ -6,7 +6,6 @@
 
 #include "session.h"
 #include "connect_board.h"
-#include "mpir_adapt_session.h"
 #include "pmi.h"
 #include "pmi_adapt_calls.h"
 

@@ -9,7 +9,6 @@
 
 #include "session.h"
 #include "connect_board.h"
-#include "mpir_adapt_session.h"
 
 static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
 static bool detected;           /* it is known whether this process is a joining one */

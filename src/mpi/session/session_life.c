@@ -17,7 +17,6 @@
 
 #include "session.h"
 #include "connect_board.h"
-#include "mpir_adapt_session.h"
 #include "mpir_error_hooks.h"
 #include "mpi_init.h"
 #include "pmi.h"

@@ -4,7 +4,6 @@
  */
 
 #include "session.h"
-#include "mpir_adapt_session.h"
 
 #define MEMBERS_MAX (1 << 20)   /* of a set */
 

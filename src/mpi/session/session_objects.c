@@ -7,7 +7,6 @@
  */
 
 #include "session.h"
-#include "mpir_adapt_session.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

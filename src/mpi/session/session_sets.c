@@ -8,7 +8,6 @@
 
 #include "session.h"
 #include "connect_board.h"
-#include "mpir_adapt_session.h"
 
 #define N_PREDEFINED 3
 

@@ -213,13 +213,18 @@ def launcher_ends_late(run: TestRun) -> None:
 
 
 @scenario
-def ends_in_init(run: TestRun) -> None:
-    """A process ends in MPI_Init while others wait for it in shared memory: the job ends, and no segment is left."""
+def ends_in_init(run: TestRun, who: str = "") -> None:
+    """A process, of MPI_Comm_spawn if `who` is "spawned", ends in MPI_Init while others wait for it in shared memory: the job
+    ends, and no segment is left."""
     library = _interposed(run, "ends_in_init")
+    if who:
+        run.environment["ENDS_SPAWNED"] = "1"
     job = run.mpiexec(["-disable-auto-cleanup", "-genv", "LD_PRELOAD", library])
     code = job.wait()
     run.check(code == 3, f"exit code {code}")
-    checks.patterns(run, job.err, [r"\(rank 1\) ended with exit code 3 in MPI_Init, in which the others wait for it"], "error")
+    of_spawned = " of the spawned processes" if who else ""
+    pattern = rf"\(rank 1{of_spawned}\) ended with exit code 3 in MPI_Init, in which the others wait for it"
+    checks.patterns(run, job.err, [pattern], "error")
     run.check(not list(Path("/dev/shm").glob("mpich_shar_tmp*")), "a segment is left")
 
 

@@ -1,6 +1,7 @@
 /*
  * Preloaded into the processes of a job, ends rank 1 when it maps the shared segment of its node in MPI_Init, before it
- * comes to the barriers in that segment.  With -disable-auto-cleanup it has mapped its proxy's board before.
+ * comes to the barriers in that segment.  With -disable-auto-cleanup it has mapped its proxy's board before, unless it
+ * is a process of MPI_Comm_spawn.  With ENDS_SPAWNED only those end.
  */
 
 #define _GNU_SOURCE
@@ -10,12 +11,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void end_at_second(int flags, int fd)
+static void end_at_segment(int flags, int fd)
 {
     static int maps;
     const char *rank = getenv("PMI_RANK");
+    const int is_spawned = getenv("PMI_SPAWNED") != NULL;
 
-    if (rank && !strcmp(rank, "1") && (flags & MAP_SHARED) && fd >= 0 && ++maps == 2)
+    if (getenv("ENDS_SPAWNED") && !is_spawned)
+        return;
+    if (rank && !strcmp(rank, "1") && (flags & MAP_SHARED) && fd >= 0 && ++maps == (is_spawned ? 1 : 2))
         _exit(3);
 }
 
@@ -25,7 +29,7 @@ void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t
 
     if (!next)
         *(void **) &next = dlsym(RTLD_NEXT, "mmap");
-    end_at_second(flags, fd);
+    end_at_segment(flags, fd);
     return next(address, bytes, protection, flags, fd, offset);
 }
 

@@ -201,7 +201,7 @@ static void check_that_world_comes(const struct HYD_pg *pg)
 
     if (!missed || HYD_step.ending || HYD_step.abort_ms >= 0 || (g && !HYD_step_rules_apply(g)) ||
         HYD_step.has_set_calls || HYD_step.notified_to_end || !is_awaited(missed) ||
-        pg->pg_process_count == 1)
+        (pg->pg_process_count == 1 && !(spawned && missed->end.in_init)))
         return;
     int code = WIFEXITED((int) missed->end.wait_status) ? WEXITSTATUS(missed->end.wait_status) : 0;
     HYD_step_describe_end(how, sizeof(how), (int) missed->end.wait_status);

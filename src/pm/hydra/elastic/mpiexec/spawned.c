@@ -163,9 +163,10 @@ static void ended_after_init(const struct HYD_proxy *proxy, const struct HYD_spa
     if ((ends_job && WIFSIGNALED(wait_status)) || HYD_step.ending || HYD_step.notified_to_end)
         return;
     HYD_step_describe_end(how, sizeof(how), (int) end->wait_status);
-    MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s (rank %u of the spawned processes) %s after "
-                 "MPI_Init, without MPI_Finalize%s", proxy->node->hostname,
-                 HYD_step_program_of(proxy, (int) end->index), end->rank, how, ends_job ? ".  The job ends" : "");
+    MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: %s (rank %u of the spawned processes) %s %s%s",
+                 proxy->node->hostname, HYD_step_program_of(proxy, (int) end->index), end->rank, how,
+                 end->in_init ? "in MPI_Init" : "after MPI_Init, without MPI_Finalize",
+                 ends_job ? ".  The job ends" : "");
     HYD_step_print_message(text);
     if (!ends_job) {
         HYD_step.exit_status |= wait_status;

@@ -14,6 +14,7 @@
 #include "pmip_pmi.h"
 #include "reports.h"
 #include "sets.h"
+#include "spawned.h"
 #include "tasks.h"
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
@@ -51,9 +52,14 @@ static void report_missed(void)
     HYD_reports_send(HYD_ADAPT_IS_MISSED, 0, 0, &missed_end, sizeof(missed_end));
 }
 
+static int is_in_init(int process_id)
+{
+    return HYD_board_in_init(&HYD_agent.board, process_id) || HYD_spawned_in_init(process_id);
+}
+
 static void miss(int process_id, int begun, int wait_status, int connection)
 {
-    const int in_init = begun && HYD_board_in_init(&HYD_agent.board, process_id);
+    const int in_init = begun && is_in_init(process_id);
     const int counts_barriers = HYD_pmcd_pmip_pmi_handle == HYD_pmcd_pmip_pmi_v1;
 
     missed = process_id;
@@ -92,7 +98,7 @@ static int is_unused(int process_id)
 static int ended_in_use(int process_id)
 {
     const struct HYD_agent_process *p = HYD_agent.processes ? &HYD_agent.processes[process_id] : NULL;
-    const int in_init = p && HYD_board_in_init(&HYD_agent.board, process_id);
+    const int in_init = p && is_in_init(process_id);
 
     return p && p->broke && p->begun && (in_init || barriers_of(process_id) <= barriers_over) &&
         !HYD_pmcd_pmip.user_global.auto_cleanup && !HYD_agent.join.given && !HYD_tasks_are_world() &&
@@ -101,8 +107,10 @@ static int ended_in_use(int process_id)
 
 static void check_spawned(void)
 {
-    if (missed < 0 && spawned_end.process_id >= 0 && barriers_of(spawned_end.process_id) <= barriers_over)
-        miss(spawned_end.process_id, 1, spawned_end.wait_status, spawned_end.connection);
+    const int i = spawned_end.process_id;
+
+    if (missed < 0 && i >= 0 && (is_in_init(i) || barriers_of(i) <= barriers_over))
+        miss(i, 1, spawned_end.wait_status, spawned_end.connection);
 }
 
 static HYD_status check_again(void)

@@ -12,6 +12,7 @@
 #include "output.h"
 #include "pmi_line.h"
 #include "reports.h"
+#include "spawned.h"
 #include "upward.h"
 #include "wire/kinds.h"
 #include "wire/keepalive.h"
@@ -38,6 +39,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
     HYD_status status = HYD_SUCCESS;
 
     int i = HYD_agent_process_of_fd(fd);
+    HYD_spawned_note_init(i, mode && !strcmp(mode, "begun"));
     if (HYD_agent.board.fd < 0 || i < 0)
         goto fn_exit;
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];

@@ -295,6 +295,7 @@ HYD_status HYD_committed_poll(void) { return HYD_SUCCESS; }
 void HYD_loop_outdate(void) {}
 void HYD_keepalive_watch(int) {}
 void HYD_spawned_began(int) {}
+void HYD_spawned_note_init(int, int) {}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -19,6 +19,7 @@ static struct child {
     int watch_fd;               /* pidfd, -1: it has ended */
     int begun, closed;          /* its PMI connection: is used; has been closed */
     int connection;             /* when closed: its descriptor */
+    int in_init;                /* as it has reported */
     int exited, wait_status;    /* it has been waited for */
 } *children = NULL;             /* by process_id; NULL: the proxy is not of MPI_Comm_spawn */
 static int cause = -1;        /* the first that ended too early */
@@ -54,6 +55,17 @@ void HYD_spawned_began(int process_id)
         if (!children[i].begun)
             return;
     HYD_reports_send(HYD_ADAPT_SPAWN_BEGAN, 0, 0, NULL, 0);     /* if mpiexec has failed, the main loop finds out */
+}
+
+void HYD_spawned_note_init(int process_id, int is_in_init)
+{
+    if (children && process_id >= 0)
+        children[process_id].in_init = is_in_init;
+}
+
+int HYD_spawned_in_init(int process_id)
+{
+    return children && children[process_id].in_init;
 }
 
 void HYD_spawned_failed(int process_id)
@@ -104,7 +116,8 @@ static void report_end(int process_id, int wait_status)
 {
     struct HYD_spawn_end end = {.index = (uint32_t) process_id,.wait_status = (uint32_t) wait_status,
         .rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
-        .begun = (uint32_t) children[process_id].begun
+        .begun = (uint32_t) children[process_id].begun,
+        .in_init = (uint32_t) children[process_id].in_init
     };
 
     HYD_reports_send(HYD_ADAPT_SPAWN_ENDED, 0, 0, &end, sizeof(end));

@@ -17,6 +17,9 @@
 HYD_status HYD_spawned_start(void);
 HYD_status HYD_spawned_check(void);
 
+/* With -disable-auto-cleanup a process is in MPI_Init, in which others may wait for it in shared memory, or not. */
+void HYD_spawned_note_init(int process_id, int is_in_init);
+int HYD_spawned_in_init(int process_id);
 /* Bytes have come on the PMI connection of this process; the connection was closed by its end; the proxy closes this
  * connection, for whatever reason. */
 void HYD_spawned_began(int process_id);

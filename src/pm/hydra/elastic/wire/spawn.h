@@ -14,6 +14,7 @@ struct HYD_spawn_end {
     uint32_t rank;
     uint32_t wait_status;
     uint32_t begun;             /* it had called MPI_Init, and not MPI_Finalize; 0: it had called neither */
+    uint32_t in_init;           /* it ended in MPI_Init; 0: unknown */
 };
 
 struct HYD_launch_end {
