@@ -4,8 +4,7 @@
 
 #include <signal.h>
 
-#include <algorithm>
-#include <cctype>
+#include "base/words.h"
 
 namespace elastic::rm {
 
@@ -27,8 +26,7 @@ constexpr SignalName SIGNALS[] = {
 
 int signal_number(std::string_view text)
 {
-    std::string name(text);
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+    std::string name = to_upper(std::string(text));
     if (name.starts_with("SIG"))
         name.erase(0, 3);
     for (const SignalName &each : SIGNALS) {

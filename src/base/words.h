@@ -4,6 +4,7 @@
 #ifndef ELASTIC_RM_WORDS_H_INCLUDED
 #define ELASTIC_RM_WORDS_H_INCLUDED
 
+#include <cctype>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,14 @@ std::string join_words(const std::vector<std::string> &words, const char *separa
 
 /* Quoted, as one word of a command line of /bin/sh. */
 std::string shell_word(const std::string &text);
+
+/* ASCII letters in upper case. */
+inline std::string to_upper(std::string text)
+{
+    for (char &c : text)
+        c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return text;
+}
 
 /* Empty parts included. */
 std::vector<std::string> split_list(const std::string &text, char separator);

@@ -276,7 +276,7 @@ Json Api::job_json(const Job &job, const Json *ran)
         {"user", job.spec.user},
         {"uid", job.spec.uid},
         {"state", to_string(job.state)},
-        {"code", code_of(job.state)},
+        {"code", names_of(job.state).code},
         {"reason", text_or_null(reason_of(job))},
         {"adaptive", job.mode == StepMode::UNKNOWN ? Json() : Json(job.mode == StepMode::ADAPTIVE)},
         {"size", job.size()},

@@ -15,17 +15,14 @@ bool is_wanted_state(const std::vector<std::string> &wanted, JobState state)
 {
     return wanted.empty() ||
         std::any_of(wanted.begin(), wanted.end(), [&](const std::string &name) {
-               return name == to_string(state) || name == code_of(state);
+               return find_job_state(name) == &names_of(state);
            });
 }
 
 void check_states(const std::vector<std::string> &wanted)
 {
     for (const std::string &name : wanted) {
-        bool known = std::ranges::find(STATE_CODES, name) != std::end(STATE_CODES);
-        for (const char *state : NamesOf<JobState>::names)
-            known = known || name == state;
-        if (!known)
+        if (!find_job_state(name))
             throw ApiError{
                 400, "field",
                 "'state' must name states such as PENDING or R, not " + name.substr(0, 40),
@@ -68,10 +65,7 @@ void Api::get_jobs(Call &call)
     list->states = query.list("state");
     check_states(list->states);
     bool all = query.flag("all") ||
-        std::any_of(list->states.begin(), list->states.end(), [](const std::string &name) {
-                   return name == "DONE" || name == "FAILED" || name == "CANCELLED" ||
-                       name == "CD" || name == "F" || name == "CA";
-               });
+        std::ranges::any_of(list->states, [](const std::string &name) { return is_end(name); });
     list->user = query.text("user");
     list->name = query.text("name");
     std::string order = query.text("order");

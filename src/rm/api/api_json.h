@@ -11,13 +11,6 @@
 namespace elastic::rm {
 
 inline constexpr int64_t LIMIT_MAX = 10000, LIMIT_DEFAULT = 1000, WAIT_MAX_MS = 60000;
-/* Of states, as squeue shows them. */
-inline constexpr const char *STATE_CODES[] = {"PD", "ST", "R", "AD", "CG", "CD", "F", "CA"};
-
-inline const char *code_of(JobState state)
-{
-    return STATE_CODES[static_cast<size_t>(state)];
-}
 
 inline Json text_or_null(const std::string &text)
 {

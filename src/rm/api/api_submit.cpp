@@ -21,7 +21,8 @@ namespace {
 constexpr size_t COMMAND_COUNT_MAX = 4096, COMMAND_BYTES_MAX = 1024 * 1024,
                  ENVIRONMENT_BYTES_MAX = 1024 * 1024;
 constexpr size_t SCRIPT_BYTES_MAX = 4 * 1024 * 1024, PATH_BYTES_MAX = 4095, KEY_BYTES_MAX = 40;
-constexpr int64_t BEGIN_MAX_MS = int64_t{1} << 45;      /* the year 3084 */
+/* Of the wall clock, the year 3084; with any offset the core's time is below BEGIN_MAX_MS. */
+constexpr int64_t BEGIN_CLOCK_MAX_MS = BEGIN_MAX_MS / 2;
 constexpr int64_t LONGEST_LIMIT_MS = int64_t{366} * 24 * 3600 * 1000;
 constexpr int64_t TIME_LIMIT_MAX_MS = 100 * LONGEST_LIMIT_MS;
 
@@ -345,8 +346,8 @@ Api::Submission Api::read_submission(const Call &call)
     spec.time_limit_ms = read_time_limit(body, default_ms, true, spec.in.get());
     spec.priority = read_priority(body, call.caller);
     if (body.has("begin_ms"))
-        spec.begin_ms =
-            std::max<int64_t>(daemon_.core_ms(body.number("begin_ms", 0, BEGIN_MAX_MS, 0)), 0);
+        spec.begin_ms = std::max<int64_t>(
+            daemon_.core_ms(body.number("begin_ms", 0, BEGIN_CLOCK_MAX_MS, 0)), 0);
     add_dependencies(call, body, spec);
     read_limit_signal(body, spec, launch);
     read_mail(body, daemon_.settings(), spec, launch, submission.notes);

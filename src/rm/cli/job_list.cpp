@@ -7,31 +7,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <sstream>
 
+#include "base/words.h"
 #include "cli/array_tasks.h"
 #include "cli/node_names.h"
+#include "core/job_states.h"
 
 namespace elastic {
 
 namespace {
 
 constexpr size_t PAGE_MAX = 10000;      /* what the interface gives at once */
-
-struct StateName {
-    std::string_view name, code;
-    std::string_view slurm;     /* squeue's or sacct's, if it is another one */
-    bool is_end;
-};
-
-constexpr StateName STATE_NAMES[] = {
-    {"PENDING", "PD", "", false},      {"STARTING", "ST", "CONFIGURING", false},
-    {"RUNNING", "R", "", false},       {"ADAPTING", "AD", "RESIZING", false},
-    {"COMPLETING", "CG", "", false},   {"DONE", "CD", "COMPLETED", true},
-    {"FAILED", "F", "", true},         {"CANCELLED", "CA", "", true},
-};
 
 std::string my_name()
 {
@@ -85,13 +73,10 @@ Result<std::string> parse_job_states(const std::string &text)
     std::string states;
     std::istringstream words(text);
     for (std::string word; std::getline(words, word, ',');) {
-        std::string name = word;
-        std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+        const std::string name = rm::to_upper(word);
         bool found = false;
-        for (const StateName &each : STATE_NAMES) {
-            bool is_meant = name == "ALL" || name == each.name || name == each.code ||
-                (!name.empty() && name == each.slurm);
-            if (!is_meant)
+        for (const rm::JobStateNames &each : rm::JOB_STATES) {
+            if (name != "ALL" && name != each.name && name != each.code && name != each.slurm)
                 continue;
             states.append(states.empty() ? "" : ",").append(each.name);
             found = true;
@@ -120,9 +105,7 @@ bool names_an_end(const std::string &states)
 {
     std::istringstream names(states);
     for (std::string name; std::getline(names, name, ',');) {
-        if (std::ranges::any_of(STATE_NAMES, [&](const StateName &each) {
-                return each.is_end && name == each.name;
-            }))
+        if (rm::is_end(name))
             return true;
     }
     return false;

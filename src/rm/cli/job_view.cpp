@@ -8,6 +8,7 @@
 #include "cli/job_fields.h"
 #include "cli/job_text.h"
 #include "cli/phase_text.h"
+#include "core/job_states.h"
 
 namespace elastic {
 
@@ -256,8 +257,7 @@ std::string state_code(const Json &job)
 
 bool has_ended(const Json &job)
 {
-    std::string state = string_or(job, "state", "");
-    return state == "DONE" || state == "FAILED" || state == "CANCELLED";
+    return rm::is_end(string_or(job, "state", ""));
 }
 
 int64_t run_time_ms(const Json &job, int64_t now_ms)

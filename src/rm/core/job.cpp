@@ -92,11 +92,6 @@ int most_slots(const Job &job)
            (shrinks ? std::max(size_at_least(job.spec, 1), 1) : job.size());
 }
 
-bool is_end(JobState state)
-{
-    return state == JobState::DONE || state == JobState::FAILED || state == JobState::CANCELLED;
-}
-
 bool is_allocated(JobState state)
 {
     return state != JobState::PENDING && !is_end(state);

@@ -11,15 +11,10 @@
 #include "core/job_array.h"
 #include "core/job_performance.h"
 #include "core/job_spec.h"
+#include "core/job_states.h"
 #include "core/node.h"
 
 namespace elastic::rm {
-
-enum class JobState { PENDING, STARTING, RUNNING, ADAPTING, COMPLETING, DONE, FAILED, CANCELLED };
-template <> struct NamesOf<JobState> {
-    static constexpr const char *names[] = {"PENDING",    "STARTING", "RUNNING", "ADAPTING",
-                                            "COMPLETING", "DONE",     "FAILED",  "CANCELLED"};
-};
 
 /* The mode that the running program has reported: UNKNOWN until all its processes have
  * initialised MPI. */
@@ -421,7 +416,6 @@ int most_slots(const Job &job);
 /* Nodes of its processes, including those that leave and its slots beside the world. */
 Blocks present(const Job &job);
 
-bool is_end(JobState state);
 /* Whether it occupies nodes. */
 bool is_allocated(JobState state);
 /* As of its newest sample: its program could not take part in an adaptation now, so that its size

@@ -17,7 +17,6 @@ namespace {
 constexpr int SIZE_MAX_PROCESSES = 1 << 20;     /* as in the step protocol */
 constexpr int CORES_PER_PROCESS_MAX = 4096;
 constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{366} * 86400 * 1000;
-constexpr int64_t BEGIN_MAX_MS = int64_t{1} << 46;      /* the year 4199 */
 constexpr size_t NAME_MAX_BYTES = 255;
 
 /* The greatest n with n^power <= size. */

@@ -17,6 +17,7 @@ namespace elastic::rm {
 using JobId = uint64_t;         /* 1, 2, 3, ... */
 constexpr int64_t NEVER = -1;
 constexpr size_t DEPENDENCIES_MAX = 100;        /* of one job */
+constexpr int64_t BEGIN_MAX_MS = int64_t{1} << 46;      /* when one may begin: the year 4199 */
 constexpr size_t LISTED_MAX = 1000;             /* nodes that one job requires, or excludes */
 
 /* RIGID: the size is fixed.  MOLDABLE: chosen between minimum and maximum when the job starts.
