@@ -143,6 +143,7 @@ class Core::Impl {
     /* core_users.cpp */
     bool limit_start(const Job &job, Start &start);
     bool limit_growth(Job &job, Change &change);
+    bool waits_for_cores(uint32_t uid) const;
     int64_t cores_left(const JobSpec &spec) const;
     int64_t cores_max(const JobSpec &spec, std::string &whose) const;
     int64_t cores_left_of_group(const std::string &name) const;

@@ -3,7 +3,8 @@
  *
  * Limits: policies do not know them.  Their decisions are cut here to the limits of the user and of
  * the groups of the job; a user whose next job does not fit into the limits is full: none of his
- * jobs is in the queue until somebody uses less, or changes a request (let_in).  A group is full
+ * jobs is in the queue until somebody uses less, or changes a request (let_in), and if it waits for
+ * cores none of his jobs grows, so that it does not take what the job waits for.  A group is full
  * with him if the job does not fit into its limits: members get nothing more, so that they do not
  * overtake him.  Of whole nodes the booked cores count, which are known when they are booked: the
  * last job may exceed the limit of cores.
@@ -45,10 +46,20 @@ Blocks first_of(const Blocks &blocks, int processes)
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
+/* Whether he is full, and not because so many of his jobs run. */
+bool Core::Impl::waits_for_cores(uint32_t uid) const
+{
+    const Config &config = state.config;
+    return state.full_users.contains(uid) &&
+           (config.user_running_max == 0 || state.of_user(uid).running < config.user_running_max);
+}
+
 /* How many cores more all limits allow. */
 int64_t Core::Impl::cores_left(const JobSpec &spec) const
 {
     int64_t most = state.config.user_cores_max, left = INT64_MAX;
+    if (most > 0 && waits_for_cores(spec.uid))
+        return 0;
     if (most > 0)
         left = std::max<int64_t>(most - state.of_user(spec.uid).cores, 0);
     for (const std::string &name : spec.groups) {

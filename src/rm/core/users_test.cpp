@@ -88,6 +88,43 @@ TEST(UsersTest, elastic_jobs_grow_up_to_the_limit)
     EXPECT_EQ(driver.job(one).adaptation->size, 8);
 }
 
+TEST(UsersTest, elastic_jobs_leave_the_limit_to_a_job_that_waits_for_it)
+{
+    CoreDriver driver(limited(PolicyKind::FILL, 0, 6));
+    add_nodes(driver, 4, 4);
+    JobId two = driver.submit(by(1, rigid(2))), one = driver.submit(by(1, rigid(1)));
+    JobId elastic = driver.submit(by(1, malleable(1, 8)));
+    driver.run(elastic);
+    EXPECT_EQ(driver.job(elastic).size(), 3);
+    JobId waits = driver.submit(by(1, rigid(3)));
+    driver.end(one);
+    driver.wait(HOUR);
+    EXPECT_EQ(driver.job(elastic).state, JobState::RUNNING) << "it takes no core of the limit";
+    driver.send(Resize{"r", elastic, 4});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::CAPACITY);
+    driver.end(two);
+    EXPECT_EQ(driver.job(waits).state, JobState::STARTING);
+    driver.end(waits);
+    driver.wait(HOUR);
+    ASSERT_TRUE(driver.job(elastic).adaptation) << "nobody waits now";
+    EXPECT_EQ(driver.job(elastic).adaptation->size, 6);
+}
+
+/* Who waits for a job to end, and not for cores, loses nothing by it. */
+TEST(UsersTest, elastic_jobs_grow_while_a_job_waits_for_another_limit)
+{
+    CoreDriver driver(limited(PolicyKind::FILL, 1, 6));
+    add_nodes(driver, 4, 4);
+    JobId elastic = driver.submit(by(1, malleable(1, 8)));
+    driver.run(elastic);
+    driver.send(Resize{"r", elastic, 2});
+    driver.commit(elastic);
+    JobId waits = driver.submit(by(1, rigid(1)));
+    EXPECT_EQ(driver.job(waits).state, JobState::PENDING);
+    driver.send(Resize{"r2", elastic, 6});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::OK);
+}
+
 TEST(UsersTest, a_cancelled_or_smaller_job_lets_the_next_in)
 {
     CoreDriver driver(limited(PolicyKind::FCFS, 0, 4));
