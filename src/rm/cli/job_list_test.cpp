@@ -12,7 +12,7 @@ TEST(JobListTest, states_have_names_and_codes_in_any_case)
     EXPECT_EQ(parse_job_states("CD,f,ca").value(), "DONE,FAILED,CANCELLED");
     EXPECT_EQ(parse_job_states("completed,CONFIGURING,resizing").value(), "DONE,STARTING,ADAPTING");
     EXPECT_EQ(parse_job_states("all").value(),
-              "PENDING,STARTING,RUNNING,ADAPTING,COMPLETING,DONE,FAILED,CANCELLED");
+              "PENDING,STARTING,RUNNING,ADAPTING,SUSPENDED,COMPLETING,DONE,FAILED,CANCELLED");
     EXPECT_EQ(parse_job_states("").value(), "");
 }
 

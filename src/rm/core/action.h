@@ -133,6 +133,16 @@ struct SignalStep {
     ELASTIC_FIELDS(job, step, signal)
 };
 
+/* Stops all processes of the step and its own watch of the time limit, or lets them continue.
+ * There is no answer. */
+struct SuspendStep {
+    static constexpr const char *NAME = "suspend_step";
+    JobId job = 0;
+    uint32_t step = 0;
+    bool suspended = false;
+    ELASTIC_FIELDS(job, step, suspended)
+};
+
 /* Sets another time limit, counted from the start of the step, for the process that enforces it
  * without elasticd.  There is no answer. */
 struct LimitStep {
@@ -201,8 +211,8 @@ struct RemoveJob {
 };
 
 using Action = std::variant<Answer, AcquireNodes, ReleaseNodes, StartStep, ResizeStep,
-                            CancelRequest, RefuseSizeRequest, GrantSlots, SignalStep, LimitStep,
-                            QueryStep, SetTimer, Record, RemoveJob>;
+                            CancelRequest, RefuseSizeRequest, GrantSlots, SignalStep, SuspendStep,
+                            LimitStep, QueryStep, SetTimer, Record, RemoveJob>;
 using Actions = std::vector<Action>;
 
 /* {"action": NAME, ...}; both directions. */

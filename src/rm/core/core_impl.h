@@ -10,6 +10,7 @@
  *   core_reservations.cpp       nodes that are reserved for a time
  *   core_nodes.cpp     nodes that go up and down, acquired and released nodes
  *   core_jobs.cpp      a job's way through its states
+ *   core_suspend.cpp   jobs whose processes are stopped for a time
  *   core_steps.cpp     reports of steps
  *   core_size_requests.cpp      size requests of programs
  *   core_modify.cpp    sizes that programs give themselves
@@ -221,6 +222,13 @@ class Core::Impl {
     static ResizeStep resize(const Job &job);
     static ReleaseNodes release_all(const Job &job);
     static ReleaseNodes release(const Job &job, const Departure &departure);
+
+    /* core_suspend.cpp */
+    void on(const SuspendJob &event);
+    void on(const ResumeJob &event);
+    void end_suspension(Job &job);
+    int64_t limit_at_ms(const Job &job) const;
+    static SuspendStep suspend_step(const Job &job);
 
     /* core_steps.cpp */
     void on(const StepStarted &event);

@@ -6,7 +6,6 @@
 #include "core/pending_changes.h"
 #include "core/placement.h"
 #include "core/record.h"
-#include "core/time_limit.h"
 
 namespace elastic::rm {
 
@@ -60,10 +59,10 @@ void Core::Impl::start(Job &job, const Start &decided)
         job.exit_code.reset();
         job.acquiring = state.config.asynchronous_nodes;
         job.started_ms = state.now_ms;
+        job.suspended_ms = 0;
         job.tries = 0;
         job.deadline_ms = state.now_ms + state.config.answer_timeout_ms;
-        int64_t limit = time_limit(state, job.spec);
-        job.limit_at_ms = limit > 0 ? state.now_ms + limit : NEVER;
+        job.limit_at_ms = limit_at_ms(job);
     });
     auto data = [&]() -> Json {
         return {{"step", job.step},
@@ -89,8 +88,7 @@ void Core::Impl::started(Job &job)
         job.deadline_ms = NEVER;
         recall(state.learned, job);
         job.start_failures = 0;
-        int64_t limit = time_limit(state, job.spec);
-        job.limit_at_ms = limit > 0 ? state.now_ms + limit : NEVER;
+        job.limit_at_ms = limit_at_ms(job);
     });
     record(record::STARTED, job, [&]() -> Json {
         return {{"step", job.step}, {"size", job.size()}};
@@ -105,8 +103,10 @@ void Core::Impl::stop(Job &job, JobState verdict, const std::string &reason)
     if (job.acquiring)
         return over(job, verdict, reason);
     bool was_starting = job.state == JobState::STARTING;
+    bool is_suspended = job.state == JobState::SUSPENDED;
     update(job, [&] {
         move(job, JobEvent::STOP);
+        end_suspension(job);
         job.verdict = verdict;
         job.reason = reason;
         job.limit_at_ms = NEVER;
@@ -119,6 +119,8 @@ void Core::Impl::stop(Job &job, JobState verdict, const std::string &reason)
     if (was_starting)           /* nobody waits for its start any more */
         state.turns.push_back({job.id, job.state});
     out_.push_back(SignalStep{job.id, job.step, SIGNAL_TERMINATE});
+    if (is_suspended)           /* its processes take the signal when they continue */
+        out_.push_back(suspend_step(job));
 }
 
 /* Nothing of the step runs any more.  If its end was decided before (stop), that decision holds. */
@@ -138,6 +140,7 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
          was_starting = job.state == JobState::STARTING;
     update(job, [&] {
         move(job, JobEvent::OVER);
+        end_suspension(job);
         if (job.sized_ms != NEVER && job.sized_ms >= job.started_ms)    /* it has run */
             add_time_at_size(job.times, job.size(), state.now_ms - job.sized_ms);
         job.verdict = was_stopped ? job.verdict : verdict;
@@ -423,7 +426,7 @@ void Core::Impl::adaptation_over(Job &job, const char *outcome, const std::strin
 /* If there are any; within an update.  A step that is being ended has its own deadline. */
 void Core::Impl::wait_for_departures(Job &job)
 {
-    if (job.state != JobState::RUNNING)
+    if (job.state != JobState::RUNNING && job.state != JobState::SUSPENDED)
         return;
     job.tries = 0;
     job.deadline_ms =

@@ -56,6 +56,7 @@ void Core::Impl::overdue(Job &job)
     switch (job.state) {
         case JobState::STARTING: return overdue_start(job);
         case JobState::RUNNING:
+        case JobState::SUSPENDED:
             wait_longer(job);
             return query_departures(job);
         case JobState::ADAPTING:
@@ -137,13 +138,16 @@ void Core::Impl::query_departures(const Job &job)
         out_.push_back(QueryStep{job.id, job.step});
 }
 
-/* Every step is queried periodically, which makes up for missed reports. */
+/* Every step is queried periodically, which makes up for missed reports; whether it is suspended
+ * is sent again. */
 void Core::Impl::query_steps()
 {
     for (JobId id : state.indices().allocated) {
         const Job &job = state.jobs.at(id);
         if (job.state == JobState::RUNNING || job.state == JobState::ADAPTING)
             out_.push_back(QueryStep{job.id, job.step});
+        if (was_suspended(job))
+            out_.push_back(suspend_step(job));
     }
     state.next_poll_ms = NEVER;
 }
@@ -212,6 +216,8 @@ void Core::Impl::pending_of_running(const Job &job, Actions &actions) const
                                         job.adaptation->step_request});
     else if (job.adaptation && job.adaptation->phase == AdaptPhase::SENT)
         actions.push_back(resize(job));
+    if (was_suspended(job))
+        actions.push_back(suspend_step(job));
     for (const Departure &departure : job.departures) {
         if (departure.releasing)
             actions.push_back(release(job, departure));

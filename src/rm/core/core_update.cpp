@@ -73,7 +73,8 @@ std::string Core::Impl::refusal(const Job &job, const JobSpec &size_request, con
     if (!resized)
         return "";
     code = AnswerCode::BUSY;
-    if (job.state != JobState::RUNNING || job.adaptation)
+    bool has_a_size = job.state == JobState::RUNNING || job.state == JobState::SUSPENDED;
+    if (!has_a_size)
         return name + " is starting or changing its size; try again when that has ended";
     code = AnswerCode::RIGID;
     if (job.spec.elasticity != Elasticity::MALLEABLE)
@@ -120,12 +121,11 @@ void Core::Impl::on(const Update &event)
 /* Of a step that has been started: elasticd and the step's own watch count from its start. */
 void Core::Impl::change_limit(Job &job)
 {
-    int64_t limit_ms = time_limit(state, job.spec);
     update(job, [&] {
         job.limit_changed = true;
-        job.limit_at_ms = limit_ms > 0 ? job.started_ms + limit_ms : NEVER;
+        job.limit_at_ms = limit_at_ms(job);
     });
-    out_.push_back(LimitStep{job.id, job.step, limit_ms});
+    out_.push_back(LimitStep{job.id, job.step, time_limit(state, job.spec)});
 }
 
 }  // namespace elastic::rm

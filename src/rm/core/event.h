@@ -58,6 +58,18 @@ struct Requeue : JobRequest {
     std::string by = "";
     ELASTIC_FIELDS(request, job, tasks, by)
 };
+/* Only a running job: all processes of its step stop, and its time limit with them; its nodes stay
+ * booked.  `by` is for people. */
+struct SuspendJob : JobRequest {
+    static constexpr const char *NAME = "suspend_job";
+    std::string by = "";
+    ELASTIC_FIELDS(request, job, tasks, by)
+};
+struct ResumeJob : JobRequest { /* ends SuspendJob */
+    static constexpr const char *NAME = "resume_job";
+    std::string by = "";
+    ELASTIC_FIELDS(request, job, tasks, by)
+};
 /* Only a waiting job.  A hold of an administrator is released by an administrator alone. */
 struct Hold : JobRequest {
     static constexpr const char *NAME = "hold";
@@ -438,13 +450,13 @@ struct Timer {                          /* the time of SetTimer has come */
 };
 
 using EventContent =
-    std::variant<Configure, Submit, Cancel, Requeue, Hold, Release, Resize, Update, PublishName,
-                 WithdrawName, Drain, Resume, NodeUp, NodeGpusSet, NodeSuspect, NodeDown,
-                 NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
-                 StepStarted, StepAdaptive, StepRigid, StepSizes, StepSizeRequest,
-                 StepSizeRequestEnded, StepSlots, StepStartFailed, StepAccepted, StepReady,
-                 StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed, StepLeft,
-                 StepSetChange, StepSampled, StepBroken, StepEnded, StepLost, Timer>;
+    std::variant<Configure, Submit, Cancel, Requeue, SuspendJob, ResumeJob, Hold, Release, Resize,
+                 Update, PublishName, WithdrawName, Drain, Resume, NodeUp, NodeGpusSet,
+                 NodeSuspect, NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased,
+                 NodesLost, NodesWanted, StepStarted, StepAdaptive, StepRigid, StepSizes,
+                 StepSizeRequest, StepSizeRequestEnded, StepSlots, StepStartFailed, StepAccepted,
+                 StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed,
+                 StepLeft, StepSetChange, StepSampled, StepBroken, StepEnded, StepLost, Timer>;
 
 struct Event {
     uint64_t seq = 0;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/invariant_nodes.h"
+#include "core/job_contradictions.h"
 #include "core/policy/policies.h"
 #include "core/policy/measured_worth.h"
 #include "core/record.h"
@@ -24,8 +25,8 @@ void check_job(const State &state, const Job &job, Violations &wrong)
     bool any_size = job.spec.usable != nullptr;
     if (allocated && !any_size && !is_own_size(job.spec, job.size()))
         wrong.push_back(name + "has size " + std::to_string(job.size()));
-    if (job.state == JobState::ADAPTING && !job.adaptation)
-        wrong.push_back(name + "adapts to nothing");
+    if (std::string why = contradiction(job); !why.empty())
+        wrong.push_back(name + why);
     if (job.adaptation && job.state != JobState::ADAPTING && job.state != JobState::COMPLETING)
         wrong.push_back(name + "has an adaptation");
     if (job.adaptation) {

@@ -302,7 +302,8 @@ struct Job {
     int64_t eligible_ms = NEVER;
     /* STARTING: AcquireNodes is sent to a back end; there is no step yet */
     bool acquiring = false;
-    std::string reason;         /* why it waits, or why it ended as it did; for people */
+    /* why it waits, is suspended, or ended as it did; for people */
+    std::string reason;
     JobState verdict = JobState::DONE;  /* COMPLETING: what it will be; PENDING: it waits again */
     bool releasing = false;     /* COMPLETING, the step is over, its nodes are given back */
     uint32_t step = 0;          /* 1, 2, 3, ... each start has its own; 0: never started */
@@ -321,6 +322,8 @@ struct Job {
     std::optional<SetChanges> set_changes;      /* empty: it does not change through sets */
     int64_t submitted_ms = NEVER;
     int64_t started_ms = NEVER; /* of the present or last step */
+    int64_t suspended_at_ms = NEVER;    /* SUSPENDED: since when */
+    int64_t suspended_ms = 0;   /* of the step, before: its time limit does not count it */
     int64_t ended_ms = NEVER;
     std::optional<int> exit_code;       /* of the step that has ended; empty: nobody knows it */
     /* what happened so far */
@@ -331,7 +334,8 @@ struct Job {
     /* Exponential means over committed adaptations (SPEC-performance K1); NEVER: there was none. */
     int64_t mean_standstill_ms = NEVER, mean_duration_ms = NEVER;
     int first_size = 0;         /* of the step */
-    int64_t process_ms = 0;     /* processes times time, of the step up to sized_ms */
+    /* processes times time, of the step up to sized_ms, without that for which it was suspended */
+    int64_t process_ms = 0;
     int64_t sized_ms = NEVER;   /* since when it has its present size */
     /* The resources that it has used, in all its steps; the present size counts from sized_ms
      * on. */
@@ -340,7 +344,8 @@ struct Job {
     int64_t rss_bytes = NEVER;  /* the largest of its processes */
     /* resending and patience; see core.cpp */
     int64_t deadline_ms = NEVER;        /* time of the next check of the job */
-    int64_t limit_at_ms = NEVER;        /* the step's time limit; while it starts, expected */
+    /* the step's time limit; while it starts, expected; NEVER also while it is suspended */
+    int64_t limit_at_ms = NEVER;
     int tries = 0;              /* of the action whose answer is awaited */
     int start_failures = 0;     /* in a row */
     int refusals = 0;           /* of changes, in a row: offers pause longer and longer */
@@ -377,7 +382,8 @@ struct Job {
                              limit_at_ms, tries, start_failures, refusals, offer_after_ms,
                              grow_after_ms, loaned, withheld_loan, wished_size, size_request,
                              granted, wishing, last_size_request, size_request_refusal, slots,
-                             spawned_max, names, gpus, entered_ms)
+                             spawned_max, names, gpus, entered_ms, suspended_at_ms,
+                             suspended_ms)
     }
 };
 
@@ -425,6 +431,11 @@ bool is_in_rigid_phase(const Job &job);
 inline bool is_overdue(const Job &job)
 {
     return job.adaptation && job.adaptation->overdue;
+}
+/* Its step is suspended, or was. */
+inline bool was_suspended(const Job &job)
+{
+    return job.suspended_at_ms != NEVER || job.suspended_ms > 0;
 }
 /* Whether it waits for nothing but its turn; and, of a task, that others of its array end. */
 bool is_queued(const Job &job);

@@ -235,8 +235,34 @@ bool is_change(const Performance &known, const Sample &sample)
     });
 }
 
+namespace {
+
+/* The loops that it lacks are those of the one before. */
+void replace_newest(Performance &known, const Sample &sample, int64_t now_ms)
+{
+    std::vector<LoopSample> before = std::exchange(known.newest, sample).loops;
+    for (LoopSample &loop : before)
+        if (known.newest.loops.size() < SAMPLE_LOOPS_MAX && !find(known.newest.loops, loop.key))
+            known.newest.loops.push_back(std::move(loop));
+    known.sampled_ms = now_ms;
+    known.samples++;
+    known.scaling.reset();
+}
+
+/* The measurement of its phase begins anew. */
+void take_interrupted(Performance &known, const Sample &sample, int64_t now_ms)
+{
+    known.interrupted = false;
+    replace_newest(known, sample, now_ms);
+    begin_phase(known, find(known.newest.loops, known.phase));
+}
+
+}  // namespace
+
 void take(Performance &known, const Sample &sample, int64_t now_ms, size_t window)
 {
+    if (known.interrupted)
+        return take_interrupted(known, sample, now_ms);
     Interval interval;
     interval.until_ms = now_ms;
     interval.size = sample.size;
@@ -258,13 +284,7 @@ void take(Performance &known, const Sample &sample, int64_t now_ms, size_t windo
     known.history.push_back(interval);
     if (known.history.size() > PERFORMANCE_HISTORY_MAX)
         shorten(known.history);
-    std::vector<LoopSample> before = std::exchange(known.newest, sample).loops;
-    for (LoopSample &loop : before)
-        if (known.newest.loops.size() < SAMPLE_LOOPS_MAX && !find(known.newest.loops, loop.key))
-            known.newest.loops.push_back(std::move(loop));
-    known.sampled_ms = now_ms;
-    known.samples++;
-    known.scaling.reset();
+    replace_newest(known, sample, now_ms);
 }
 
 void invalidate_epoch(Performance &known, uint64_t epoch)
@@ -272,6 +292,7 @@ void invalidate_epoch(Performance &known, uint64_t epoch)
     known.newest = {};
     known.newest.epoch = epoch;
     known.samples = 0;
+    known.interrupted = false;
     begin_phase(known, nullptr);
     known.scaling.reset();
 }

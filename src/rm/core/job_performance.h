@@ -125,10 +125,12 @@ struct Performance {
     MtctStatistics statistics;  /* of all intervals of this phase */
     /* of all epochs, neighbours put together where there are too many */
     std::vector<Interval> history;
+    bool interrupted = false;   /* it was suspended since the last sample */
     /* The last result of scaling_of; follows from the rest, so that it is not stored.  Every
      * change of the rest resets it. */
     mutable std::optional<Scaling> scaling;
-    ELASTIC_FIELDS(newest, sampled_ms, samples, phase, phase_began, window, statistics, history)
+    ELASTIC_FIELDS(newest, sampled_ms, samples, phase, phase_began, window, statistics, history,
+                   interrupted)
 };
 
 /* Empty, or what cannot be. */

@@ -99,6 +99,22 @@ TEST(PerformanceTest, X3_the_phase_is_described)
     EXPECT_EQ(describe(*measured), "the loop that probes (4 ranks, 412 iterations of 0.5 s)");
 }
 
+TEST(PerformanceTest, the_time_for_which_it_was_suspended_counts_nowhere)
+{
+    Sampled job;
+    job.add(1000, 100);
+    size_t intervals = job.known.history.size();
+    job.known.interrupted = true;
+    job.add(900000, 800000);
+    EXPECT_EQ(job.known.history.size(), intervals);
+    EXPECT_EQ(phase_sums(job.known).loop_us, 0);
+    EXPECT_EQ(recent_mtct_ppm(job.known), std::nullopt);
+    job.add(1000, 100);
+    EXPECT_EQ(job.known.history.size(), intervals + 1);
+    EXPECT_EQ(phase_sums(job.known).loop_us, 1000);
+    EXPECT_EQ(job.known.statistics.count, 1);
+}
+
 TEST(PerformanceTest, J6_few_iterations_are_no_data)
 {
     Sampled job;

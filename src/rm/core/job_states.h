@@ -12,7 +12,17 @@
 
 namespace elastic::rm {
 
-enum class JobState { PENDING, STARTING, RUNNING, ADAPTING, COMPLETING, DONE, FAILED, CANCELLED };
+enum class JobState {
+    PENDING,
+    STARTING,
+    RUNNING,
+    ADAPTING,
+    SUSPENDED,
+    COMPLETING,
+    DONE,
+    FAILED,
+    CANCELLED
+};
 
 struct JobStateNames {
     const char *name;
@@ -24,8 +34,9 @@ struct JobStateNames {
 inline constexpr JobStateNames JOB_STATES[] = {
     {"PENDING", "PD", "PENDING", false},       {"STARTING", "ST", "CONFIGURING", false},
     {"RUNNING", "R", "RUNNING", false},        {"ADAPTING", "AD", "RESIZING", false},
-    {"COMPLETING", "CG", "COMPLETING", false}, {"DONE", "CD", "COMPLETED", true},
-    {"FAILED", "F", "FAILED", true},           {"CANCELLED", "CA", "CANCELLED", true},
+    {"SUSPENDED", "S", "SUSPENDED", false},    {"COMPLETING", "CG", "COMPLETING", false},
+    {"DONE", "CD", "COMPLETED", true},         {"FAILED", "F", "FAILED", true},
+    {"CANCELLED", "CA", "CANCELLED", true},
 };
 
 template <> struct NamesOf<JobState> {

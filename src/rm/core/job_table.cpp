@@ -18,12 +18,17 @@ constexpr JobTransition TABLE[] = {
     {S::STARTING, E::OVER, S::COMPLETING},
 
     {S::RUNNING, E::ADAPT, S::ADAPTING},
+    {S::RUNNING, E::SUSPEND, S::SUSPENDED},
     {S::RUNNING, E::STOP, S::COMPLETING},
     {S::RUNNING, E::OVER, S::COMPLETING},
 
     {S::ADAPTING, E::ADAPT_END, S::RUNNING},
     {S::ADAPTING, E::STOP, S::COMPLETING},
     {S::ADAPTING, E::OVER, S::COMPLETING},
+
+    {S::SUSPENDED, E::RESUME, S::RUNNING},
+    {S::SUSPENDED, E::STOP, S::COMPLETING},
+    {S::SUSPENDED, E::OVER, S::COMPLETING},
 
     /* A change may end while the step is being ended, and the step may end by itself. */
     {S::COMPLETING, E::ADAPT_END, S::COMPLETING},

@@ -3,7 +3,8 @@
  * is an error of the core, which calls allowed() where other processes decide.
  *
  *   PENDING -PLACE-> STARTING -START-> RUNNING <-ADAPT, ADAPT_END-> ADAPTING
- *      ^                |                 |                           |
+ *      ^                |                 |    <-SUSPEND, RESUME-> SUSPENDED
+ *      |                |                 |                           |
  *      |                +------- STOP, OVER -------> COMPLETING <-----+
  *      +-- REQUEUE ------------------------------------+
  *                                                      +-- END_* --> DONE, FAILED, CANCELLED
@@ -21,6 +22,8 @@ enum class JobEvent {
     START,              /* it runs */
     ADAPT,              /* another size has been decided */
     ADAPT_END,          /* ... and is reached, or given up */
+    SUSPEND,            /* its processes are to be stopped */
+    RESUME,             /* ... and to continue */
     STOP,               /* the step is to be ended */
     OVER,               /* it has ended, or could not be started */
     REQUEUE,            /* all is given back, and it waits again */

@@ -19,6 +19,8 @@ constexpr const char *ELIGIBLE = "eligible";
 /* step, size, blocks, waited_ms, why (rule and start_numbers.h) */
 constexpr const char *ALLOCATED = "placed";
 constexpr const char *STARTED = "started";      /* step, size: it runs */
+constexpr const char *SUSPENDED = "suspended";  /* step, by: its processes are stopped */
+constexpr const char *RESUMED = "resumed";      /* step, by, suspended_ms: they continue */
 constexpr const char *REQUEUED = "requeued";    /* step, reason */
 constexpr const char *MODE = "mode";            /* step, mode: adaptive or rigid */
 constexpr const char *SIZES = "sizes";          /* step, rule: the sizes that the program can use */

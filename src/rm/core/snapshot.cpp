@@ -1,6 +1,7 @@
 /* See core.h: the state as JSON and back.  Indices are not stored: they follow from the rest. */
 
 #include "core/core_impl.h"
+#include "core/job_contradictions.h"
 
 namespace elastic::rm {
 
@@ -134,8 +135,8 @@ std::string contradiction(const Stored &stored)
             if (is_allocated(job.state) && !nodes.contains(block.node))
                 return name + " is on node " + block.node + ", which is not known";
         }
-        if ((job.state == JobState::ADAPTING) && !job.adaptation)
-            return name + " adapts to nothing";
+        if (std::string why = contradiction(job); !why.empty())
+            return name + " " + why;
         if (job.deferred &&
             (job.state != JobState::PENDING || job.deadline_ms != job.spec.begin_ms))
             return name + " waits for no time";

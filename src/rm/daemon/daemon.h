@@ -187,6 +187,10 @@ class Daemon {
     void perform(const RefuseSizeRequest &refusal) { steps_->refuse(refusal); }
     void perform(const GrantSlots &grant) { steps_->grant(grant); }
     void perform(const SignalStep &signal);
+    void perform(const SuspendStep &order)
+    {
+        steps_->suspend(order.job, order.step, order.suspended);
+    }
     void perform(const LimitStep &limit)
     {
         steps_->limit(limit.job, limit.step, limit.time_limit_ms);

@@ -16,6 +16,7 @@ void log_record(const Record &record)
 {
     static const char *const NOTABLE[] = {
         record::SUBMITTED,    record::UPDATED,   record::STARTED,       record::COMMITTED,
+        record::SUSPENDED,    record::RESUMED,
         record::LEFT,         record::WITHDRAWN, record::FAILED,        record::ENDED,
         record::REQUEUED,     record::NODE_SUSPECT, record::NODE_DOWN,  record::NODE_DRAINING,
         record::NODE_RESUMED, record::STEP_BROKEN,  record::UNEXPECTED, record::OVERDUE};

@@ -77,6 +77,7 @@ class BusyMachine {
     void perform(const RefuseSizeRequest &) {} /* there are no size requests here */
     void perform(const GrantSlots &) {}
     void perform(const LimitStep &) {}
+    void perform(const SuspendStep &) {}
 
     Load load_;
     std::mt19937_64 random_;

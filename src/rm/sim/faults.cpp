@@ -44,8 +44,11 @@ void SimulatedCluster::somebody()
         people_until_ms_ = std::max(people_until_ms_, now_ms() + later_ms);
         after(later_ms, [this, content] { notify(content); });
     };
-    switch (between(0, 9)) {
+    switch (between(0, 10)) {
         case 0: return notify(Cancel{{request, job}});
+        case 10:
+            at_last(ResumeJob{{request + "r", job}, "somebody"});
+            return notify(SuspendJob{{request, job}, "somebody"});
         case 1:
             at_last(Release{{request + "r", job}});
             return notify(Hold{{request, job}});
@@ -133,7 +136,7 @@ void SimulatedCluster::clock_jumps()
 }
 
 /* Independent of the wall clock: a job that is ended because of its time limit has had it (less
- * a thousandth). */
+ * a thousandth), and beside it the time for which it was suspended. */
 void SimulatedCluster::check_limit(const Record &record)
 {
     if (record.event == "started")
@@ -142,8 +145,9 @@ void SimulatedCluster::check_limit(const Record &record)
         !record.data.value("reason", "").starts_with("the time limit"))
         return;
     counts.limits++;
-    int64_t had_ms = now_ms() - started_ms_[record.job];
-    int64_t limit_ms = core_.state().jobs.at(record.job).spec.time_limit_ms;
+    const Job &job = core_.state().jobs.at(record.job);
+    int64_t had_ms = now_ms() - started_ms_[record.job] - job.suspended_ms;
+    int64_t limit_ms = job.spec.time_limit_ms;
     if (had_ms < limit_ms - limit_ms / 900 - 2)
         wrong("job " + std::to_string(record.job) + " is ended after " + std::to_string(had_ms) +
               " ms, its limit is " + std::to_string(limit_ms));

@@ -126,6 +126,7 @@ class SimulatedCluster {
     void perform(const RefuseSizeRequest &action);
     void perform(const GrantSlots &action);
     void perform(const LimitStep &) {}  /* steps here have no watch of their own */
+    void perform(const SuspendStep &) {}        /* nor are they stopped */
     void perform(const QueryStep &action);
     void perform(const AcquireNodes &action);
     void perform(const ReleaseNodes &action);

@@ -99,7 +99,8 @@ struct StepdLine {
     /* Answer to StepdConnect: the descriptor beside this line is connected to that socket; none: it
      * could not be. */
     std::string connected;
-    ELASTIC_FIELDS(started, step_socket, epoch_offset, connects, connected)
+    bool suspends = false;      /* it understands StepdSuspend */
+    ELASTIC_FIELDS(started, step_socket, epoch_offset, connects, connected, suspends)
 };
 
 /* elasticd's lines. */
@@ -122,6 +123,12 @@ struct StepdDeadline {
 struct StepdLimit {
     int64_t time_limit_ms = 0;
     ELASTIC_FIELDS(time_limit_ms)
+};
+
+/* Another one: all processes of the step stop, and its time limit with them, or continue. */
+struct StepdSuspend {
+    bool suspended = false;
+    ELASTIC_FIELDS(suspended)
 };
 
 /* Another one: connect to this step socket, as the user and in a process of its own.  The path is

@@ -174,23 +174,28 @@ void Stepd::arm_limit()
 {
     loop_.cancel(std::exchange(limit_timer_, 0));
     loop_.cancel(std::exchange(warn_timer_, 0));
-    if (spec_.time_limit_ms <= 0)
+    if (spec_.time_limit_ms <= 0 || suspended_)
         return;
-    int64_t left_ms = launched_ms_ + spec_.time_limit_ms - monotonic_ms();
     limit_timer_ =
-        loop_.after(std::max<int64_t>(left_ms + LIMIT_SLACK_MS, 0), [this] { limit_reached(); });
+        loop_.after(std::max<int64_t>(left_ms() + LIMIT_SLACK_MS, 0), [this] { limit_reached(); });
     if (spec_.warn_signal > 0 && !warned_)
-        warn_timer_ = loop_.after(std::max<int64_t>(left_ms - spec_.warn_before_ms, 0), [this] {
+        warn_timer_ = loop_.after(std::max<int64_t>(left_ms() - spec_.warn_before_ms, 0), [this] {
             limit_is_near();
         });
+}
+
+/* Of the time limit. */
+int64_t Stepd::left_ms() const
+{
+    int64_t now_ms = suspended_ ? suspended_at_ms_ : monotonic_ms();
+    return launched_ms_ + spec_.time_limit_ms - now_ms;
 }
 
 void Stepd::change_limit(int64_t limit_ms)
 {
     spec_.time_limit_ms = std::clamp<int64_t>(limit_ms, 0, TIME_LIMIT_MAX_MS);
     /* With more time than the signal leads by, it is sent again. */
-    int64_t left_ms = launched_ms_ + spec_.time_limit_ms - monotonic_ms();
-    warned_ = warned_ && left_ms <= spec_.warn_before_ms;
+    warned_ = warned_ && left_ms() <= spec_.warn_before_ms;
     arm_limit();
 }
 
@@ -280,6 +285,8 @@ void Stepd::registered()
     if (sender.uid != spec_.uid)
         return;
     step_socket_ = std::string(path, static_cast<size_t>(bytes));
+    std::erase_if(launchers_, [](pid_t pid) { return kill(pid, 0) != 0; });
+    launchers_.insert(sender.pid);
     epoch_offset_ = -1;
     send_all();
 }
@@ -296,7 +303,7 @@ void Stepd::signal_step(int number)
         remove_rest(SIGKILL);
         return;
     }
-    if (program_ > 0 && !ended_)
+    if (program_ > 0 && !ended_ && !(suspended_ && number == SIGCONT))
         kill(spec_.is_script ? -program_ : program_, number);
 }
 
@@ -307,6 +314,7 @@ void Stepd::node_leaves()
     log_line(LogLevel::WARNING, "the node is shut down: the step is ended");
     node_leaves_ = node_leaves_ || !ended_;
     signal_step(SIGTERM);
+    set_suspended(false);
     kill_after(spec_.kill_grace_ms);
 }
 

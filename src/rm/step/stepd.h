@@ -8,6 +8,8 @@
  * step is left, so that its cores are really free.  If elastic-stepd itself is killed, the program
  * gets SIGTERM (parent-death signal).
  *
+ * Suspended, all processes of the step are stopped (stepd_suspend.cpp).
+ *
  * It enforces without elasticd: the time limit, and SIGKILL some time after the signal that
  * elasticd has ordered.  It waits for nothing: the program's start, which opens files of the user,
  * and whatever else touches a user's path is done by children.
@@ -22,6 +24,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/descriptor.h"
@@ -53,7 +56,11 @@ class Stepd {
     void change_limit(int64_t limit_ms);
     void limit_is_near();
     void limit_reached();
+    int64_t left_ms() const;
     void kill_after(int64_t ms);
+    void set_suspended(bool suspended);
+    void stop_processes(int64_t again_ms);
+    void continue_processes();
     void watch_listen();
     void accept_client();
     void client_ready(int fd);
@@ -89,7 +96,12 @@ class Stepd {
     bool ended_ = false, finishing_ = false, killing_ = false, written_ = false;
     bool socket_removed_ = false;
     Loop::TimerId kill_timer_ = 0, limit_timer_ = 0, warn_timer_ = 0;
-    int64_t launched_ms_ = 0;   /* monotonic */
+    int64_t launched_ms_ = 0;   /* monotonic; later by the time for which it was suspended */
+    bool suspended_ = false;
+    int64_t suspended_at_ms_ = 0;       /* monotonic */
+    Loop::TimerId stop_timer_ = 0;
+    std::set<pid_t> stopped_;   /* by us */
+    std::set<pid_t> launchers_; /* each mpiexec that has registered a socket */
     bool warned_ = false;
     std::string reason_;        /* why it was ended, if not by an order */
     int exit_code_ = 0;

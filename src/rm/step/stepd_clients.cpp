@@ -73,6 +73,9 @@ void Stepd::take_order(int fd, const std::string &line)
     auto limit = parse<StepdLimit>(json);
     if (limit && json.contains("time_limit_ms"))
         return change_limit(limit.value().time_limit_ms);
+    auto suspend = parse<StepdSuspend>(json);
+    if (suspend && json.contains("suspended"))
+        return set_suspended(suspend.value().suspended);
     auto connect = parse<StepdConnect>(json);
     if (connect && json.contains("connect"))
         return connect_for(fd, connect.value().connect);
@@ -85,7 +88,7 @@ void Stepd::take_order(int fd, const std::string &line)
 
 StepdLine Stepd::line() const
 {
-    return {started_, step_socket_, epoch_offset_, true, ""};
+    return {started_, step_socket_, epoch_offset_, true, "", true};
 }
 
 void Stepd::send(Client &client, const StepdLine &line, int descriptor)

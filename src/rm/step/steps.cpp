@@ -213,6 +213,7 @@ void Steps::stepd_line(Step &step, const Json &line)
     auto parsed = parse<StepdLine>(line);
     if (!parsed)
         return;
+    step.suspends = parsed.value().suspends;
     auto [job, number] = step.key;
     if (parsed.value().started && !step.started) {
         step.started = true;
@@ -439,6 +440,19 @@ void Steps::limit(JobId job, uint32_t number, int64_t time_limit_ms)
     Step *step = find_or_adopt(job, number);
     if (step && step->stepd)
         step->stepd->send(write(StepdLimit{time_limit_ms}));
+}
+
+void Steps::suspend(JobId job, uint32_t number, bool suspended)
+{
+    Step *step = find_or_adopt(job, number);
+    if (step && step->stepd)
+        step->stepd->send(write(StepdSuspend{suspended}));
+}
+
+bool Steps::can_suspend(JobId job, uint32_t number) const
+{
+    const Step *step = find(job, number);
+    return step && step->stepd && step->suspends;
 }
 
 void Steps::set_hosts(const Job &job)

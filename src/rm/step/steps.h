@@ -78,6 +78,10 @@ class Steps {
     bool query_performance(JobId job, uint32_t step, int64_t interval_ms);
     /* For elastic-stepd, which keeps it when we are not there; 0: none. */
     void limit(JobId job, uint32_t step, int64_t time_limit_ms);
+    /* Its processes and its time limit.  Repeated, it changes nothing. */
+    void suspend(JobId job, uint32_t step, bool suspended);
+    /* Whether its elastic-stepd is connected and can do that. */
+    bool can_suspend(JobId job, uint32_t step) const;
     void query(JobId job, uint32_t step);
     /* An event of the step is stored, and the core has handled it. */
     void handled(JobId job, uint32_t step);

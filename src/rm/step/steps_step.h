@@ -18,6 +18,7 @@ struct Steps::Step {
     std::string folder;
     uint32_t uid = 0, gid = 0;
     bool started = false;
+    bool suspends = false;              /* as StepdLine */
     std::unique_ptr<LineConnection> stepd;
     std::unique_ptr<StepLink> link;
     std::string connecting;             /* to this socket, by elastic-stepd; then the link's */

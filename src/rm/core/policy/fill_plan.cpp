@@ -63,7 +63,8 @@ bool FillPlan::gives_on_request(const Job &job) const
         !(job.spec.usable && job.spec.usable->empty());
     bool gives = rules.gives_later() ? rules.may_give(state, job)
                                      : loan_then(job) > 0 && !job.withheld_loan;
-    return can_change && job.state != JobState::COMPLETING && !moved.contains(job.id) && gives;
+    bool stays = job.state == JobState::COMPLETING || job.state == JobState::SUSPENDED;
+    return can_change && !stays && !moved.contains(job.id) && gives;
 }
 
 /* Of world_to_come. */

@@ -110,6 +110,7 @@ class Replay {
     void perform(const RefuseSizeRequest &) {} /* there are no size requests here */
     void perform(const GrantSlots &) {}
     void perform(const LimitStep &) {}
+    void perform(const SuspendStep &) {}
     void perform(const Record &) {}
     void perform(const RemoveJob &) {}
 
