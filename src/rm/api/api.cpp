@@ -133,6 +133,8 @@ const std::vector<Api::Route> &Api::routes()
         {"GET", "/v1/jobs/*/records", &Api::get_job_records, false},
         {"POST", "/v1/jobs/*/cancel", &Api::cancel, false},
         {"POST", "/v1/jobs/*/requeue", &Api::requeue, false},
+        {"POST", "/v1/jobs/*/suspend", &Api::suspend_job, false},
+        {"POST", "/v1/jobs/*/resume", &Api::resume_job, false},
         {"POST", "/v1/jobs/*/hold", &Api::hold, false},
         {"POST", "/v1/jobs/*/release", &Api::release, false},
         {"POST", "/v1/jobs/*/resize", &Api::resize, false},

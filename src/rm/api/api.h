@@ -108,6 +108,8 @@ class Api : public RequestHandler {
     void submit(Call &call);
     void cancel(Call &call);
     void requeue(Call &call);
+    void suspend_job(Call &call);
+    void resume_job(Call &call);
     void hold(Call &call);
     void release(Call &call);
     void resize(Call &call);

@@ -99,6 +99,38 @@ void Api::requeue(Call &call)
     change_job(call, Requeue{jobs, call.caller.name}, jobs.job, !jobs.tasks.empty());
 }
 
+void Api::suspend_job(Call &call)
+{
+    BodyReader(call.request.body).finish();
+    if (!call.caller.administrator)
+        throw ApiError{403, "forbidden", "only administrators suspend jobs"};
+    if (daemon_.settings().backend != "local")
+        throw ApiError{409, "state",
+                       "jobs of the back end " + daemon_.settings().backend +
+                           " cannot be suspended, since their processes are on other machines: "
+                           "requeue the job, which ends it and lets it wait again"};
+    JobRequest jobs = request_of_jobs(call);
+    for (const Job *job : jobs_of(jobs)) {
+        if (job->state == JobState::RUNNING && !daemon_.steps().can_suspend(job->id, job->step))
+            throw ApiError{409, "state",
+                           "job " + std::to_string(job->id) +
+                               " cannot be suspended: its elastic-stepd does not answer, or is "
+                               "of a version that cannot do it"};
+    }
+    log_line(LogLevel::INFO, "suspend", {{"job", call.argument}, {"by", call.caller.name}});
+    change_job(call, SuspendJob{jobs, call.caller.name}, jobs.job, !jobs.tasks.empty());
+}
+
+void Api::resume_job(Call &call)
+{
+    BodyReader(call.request.body).finish();
+    if (!call.caller.administrator)
+        throw ApiError{403, "forbidden", "only administrators resume jobs"};
+    JobRequest jobs = request_of_jobs(call);
+    log_line(LogLevel::INFO, "resume", {{"job", call.argument}, {"by", call.caller.name}});
+    change_job(call, ResumeJob{jobs, call.caller.name}, jobs.job, !jobs.tasks.empty());
+}
+
 void Api::hold(Call &call)
 {
     BodyReader(call.request.body).finish();

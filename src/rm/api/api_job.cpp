@@ -72,6 +72,7 @@ Json accounting_of(const Job &job, int64_t now_ms)
 {
     std::vector<TimeAtSize> times = job.times;
     if (job.state == JobState::RUNNING || job.state == JobState::ADAPTING ||
+        job.state == JobState::SUSPENDED ||
         (job.state == JobState::COMPLETING && !job.releasing && job.sized_ms >= job.started_ms))
         add_time_at_size(times, job.size(), now_ms - job.sized_ms);
     add_time_beside(times, job, now_ms);
@@ -270,6 +271,8 @@ std::string Api::reason_of(const Job &job) const
 Json Api::job_json(const Job &job, const Json *ran)
 {
     bool ended = is_end(job.state);
+    int64_t suspended_now_ms =
+        job.suspended_at_ms == NEVER ? 0 : daemon_.now_ms() - job.suspended_at_ms;
     Json json = {
         {"id", job.id},
         {"name", job.spec.name},
@@ -291,6 +294,7 @@ Json Api::job_json(const Job &job, const Json *ran)
         {"submit_ms", time_or_null(daemon_.shown_ms(job.submitted_ms))},
         {"start_ms", time_or_null(daemon_.shown_ms(job.started_ms))},
         {"end_ms", time_or_null(daemon_.shown_ms(job.ended_ms))},
+        {"suspended_ms", job.suspended_ms + suspended_now_ms},
         {"exit_code", ended ? write(job.exit_code) : Json()},
         {"step", job.step},
         {"epoch", job.epoch},

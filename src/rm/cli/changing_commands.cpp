@@ -1,5 +1,5 @@
-/* Commands that change a job, a step or a node: resize, update, cancel, hold, release, drain,
- * resume. */
+/* Commands that change a job, a step or a node: resize, update, cancel, requeue, suspend, resume,
+ * hold, release, drain. */
 
 #include <unistd.h>
 
@@ -347,21 +347,26 @@ void add_update(CLI::App &app, int &code)
     command->callback([=, &code] { code = run_update(*options, *wanted); });
 }
 
-/* ---- hold, release, drain, resume ------------------------------------------------------------ */
+/* ---- requeue, suspend, hold, release, drain, resume ------------------------------------------ */
 
-void add_hold_or_release(CLI::App &app, const char *verb, const char *what, const char *done,
-                         int &code)
+int change_job(Changing &options, const char *verb, const std::string &name, const char *done)
+{
+    int wrong = DONE;
+    auto id = job_number(name, wrong, Tasks::SOME);
+    return id ? post(options, "/v1/jobs/" + *id + "/" + verb, Json::object(),
+                     "job " + *id + " " + done)
+              : wrong;
+}
+
+void add_change_of_jobs(CLI::App &app, const char *verb, const char *what, const char *done,
+                        int &code)
 {
     auto options = std::make_shared<Changing>();
     CLI::App *command = add_command(app, verb, what, options->json);
     command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
     command->callback([=, &code] {
         code = for_each_name(*options, [&](const std::string &name) {
-            int wrong = DONE;
-            auto id = job_number(name, wrong, Tasks::SOME);
-            return id ? post(*options, "/v1/jobs/" + *id + "/" + verb, Json::object(),
-                             "job " + *id + " " + done)
-                      : wrong;
+            return change_job(*options, verb, name, done);
         });
     });
 }
@@ -399,20 +404,36 @@ void add_drain(CLI::App &app, int &code)
     });
 }
 
+/* Names of jobs begin with a digit, those of nodes seldom do: node:3 is a node. */
+int run_resume(Changing &options)
+{
+    constexpr std::string_view NODE = "node:";
+    std::vector<std::string> nodes;
+    int code = DONE;
+    for (const std::string &name : std::exchange(options.names, {})) {
+        if (!is_job_name(name) && !name.starts_with("job:")) {
+            options.names.push_back(name.starts_with(NODE) ? name.substr(NODE.size()) : name);
+            continue;
+        }
+        int result = change_job(options, "resume", name, "continues");
+        code = code == DONE ? result : code;
+    }
+    int of_nodes = for_each_node(options, [&](const std::string &node) {
+        return change_node(options, "resume", node, Json::object(), "is used again");
+    });
+    return code == DONE ? of_nodes : code;
+}
+
 void add_resume(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Changing>();
-    CLI::App *command = add_command(app, "resume", "use nodes again", options->json);
-    command->add_option("NODE", options->names, "nodes, such as n1 or n[1-3],n7")->required();
-    command->callback([options, &code] {
-        code = for_each_node(*options, [&](const std::string &node) {
-            int result = change_node(*options, "resume", node, Json::object(), "is used again");
-            if (result != NOT_FOUND || !is_job_name(node))
-                return result;
-            return complain(NOT_FOUND, "'elastic resume' is for nodes; 'elastic release " + node +
-                                           "' lets a job start that is held");
-        });
-    });
+    CLI::App *command = add_command(
+        app, "resume", "let suspended jobs continue; use drained nodes again", options->json);
+    command
+        ->add_option("JOB|NODE", options->names,
+                     "jobs, as 'elastic queue' lists them, and nodes, such as n1 or n[1-3],n7")
+        ->required();
+    command->callback([options, &code] { code = run_resume(*options); });
 }
 
 }  // namespace
@@ -422,10 +443,13 @@ void add_changing(CLI::App &app, int &code)
     add_resize(app, code);
     add_update(app, code);
     add_cancel(app, code);
-    add_hold_or_release(app, "requeue", "end jobs that run, and let them wait again",
-                        "is requeued", code);
-    add_hold_or_release(app, "hold", "keep waiting jobs from starting", "is held", code);
-    add_hold_or_release(app, "release", "let held jobs start", "is released", code);
+    add_change_of_jobs(app, "requeue", "end jobs that run, and let them wait again",
+                       "is requeued", code);
+    add_change_of_jobs(app, "suspend",
+                       "stop the processes of running jobs until 'elastic resume' (administrators)",
+                       "is suspended", code);
+    add_change_of_jobs(app, "hold", "keep waiting jobs from starting", "is held", code);
+    add_change_of_jobs(app, "release", "let held jobs start", "is released", code);
     add_drain(app, code);
     add_resume(app, code);
 }

@@ -35,8 +35,6 @@ std::vector<std::string> command_names(const CLI::App &app)
 
 int no_such_command(const std::string &word, const std::vector<std::string> &names)
 {
-    if (std::string instead = instead_of(word); !instead.empty())
-        return complain(USAGE, "there is no command '" + word + "': " + instead);
     std::string nearest = nearest_command(word, names);
     return complain(USAGE, "there is no command '" + word + "'" +
                                (nearest.empty() ? "" : ": do you mean 'elastic " + nearest + "'?") +

@@ -162,6 +162,8 @@ constexpr Field FIELDS[] = {
      [](const Json &job, At now) {
          return duration_field(std::max<int64_t>(run_time_ms(job, now), 0));
      }},
+    {"suspended", 0, "SUSPENDED", Table::RIGHT,
+     [](const Json &job, At) { return duration_field(integer_or(job, "suspended_ms", 0)); }},
     {"timelimit", 'l', "TIME_LIMIT", Table::RIGHT,
      [](const Json &job, At) { return limit_field(job); }},
     {"timeleft", 'L', "TIME_LEFT", Table::RIGHT,

@@ -262,8 +262,9 @@ bool has_ended(const Json &job)
 
 int64_t run_time_ms(const Json &job, int64_t now_ms)
 {
-    int64_t start = integer_or(job, "start_ms", -1);
-    return start < 0 ? -1 : std::max<int64_t>(0, integer_or(job, "end_ms", now_ms) - start);
+    int64_t start = integer_or(job, "start_ms", -1), end = integer_or(job, "end_ms", now_ms);
+    return start < 0 ? -1
+                     : std::max<int64_t>(0, end - start - integer_or(job, "suspended_ms", 0));
 }
 
 std::string node_list(const Json &nodes)
@@ -422,6 +423,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"StartTime", format_time(integer_or(job, "start_ms", 0))},
         {"EndTime", format_time(integer_or(job, "end_ms", 0))},
         {"RunTime", format_duration(run_time_ms(job, now_ms))},
+        {"SuspendedTime", field(job, "suspended", now_ms)},
         {"TimeLimit", limit_of(job)},
         {"LimitSignal", limit_signal_text(job)},
         {"ExitCode", shown(job, "exit_code")},

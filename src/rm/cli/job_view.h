@@ -44,7 +44,8 @@ std::string size_range(const Json &job);
 /* Two letters. */
 std::string state_code(const Json &job);
 bool has_ended(const Json &job);
-/* How long it has run: until now, or its end; negative before the start. */
+/* How long it has run: until now, or its end, without the time for which it was suspended; negative
+ * before the start. */
 int64_t run_time_ms(const Json &job, int64_t now_ms);
 
 }  // namespace elastic

@@ -65,12 +65,14 @@ TEST(ListFormatTest, names_as_squeue_and_sacct_have_them)
 TEST(ListFormatTest, what_a_job_has_used)
 {
     auto format = ListFormat::of(
-        JOB_FIELDS, "elapsed,waited,cputime,totalcpu,maxrss,coresecondsbysize,exitcode");
+        JOB_FIELDS, "elapsed,suspended,waited,cputime,totalcpu,maxrss,coresecondsbysize,exitcode");
     ASSERT_TRUE(format) << format.error();
-    EXPECT_EQ(format.value().row(JOBS[0], NOW_MS),
-              (Lines{"1:00", "0:10", "8:00", "1:30", "2048K", "2:80,other:400", "-"}));
+    Json job = JOBS[0];
+    job["suspended_ms"] = 20'000;
+    EXPECT_EQ(format.value().row(job, NOW_MS),
+              (Lines{"0:40", "0:20", "0:10", "8:00", "1:30", "2048K", "2:80,other:400", "-"}));
     EXPECT_EQ(format.value().row(Json::object(), NOW_MS),
-              (Lines{"0:00", "0:00", "-", "-", "-", "-", "-"}));
+              (Lines{"0:00", "0:00", "0:00", "-", "-", "-", "-", "-"}));
 }
 
 TEST(ListFormatTest, a_field_cannot_end_its_column)

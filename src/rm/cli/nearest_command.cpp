@@ -40,15 +40,6 @@ int edit_distance(const std::string &x, const std::string &y)
     return rows[x.size()][y.size()];
 }
 
-std::string instead_of(const std::string &word)
-{
-    if (word != "suspend")
-        return "";
-    return "elasticd stops no running job: 'elastic requeue' ends it and lets it wait again, "
-           "'elastic resize' takes cores from an elastic one, 'elastic hold' keeps a waiting one "
-           "from starting";
-}
-
 std::string nearest_command(const std::string &word, const std::vector<std::string> &commands)
 {
     constexpr size_t WORD_MAX = 20;

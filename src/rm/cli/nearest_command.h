@@ -13,9 +13,6 @@ namespace elastic {
 /* How many letters must be put in, left out, replaced or exchanged with the next. */
 int edit_distance(const std::string &x, const std::string &y);
 
-/* The advice for a command of Slurm that has no counterpart here; empty: none is known. */
-std::string instead_of(const std::string &word);
-
 /* One of `commands`, perhaps with an option after it; empty: none is near. */
 std::string nearest_command(const std::string &word, const std::vector<std::string> &commands);
 

@@ -24,7 +24,7 @@ class SuspendTest : public testing::Test {
         driver.send(ResumeJob{{"r", id}, "root"});
         return driver.last<Answer>()->code;
     }
-    /* What a new process of elasticd does first. */
+    /* The first actions after a restart. */
     std::vector<SuspendStep> pending()
     {
         Result<Core> again = Core::restore(Json::parse(driver.core.snapshot().dump()));
@@ -196,7 +196,7 @@ TEST_F(SuspendTest, a_node_that_goes_down_ends_it)
     suspend(id);
     driver.send(NodeDown{"n0", "no answer"});
     EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
-    driver.send(StepLost{id, 1, "its node is down"});
+    driver.end(id, 137);
     EXPECT_EQ(driver.job(id).state, JobState::PENDING);
     driver.send(NodeUp{"n0", 4});
     driver.wait(MINUTE);

@@ -110,7 +110,7 @@ TEST(UsersTest, elastic_jobs_leave_the_limit_to_a_job_that_waits_for_it)
     EXPECT_EQ(driver.job(elastic).adaptation->size, 6);
 }
 
-/* Who waits for a job to end, and not for cores, loses nothing by it. */
+/* A job that waits for the end of another one, and not for cores, loses nothing by it. */
 TEST(UsersTest, elastic_jobs_grow_while_a_job_waits_for_another_limit)
 {
     CoreDriver driver(limited(PolicyKind::FILL, 1, 6));

@@ -33,7 +33,7 @@ async function ask(path, change) {
 const shown = (value) => (value === null || value === undefined || value === "" ? "–" : String(value));
 const places = (nodes) => nodes.map((node) => `${node.name || node.node}:${node.processes}`).join(" ");
 const range = (job) => (job.min === job.max ? String(job.min) : `${job.min}:${job.max}`);
-const runTime = (job, now) => (job.start_ms ? (job.end_ms || now) - job.start_ms : null);
+const runTime = (job, now) => (job.start_ms ? (job.end_ms || now) - job.start_ms - (job.suspended_ms || 0) : null);
 function recordText(record) {
   const data = record.data || {}, sizes = `${data.old_size} → ${data.size} processes`;
   const reason = data.reason ? `: ${data.reason}` : "";

@@ -38,8 +38,8 @@ SUBMIT_FIELDS = {
 }  # fmt: skip
 USER = pwd.getpwuid(os.getuid()).pw_name
 ENDED = ("DONE", "FAILED", "CANCELLED")
-CODES = {"PENDING": "PD", "STARTING": "ST", "RUNNING": "R", "ADAPTING": "AD", "COMPLETING": "CG", "DONE": "CD",
-         "FAILED": "F", "CANCELLED": "CA"}  # fmt: skip
+CODES = {"PENDING": "PD", "STARTING": "ST", "RUNNING": "R", "ADAPTING": "AD", "SUSPENDED": "S", "COMPLETING": "CG",
+         "DONE": "CD", "FAILED": "F", "CANCELLED": "CA"}  # fmt: skip
 RESERVATIONS = [{"name": "course", "state": "active", "from_ms": 1000, "until_ms": 2000, "nodes": ["n0", "n1"], "may_use": True},
                 {"name": "maintenance", "state": "waits", "from_ms": 1000, "until_ms": 2000, "nodes": None, "may_use": False}]  # fmt: skip
 SIGNALS = ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "CONT", "TSTP", "KILL")
@@ -171,8 +171,8 @@ class FakeElasticd:
             ("GET", r"/v1/jobs/(\d+)/loops", lambda id: self.get_loops(int(id), query)),
             ("GET", r"/v1/jobs/(\d+)/records", lambda id: self.get_records({**query, "job": id})),
             ("POST", r"/v1/jobs/(\d+)/cancel", lambda id: self.cancel(int(id), body)),
-            ("POST", r"/v1/jobs/(\d+)/hold", lambda id: self.hold(int(id), True)),
-            ("POST", r"/v1/jobs/(\d+)/release", lambda id: self.hold(int(id), False)),
+            ("POST", r"/v1/jobs/(\d+)/(suspend|resume)", lambda id, verb: self.suspend(int(id), verb)),
+            ("POST", r"/v1/jobs/(\d+)/(hold|release)", lambda id, verb: self.hold(int(id), verb == "hold")),
             ("POST", r"/v1/jobs/(\d+)/resize", lambda id: self.resize(int(id), body)),
             ("POST", r"/v1/jobs/(\d+)/update", lambda id: self.update(int(id), body)),
             ("POST", r"/v1/jobs/(\d+)/signal", lambda id: self.send_signal(int(id), body)),
@@ -373,6 +373,12 @@ class FakeElasticd:
         self.record("held" if held else "released", number)
         if not held:
             self.start(job)
+        return {"job": self.public(job)}
+
+    def suspend(self, number: int, verb: str) -> Json:
+        if (job := self.job(number))["state"] != "SUSPENDED" and verb == "resume":
+            raise Refused(409, "state", f"job {number} is {job['state']}: it is not suspended")
+        self.set_state(job, "SUSPENDED" if verb == "suspend" else "RUNNING")
         return {"job": self.public(job)}
 
     def update(self, number: int, body: Json) -> Json:

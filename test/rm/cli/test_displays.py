@@ -16,7 +16,7 @@ from cli_setup import LIMIT_S, Setup  # noqa: E402
 from support.checks import expect  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
-COMMANDS = ("run submit alloc attach queue show history nodes reservations ps psets loops why events version resize update cancel requeue hold release "
+COMMANDS = ("run submit alloc attach queue show history nodes reservations ps psets loops why events version resize update cancel requeue suspend hold release "
             "drain resume top report").split()  # fmt: skip
 
 

@@ -224,10 +224,21 @@ def test_unknown_commands(here: Setup) -> None:
         _, err = here.call(word, "3", code=2)
         expect(f"elastic {near}" in err, err)
     expect("do you mean" not in here.call("explode", code=2)[1], "nothing is near")
-    expect("'elastic requeue' ends it" in here.call("suspend", "3", code=2)[1], "what to do instead")
-    _, err = here.call("resume", "3", code=3)
-    expect("there is no node 3" in err and "'elastic release 3'" in err, err)
-    expect("release" not in here.call("resume", "n3", code=3)[1], "a node's name")
+
+
+def test_suspend_and_resume(here: Setup) -> None:
+    """suspend, resume: jobs, also tasks of arrays; resume takes nodes as well"""
+    here.call("submit", "-n", "2", "sleep", "60")
+    (job,) = here.objects("suspend", "1")
+    expect(job["state"] == "SUSPENDED", job)
+    expect([job["id"] for job in here.objects("queue", "-t", "suspended")] == [1], "the state as a filter")
+    here.call("drain", "n1", "--reason", "test")
+    out, _ = here.call("resume", "1", "n1")
+    expect(out == "job 1 continues\nnode n1 is used again\n", out)
+    expect("it is not suspended" in here.call("resume", "1", code=1)[1], "it runs")
+    _, err = here.call("resume", "9", "node:7", code=3)
+    expect("there is no job 9" in err and "there is no node 7" in err, err)
+    here.call("suspend", "n1", code=2)
 
 
 def test_names_that_are_no_jobs(here: Setup) -> None:
