@@ -104,11 +104,6 @@ void Api::suspend_job(Call &call)
     BodyReader(call.request.body).finish();
     if (!call.caller.administrator)
         throw ApiError{403, "forbidden", "only administrators suspend jobs"};
-    if (daemon_.settings().backend != "local")
-        throw ApiError{409, "state",
-                       "jobs of the back end " + daemon_.settings().backend +
-                           " cannot be suspended, since their processes are on other machines: "
-                           "requeue the job, which ends it and lets it wait again"};
     JobRequest jobs = request_of_jobs(call);
     for (const Job *job : jobs_of(jobs)) {
         if (job->state == JobState::RUNNING && !daemon_.steps().can_suspend(job->id, job->step))

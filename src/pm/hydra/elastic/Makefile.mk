@@ -160,6 +160,7 @@ noinst_HEADERS += \
     elastic/mpiexec/socket.h        \
     elastic/mpiexec/start.h         \
     elastic/mpiexec/state.h         \
+    elastic/mpiexec/suspend.h       \
     elastic/mpiexec/timers.h        \
     elastic/messages/calls.h        \
     elastic/messages/kinds.h        \
@@ -267,6 +268,7 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/spawned.c   \
     elastic/mpiexec/start.c     \
     elastic/mpiexec/state.c     \
+    elastic/mpiexec/suspend.c   \
     elastic/mpiexec/timers.c    \
     elastic/wire/loop_bytes.c   \
     elastic/wire/loop_graph.c   \

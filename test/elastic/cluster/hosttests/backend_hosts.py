@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import signal
 
+from support import procfs
+
 from .cases import FAULT_S, case
 from .hostrun import HostRun
 from .managed import Managed
@@ -111,6 +113,29 @@ def rm_hosts_crash(run: HostRun) -> None:
     daemon.await_adaptive(late)
     run.check("h2" not in daemon.slots(late), "a job was allocated on a failed host")
     daemon.let_end(late)
+    daemon.stop()
+
+
+@case("", nodes=2)
+def rm_hosts_suspend(run: HostRun) -> None:
+    """A suspended job stops on all its hosts, whatever becomes of elasticd, and continues."""
+    daemon = managed(run, "h1:2", "h2:2")
+    job = daemon.submit("job", "4", "serve")
+    daemon.await_adaptive(job)
+
+    def states() -> list[str]:
+        return [procfs.stat(pid)[0] for host in ("h1", "h2") for pid in run.pids(host, "serve")]
+
+    done = daemon.elastic("suspend", str(job))
+    run.check(done.returncode == 0, f"elastic suspend: {done.stderr}")
+    run.await_value(lambda: states() == 4 * ["T"], "end of all computing")
+    daemon.signal(signal.SIGKILL)
+    daemon.job = daemon.start()
+    run.check(daemon.show(job)["state"] == "SUSPENDED" and states() == 4 * ["T"], f"after a restart: {daemon.show(job)}")
+    done = daemon.elastic("resume", str(job))
+    run.check(done.returncode == 0, f"elastic resume: {done.stderr}")
+    run.await_value(lambda: "T" not in states(), "computing of all")
+    daemon.let_end(job)
     daemon.stop()
 
 

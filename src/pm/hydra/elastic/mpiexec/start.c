@@ -17,6 +17,7 @@
 #include "relay.h"
 #include "socket.h"
 #include "start.h"
+#include "suspend.h"
 #include "wire/clock.h"
 #include "wire/job_secret.h"
 #include "wire/sessions.h"
@@ -77,6 +78,8 @@ void HYD_step_start(void)
     if (HYD_step_managed() && (o->schedule || o->policy))
         HYD_step_option_error(o->schedule ? "--adapt-schedule" : "--adapt-policy",
                               "the resource manager of this job decides on its size");
+    if (HYD_step_managed() && HYD_step_take_suspensions() != HYD_SUCCESS)
+        exit(1);
     use_environment();
     if (!HYD_step_options_given() && !HYD_step_managed())
         return;

@@ -61,8 +61,8 @@ void HYD_pmcd_pmip_adapt_stdin_to(int rank, int bytes);
  * is dropped. */
 HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, int *closed);
 
-/* mpiexec wants a signal to be passed on. */
-void HYD_pmcd_pmip_adapt_signalled(int signum);
+/* mpiexec wants a signal to be passed on.  Whether that is done: of a suspension, by which no process ends. */
+int HYD_pmcd_pmip_adapt_signalled(int signum);
 /* The PMI connection of a process broke; the others are about to be killed for it. */
 void HYD_pmcd_pmip_adapt_failed(int process_id);
 /* Whether it may end in any way, because it leaves. */

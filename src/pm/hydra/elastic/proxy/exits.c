@@ -215,13 +215,6 @@ int HYD_pmcd_pmip_adapt_is_adaptive(int process_id)
     return HYD_agent.join.given || (HYD_agent.processes && HYD_agent.processes[process_id].adaptive);
 }
 
-void HYD_pmcd_pmip_adapt_signalled(int signum)
-{
-    killing |= HYD_agent.processes && signum == SIGKILL;
-    HYD_pmcd_pmip_end_signalled(signum);
-    HYD_tasks_signalled(signum);
-}
-
 void HYD_pmcd_pmip_adapt_failed(int process_id)
 {
     HYD_spawned_failed(process_id);
@@ -266,6 +259,20 @@ static int runs(int process_id)
     pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
 
     return pid > 0 && waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+/* After a signal that is passed on in stock's way, the proxy does not report how processes end. */
+int HYD_pmcd_pmip_adapt_signalled(int signum)
+{
+    int suspends = signum == SIGSTOP || signum == SIGCONT;
+
+    killing |= HYD_agent.processes && signum == SIGKILL;
+    HYD_pmcd_pmip_end_signalled(signum);
+    HYD_tasks_signalled(signum);
+    for (int i = 0; suspends && HYD_pmcd_pmip.downstream.pid && i < HYD_agent_process_count(); i++)
+        if (runs(i))
+            HYD_pmcd_pmip_adapt_kill(HYD_pmcd_pmip.downstream.pid[i], getpgid(HYD_pmcd_pmip.downstream.pid[i]), signum);
+    return suspends;
 }
 
 /* All output is closed.  Stock then waits for the ends of processes and for nothing else: no signal of mpiexec is
