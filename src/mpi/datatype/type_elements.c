@@ -7,19 +7,13 @@
  * They have no state, and any thread may call them.
  */
 
-#include "mpiimpl.h"
+#include "type_members.h"
 
 /* The amount taken, and its limit: bytes or elements. */
 struct sequence {
     MPI_Count bytes, elements;
     MPI_Count bytes_left, elements_left;        /* -1: no limit */
     bool cut;                   /* the next basic element does not fit */
-};
-
-/* One member of a constructor. */
-struct member {
-    MPI_Datatype type;
-    MPI_Count count;
 };
 
 static MPI_Count size_of(MPI_Datatype type)
@@ -31,7 +25,7 @@ static MPI_Count size_of(MPI_Datatype type)
 }
 
 /* The two basic types of a pair, which is a struct to the user; false: the type is no pair. */
-static bool pair_members(MPI_Datatype type, struct member members[2])
+static bool pair_members(MPI_Datatype type, struct MPIR_Type_member members[2])
 {
     static const struct {
         MPI_Datatype pair, first, second;
@@ -51,20 +45,19 @@ static bool pair_members(MPI_Datatype type, struct member members[2])
 
     for (int i = 0; i < (int) (sizeof(pairs) / sizeof(pairs[0])); i++) {
         if (type == pairs[i].pair && type != MPI_DATATYPE_NULL) {
-            members[0] = (struct member) {pairs[i].first, 1};
-            members[1] = (struct member) {pairs[i].second, 1};
+            members[0] = (struct MPIR_Type_member) {pairs[i].first, 1};
+            members[1] = (struct MPIR_Type_member) {pairs[i].second, 1};
             return true;
         }
     }
     return false;
 }
 
-/* Member `index` of a type, in the order of its data; false: there is none. */
-static bool get_member(MPI_Datatype type, MPI_Aint index, struct member *member)
+bool MPIR_Type_get_member(MPI_Datatype type, MPI_Aint index, struct MPIR_Type_member *member)
 {
     MPIR_Datatype *ptr = NULL;
     MPIR_Datatype_contents *contents;
-    struct member pair[2];
+    struct MPIR_Type_member pair[2];
     MPI_Datatype *types;
     MPI_Aint *aints, *counts, members;
     int *ints;
@@ -98,13 +91,13 @@ static bool get_member(MPI_Datatype type, MPI_Aint index, struct member *member)
 static MPI_Count elements_of(MPI_Datatype type)
 {
     MPI_Count elements = 0;
-    struct member member;
+    struct MPIR_Type_member member;
 
     if (size_of(type) == 0)
         return 0;
-    if (!get_member(type, 0, &member))
+    if (!MPIR_Type_get_member(type, 0, &member))
         return 1;
-    for (MPI_Aint i = 0; get_member(type, i, &member); i++)
+    for (MPI_Aint i = 0; MPIR_Type_get_member(type, i, &member); i++)
         elements += member.count * elements_of(member.type);
     return elements;
 }
@@ -113,7 +106,7 @@ static MPI_Count elements_of(MPI_Datatype type)
 static void take(struct sequence *s, MPI_Datatype type, MPI_Count count)
 {
     MPI_Count size = size_of(type), elements, whole = count;
-    struct member member;
+    struct MPIR_Type_member member;
 
     if (size == 0 || s->cut)
         return;
@@ -131,11 +124,11 @@ static void take(struct sequence *s, MPI_Datatype type, MPI_Count count)
     if (whole == count)
         return;
 
-    if (!get_member(type, 0, &member)) {
+    if (!MPIR_Type_get_member(type, 0, &member)) {
         s->cut = true;
         return;
     }
-    for (MPI_Aint i = 0; !s->cut && get_member(type, i, &member); i++)
+    for (MPI_Aint i = 0; !s->cut && MPIR_Type_get_member(type, i, &member); i++)
         take(s, member.type, member.count);
 }
 
