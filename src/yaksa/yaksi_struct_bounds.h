@@ -1,6 +1,7 @@
 /*
- * Bounds of a struct that has members without data: of an empty type, or of one that has bounds only, as a resized
- * empty type.  yaksa took the displacement of such a member for data.
+ * Bounds of types without data, and of structs that have such members: of an empty type, or of one that has bounds
+ * only, as a resized empty type.  yaksa took the displacement of such a member for data, and a type that is made of
+ * nothing else for one without bounds.
  */
 
 #ifndef YAKSI_STRUCT_BOUNDS_H_INCLUDED
@@ -9,6 +10,33 @@
 static inline bool yaksi_has_no_bounds(const yaksi_type_s * type)
 {
     return type->size == 0 && type->lb == 0 && type->ub == 0;
+}
+
+/* Whether so many copies are bounds without data. */
+static inline bool yaksi_is_bounds(const yaksi_type_s * type, intptr_t copies)
+{
+    return copies > 0 && type->size == 0 && !yaksi_has_no_bounds(type);
+}
+
+/* A new type without data becomes a resized empty one: it has no true bounds, and nothing is ever packed by it. */
+static inline int yaksi_type_keep_bounds(yaksi_type_s ** type)
+{
+    yaksi_type_s *nothing, *bounds;
+    int rc = YAKSA_SUCCESS;
+
+    if (!yaksi_is_bounds(*type, 1) || (*type)->kind == YAKSI_TYPE_KIND__RESIZED)
+        goto fn_exit;
+    rc = yaksi_type_get(YAKSA_TYPE__NULL, &nothing);
+    YAKSU_ERR_CHECK(rc, fn_fail);
+    rc = yaksi_type_create_resized(nothing, (*type)->lb, (*type)->extent, &bounds);
+    YAKSU_ERR_CHECK(rc, fn_fail);
+    rc = yaksi_type_free(*type);
+    *type = bounds;
+
+  fn_exit:
+    return rc;
+  fn_fail:
+    goto fn_exit;
 }
 
 /* From the first byte of data to the end of the last. */

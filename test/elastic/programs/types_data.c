@@ -159,6 +159,64 @@ static void check_empty_members(void)
     ET_MPI(MPI_Type_free(&empty));
 }
 
+static void check_bounds(const char *name, MPI_Datatype type, MPI_Aint right_lb, MPI_Aint right_extent)
+{
+    MPI_Aint lb, bound, true_lb, true_extent;
+    MPI_Datatype with_data;
+    MPI_Status status;
+    int size, count;
+
+    ET_MPI(MPI_Type_commit(&type));
+    ET_MPI(MPI_Type_size(type, &size));
+    ET_MPI(MPI_Type_get_extent(type, &lb, &bound));
+    ET_MPI(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
+    ET_CHECK(size == 0 && lb == right_lb && bound == right_extent && true_extent == 0,
+             "%s: size %d, lower bound %ld, extent %ld, true extent %ld", name, size, (long) lb, (long) bound,
+             (long) true_extent);
+    ET_MPI(MPI_Sendrecv(NULL, 3, type, 0, 1, NULL, 3, type, 0, 1, MPI_COMM_SELF, &status));
+    ET_MPI(MPI_Get_count(&status, MPI_BYTE, &count));
+    ET_MPI(MPI_Pack_size(3, type, MPI_COMM_SELF, &size));
+    ET_CHECK(count == 0 && size == 0, "%s: %d bytes received, %d packed", name, count, size);
+    ET_MPI(MPI_Type_create_struct(2, (int[]) {1, 1}, (MPI_Aint[]) {0, 0}, (MPI_Datatype[]) {type, MPI_INT},
+                                  &with_data));
+    ET_MPI(MPI_Type_get_extent(with_data, &lb, &bound));
+    ET_CHECK(lb == (right_lb < 0 ? right_lb : 0) && lb + bound >= right_lb + right_extent,
+             "%s, with data: lower bound %ld, extent %ld", name, (long) lb, (long) bound);
+    ET_MPI(MPI_Type_free(&with_data));
+    ET_MPI(MPI_Type_free(&type));
+}
+
+/* Types of a resized empty one have bounds and no data (defect 54). */
+static void check_types_of_bounds(void)
+{
+    const int blocks[] = { 1, 4 }, lengths[] = { 1, 2 };
+    const MPI_Aint at[] = { 5, 50 };
+    MPI_Datatype empty, bounds, type;
+
+    ET_MPI(MPI_Type_contiguous(0, MPI_DOUBLE, &empty));
+    ET_MPI(MPI_Type_create_resized(empty, -2, 10, &bounds));
+    ET_MPI(MPI_Type_contiguous(3, bounds, &type));
+    check_bounds("contiguous", type, -2, 30);
+    ET_MPI(MPI_Type_vector(2, 1, 3, bounds, &type));
+    check_bounds("vector", type, -2, 40);
+    ET_MPI(MPI_Type_create_hvector(2, 1, -25, bounds, &type));
+    check_bounds("hvector", type, -27, 35);
+    ET_MPI(MPI_Type_indexed(2, lengths, blocks, bounds, &type));
+    check_bounds("indexed", type, 8, 50);
+    ET_MPI(MPI_Type_create_indexed_block(2, 1, blocks, bounds, &type));
+    check_bounds("indexed_block", type, 8, 40);
+    ET_MPI(MPI_Type_create_hindexed(2, lengths, at, bounds, &type));
+    check_bounds("hindexed", type, 3, 65);
+    ET_MPI(MPI_Type_create_struct(1, lengths + 1, at, &bounds, &type));
+    check_bounds("struct", type, 3, 20);
+    ET_MPI(MPI_Type_dup(bounds, &type));
+    check_bounds("dup", type, -2, 10);
+    ET_MPI(MPI_Type_create_subarray(1, blocks + 1, lengths + 1, blocks, MPI_ORDER_C, bounds, &type));
+    check_bounds("subarray", type, 0, 40);
+    ET_MPI(MPI_Type_free(&bounds));
+    ET_MPI(MPI_Type_free(&empty));
+}
+
 int main(int argc, char **argv)
 {
     static struct model model;
@@ -170,6 +228,7 @@ int main(int argc, char **argv)
     et_world_changed();
     state = et.seed;
     check_empty_members();
+    check_types_of_bounds();
     for (int i = 0; i < types; i++) {
         MPI_Datatype type = draw_type(&model, 1 + i % 4);
         if (model.count > 0 && model.count < MOST)
