@@ -158,6 +158,10 @@ def expect_ok(bench: Bench, result: Result, sizes: list[int]) -> None:
     bench.expect_nothing_left()
 
 
+def compile_c(text: str, output: Path, *more: str) -> None:
+    subprocess.run(["cc", "-xc", "-", "-xnone", *more, "-o", str(output)], input=text, text=True, check=True)
+
+
 # ---- the tree of proxies ---------------------------------------------------------------------
 
 HOSTS = ",".join(f"host{i}" for i in range(12))

@@ -46,6 +46,23 @@ def test_rigid_jobs_leave_no_trace(bench: Bench) -> None:
     expect(bench.finish(job).code == 0, "the job failed")
 
 
+def test_commands_without_their_words(bench: Bench) -> None:
+    """The job ends, because its client does not know PMI; mpiexec names what is missing."""
+    for command, missing in (
+        ("publish_name port=p", "service"),
+        ("publish_name service=s", "port"),
+        ("unpublish_name", "service"),
+        ("lookup_name", "service"),
+    ):
+        program = (
+            "exec 9<&$PMI_FD 8>&$PMI_FD; echo cmd=init pmi_version=1 pmi_subversion=1 >&8; read answer <&9; "
+            f"echo cmd={command} >&8; read answer <&9"
+        )
+        result = bench.run("-n", 1, program=["sh", "-c", program])
+        expect(result.code > 0 and f"cannot find token: {missing}" in result.err, f"{command}: {result}")
+        bench.expect_nothing_left()
+
+
 def test_clients_that_misbehave(bench: Bench) -> None:
     job = bench.start("-n", 1, program=[bench.process, "seconds=12"])
     path = bench.runtime / f"elastic-mpich-{os.geteuid()}" / f"step-{job.pid}.sock"

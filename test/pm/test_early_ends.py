@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
 import sys
 from pathlib import Path
 
-from launcher import Bench, Result
+from launcher import Bench, Result, compile_c
 from support.checks import expect
 
 # As MPI_Init, by PMI-1 or PMI-2: so many barriers of all processes.  Then the process ends so, or finalises (-); with
@@ -247,10 +246,6 @@ def test_a_spawned_process_ends_in_init(bench: Bench) -> None:
         ends = "ended with exit code 3 in MPI_Init, in which the others wait for it.  The job ends" in result.err
         expect(result.code == 3 and ends == awaited, f"exit code {result.code}: {result.err}")
         bench.expect_nothing_left()
-
-
-def compile_c(text: str, output: Path, *more: str) -> None:
-    subprocess.run(["cc", "-xc", "-", "-xnone", *more, "-o", str(output)], input=text, text=True, check=True)
 
 
 def test_a_library_is_missing(bench: Bench) -> None:

@@ -58,6 +58,7 @@ def test_spawns_of_odd_texts(bench: Bench) -> None:
     result = spawn(bench, {"execname": "sh"} | arguments("-c", f"echo $0 >>{one}", "sendcmd"))
     expect(one.exists() and one.read_text() == "sendcmd\n", f"{result.code}: {result.out}{result.err}")
     path = {"info_num": "1", "info_key_0": "path", "info_val_0": "/bin"}
+    bench.extra["MALLOC_PERTURB_"] = "165"  # a path that was freed leads nowhere
     first, second = (arguments("-c", f"touch {name}; sleep 1") for name in (one, two))
     one.unlink()
     result = spawn(bench, {"execname": "sh"} | path | first, {"execname": "sh"} | second)

@@ -368,6 +368,32 @@ static void accumulate(void)
     ET_MPI(MPI_Win_free(&win));
 }
 
+/* Handles of nothing, and of a communicator that was freed: the error is returned, and nothing goes on (defect 59). */
+static void invalid(void)
+{
+    MPI_Comm freed, inter;
+    MPI_Offset offset;
+    MPI_Datatype etype, filetype;
+    char representation[MPI_MAX_DATAREP_STRING];
+    int flag;
+
+    ET_ERROR(MPI_File_get_atomicity(MPI_FILE_NULL, &flag), MPI_ERR_FILE, NULL);
+    ET_ERROR(MPI_File_get_byte_offset(MPI_FILE_NULL, 0, &offset), MPI_ERR_FILE, NULL);
+    ET_ERROR(MPI_File_get_position(MPI_FILE_NULL, &offset), MPI_ERR_FILE, NULL);
+    ET_ERROR(MPI_File_get_view(MPI_FILE_NULL, &offset, &etype, &filetype, representation), MPI_ERR_FILE, NULL);
+    ET_ERROR(MPI_File_write_ordered_end(MPI_FILE_NULL, &flag, MPI_STATUS_IGNORE), MPI_ERR_FILE, NULL);
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Comm_dup(MPI_COMM_SELF, &inter));
+    freed = inter;
+    ET_MPI(MPI_Comm_free(&inter));
+    ET_ERROR(MPI_Intercomm_create(freed, 0, MPI_COMM_WORLD, 1 - et.rank, 1, &inter), MPI_ERR_COMM, NULL);
+    ET_ERROR(MPI_Intercomm_create(MPI_COMM_SELF, 0, freed, 1 - et.rank, 1, &inter), MPI_ERR_COMM, NULL);
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+}
+
 static const struct {
     const char *name;
     void (*run) (void);
@@ -387,6 +413,7 @@ static const struct {
     {"cancelled", cancelled},
     {"rma_requests", rma_requests},
     {"exchange", exchange},
+    {"invalid", invalid},
 };
 
 int main(int argc, char **argv)
