@@ -165,6 +165,24 @@ bool valid_host_slot(std::string_view slot)
             parse_number(slot.substr(colon + 1), 1, SIZE_MAX_PROCESSES));
 }
 
+bool valid_host_of_joining(std::string_view slot)
+{
+    constexpr size_t GPUS_BYTES_MAX = 4096;
+    constexpr long long GPU_NUMBER_MAX = 1 << 24;
+    size_t sign = slot.find('=');
+    std::string_view host = slot.substr(0, sign);
+    if (sign == std::string_view::npos)
+        return valid_host_slot(host);
+    std::string_view gpus = slot.substr(sign + 1);
+    auto parse = [](std::string_view number) -> std::optional<Error> {
+        if (parse_number(number, 0, GPU_NUMBER_MAX))
+            return std::nullopt;
+        return Error{"'" + std::string(number) + "' is no number of a GPU"};
+    };
+    return host.find(':') != std::string_view::npos && valid_host_slot(host) &&
+           gpus.size() <= GPUS_BYTES_MAX && !for_each_part(gpus, ',', parse);
+}
+
 Result<std::vector<std::string>> parse_hosts(std::string_view text, char separator)
 {
     std::vector<std::string> hosts;

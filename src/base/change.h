@@ -49,6 +49,8 @@ std::string plain_list(std::string_view text, char separator);
 bool valid_host_name(std::string_view name);
 /* A host name, or NAME:COUNT: exactly so many joining processes there. */
 bool valid_host_slot(std::string_view slot);
+/* The same, or NAME:COUNT=GPUS: numbers of GPUs with commas, in equal parts for these processes. */
+bool valid_host_of_joining(std::string_view slot);
 
 /* Whole number within [low, high]; nothing else in the text. */
 std::optional<long long> parse_number(std::string_view text, long long low, long long high);

@@ -100,6 +100,12 @@ TEST(ChangeTest, hosts_are_names)
     for (const char *bad : {"", "a+", "a b", "a;b", "-a", "a/b", "\xff"})
         EXPECT_FALSE(parse_hosts(bad, '+')) << bad;
     EXPECT_FALSE(valid_host_name(std::string(256, 'a')));
+    for (const char *good : {"a", "a:2", "a:2=0", "a:2=0,15,7,63"})
+        EXPECT_TRUE(valid_host_of_joining(good)) << good;
+    for (const char *bad : {"a=1", "a:0=1", "a:1=", "a:1=1,", "a:1=-1", "a:1=1=2", "a:1=1;b", ":1=1"})
+        EXPECT_FALSE(valid_host_of_joining(bad)) << bad;
+    EXPECT_FALSE(valid_host_of_joining("a:1=" + std::string(5000, '1')));
+    EXPECT_FALSE(valid_host_slot("a:2=0")) << "no process joins there";
 }
 
 TEST(ChangeTest, ranks_are_written_shortly)

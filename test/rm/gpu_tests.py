@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
 
 from daemon_under_test import WAIT_S, Bench, Daemon, expect, wait_for
+from malleable_tests import CONFIG as SHORT_PAUSES
+from malleable_tests import finish_work, submit_work, wait_size, work_program
 from node_list_tests import message
 from performance_tests import cancel, elastic
+from support import procfs
 
 CONFIG = '[backend]\ngpus = ["2", "n0:4", "n3:0"]\n'
 SHOW = "echo $PMI_RANK ${CUDA_VISIBLE_DEVICES-none} ${ROCR_VISIBLE_DEVICES-none} ${ZE_AFFINITY_MASK-none}"
@@ -59,7 +63,9 @@ def impossible_gpus_are_refused(bench: Bench) -> None:
     daemon = bench.start(nodes=2, cores=4, config='[backend]\ngpus = ["2"]\n')
     wait_for("the GPUs of the nodes", lambda: node(daemon, "n1")["gpus"] == 2)
     expect("can hold 4 such processes: there are 4 GPUs" in message(daemon, min=5, gpus_per_process=1), "too many")
-    expect("keeps its size" in message(daemon, min=1, max=4, gpus_per_process=1), "elastic")
+    expect("--gpus-per-task" in message(daemon, min=1, max=4, gpus_per_node=1), "elastic")
+    expect("give gpus_per_process" in message(daemon, min=1, max=4, gpus=4), "elastic, of the whole job")
+    expect("shares its nodes" in message(daemon, min=1, max=4, gpus_per_process=1, exclusive=True), "elastic, whole nodes")
     expect("in equal parts" in message(daemon, min=2, gpus=3), "a total that cannot be shared")
     expect("give one of them" in message(daemon, gpus_per_process=1, gpus_per_node=1), "both")
     expect("leave one of them out" in message(daemon, min=2, gpus=4, gpus_per_process=1), "they contradict each other")
@@ -113,6 +119,63 @@ def gpus_survive_restarts_and_changes_of_the_configuration(bench: Bench) -> None
     expect(daemon.wait_end(waits)["state"] == "DONE", "with the two that are left")
     found = node(daemon, "n0")
     expect((found["state"], found["gpus"], found["gpus_used"]) == ("up", 2, []), f"node: {json.dumps(found)}")
+
+
+def devices_of(program: Path) -> list[int]:
+    """What the processes of the program see, one each."""
+    processes = [pid for pid in procfs.pids() if procfs.words(pid)[:1] == [str(program)] and not procfs.has_ended(pid)]
+    return sorted(int(procfs.environment(pid)["CUDA_VISIBLE_DEVICES"]) for pid in processes)
+
+
+def an_elastic_job_grows_and_shrinks_with_its_gpus(bench: Bench) -> None:
+    program = work_program(bench)
+    # The nodes are one machine: its GPUs 0 and 1 are those of n0, 2 to 4 those of n1.
+    daemon = bench.start(nodes=2, cores=4, config=SHORT_PAUSES + '[backend]\ngpus = ["n0:2", "n1:3"]\n')
+    wait_for("the GPUs of the nodes", lambda: node(daemon, "n1")["gpus"] == 3)
+    holds = daemon.wait_state(daemon.submit("sleep", "1000", min=2, gpus_per_process=1, nodelist="n1", exclude="n0"), "RUNNING")
+    number = submit_work(daemon, program, "with-gpus", 1, 8, gpus_per_process=1)
+    wait_size(daemon, number, 3, 3)
+    expect(devices_of(program) == [0, 1, 4], f"beside the other job: {devices_of(program)}")
+    cancel(daemon, holds["id"])
+    job = wait_size(daemon, number, 5, 5)
+    expect(devices_of(program) == [0, 1, 2, 3, 4], f"after the growth: {devices_of(program)}")
+    expect(gpus_of(job) == {"n0": [0, 1], "n1": [0, 1, 2]}, f"all that there are, fewer than cores: {job}")
+    daemon.kill()
+    daemon.start()
+    expect(gpus_of(daemon.job(number)) == gpus_of(job), f"after a restart: {daemon.job(number)}")
+    expect(node(daemon, "n1")["gpus_used"] == [0, 1, 2], f"still booked: {node(daemon, 'n1')}")
+    wants = daemon.wait_state(daemon.submit("sleep", "1000", min=2, gpus_per_process=1), "RUNNING")
+    own = gpus_of(daemon.job(number))
+    for name, gpus in gpus_of(wants).items():
+        expect(not set(gpus) & set(own.get(name, [])), f"one GPU for two jobs: {own}, {wants}")
+    first = {"n0": 0, "n1": 2}
+    booked = sorted(first[name] + gpu for name, gpus in own.items() for gpu in gpus)
+    expect(devices_of(program) == booked and len(booked) == 3, f"after the shrink: {devices_of(program)}, {own}")
+    cancel(daemon, wants["id"])
+    wait_size(daemon, number, 5, 5)
+    expect(devices_of(program) == [0, 1, 2, 3, 4], f"after another growth: {devices_of(program)}")
+    finish_work(daemon, number)
+    expect(node(daemon, "n0")["gpus_used"] == [], "released")
+
+
+def a_later_mpiexec_of_a_script_has_the_present_gpus(bench: Bench) -> None:
+    program = work_program(bench)
+    daemon = bench.start(nodes=1, cores=4, config=SHORT_PAUSES + '[backend]\ngpus = ["4"]\n')
+    wait_for("the GPUs of the node", lambda: node(daemon, "n0")["gpus"] == 4)
+    stop = daemon.folder / "stop-script"
+    script = f"#!/bin/sh\nmpiexec {program} {stop}\necho script ${{CUDA_VISIBLE_DEVICES-none}}\nmpiexec sh -c '{SHOW}'\n"
+    number = daemon.submit("job", script=script, name="script", min=1, max=3, gpus_per_process=1, output="script.txt")
+    wait_size(daemon, number, 3, 3)
+    wait_for("its program to be known as adaptive", lambda: daemon.job(number)["adaptive"])
+    wants = daemon.wait_state(daemon.submit("sleep", "1000", min=2, gpus_per_process=1), "RUNNING")
+    wait_size(daemon, number, 2, 2)
+    stop.touch()
+    expect(daemon.wait_end(number)["state"] == "DONE", "the script")
+    lines = (daemon.folder / "script.txt").read_text().splitlines()
+    expect("script none" in lines, f"the script itself has none: {lines}")
+    expect(lines[-2:] == ["0 0 0 0", "1 1 1 1"], f"of the processes that stayed: {lines}")
+    expect(gpus_of(wants) == {"n0": [2, 3]}, f"the others: {wants}")
+    cancel(daemon, wants["id"])
 
 
 def a_wrong_setting_of_gpus_is_named(bench: Bench) -> None:

@@ -26,8 +26,9 @@ def work_program(bench: Bench) -> Path:
     return program
 
 
-def submit_work(daemon: Daemon, program: Path, name: str, low: int, high: int) -> int:
-    number = daemon.submit(str(program), str(daemon.folder / f"stop-{name}"), min=low, max=high, name=name, output="work-%j.txt")
+def submit_work(daemon: Daemon, program: Path, name: str, low: int, high: int, **fields: object) -> int:
+    stop = str(daemon.folder / f"stop-{name}")
+    number = daemon.submit(str(program), stop, min=low, max=high, name=name, output="work-%j.txt", **fields)
     daemon.wait_state(number, "RUNNING", "ADAPTING")
     wait_for("the program to be known as adaptive", lambda: daemon.job(number)["adaptive"])
     return number

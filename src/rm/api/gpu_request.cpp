@@ -14,6 +14,8 @@ void read_gpus(BodyReader &body, JobSpec &spec, int nodes)
         body.fail("gpus_per_node", "is given beside gpus_per_process: give one of them");
     if (all == 0)
         return;
+    if (spec.minimum != spec.maximum)
+        body.fail("gpus", "is of a job of one size: give gpus_per_process to an elastic one");
     int64_t each_process = all / spec.minimum, each_node = nodes > 0 ? all / nodes : 0;
     bool agrees = needs_gpus(spec) &&
         (spec.gpus_per_process * int64_t{spec.minimum} == all ||

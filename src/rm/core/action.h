@@ -73,7 +73,8 @@ struct StartStep {
 
 /* The answers are StepAccepted or StepRefused, then StepReady, StepCommitted, StepWithdrawn or
  * StepFailed.  `epoch` is the last committed one, for if_epoch of the step protocol.  `leave`
- * lists ranks.  `joining` lists the nodes of the joining ranks, in rank order. */
+ * lists ranks.  `joining` lists the nodes of the joining ranks, in rank order, each once; `gpus`
+ * their GPUs. */
 struct ResizeStep {
     static constexpr const char *NAME = "resize_step";
     JobId job = 0;
@@ -84,7 +85,8 @@ struct ResizeStep {
     std::vector<int> leave;
     Blocks joining;
     std::string reason;
-    ELASTIC_FIELDS(job, step, request, epoch, size, leave, joining, reason)
+    ProcessGpus gpus = {};
+    ELASTIC_FIELDS(job, step, request, epoch, size, leave, joining, reason, gpus)
 };
 
 /* Withdraws the ResizeStep `request` if the processes have not agreed.  The answer is the end of

@@ -26,6 +26,7 @@
 #include <concepts>
 
 #include "core/core.h"
+#include "core/gpus.h"
 #include "core/job_table.h"
 #include "core/policy/policies.h"
 
@@ -155,12 +156,15 @@ class Core::Impl {
     void set_delays();
     int64_t use_interval_ms() const;
 
-    /* core_nodes.cpp */
-    void on(const NodeUp &event);
+    /* core_gpus.cpp */
     void on(const NodeGpusSet &event);
     std::vector<NodeGpus> choose_gpus(const JobSpec &spec, const Blocks &blocks) const;
+    ProcessGpus choose_process_gpus(const JobSpec &spec, const Blocks &blocks) const;
     void change_gpus(Node &node);
     void change_gpus();
+
+    /* core_nodes.cpp */
+    void on(const NodeUp &event);
     void on(const NodeSuspect &event);
     void on(const NodeDown &event);
     void on(const NodeRemoved &event);
@@ -188,6 +192,8 @@ class Core::Impl {
     {
         int64_t cores = state.of_user(job.spec.uid).cores;
         update(job, change);
+        if (job.spec.gpus_per_process > 0)
+            collect_gpus(job);
         state.book(job);
         eased_ = eased_ || state.of_user(job.spec.uid).cores < cores;
     }
@@ -210,12 +216,8 @@ class Core::Impl {
     void commit(Job &job, const StepCommitted &event);
     void stop_believing(Job &job, const std::string &reason);
     void come_to_nothing(Job &job, bool failed, const std::string &reason);
-    bool keep_joining(Job &job);
     void adaptation_over(Job &job, const char *outcome, const std::string &reason);
     void unsend_resize(const Job &job);
-    void wait_for_departures(Job &job);
-    void freed(Job &job, uint64_t request);
-    void left(Job &job, const StepLeft &event);
     void withdraw(Job &job);
     static StartStep start_step(const Job &job);
     static AcquireNodes acquire(const Job &job);
@@ -229,6 +231,13 @@ class Core::Impl {
     void end_suspension(Job &job);
     int64_t limit_at_ms(const Job &job) const;
     static SuspendStep suspend_step(const Job &job);
+
+    /* core_departures.cpp */
+    static void joining_departs(Job &job, bool releasing);
+    bool keep_joining(Job &job);
+    void wait_for_departures(Job &job);
+    void freed(Job &job, uint64_t request);
+    void left(Job &job, const StepLeft &event);
 
     /* core_steps.cpp */
     void on(const StepStarted &event);

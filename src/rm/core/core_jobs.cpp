@@ -55,6 +55,7 @@ void Core::Impl::start(Job &job, const Start &decided)
         job.limit_changed = false;
         job.blocks = decided.blocks;
         job.gpus = choose_gpus(job.spec, decided.blocks);
+        job.process_gpus = choose_process_gpus(job.spec, decided.blocks);
         job.reason.clear();
         job.exit_code.reset();
         job.acquiring = state.config.asynchronous_nodes;
@@ -185,6 +186,7 @@ void Core::Impl::wait_again(Job &job)
         job.performance.reset();
         job.blocks = Blocks();
         job.gpus.clear();
+        job.process_gpus.clear();
         job.refusals = 0;
         job.loaned = 0;
         job.last_change.reset();
@@ -203,6 +205,7 @@ void Core::Impl::end(Job &job, JobEvent event)
         move(job, event);
         job.departures.clear();
         job.gpus.clear();
+        job.process_gpus.clear();
         job.releasing = false;
         job.ended_ms = state.now_ms;
         job.deadline_ms = NEVER;
@@ -254,7 +257,8 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
         adaptation.old_size = job.size();
         adaptation.size = change.size;
         adaptation.leave = change.leave;
-        adaptation.joining = change.joining;
+        adaptation.joining = gathered(change.joining);
+        adaptation.gpus = choose_process_gpus(job.spec, adaptation.joining);
         adaptation.loaned = change.loaned;
         adaptation.whom = change.whom;
         adaptation.requested_ms = state.now_ms;
@@ -272,7 +276,7 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
                 {"reason", change.reason},
                 {"why", why}};
     };
-    record(record::REQUESTED, job, data, "joining", change.joining);
+    record(record::REQUESTED, job, data, "joining", job.adaptation->joining);
     if (must_acquire)
         out_.push_back(acquire(job));
     else
@@ -283,18 +287,22 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
 {
     unsend_resize(job);
     const Adaptation adaptation = std::move(*job.adaptation);
-    Blocks left;
+    Departure departure{adaptation.request, event.epoch, {}};
     auto change = [&] {
         move(job, JobEvent::ADAPT_END);
         int loaned = coming_loan(job, adaptation);
-        job.blocks = append(without(job.blocks, adaptation.leave, &left), adaptation.joining);
+        job.blocks =
+            append(without(job.blocks, adaptation.leave, &departure.blocks), adaptation.joining);
+        job.process_gpus = without(job.process_gpus, adaptation.leave, &departure.gpus);
+        job.process_gpus.insert(job.process_gpus.end(), adaptation.gpus.begin(),
+                                adaptation.gpus.end());
         job.loaned = loaned;
         job.epoch = event.epoch;
         if (job.performance)
             invalidate_epoch(*job.performance, job.epoch);
         job.adaptation.reset();
-        if (!left.empty())
-            job.departures.push_back({adaptation.request, event.epoch, left, false});
+        if (!departure.blocks.empty())
+            job.departures.push_back(departure);
         job.committed++;
         int64_t standstill_ms = std::clamp<int64_t>(event.standstill_ms, 0, STANDSTILL_MAX_MS);
         if (adaptation.overdue)         /* since it was agreed on its program has computed */
@@ -341,12 +349,7 @@ void Core::Impl::stop_believing(Job &job, const std::string &reason)
     if (job.adaptation && job.adaptation->phase == AdaptPhase::ACQUIRING)
         come_to_nothing(job, true, why);
     else if (job.adaptation) {
-        rebook(job, [&] {
-            if (!job.adaptation->joining.empty())
-                job.departures.push_back(
-                    {job.adaptation->request, 0, job.adaptation->joining, false});
-            job.adaptation->joining.clear();
-        });
+        rebook(job, [&] { joining_departs(job, false); });
         adaptation_over(job, record::FAILED, why);
     }
     remove_size_request(job, why);
@@ -365,18 +368,6 @@ void Core::Impl::come_to_nothing(Job &job, bool failed, const std::string &reaso
     adaptation_over(job, failed ? record::FAILED : record::WITHDRAWN, reason);
     if (must_release)
         out_.push_back(release(job, job.departures.back()));
-}
-
-/* Nodes of a back end for joining processes stay booked until it has taken them back. */
-bool Core::Impl::keep_joining(Job &job)
-{
-    if (!state.config.asynchronous_nodes || job.adaptation->joining.empty())
-        return false;
-    rebook(job, [&] {
-        job.departures.push_back({job.adaptation->request, 0, job.adaptation->joining, true});
-        job.adaptation->joining.clear();
-    });
-    return true;
 }
 
 /* A repetition that was due at this moment is not needed any more. */
@@ -421,63 +412,6 @@ void Core::Impl::adaptation_over(Job &job, const char *outcome, const std::strin
                 {"size", adaptation.size},
                 {"reason", reason}};
     });
-}
-
-/* If there are any; within an update.  A step that is being ended has its own deadline. */
-void Core::Impl::wait_for_departures(Job &job)
-{
-    if (job.state != JobState::RUNNING && job.state != JobState::SUSPENDED)
-        return;
-    job.tries = 0;
-    job.deadline_ms =
-        job.departures.empty() ? NEVER : state.now_ms + state.config.answer_timeout_ms;
-}
-
-void Core::Impl::freed(Job &job, uint64_t request)
-{
-    auto departure = std::find_if(job.departures.begin(), job.departures.end(),
-                                  [&](const Departure &each) { return each.request == request; });
-    const Departure departure_copy = *departure;
-    rebook(job, [&] {
-        job.departures.erase(departure);
-        wait_for_departures(job);
-    });
-    auto data = [&]() -> Json { return {{"step", job.step}, {"epoch", departure_copy.epoch}}; };
-    record(record::FREED, job, data, "blocks", departure_copy.blocks);
-}
-
-/* No request led to it, so that it has a number apart from those of requests.  Loans count as
- * removed first. */
-void Core::Impl::left(Job &job, const StepLeft &event)
-{
-    constexpr uint64_t NO_REQUEST = uint64_t{1} << 52;
-    const int old_size = job.size();
-    Departure departure{NO_REQUEST + event.epoch, event.epoch, {}, state.config.asynchronous_nodes};
-    rebook(job, [&] {
-        job.blocks = without(job.blocks, event.leave, &departure.blocks);
-        job.loaned = std::max(job.loaned - (old_size - job.size()), 0);
-        job.epoch = event.epoch;
-        if (job.performance)
-            invalidate_epoch(*job.performance, job.epoch);
-        job.departures.push_back(departure);
-        job.process_ms += old_size * (state.now_ms - job.sized_ms);
-        add_time_at_size(job.times, old_size, state.now_ms - job.sized_ms);
-        job.sized_ms = state.now_ms;
-        wait_for_departures(job);
-    });
-    state.changed();
-    auto data = [&]() -> Json {
-        return {{"step", job.step},
-                {"epoch", event.epoch},
-                {"old_size", old_size},
-                {"size", job.size()}};
-    };
-    record(record::LEFT, job, data, "blocks", job.blocks);
-    check_slots(job);
-    if (departure.releasing)
-        out_.push_back(release(job, departure));
-    else
-        freed(job, departure.request);
 }
 
 /* Requests the step to withdraw the change; its answer is the end of the request. */

@@ -30,10 +30,6 @@ int Core::Impl::own_size_for(const Job &job, std::string &why) const
 {
     const JobSpec &spec = job.spec;
     int size = job.size_request->size;
-    if (needs_gpus(spec)) {
-        why = "a job with GPUs keeps its size";
-        return 0;
-    }
     if (!is_own_size(spec, size)) {
         why = "the job " + describe_sizes(spec) + ", and may have " +
               std::to_string(spec.extra_slots) + " places beyond";

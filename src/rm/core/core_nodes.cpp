@@ -19,11 +19,6 @@ bool can_have_cores(const State &state, const Node &node, int cores)
            });
 }
 
-bool can_have_gpus(const Node &node, int gpus)
-{
-    return (node.gpus_used & ~gpus_below(gpus)) == 0;
-}
-
 std::string why_cores_wait(const Node &node, int cores)
 {
     return "it is to have " + std::to_string(cores) + " cores instead of " +
@@ -56,58 +51,6 @@ void Core::Impl::on(const NodeUp &event)
         });
     }
     record(record::NODE_UP, 0, node.name, {{"cores", node.cores}});
-}
-
-void Core::Impl::on(const NodeGpusSet &event)
-{
-    auto found = state.nodes.find(event.node);
-    if (found == state.nodes.end() || event.gpus < 0 || event.gpus > GPUS_MAX)
-        return unexpected("node " + event.node + " with " + std::to_string(event.gpus) +
-                          " GPUs is not known, or cannot have so many");
-    Node &node = found->second;
-    if (node.gpus_next == event.gpus)
-        return;
-    if (!can_have_gpus(node, event.gpus))
-        count_as_given(node);
-    update(node, [&] { node.gpus_next = event.gpus; });
-    change_gpus(node);
-}
-
-/* The first free ones of each node. */
-std::vector<NodeGpus> Core::Impl::choose_gpus(const JobSpec &spec, const Blocks &blocks) const
-{
-    std::vector<NodeGpus> chosen;
-    if (!needs_gpus(spec))
-        return chosen;
-    for (const Share &share : state.shares(spec, blocks)) {
-        NodeGpus own{share.node->name, 0};
-        GpuSet free = share.node->free_gpus();
-        for (int left = share.gpus; left > 0 && free != 0; left--) {
-            own.gpus |= free & -free;
-            free &= free - 1;
-        }
-        if (own.gpus != 0)
-            chosen.push_back(own);
-    }
-    return chosen;
-}
-
-/* As far as its jobs allow it. */
-void Core::Impl::change_gpus(Node &node)
-{
-    if (node.gpus == node.gpus_next || !can_have_gpus(node, node.gpus_next))
-        return;
-    update(node, [&] { node.gpus = node.gpus_next; });
-    record(record::NODE_GPUS, 0, node.name, {{"gpus", node.gpus}});
-}
-
-/* After ends of jobs. */
-void Core::Impl::change_gpus()
-{
-    if (state.indices().nodes.changing_gpus == 0)
-        return;
-    for (auto &[name, node] : state.nodes)
-        change_gpus(node);
 }
 
 void Core::Impl::on(const NodeSuspect &event)

@@ -265,6 +265,8 @@ std::string Core::Impl::why_never(const Job &job, const SlotRequest &slot_reques
               nodes = slot_request.host.empty() ? static_cast<int>(state.nodes.size()) : 1;
     if (!slot_request.host.empty() && !state.node(slot_request.host))
         return "there is no node " + slot_request.host;
+    if (slot_request.hard && needs_gpus(job.spec))
+        return "a job with GPUs has no slots beside its processes";
     if (slot_request.hard && slot_request.count > most)
         return "the job " + describe_sizes(job.spec) + ": beside its processes there is room for " +
                std::to_string(most) + "; submit it with --places " +

@@ -242,7 +242,8 @@ ResizeStep Core::Impl::resize(const Job &job)
 {
     const Adaptation &adaptation = *job.adaptation;
     return {job.id,          job.step,         adaptation.request, job.epoch,
-            adaptation.size, adaptation.leave, adaptation.joining, adaptation.reason};
+            adaptation.size, adaptation.leave, adaptation.joining, adaptation.reason,
+            adaptation.gpus};
 }
 
 ReleaseNodes Core::Impl::release_all(const Job &job)

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "core/invariant_gpus.h"
 #include "core/invariant_nodes.h"
 #include "core/job_contradictions.h"
 #include "core/policy/policies.h"
@@ -95,30 +96,12 @@ void check_job(const State &state, const Job &job, Violations &wrong)
     }
 }
 
-/* A GPU has one job, which has as many as its processes need. */
-void book_gpus(std::map<std::string, GpuSet> &gpus, const Job &job, const NodeGpus &own,
-               Violations &wrong)
-{
-    std::string name = "job " + std::to_string(job.id) + " ";
-    int processes = 0;
-    for (const Block &block : job.blocks)
-        processes += block.node == own.node ? block.processes : 0;
-    int needed = gpus_on_node(job.spec, processes);
-    if (!is_allocated(job.state))
-        wrong.push_back(name + "has GPUs, and no nodes");
-    if (job.state == JobState::STARTING && std::popcount(own.gpus) != needed)
-        wrong.push_back(name + "starts with another number of GPUs than it needs");
-    if (gpus[own.node.str()] & own.gpus)
-        wrong.push_back(name + "has a GPU of another job on " + own.node);
-    gpus[own.node.str()] |= own.gpus;
-}
-
 /* Each job's processes on a node, counted anew; whole nodes belong to one job. */
 void check_nodes(const State &state, Violations &wrong)
 {
     std::map<std::string, int> used, jobs;
     std::map<std::string, bool> exclusive;
-    std::map<std::string, GpuSet> gpus;
+    GpuInvariants gpus;
     for (const auto &[id, job] : state.jobs) {
         std::map<std::string, int> own;
         for (const Share &share : state.shares(job))
@@ -128,15 +111,14 @@ void check_nodes(const State &state, Violations &wrong)
             jobs[node]++;
             exclusive[node] = exclusive[node] || job.spec.whole_nodes;
         }
-        for (const NodeGpus &each : job.gpus)
-            book_gpus(gpus, job, each, wrong);
+        gpus.see(job, wrong);
     }
     for (const auto &[name, node] : state.nodes) {
         if (node.used != used[name] || node.used > node.cores || node.used < 0)
             wrong.push_back("node " + name + " of " + std::to_string(node.cores) + " cores: " +
                             std::to_string(node.used) + " are booked, jobs have " +
                             std::to_string(used[name]));
-        if (node.gpus_used != gpus[name])
+        if (node.gpus_used != gpus.booked[name])
             wrong.push_back("node " + name + " has booked other GPUs than its jobs have");
         if (exclusive[name] && jobs[name] > 1)
             wrong.push_back("node " + name + " is shared and belongs to a whole-node job");

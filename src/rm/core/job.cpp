@@ -87,6 +87,8 @@ int claimed_slots(const Job &job)
 
 int most_slots(const Job &job)
 {
+    if (needs_gpus(job.spec))
+        return 0;
     bool shrinks = job.spec.elasticity == Elasticity::MALLEABLE && job.mode != StepMode::RIGID;
     return most_processes(job.spec) -
            (shrinks ? std::max(size_at_least(job.spec, 1), 1) : job.size());

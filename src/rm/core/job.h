@@ -43,6 +43,9 @@ struct NodeGpus {
     ELASTIC_FIELDS(node, gpus)
 };
 
+/* The GPUs of each process of some blocks, in their order; empty: it has none of its own. */
+using ProcessGpus = std::vector<GpuSet>;
+
 int count_processes(const Blocks &blocks);
 
 /* Blocks with the number of their processes, which is read very often.  The JSON is that of
@@ -109,6 +112,7 @@ struct Adaptation {
     int old_size = 0, size = 0;
     std::vector<int> leave;     /* ranks, before the change, rising */
     Blocks joining;             /* booked for the joining ranks */
+    ProcessGpus gpus;           /* of these */
     int loaned = 0;               /* number of these that are core loans */
     std::vector<JobId> whom;    /* waiting jobs for whose sake it is made */
     uint64_t step_request = 0;  /* the step's own number of it, 0 until accepted */
@@ -119,7 +123,7 @@ struct Adaptation {
     int64_t requested_ms = 0;
 
     ELASTIC_FIELDS(request, phase, by_user, by_program, reason, old_size, size, leave, joining,
-                   loaned, whom, step_request, withdrawing, overdue, requested_ms)
+                   loaned, whom, step_request, withdrawing, overdue, requested_ms, gpus)
 };
 
 /* The last change of size that was committed, of the present step. */
@@ -167,8 +171,9 @@ struct Departure {
     uint64_t epoch = 0;         /* 0: came to nothing */
     Blocks blocks;
     bool releasing = false;     /* the processes have ended; a back end gives the nodes back */
+    ProcessGpus gpus = {};      /* of the blocks */
 
-    ELASTIC_FIELDS(request, epoch, blocks, releasing)
+    ELASTIC_FIELDS(request, epoch, blocks, releasing, gpus)
 };
 
 /* Kind of resource that a running program requests. */
@@ -315,7 +320,10 @@ struct Job {
     uint64_t epoch = 0;         /* of the step, last committed; 0 at its launch */
     std::optional<Performance> performance;     /* of the step, once it has been sampled */
     World blocks;               /* the present world, in rank order; its processes are the size */
-    std::vector<NodeGpus> gpus; /* from the start to the end of its step; each node once */
+    ProcessGpus process_gpus;   /* of the world: of a job with GPUs for each process */
+    /* All GPUs that it has booked, each node once.  With GPUs for each process they follow from
+     * those of its present, joining and departing processes (collect_gpus). */
+    std::vector<NodeGpus> gpus;
     std::optional<Adaptation> adaptation;
     std::vector<Departure> departures;
     std::optional<LastChange> last_change;
@@ -382,7 +390,7 @@ struct Job {
                              limit_at_ms, tries, start_failures, refusals, offer_after_ms,
                              grow_after_ms, loaned, withheld_loan, wished_size, size_request,
                              granted, wishing, last_size_request, size_request_refusal, slots,
-                             spawned_max, names, gpus, entered_ms, suspended_at_ms,
+                             spawned_max, names, gpus, process_gpus, entered_ms, suspended_at_ms,
                              suspended_ms)
     }
 };

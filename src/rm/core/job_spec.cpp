@@ -139,9 +139,13 @@ std::string wrong_with_gpus(const JobSpec &spec)
         return "a process or a node has 0 to " + std::to_string(GPUS_MAX) + " GPUs";
     if (spec.gpus_per_process > 0 && spec.gpus_per_node > 0)
         return "GPUs are those of each process or of each node, not both";
-    if (needs_gpus(spec) && (spec.elasticity != Elasticity::RIGID || spec.extra_slots > 0))
-        return "a job with GPUs keeps its size: give one number of processes, and no slots beside "
-               "them";
+    bool elastic = spec.elasticity != Elasticity::RIGID;
+    if (elastic && spec.gpus_per_node > 0)
+        return "an elastic job has GPUs for each process: give gpus_per_process (--gpus-per-task)";
+    if (elastic && spec.whole_nodes && needs_gpus(spec))
+        return "an elastic job with GPUs shares its nodes: leave out exclusive and nodes";
+    if (needs_gpus(spec) && spec.extra_slots > 0)
+        return "a job with GPUs has no slots beside its processes: request none";
     return "";
 }
 

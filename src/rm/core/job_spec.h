@@ -64,8 +64,7 @@ struct JobSpec {
     int cores_per_process = 1;
     int processes_per_node = 0; /* at most; 0: what fits */
     bool whole_nodes = false;   /* shares its nodes with nobody */
-    /* GPUs of each process, and of each node that the job uses: of a rigid job, at most one of
-     * them is not 0. */
+    /* GPUs of each process, or of each node that a rigid job uses: at most one of them is not 0. */
     int gpus_per_process = 0, gpus_per_node = 0;
     /* It starts with a process on each of these, and has none on any of those. */
     NodeSet nodelist, exclude;

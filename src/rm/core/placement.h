@@ -64,10 +64,11 @@ class Space {
     /* None of these nodes has more than in the other. */
     void limit(const Space &other, const Blocks &blocks);
 
-    /* Whether more free cores of the node could be of use: it may be used, and has GPUs. */
-    bool may_help(const JobSpec &spec, const Node &node) const
+    /* Whether more free cores of the node, and so many GPUs, could be of use: it may be used, and
+     * has GPUs then. */
+    bool may_help(const JobSpec &spec, const Node &node, int gpus) const
     {
-        return may_use(spec, node.name) && cores_.gpus(node) >= gpus_on_node(spec, 1);
+        return may_use(spec, node.name) && cores_.gpus(node) + gpus >= gpus_on_node(spec, 1);
     }
 
     int64_t total() const { return cores_.total(); }

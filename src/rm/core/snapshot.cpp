@@ -74,6 +74,11 @@ std::string contradiction_of_arrays(const Stored &stored)
     return "";
 }
 
+bool wrong_count(const Blocks &blocks, const ProcessGpus &gpus)
+{
+    return !gpus.empty() && gpus.size() != static_cast<size_t>(count_processes(blocks));
+}
+
 /* Empty, or what the rest of the core could not bear. */
 std::string contradiction(const Stored &stored)
 {
@@ -131,6 +136,13 @@ std::string contradiction(const Stored &stored)
                 return name + " has wrong slots beside its world";
             all.insert(all.end(), slots.begin(), slots.end());
         }
+        bool has_wrong_gpus = wrong_count(job.blocks, job.process_gpus) ||
+            (job.adaptation && wrong_count(job.adaptation->joining, job.adaptation->gpus)) ||
+            std::ranges::any_of(job.departures, [](const Departure &each) {
+                return wrong_count(each.blocks, each.gpus);
+            });
+        if (has_wrong_gpus)
+            return name + " has GPUs for another number of processes";
         for (const Block &block : all) {
             if (is_allocated(job.state) && !nodes.contains(block.node))
                 return name + " is on node " + block.node + ", which is not known";
@@ -287,6 +299,7 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
             state.enter(job, job.entered_ms == NEVER ? state.now_ms : job.entered_ms);
         if (!job.request.empty())
             state.requests[job.request] = job.id;
+        deal_gpus(job);
         Job &restored = state.jobs.add(job.id);
         restored = std::move(job);
         state.index(restored);

@@ -35,12 +35,15 @@ void State::make_whole(Shares &shares) const
 
 void leave_differences(Shares &left, Shares &right)
 {
+    auto same = [](const Share &a, const Share &b) {
+        return a.node == b.node && a.cores == b.cores && a.gpus == b.gpus;
+    };
     if (std::is_sorted(left.begin(), left.end(), is_before) &&
         std::is_sorted(right.begin(), right.end(), is_before)) {
         Shares left_alone, right_alone;
         auto l = left.begin(), r = right.begin();
         while (l != left.end() && r != right.end()) {
-            if (l->node == r->node && l->cores == r->cores)
+            if (same(*l, *r))
                 ++l, ++r;
             else if (is_before(*l, *r))
                 left_alone.push_back(*l++);
@@ -53,9 +56,6 @@ void leave_differences(Shares &left, Shares &right)
         right = std::move(right_alone);
         return;
     }
-    auto same = [](const Share &a, const Share &b) {
-        return a.node == b.node && a.cores == b.cores;
-    };
     auto [left_from, right_from] =
         std::mismatch(left.begin(), left.end(), right.begin(), right.end(), same);
     left.erase(left.begin(), left_from);

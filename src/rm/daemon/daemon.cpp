@@ -115,7 +115,8 @@ std::string Daemon::start_parts()
         loop_,
         StepsConfig{settings_.state_dir + "/steps", {settings_.stepd, settings_.start_socket},
                     geteuid() == 0, settings_.end_unknown_steps, group.value(),
-                    settings_.files_soft},
+                    settings_.files_soft,
+                    [this](const NodeName &node) { return first_gpu(node); }},
         [this](EventContent content) { return report_step(std::move(content)); },
         [this](JobId id) { return state().job(id); },
         [this](JobId id, uint32_t step, const PerformanceAnswer &answer) {

@@ -177,6 +177,11 @@ class Daemon {
     void update_capacity();
     void set_gpus(const std::string &node);
     void number_gpus();
+    int first_gpu(const NodeName &node) const
+    {
+        auto first = first_gpus_.find(node);
+        return first == first_gpus_.end() ? 0 : first->second;
+    }
 
     void perform(const Answer &) {}         /* no request waits any more */
     void perform(const Record &record);

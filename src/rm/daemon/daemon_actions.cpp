@@ -120,17 +120,16 @@ Result<Steps::Program> Daemon::make_program(
         settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(), folder,
         settings_.socket,  settings_.kill_grace_ms,
         settings_.beside_stepd(SLURM_COMMANDS_FOLDER),
-        [this](const NodeName &node) {
-            auto first = first_gpus_.find(node);
-            return first == first_gpus_.end() ? 0 : first->second;
-        },
+        [this](const NodeName &node) { return first_gpu(node); },
         settings_.backend == "local", settings_.spawn_beyond_slots};
     auto confine_step = [this, id = start.job](const std::string &group) -> std::string {
         const Job *allocated = confinement_ ? state().job(id) : nullptr;
         return allocated ? confinement_->apply(id, booked_cores(state(), *allocated), group) : "";
     };
     return Steps::Program{make_step(launch.value(), *job, start, setup), user, row->script,
-                          format_host_lines(start.blocks), confine_step};
+                          format_host_lines(start.blocks),
+                          changes_gpus(*job) ? format_gpus(*job, setup.first_gpu) : "",
+                          confine_step};
 }
 
 /* The machine may sleep: the clock is read periodically. */

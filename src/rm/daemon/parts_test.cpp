@@ -123,10 +123,13 @@ TEST(LaunchTest, MpiexecGetsTheGpusOfTheJob)
             [](const std::string &entry) { return entry.starts_with("ELASTIC_STEP_GPUS="); });
     };
     EXPECT_FALSE(has_variable());
-    job.gpus = {{"n0", 0b101}, {"n1", GpuSet{1} << 63}};
+    job.blocks = Blocks{{"n0", 2}, {"n1", 1}};
+    job.process_gpus = {0b1001, 0b110, GpuSet{0b11} << 62};
     job.spec.gpus_per_process = 2;
+    collect_gpus(job);
     constexpr const char *HEAD = "CUDA_VISIBLE_DEVICES,ROCR_VISIBLE_DEVICES,ZE_AFFINITY_MASK:";
-    EXPECT_EQ(format_gpus(job, setup), std::string(HEAD) + "2:n0=0,2;n1=63");
+    EXPECT_EQ(format_gpus(job, setup.first_gpu), std::string(HEAD) + "2:n0=0,3,1,2;n1=62,63")
+        << "by rank";
     EXPECT_TRUE(has_variable());
     launch.is_script = launch.slurm_environment = true;
     auto value_of = [&](const std::string &name) {
@@ -136,15 +139,19 @@ TEST(LaunchTest, MpiexecGetsTheGpusOfTheJob)
         return found;
     };
     EXPECT_EQ(value_of("CUDA_VISIBLE_DEVICES"), "none") << "it runs elsewhere";
-    EXPECT_EQ(value_of("SLURM_JOB_GPUS"), "0,2");
-    EXPECT_EQ(value_of("SLURM_GPUS_ON_NODE"), "2");
+    EXPECT_EQ(value_of("SLURM_JOB_GPUS"), "0,1,2,3");
+    EXPECT_EQ(value_of("SLURM_GPUS_ON_NODE"), "4");
     setup.scripts_have_gpus = true;
-    EXPECT_EQ(value_of("CUDA_VISIBLE_DEVICES"), "0,2");
-    EXPECT_EQ(value_of("ZE_AFFINITY_MASK"), "0,2");
+    EXPECT_EQ(value_of("CUDA_VISIBLE_DEVICES"), "0,1,2,3");
+    EXPECT_EQ(value_of("ZE_AFFINITY_MASK"), "0,1,2,3");
+    job.spec.elasticity = Elasticity::MALLEABLE;
+    EXPECT_EQ(value_of("CUDA_VISIBLE_DEVICES"), "none") << "they change";
+    EXPECT_EQ(value_of("ELASTIC_STEP_GPUS"), "@/f/gpus");
+    job.spec.elasticity = Elasticity::RIGID;
     setup.first_gpu = [](const NodeName &node) { return node == "n1" ? 4 : 0; };
     job.gpus = {{"n0", 0b1}, {"n1", 0b11}};
     job.spec.gpus_per_process = 0;
-    EXPECT_EQ(format_gpus(job, setup), std::string(HEAD) + "0:n0=0;n1=4,5");
+    EXPECT_EQ(format_gpus(job, setup.first_gpu), std::string(HEAD) + "0:n0=0;n1=4,5");
 }
 
 TEST(RateLimitTest, AllowsABurstAndThenTheRate)

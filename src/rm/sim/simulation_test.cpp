@@ -42,13 +42,14 @@ void name_nodes(Chance &chance, int nodes, JobSpec &spec)
         spec.exclude = NodeSet(node);
 }
 
-/* Some rigid jobs need GPUs. */
+/* Some jobs need GPUs. */
 void add_gpus(Chance &chance, int gpus, JobSpec &spec)
 {
-    if (gpus == 0 || spec.elasticity != Elasticity::RIGID || chance.one_in(2))
+    bool is_elastic = spec.elasticity != Elasticity::RIGID;
+    if (gpus == 0 || (is_elastic && spec.whole_nodes) || chance.one_in(2))
         return;
-    int number = static_cast<int>(chance.between(1, gpus));
-    (chance.one_in(2) ? spec.gpus_per_process : spec.gpus_per_node) = number;
+    int number = static_cast<int>(chance.between(1, is_elastic ? (gpus + 1) / 2 : gpus));
+    (is_elastic || chance.one_in(2) ? spec.gpus_per_process : spec.gpus_per_node) = number;
 }
 
 JobSpec random_spec(Chance &chance, int cores_of_machine)

@@ -154,6 +154,17 @@ Result<JobSlots> read_job_slots()
     return JobSlots{nodes.value(), std::max(atoi(variable("SLURM_CPUS_PER_TASK").c_str()), 1)};
 }
 
+/* A job whose GPUs change has them in a file. */
+std::string read_gpus_of_job()
+{
+    std::string booked = variable("ELASTIC_STEP_GPUS");
+    if (!booked.starts_with("@"))
+        return booked;
+    std::ifstream file(booked.substr(1));
+    std::getline(file, booked);
+    return booked;
+}
+
 /* The locks last as long as a process of the step has their file. */
 Result<Step> take_slots(SlotLocks &locks, const SrunOptions &options)
 {
@@ -175,7 +186,7 @@ Result<Step> take_slots(SlotLocks &locks, const SrunOptions &options)
                          allocation.why};
         if (taken)
             return Step{allocation.layout, number,
-                        gpus_of_step(variable("ELASTIC_STEP_GPUS"), allocated.value(),
+                        gpus_of_step(read_gpus_of_job(), allocated.value(),
                                      allocation.layout)};
         if (options.immediate)
             return Error{"cannot create a step of job " + variable("SLURM_JOB_ID") +

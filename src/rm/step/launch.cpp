@@ -41,28 +41,14 @@ void add_array_variables(std::vector<std::string> &environment, const Job &job,
         set_variable(environment, prefix + name, std::to_string(value));
 }
 
-constexpr const char *GPU_VARIABLES[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
-                                         "ZE_AFFINITY_MASK"};
-
-/* "0,1", as programs count them on that node. */
-std::string numbers_of_gpus(const NodeGpus &own, const LaunchSetup &setup)
-{
-    int first = setup.first_gpu ? setup.first_gpu(own.node) : 0;
-    std::string numbers;
-    for (GpuSet left = own.gpus; left != 0; left &= left - 1)
-        numbers +=
-            (numbers.empty() ? "" : ",") + std::to_string(first + std::countr_zero(left));
-    return numbers;
-}
-
-/* Of a script, which runs once for the whole job: the GPUs of its first node. */
+/* Of a script, which runs once for the whole job: the GPUs of its first node, if they stay. */
 void add_script_gpus(std::vector<std::string> &environment, const Job &job, const StartStep &start,
                      const LaunchSetup &setup, bool like_slurm)
 {
     auto own = std::ranges::find(job.gpus, start.blocks.front().node, &NodeGpus::node);
-    if (own == job.gpus.end())
+    if (own == job.gpus.end() || changes_gpus(job))
         return;
-    std::string numbers = numbers_of_gpus(*own, setup);
+    std::string numbers = gpu_numbers(own->node, {own->gpus}, setup.first_gpu);
     for (const char *name : GPU_VARIABLES)
         if (setup.scripts_have_gpus)
             set_variable(environment, name, numbers);
@@ -112,7 +98,8 @@ void add_job_variables(std::vector<std::string> &environment, const Job &job,
     set_name(environment, "ELASTIC_JOB_PARTITION", job.spec.partition);
     set_name(environment, "ELASTIC_JOB_RESERVATION", job.spec.reservation);
     add_array_variables(environment, job, "ELASTIC_ARRAY_");
-    set_gpus_variable(environment, format_gpus(job, setup));
+    set_gpus_variable(environment, changes_gpus(job) ? "@" + setup.folder + "/" + STEP_GPUS_FILE
+                                                     : format_gpus(job, setup.first_gpu));
     set_processes_max(environment, job, !setup.spawn_beyond_slots);
     set_variable(environment, "ELASTICD_SOCKET", setup.daemon_socket);
     set_variable(environment, STEP_FOLDER_VARIABLE, setup.folder);
@@ -290,20 +277,6 @@ std::string format_host_lines(const Blocks &blocks)
     for (const Block &block : blocks)
         text += block.node + ":" + std::to_string(block.processes) + "\n";
     return text;
-}
-
-/* "CUDA_VISIBLE_DEVICES:2:n0=0,1;n1=0,1": the variables, the GPUs of each process (0: all of its
- * node), and those of each node. */
-std::string format_gpus(const Job &job, const LaunchSetup &setup)
-{
-    std::string variables, nodes;
-    for (const char *name : GPU_VARIABLES)
-        variables += (variables.empty() ? "" : ",") + std::string(name);
-    for (const NodeGpus &each : job.gpus)
-        nodes += (nodes.empty() ? "" : ";") + each.node + "=" + numbers_of_gpus(each, setup);
-    return nodes.empty() ? ""
-                         : variables + ":" + std::to_string(job.spec.gpus_per_process) + ":" +
-                               nodes;
 }
 
 StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,

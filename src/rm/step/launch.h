@@ -6,12 +6,12 @@
 #ifndef ELASTIC_RM_LAUNCH_H_INCLUDED
 #define ELASTIC_RM_LAUNCH_H_INCLUDED
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/action.h"
+#include "step/gpu_numbers.h"
 #include "step/step_spec.h"
 
 namespace elastic::rm {
@@ -77,16 +77,12 @@ struct LaunchSetup {
     std::string daemon_socket;
     int64_t kill_grace_ms = 0;
     std::string slurm_commands = "";    /* folder of srun and scontrol for scripts */
-    /* The number of the first GPU of a node, as programs count them there; empty: 0. */
-    std::function<int(const NodeName &)> first_gpu = {};
+    FirstGpu first_gpu = {};
     /* The machine on which scripts run is that of all nodes: a script has the GPUs of its first
      * node. */
     bool scripts_have_gpus = false;
     bool spawn_beyond_slots = true;     /* MPI_Comm_spawn may start any number of processes */
 };
-
-/* The GPUs of the job, as mpiexec and its proxies read them (ELASTIC_STEP_GPUS); empty: none. */
-std::string format_gpus(const Job &job, const LaunchSetup &setup);
 
 StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
                    const LaunchSetup &setup);

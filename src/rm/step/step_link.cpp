@@ -233,12 +233,25 @@ void StepLink::caught_up()
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-void StepLink::send_resize(Request &request)
+/* NAME:COUNT, or NAME:COUNT=GPUS; with GPUs each node is there once. */
+Json StepLink::hosts_of_joining(const ResizeStep &resize) const
 {
-    const ResizeStep &resize = request.resize;
     Json hosts = Json::array();
     for (const Block &block : resize.joining)
         hosts.push_back(block.node + ":" + std::to_string(block.processes));
+    size_t next = 0;
+    for (const auto &[node, gpus] : gpus_by_node(resize.joining, resize.gpus)) {
+        std::string &host = hosts[next++].get_ref<std::string &>();
+        if (!gpus.empty())
+            host += "=" + gpu_numbers(node, gpus, setup_.first_gpu);
+    }
+    return hosts;
+}
+
+void StepLink::send_resize(Request &request)
+{
+    const ResizeStep &resize = request.resize;
+    Json hosts = hosts_of_joining(resize);
     /* Of a few the list, which every mpiexec understands. */
     bool is_long = resize.leave.size() > LEAVE_LIST_MAX;
     Json line = {{"id", RESIZE_ID + std::to_string(resize.request)},

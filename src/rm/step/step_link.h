@@ -35,6 +35,7 @@
 #include "base/loop.h"
 #include "core/action.h"
 #include "core/event.h"
+#include "step/gpu_numbers.h"
 #include "step/line_connection.h"
 #include "step/performance_answer.h"
 #include "step/step_message.h"
@@ -59,6 +60,7 @@ class StepLink {
         uint32_t uid = 0;
         uint64_t epoch_offset = 0;
         int processes_max = 0;          /* of the job: what it sends may name each */
+        FirstGpu first_gpu = {};
         LastRequest last_request;
         MostSlots most_slots;
         Notify notify;
@@ -133,6 +135,7 @@ class StepLink {
     void query_slots();
     void slots(const StepMessage &message, const Json &line);
     void caught_up();
+    Json hosts_of_joining(const ResizeStep &resize) const;
     void send_resize(Request &request);
     void send_cancel(uint64_t step_request);
     void refuse(uint64_t request, const std::string &reason);

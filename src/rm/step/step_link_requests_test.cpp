@@ -169,5 +169,15 @@ TEST_F(StepLinkTest, a_step_that_has_ended_requests_nothing)
     EXPECT_EQ(std::get<StepSizeRequestEnded>(events_.back()).result, "withdrawn");
 }
 
+TEST_F(StepLinkTest, hosts_of_joining_processes_have_their_gpus)
+{
+    send_history();
+    event("adaptive");
+    ResizeStep request{1, 1, 1, 0, 3, {}, {{"n0", 2}, {"n1", 1}}, "", {0b1001, 0b10, 0b1}};
+    link_->resize(request);
+    ASSERT_TRUE(turn_until([this] { return incoming().find("resize") != std::string::npos; }));
+    EXPECT_NE(incoming_.find(R"("hosts":["n0:2=0,3,1","n1:1=0"])"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace elastic::rm

@@ -32,6 +32,8 @@ constexpr const char *STEP_STARTED_FILE = "stepd.json";
 constexpr const char *STEP_EXIT_FILE = "exit.json";
 constexpr const char *STEP_SCRIPT_FILE = "script";
 constexpr const char *STEP_HOSTS_FILE = "hosts";
+/* Of a job whose GPUs change: the present ones, as ELASTIC_STEP_GPUS has them. */
+constexpr const char *STEP_GPUS_FILE = "gpus";
 /* Of a script: locks of it say which slots its steps of srun use (slurm/slot_locks.h). */
 constexpr const char *STEP_SLOTS_FILE = "slots";
 constexpr const char *STEP_SOCKET_FILE = "stepd.sock";

@@ -266,6 +266,7 @@ void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset
     setup.connected = std::move(connected);
     setup.uid = step.uid;
     setup.epoch_offset = epoch_offset;
+    setup.first_gpu = config_.first_gpu;
     if (const Job *job = job_of_(step.key.first))
         setup.processes_max = most_processes(job->spec);
     setup.last_request = [this, id = step.key.first] {
@@ -460,7 +461,8 @@ void Steps::set_hosts(const Job &job)
     Step *step = find(job.id, job.step);
     if (!step)
         return;
-    std::string error = write_hosts(*step, format_host_lines(job.blocks));
+    std::string gpus = changes_gpus(job) ? format_gpus(job, config_.first_gpu) : "";
+    std::string error = write_hosts(*step, format_host_lines(job.blocks), gpus);
     if (!error.empty())
         log_line(LogLevel::WARNING, error, {{"job", job.id}});
 }

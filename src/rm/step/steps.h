@@ -36,6 +36,7 @@ struct StepsConfig {
     std::string control_group;  /* above those of the steps; empty: they have none */
     /* limit of descriptors of a program without one of its user; 0: that of elasticd */
     int64_t files_soft = 0;
+    FirstGpu first_gpu = {};
 };
 
 class Steps {
@@ -62,6 +63,7 @@ class Steps {
         User user;                      /* as it is now, with its groups */
         std::string script;
         std::string hosts;
+        std::string gpus;               /* of STEP_GPUS_FILE; empty: there is none */
         /* The limits of its control group before the first process.  Returns an error, or empty;
          * may be null. */
         std::function<std::string(const std::string &group)> confine;
@@ -105,7 +107,8 @@ class Steps {
     std::string create(Step &step, const Make &make, bool &node_fault);
     void connect_later(Step &step);
     std::optional<FileOwner> owner_of_files(const Step &step) const;
-    std::string write_hosts(const Step &step, const std::string &hosts) const;
+    std::string write_hosts(const Step &step, const std::string &hosts,
+                            const std::string &gpus) const;
     std::string launch_stepd(Step &step);
     bool connect(Step &step);
     void stepd_line(Step &step, const Json &line);

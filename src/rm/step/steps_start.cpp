@@ -84,7 +84,7 @@ std::string Steps::create(Step &step, const Make &make, bool &node_fault)
     if (error.empty() && spec.is_script)
         error = write_file(step.folder, STEP_SLOTS_FILE, "", 0600, owner_of_files(step));
     if (error.empty())
-        error = write_hosts(step, program.value().hosts);
+        error = write_hosts(step, program.value().hosts, program.value().gpus);
     if (error.empty())
         error = write_file(step.folder, STEP_SPEC_FILE,
                            write(spec).dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -97,9 +97,13 @@ std::optional<FileOwner> Steps::owner_of_files(const Step &step) const
     return config_.as_root ? std::optional<FileOwner>({step.uid, step.gid}) : std::nullopt;
 }
 
-std::string Steps::write_hosts(const Step &step, const std::string &hosts) const
+std::string Steps::write_hosts(const Step &step, const std::string &hosts,
+                               const std::string &gpus) const
 {
-    return write_file(step.folder, STEP_HOSTS_FILE, hosts, 0600, owner_of_files(step));
+    std::string error = write_file(step.folder, STEP_HOSTS_FILE, hosts, 0600, owner_of_files(step));
+    return error.empty() && !gpus.empty()
+        ? write_file(step.folder, STEP_GPUS_FILE, gpus, 0600, owner_of_files(step))
+        : error;
 }
 
 std::string Steps::launch_stepd(Step &step)

@@ -181,9 +181,11 @@ bool Donors::helps(const Space &space, const JobSpec &spec, const Job &donor, in
     bool lacks = std::ranges::any_of(spec.nodelist, is_full), helps = false;
     int first = donor.size() - from, end = donor.size() - to;
     each_leaving(state_, donor, [&](const Node &node, int before, int processes) {
-        bool leaves = before < end && before + processes > first;
+        int leaving = std::min(before + processes, end) - std::max(before, first);
+        bool leaves = leaving > 0;
+        int gpus = leaves ? leaving * donor.spec.gpus_per_process : 0;
         bool counts = !lacks || (spec.nodelist.contains(node.name) && is_full(node.name));
-        helps = helps || (leaves && counts && space.may_help(spec, node));
+        helps = helps || (leaves && counts && space.may_help(spec, node, gpus));
     });
     return helps;
 }
@@ -237,7 +239,8 @@ void Donors::release(Space &space, const Job &job, int from, int to)
         each_leaving(state_, job, [&](const Node &node, int before, int processes) {
             int here = std::min(before + processes, end) - std::max(before, first);
             if (here > 0)
-                given.push_back({&node, here * job.spec.cores_per_process});
+                given.push_back({&node, here * job.spec.cores_per_process,
+                                 here * job.spec.gpus_per_process});
         });
     }
     space.give(given);

@@ -178,6 +178,8 @@ std::vector<NodeName> nodes_for(const State &state, const Job &job, const SlotRe
 /* The present and the pending slots of the job. */
 int capacity_of_job(const Job &job)
 {
+    if (needs_gpus(job.spec))
+        return 0;
     int world = job.adaptation ? std::max(job.size(), job.adaptation->size) : job.size();
     return most_processes(job.spec) - world - count_slots(job);
 }

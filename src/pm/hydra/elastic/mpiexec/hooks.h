@@ -22,6 +22,7 @@
 #include "launch.h"
 #include "names.h"
 #include "newcomers.h"
+#include "nodes.h"
 #include "options.h"
 #include "output.h"
 #include "psets.h"

@@ -193,48 +193,6 @@ static HYD_status notify_world(struct HYD_step_group *g, int i, const void *what
     return add_argument(g->proxies[i].proxy, "--adapt-tasks", numbers_of(g, i, uid, request_of, what));
 }
 
-/* Of HOST,...=NUMBER,...;HOST,...: the numbers of this host; NULL: it has none. */
-static const char *gpus_of_host(const char *hosts, const char *host, size_t *length)
-{
-    size_t host_length = strlen(host);
-
-    while (*hosts) {
-        const char *numbers = hosts + strcspn(hosts, "=;"), *end = numbers + strcspn(numbers, ";");
-        for (const char *name = hosts; name < numbers; name += strcspn(name, ",=;") + 1)
-            if (*numbers == '=' && strcspn(name, ",=;") == host_length && !strncmp(name, host, host_length)) {
-                *length = (size_t) (end - numbers - 1);
-                return numbers + 1;
-            }
-        hosts = end + (*end != '\0');
-    }
-    return NULL;
-}
-
-HYD_status HYD_step_gpu_args(const struct HYD_proxy *proxy, struct HYD_string_stash *stash)
-{
-    const char *booked = getenv("ELASTIC_STEP_GPUS");
-    size_t variables = booked ? strcspn(booked, ":") : 0, head, length = 0;
-    HYD_status status = HYD_SUCCESS;
-
-    if (!booked || !booked[variables])
-        return HYD_SUCCESS;
-    head = variables + 1 + strcspn(booked + variables + 1, ":");        /* and the count */
-    const char *numbers = booked[head] ? gpus_of_host(booked + head + 1, proxy->node->hostname, &length) : NULL;
-    if (!numbers)
-        return HYD_SUCCESS;
-    char *value = MPL_malloc(head + length + 2, MPL_MEM_PM);
-    HYDU_ERR_CHKANDJUMP(status, !value, HYD_NO_MEM, "no memory for the arguments of a proxy\n");
-    MPL_snprintf(value, head + length + 2, "%.*s:%.*s", (int) head, booked, (int) length, numbers);
-    HYD_STRING_STASH(*stash, MPL_strdup("--adapt-gpus"), status);
-    HYD_STRING_STASH(*stash, value, status);
-
-  fn_exit:
-    return status;
-
-  fn_fail:
-    goto fn_exit;
-}
-
 /* Nothing of ours may live on in the proxies that are started from here: a copied control
  * connection would hide our own end from the other proxies. */
 static void close_all_on_exec(void)
@@ -386,8 +344,13 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     if (status == HYD_SUCCESS)
         status = make_pg(count, exec, nodes, &pg);
     HYDU_free_exec_list(exec);
-    if (status == HYD_SUCCESS)
-        return launch_pg(pg, report_expansion, &expansion, program == STEP_NO_PROGRAM, group, error, error_bytes);
+    if (status == HYD_SUCCESS) {
+        HYD_step_set_joining_hosts(hosts, n_hosts);
+        int result =
+            launch_pg(pg, report_expansion, &expansion, program == STEP_NO_PROGRAM, group, error, error_bytes);
+        HYD_step_set_joining_hosts(NULL, 0);
+        return result;
+    }
     if (pg)
         drop_pg(pg);
     return -1;

@@ -17,9 +17,6 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
                     size_t error_bytes);
 /* Processes that a program starts in its slots (stepmgr/stepmgr.h).  0, or -1 with a message in error. */
 int HYD_step_launch_world(const struct step_world *world, int *group, char *error, size_t error_bytes);
-/* Adds the GPUs of a proxy's processes to its arguments: --adapt-gpus VARIABLE,...:COUNT:NUMBER,... of its host, from
- * ELASTIC_STEP_GPUS=VARIABLE,...:COUNT:HOST,...=NUMBER,...;HOST,...=... */
-HYD_status HYD_step_gpu_args(const struct HYD_proxy *proxy, struct HYD_string_stash *stash);
 /* How many programs the job was launched with. */
 int HYD_step_programs(void);
 

@@ -1,8 +1,10 @@
 /* See nodes.h. */
 
 #include "state.h"
+#include <ctype.h>
 #include "nodes.h"
 
+#define BOOKED_BYTES_MAX (16 * 1024 * 1024)
 #define HOST_NAME_BYTES 256     /* HOST_NAME_MAX_BYTES of base/change.h, and the end */
 
 static struct HYD_node *guests = NULL;  /* hosts that only expansions have named */
@@ -172,6 +174,138 @@ HYD_status HYD_step_choose_slots(struct HYD_step_group *g, int i)
 
   fn_exit:
     MPL_free(taken);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- GPUs -------------------------------------------------------------------------------------- */
+
+static struct {
+    const char *const *hosts;
+    int count;
+} joining;
+
+void HYD_step_set_joining_hosts(const char *const *hosts, int n_hosts)
+{
+    joining.hosts = hosts;
+    joining.count = n_hosts;
+}
+
+/* All of the file without a last newline; NULL: it cannot be read. */
+static char *read_booked(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char *text = file ? MPL_malloc(BOOKED_BYTES_MAX, MPL_MEM_PM) : NULL;
+    size_t bytes = text ? fread(text, 1, BOOKED_BYTES_MAX - 1, file) : 0;
+
+    if (file)
+        fclose(file);
+    if (!text) {
+        HYDU_dump(stderr, "processes get no GPUs: unable to read %s (%s)\n", path, MPL_strerror(errno));
+        return NULL;
+    }
+    while (bytes > 0 && isspace((unsigned char) text[bytes - 1]))
+        bytes--;
+    text[bytes] = '\0';
+    return text;
+}
+
+static char *booked_gpus(void)
+{
+    const char *booked = getenv("ELASTIC_STEP_GPUS");
+
+    if (!booked)
+        return NULL;
+    return booked[0] == '@' ? read_booked(booked + 1) : MPL_strdup(booked);
+}
+
+/* Of HOST,...=NUMBER,...;HOST,...: the numbers of this host; NULL: it has none. */
+static const char *gpus_of_host(const char *hosts, const char *host, size_t *length)
+{
+    size_t host_length = strlen(host);
+
+    while (*hosts) {
+        const char *numbers = hosts + strcspn(hosts, "=;"), *end = numbers + strcspn(numbers, ";");
+        for (const char *name = hosts; name < numbers; name += strcspn(name, ",=;") + 1)
+            if (*numbers == '=' && strcspn(name, ",=;") == host_length && !strncmp(name, host, host_length)) {
+                *length = (size_t) (end - numbers - 1);
+                return numbers + 1;
+            }
+        hosts = end + (*end != '\0');
+    }
+    return NULL;
+}
+
+/* Of NAME:COUNT=NUMBER,... the numbers of this host; NULL: it has none. */
+static const char *gpus_of_joining(const char *host, size_t *length)
+{
+    size_t host_length = strlen(host);
+
+    for (int i = 0; i < joining.count; i++) {
+        const char *numbers = strchr(joining.hosts[i], '=');
+        if (numbers && strcspn(joining.hosts[i], ":") == host_length &&
+            !strncmp(joining.hosts[i], host, host_length)) {
+            *length = strlen(numbers + 1);
+            return numbers + 1;
+        }
+    }
+    return NULL;
+}
+
+/* The processes of the host that earlier proxies start. */
+static int processes_before(const struct HYD_proxy *proxy)
+{
+    int processes = 0;
+
+    for (const struct HYD_proxy * p = proxy->pg->proxy_list; p && p != proxy; p = p->next)
+        if (!strcmp(p->node->hostname, proxy->node->hostname))
+            processes += p->proxy_process_count;
+    return processes;
+}
+
+/* Without so many numbers at its beginning, if it has more. */
+static const char *skip_numbers(const char *numbers, size_t *length, int count)
+{
+    const char *next = numbers, *end = numbers + *length;
+
+    for (; count > 0 && next < end; count--) {
+        next = memchr(next, ',', (size_t) (end - next));
+        if (!next)
+            return numbers;
+        next++;
+    }
+    if (next == end)
+        return numbers;
+    *length = (size_t) (end - next);
+    return next;
+}
+
+HYD_status HYD_step_gpu_args(const struct HYD_proxy *proxy, struct HYD_string_stash *stash)
+{
+    char *booked = booked_gpus();
+    const char *host = proxy->node->hostname;
+    size_t variables = booked ? strcspn(booked, ":") : 0, length = 0;
+    HYD_status status = HYD_SUCCESS;
+
+    if (!booked || !booked[variables])
+        goto fn_exit;
+    size_t head = variables + 1 + strcspn(booked + variables + 1, ":"); /* and the count */
+    const char *numbers = booked[head] ? gpus_of_joining(host, &length) : NULL;
+    if (booked[head] && !numbers)
+        numbers = gpus_of_host(booked + head + 1, host, &length);
+    if (!numbers)
+        goto fn_exit;
+    numbers = skip_numbers(numbers, &length, processes_before(proxy) * atoi(booked + variables + 1));
+    char *value = MPL_malloc(head + length + 2, MPL_MEM_PM);
+    HYDU_ERR_CHKANDJUMP(status, !value, HYD_NO_MEM, "no memory for the arguments of a proxy\n");
+    MPL_snprintf(value, head + length + 2, "%.*s:%.*s", (int) head, booked, (int) length, numbers);
+    HYD_STRING_STASH(*stash, MPL_strdup("--adapt-gpus"), status);
+    HYD_STRING_STASH(*stash, value, status);
+
+  fn_exit:
+    MPL_free(booked);
     return status;
 
   fn_fail:

@@ -78,14 +78,16 @@ class FieldReader {
         }
         return ranks;
     }
-    std::vector<std::string> hosts(const char *name)
+    std::vector<std::string> hosts(const char *name, bool (*valid)(std::string_view),
+                                   const char *more)
     {
         std::vector<std::string> hosts;
         for (const Json &item : list(name, HOSTS_MAX)) {
-            bool fits = item.is_string() && valid_host_slot(item.get_ref<const std::string &>());
+            bool fits = item.is_string() && valid(item.get_ref<const std::string &>());
             if (!fits)
                 fail(std::string("'") + name +
-                     "' must hold host names of letters, digits, '.', '-' and '_', or NAME:COUNT");
+                     "' must hold host names of letters, digits, '.', '-' and '_', or NAME:COUNT" +
+                     more);
             hosts.push_back(fits ? item.get<std::string>() : "");
         }
         return hosts;
@@ -125,7 +127,7 @@ ResizeRequest read_resize(FieldReader &fields)
         resize.change.size = static_cast<int>(fields.number("size", 1, SIZE_MAX_PROCESSES));
     if (fields.has("leave"))
         resize.change.leave = fields.ranks("leave");
-    resize.change.hosts = fields.hosts("hosts");
+    resize.change.hosts = fields.hosts("hosts", valid_host_of_joining, ", or NAME:COUNT=GPUS");
     if (fields.has("program"))
         resize.change.program = static_cast<int>(fields.number("program", 0, PROGRAMS_MAX - 1));
     if (fields.has("if_epoch"))
@@ -198,7 +200,7 @@ GrantRequest read_grant(FieldReader &fields)
         return grant;
     grant.request_number = fields.number(REQUEST_NUMBER, 1, COUNTER_MAX);
     grant.grant = fields.number("grant", 1, COUNTER_MAX);
-    grant.hosts = fields.hosts("hosts");
+    grant.hosts = fields.hosts("hosts", valid_host_slot, "");
     return grant;
 }
 

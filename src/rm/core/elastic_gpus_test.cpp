@@ -1,0 +1,204 @@
+/* GPUs of elastic jobs: those of joining and leaving processes. */
+
+#include "core/core_driver.h"
+
+namespace elastic::rm {
+namespace {
+
+constexpr PolicyKind FILLING[] = {PolicyKind::FILL, PolicyKind::EFFICIENT, PolicyKind::MEASURED};
+
+JobSpec with_gpus(JobSpec spec, int of_process)
+{
+    spec.gpus_per_process = of_process;
+    return spec;
+}
+
+/* Nodes n0, n1, ... of four cores, with so many GPUs. */
+struct Machine : CoreDriver {
+    Machine(PolicyKind policy, const std::vector<int> &gpus)
+        : CoreDriver(policy, static_cast<int>(gpus.size()), 4)
+    {
+        for (size_t i = 0; i < gpus.size(); i++)
+            send(NodeGpusSet{"n" + std::to_string(i), gpus[i]});
+    }
+    AnswerCode resize(JobId id, int size)
+    {
+        send(Resize{"r" + std::to_string(++requests), id, size});
+        return last<Answer>()->code;
+    }
+    /* A job that starts with two processes of four. */
+    JobId run_of_two()
+    {
+        JobSpec spec = with_gpus(malleable(1, 4), 1);
+        spec.preferred = 2;
+        JobId id = submit(spec);
+        run(id);
+        return id;
+    }
+    int requests = 0;
+};
+
+TEST(ElasticGpusTest, joining_processes_get_free_ones_and_leaving_ones_release_theirs)
+{
+    Machine machine(PolicyKind::FCFS, {4, 1});
+    JobId id = machine.run_of_two();
+    JobId other = machine.submit(with_gpus(rigid(1), 1));
+    EXPECT_EQ(machine.job(id).process_gpus, (ProcessGpus{0b1, 0b10}));
+    EXPECT_EQ(machine.job(other).blocks, (Blocks{{"n1", 1}})) << "the node that fits best";
+    JobId third = machine.submit(with_gpus(rigid(1), 1));
+    EXPECT_EQ(machine.job(third).gpus, (std::vector<NodeGpus>{{"n0", 0b100}}));
+    EXPECT_EQ(machine.resize(id, 4), AnswerCode::CAPACITY) << "one GPU is free";
+    EXPECT_EQ(machine.resize(id, 3), AnswerCode::OK);
+    ASSERT_TRUE(machine.last<ResizeStep>());
+    EXPECT_EQ(machine.last<ResizeStep>()->gpus, (ProcessGpus{0b1000}));
+    EXPECT_EQ(machine.node("n0").gpus_used, 0b1111U);
+    machine.commit(id);
+    EXPECT_EQ(machine.job(id).gpus, (std::vector<NodeGpus>{{"n0", 0b1011}}));
+    machine.send(StepLeft{id, 1, 2, {0}});
+    EXPECT_EQ(machine.job(id).process_gpus, (ProcessGpus{0b10, 0b1000})) << "rank 0 has left";
+    EXPECT_EQ(machine.node("n0").gpus_used, 0b1110U);
+    EXPECT_EQ(machine.resize(id, 1), AnswerCode::OK);
+    machine.commit(id, false);
+    EXPECT_EQ(machine.node("n0").gpus_used, 0b1110U) << "until they have really ended";
+    machine.send(StepFreed{id, 1, 3});
+    EXPECT_EQ(machine.node("n0").gpus_used, 0b110U);
+    machine.end(id);
+    EXPECT_EQ(machine.node("n0").gpus_used, 0b100U);
+    EXPECT_TRUE(machine.job(id).process_gpus.empty());
+}
+
+TEST(ElasticGpusTest, a_growth_that_comes_to_nothing_releases_them)
+{
+    Machine machine(PolicyKind::FCFS, {4});
+    JobId id = machine.run_of_two();
+    EXPECT_EQ(machine.resize(id, 4), AnswerCode::OK);
+    machine.send(StepWithdrawn{id, 1, 1, "a joining process died"});
+    EXPECT_EQ(machine.node("n0").gpus_used, 0b11U);
+    EXPECT_EQ(machine.job(id).process_gpus, (ProcessGpus{0b1, 0b10}));
+    machine.wait(10 * MINUTE);
+    EXPECT_EQ(machine.resize(id, 3), AnswerCode::OK);
+    machine.send(StepBroken{id, 1, "test"});
+    EXPECT_EQ(machine.node("n0").gpus_used, 0b111U) << "it may have joined";
+}
+
+TEST(ElasticGpusTest, no_policy_grows_a_job_beyond_the_free_ones)
+{
+    for (PolicyKind policy : FILLING) {
+        Machine machine(policy, {2, 0, 3});
+        JobId id = machine.submit(with_gpus(malleable(1, 12), 2));
+        machine.run(id);
+        machine.wait(10 * MINUTE);
+        if (machine.job(id).adaptation)
+            machine.commit(id);
+        EXPECT_EQ(machine.job(id).size(), 2);
+        EXPECT_EQ(machine.core.state().indices().nodes.used_gpus, 4);
+    }
+}
+
+TEST(ElasticGpusTest, an_elastic_job_gives_gpus_to_one_that_waits_for_them)
+{
+    for (PolicyKind policy : {PolicyKind::FILL, PolicyKind::MEASURED}) {
+        Machine machine(policy, {4});
+        JobId id = machine.submit(with_gpus(malleable(1, 3), 1));
+        machine.run(id);
+        machine.wait(10 * MINUTE);
+        if (machine.job(id).adaptation)
+            machine.commit(id);
+        EXPECT_EQ(machine.job(id).size(), 3);
+        machine.wait(10 * MINUTE);
+        JobId waits = machine.submit(with_gpus(rigid(1), 2));
+        ASSERT_TRUE(machine.job(id).adaptation);
+        EXPECT_EQ(machine.job(id).adaptation->whom, (std::vector<JobId>{waits}));
+        machine.commit(id);
+        EXPECT_EQ(machine.job(id).size(), 2);
+        EXPECT_EQ(machine.job(waits).gpus, (std::vector<NodeGpus>{{"n0", 0b1100}}));
+    }
+}
+
+TEST(ElasticGpusTest, a_job_takes_others_when_it_leaves_a_draining_node)
+{
+    Machine machine(PolicyKind::FILL, {1, 1});
+    JobSpec spec = with_gpus(malleable(1, 2), 1);
+    spec.maximum = 1;
+    JobId id = machine.submit(spec);
+    machine.run(id);
+    EXPECT_EQ(machine.job(id).gpus, (std::vector<NodeGpus>{{"n0", 1}}));
+    machine.send(Drain{"d", "n0", "test"});
+    machine.wait(10 * MINUTE);
+    ASSERT_TRUE(machine.job(id).adaptation);
+    EXPECT_EQ(machine.job(id).gpus.size(), 2U);
+    machine.commit(id);
+    EXPECT_EQ(machine.job(id).gpus, (std::vector<NodeGpus>{{"n1", 1}}));
+    EXPECT_EQ(machine.node("n0").gpus_used, 0U);
+}
+
+TEST(ElasticGpusTest, a_snapshot_has_them_and_an_older_one_the_same)
+{
+    Machine machine(PolicyKind::FCFS, {4, 2});
+    JobId id = machine.run_of_two();
+    machine.resize(id, 4);
+    auto again = Core::restore(machine.core.snapshot());
+    ASSERT_TRUE(again) << again.error();
+    EXPECT_EQ(again.value().snapshot(), machine.core.snapshot());
+    EXPECT_TRUE(violations(again.value().state()).empty());
+    machine.end(id);
+    JobId rigid_one = machine.submit(with_gpus(rigid(3), 2));
+    ProcessGpus all = machine.job(rigid_one).process_gpus;
+    Json older = machine.core.snapshot();
+    for (Json &job : older["jobs"])
+        job.erase("process_gpus");
+    again = Core::restore(older);
+    ASSERT_TRUE(again) << again.error();
+    EXPECT_EQ(again.value().state().jobs.at(rigid_one).process_gpus, all);
+    for (Json &job : older["jobs"])
+        job["process_gpus"] = {1};
+    EXPECT_FALSE(Core::restore(older)) << "for another number of processes";
+}
+
+TEST(ElasticGpusTest, what_they_cannot_have_is_refused)
+{
+    Machine machine(PolicyKind::FILL, {4});
+    AnswerCode code = AnswerCode::OK;
+    auto why = [&](JobSpec spec) { return machine.core.refusal(with_gpus(spec, 1), code); };
+    EXPECT_EQ(why(malleable(1, 4)), "");
+    EXPECT_EQ(why(moldable(1, 4)), "");
+    JobSpec spec = malleable(1, 4);
+    spec.whole_nodes = true;
+    EXPECT_NE(why(spec).find("shares its nodes"), std::string::npos);
+    spec.whole_nodes = false;
+    spec.extra_slots = 1;
+    EXPECT_NE(why(spec).find("request none"), std::string::npos);
+    spec.extra_slots = 0;
+    spec.gpus_per_node = 1;
+    EXPECT_NE(machine.core.refusal(spec, code).find("--gpus-per-task"), std::string::npos);
+}
+
+/* Its step starts as many on each node as the entry of that node has. */
+TEST(ElasticGpusTest, a_growth_names_each_node_once)
+{
+    for (PolicyKind policy : {PolicyKind::FILL, PolicyKind::MEASURED}) {
+        CoreDriver driver(policy, 2, 4);
+        JobSpec other = rigid(1), spec = malleable(2, 2);
+        other.nodelist = NodeSet({"n1"});
+        driver.run(driver.submit(other));
+        spec.nodelist = NodeSet({"n0", "n1"});
+        JobId id = driver.submit(spec);
+        driver.run(id);
+        EXPECT_EQ(driver.job(id).blocks, (Blocks{{"n0", 1}, {"n1", 1}}));
+        Update update;
+        update.request = "u";
+        update.job = id;
+        update.maximum = 7;
+        driver.send(update);
+        EXPECT_EQ(driver.last<Answer>()->message, "");
+        if (!driver.job(id).adaptation)
+            driver.wait(10 * MINUTE);
+        ASSERT_TRUE(driver.job(id).adaptation);
+        std::set<std::string> nodes;
+        for (const Block &block : driver.job(id).adaptation->joining)
+            EXPECT_TRUE(nodes.insert(block.node).second) << block.node.str() << " is there twice";
+    }
+}
+
+}  // namespace
+}  // namespace elastic::rm
