@@ -5,10 +5,12 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import subprocess
 import time
+from pathlib import Path
 from typing import Any
 
-from daemon_under_test import Bench, Daemon, Skip, configurations_are_refused, expect, wait_for
+from daemon_under_test import WAIT_S, Bench, Daemon, Skip, configurations_are_refused, expect, wait_for
 from hostile_tests import BAD, GOOD, run_as, two_users
 from node_list_tests import nodes_of
 from partition_tests import refused
@@ -23,6 +25,15 @@ def submit_as(uid: int, daemon: Daemon, directory: str, **fields: object) -> dic
     spec = daemon.spec("sleep", "1000", directory=directory, output="/dev/null", **fields)
     reply: dict[str, Any] = run_as(uid, lambda: vars(daemon.request("POST", "/v1/jobs", spec)))
     return reply
+
+
+def complaint(bench: Bench, daemon: Daemon, *words: str) -> str:
+    """Of a command that fails."""
+    command: list[str | Path] = [bench.programs.elasticd.parent / "elastic", *words]
+    environment = {"ELASTICD_SOCKET": str(daemon.socket)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=WAIT_S)
+    expect(done.returncode != 0, f"elastic {' '.join(words)}: {done}")
+    return done.stderr
 
 
 def local_time(seconds_from_now: float) -> str:
@@ -99,6 +110,85 @@ def reserved_nodes_are_for_their_jobs(bench: Bench) -> None:
     daemon.start()
     cancel(daemon, long["id"])
     daemon.wait_end(waits)
+
+
+def reservations_are_made_while_elasticd_runs(bench: Bench) -> None:
+    daemon = bench.start(nodes=3, cores=2)
+
+    def reservation(*words: str) -> str:
+        return elastic(bench, daemon, "reservation", *words)
+
+    long = daemon.wait_state(daemon.submit("sleep", "1000", nodelist="n2"), "RUNNING")
+    made = reservation("create", "course", "-w", "n[0-2]", "--from", "now+1:00:00", "--duration", "2:00:00", "--users", "ann,bob")
+    expect("course is made" in made and made.rstrip().endswith(f": {long['id']}"), f"the job that may still run: {made}")
+    waits = daemon.submit("true", min=4)
+    expect("reservation course" in daemon.job(waits)["reason"], f"it might still run: {daemon.job(waits)}")
+    refusals = {
+        ("create", "other", "-w", "n1", "--from", "now+2:00:00", "--duration", "1:00:00"): "the same nodes at the same time: choose other",
+        ("create", "other", "-w", "n9", "--duration", "1:00:00"): "n9, which is no node",
+        ("create", "other", "-w", "n1", "--from", "2020-01-01", "--duration", "1:00:00"): "cannot begin in the past",
+        ("create", "other", "-w", "n1", "--duration", "1:00:00", "--groups", "no-such-group"): "no group no-such-group",
+        ("create", "other", "-w", "n1"): "--until or --duration",
+        ("create", "course", "-w", "n1", "--duration", "1:00:00"): "elastic reservation update",
+        ("update", "other", "--until", "23:00"): "no reservation other",
+        ("update", "course"): "name what is to be changed",
+        ("delete", "other"): "no reservation other",
+    }
+    for words, message in refusals.items():
+        done = complaint(bench, daemon, "reservation", *words)
+        expect(message in done, f"{words}: {done}")
+    before = daemon.get("/v1/reservations").body
+    daemon.kill()
+    daemon.start()
+    expect(daemon.get("/v1/reservations").body == before, f"after a restart: {daemon.get('/v1/reservations').body}")
+    expect(daemon.job(waits)["state"] == "PENDING", "and it holds its nodes")
+    reservation("update", "course", "--nodes", "n2")
+    expect(daemon.wait_end(waits)["state"] == "DONE", "two nodes are free again")
+    daemon.stop()
+    daemon.start()
+    shown = reservation("show", "course")
+    expect("Nodes=n2" in shown and "Users=ann,bob Groups=- MadeBy=command" in shown, f"the change, too: {shown}")
+    reservation("delete", "course")
+    daemon.kill()
+    daemon.start()
+    expect(daemon.get("/v1/reservations").body["reservations"] == [], "and its end")
+    cancel(daemon, long["id"])
+
+
+def a_made_reservation_is_for_its_users(bench: Bench) -> None:
+    if os.getuid() != 0:
+        raise Skip("needs root: only then are there two users")
+    daemon, work = two_users(bench, "")
+    fields = {"name": "ours", "nodes": "n0", "until_ms": int((time.time() + 7200) * 1000), "groups": [group_of(GOOD)]}
+    reply: dict[str, Any] = run_as(GOOD, lambda: vars(daemon.request("POST", "/v1/reservations", fields)))
+    expect(reply["status"] == 403 and "only administrators" in str(reply["body"]), f"not an administrator: {reply}")
+    expect(daemon.post("/v1/reservations", **fields).status == 201, "an administrator")
+    for restart in (False, True):
+        if restart:
+            daemon.kill()
+            daemon.start()
+        reply = submit_as(BAD, daemon, str(work), reservation="ours", time_limit_ms=60000)
+        expect(reply["status"] == 403, f"another user: {reply}")
+        job = submit_as(GOOD, daemon, str(work), reservation="ours", time_limit_ms=60000)["body"]["job"]["id"]
+        expect(set(nodes_of(daemon.wait_state(job, "RUNNING"))) == {"n0"}, "a member of the group")
+        busy = daemon.post("/v1/reservations/ours/delete")
+        expect(busy.status == 409 and "runs in reservation ours" in str(busy.body), f"in use: {busy.body}")
+        cancel(daemon, job)
+        daemon.wait_end(job)
+
+
+def a_configuration_conflicts_with_a_made_reservation(bench: Bench) -> None:
+    daemon = bench.start(nodes=1, cores=2)
+    elastic(bench, daemon, "reservation", "create", "made", "-w", "all", "--duration", "1:00:00")
+    daemon.stop()
+    base = daemon.config.read_text()
+    course = f'[[reservations]]\nname = "course"\nfrom = "{local_time(0)}"\nuntil = "{local_time(7200)}"\n'
+    daemon.config.write_text(base + course)
+    done = subprocess.run(daemon.command(), capture_output=True, text=True, check=False, timeout=WAIT_S)
+    expect(done.returncode == 1 and "'elastic reservation delete'" in done.stderr, f"the error has a remedy: {done}")
+    daemon.config.write_text(base)
+    daemon.start()
+    elastic(bench, daemon, "reservation", "delete", "made")
 
 
 def others_may_not_use_a_reservation(bench: Bench) -> None:

@@ -150,6 +150,9 @@ const std::vector<Api::Route> &Api::routes()
         {"POST", "/v1/nodes/*/drain", &Api::drain, false},
         {"POST", "/v1/nodes/*/resume", &Api::resume, false},
         {"GET", "/v1/reservations", &Api::get_reservations, false},
+        {"POST", "/v1/reservations", &Api::create_reservation, false},
+        {"POST", "/v1/reservations/*/update", &Api::update_reservation, false},
+        {"POST", "/v1/reservations/*/delete", &Api::delete_reservation, false},
         {"GET", "/v1/timeline", &Api::get_timeline, false},
         {"GET", "/v1/report", &Api::get_report, false},
     };

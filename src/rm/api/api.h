@@ -103,6 +103,9 @@ class Api : public RequestHandler {
     void get_nodes(Call &call);
     void get_node(Call &call);
     void get_reservations(Call &call);
+    void create_reservation(Call &call);
+    void update_reservation(Call &call);
+    void delete_reservation(Call &call);
     void get_timeline(Call &call);
     void get_report(Call &call);
     void submit(Call &call);
@@ -186,6 +189,8 @@ class Api : public RequestHandler {
     void wait_for_records(const std::shared_ptr<RecordsWanted> &wanted);
     void read_records(const std::shared_ptr<RecordsWanted> &wanted);
     void query_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
+    void query_core(const Responder &responder, EventContent content,
+                    std::function<void(const Answer &)> done);
     void change_job(Call &call, EventContent content, JobId job, bool is_array = false);
     void change_name(Call &call, EventContent content, JobId job);
     struct Submission;
@@ -197,6 +202,9 @@ class Api : public RequestHandler {
                         std::vector<std::string> &notes) const;
     void enter_partition(const BodyReader &body, const Caller &caller, JobSpec &spec) const;
     void read_reservation(BodyReader &body, const Caller &caller, JobSpec &spec) const;
+    void read_reservation_fields(BodyReader &body, NodeReservation &reservation) const;
+    void set_reservation(Call &call, const NodeReservation &reservation, bool is_new);
+    Json reservation_json(const Caller &caller, const NodeReservation &reservation) const;
     Json partitions_json() const;
     Json partitions_of(const Node &node) const;
     int read_priority(BodyReader &body, const Caller &caller) const;

@@ -28,8 +28,14 @@ void Api::query_core(Call &call, EventContent content, std::function<void(const 
 {
     if (!call.caller.administrator && !std::holds_alternative<Cancel>(content))
         check_bytes(call.caller.uid, 0);
+    query_core(call.responder, std::move(content), std::move(done));
+}
+
+void Api::query_core(const Responder &responder, EventContent content,
+                     std::function<void(const Answer &)> done)
+{
     daemon_.request(std::move(content), std::nullopt,
-                    [this, responder = call.responder, done](const Answer *answer, bool) {
+                    [this, responder, done](const Answer *answer, bool) {
                         if (!answer)
                             respond_error(responder, storage_error());
                         else if (answer->code != AnswerCode::OK)

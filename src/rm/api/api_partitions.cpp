@@ -1,4 +1,4 @@
-/* See api.h: partitions of jobs and nodes, reservations. */
+/* See api.h: partitions of jobs and nodes, reservations of jobs. */
 
 #include "api/api.h"
 #include "api/api_json.h"
@@ -48,27 +48,6 @@ void Api::read_reservation(BodyReader &body, const Caller &caller, JobSpec &spec
                            " is for users and groups that an administrator has named, and you are "
                            "not one of them: leave it out",
                        "reservation"};
-}
-
-void Api::get_reservations(Call &call)
-{
-    const User *user = daemon_.users().known(call.caller.uid);
-    int64_t now_ms = daemon_.now_ms();
-    Json all = Json::array();
-    for (const NodeReservation &each : daemon_.state().config.reservations) {
-        bool may_use = call.caller.administrator ||
-                       daemon_.reservations().may_use(each.name, call.caller.name, user);
-        const char *state = now_ms < each.from_ms    ? "waits"
-                            : now_ms < each.until_ms ? "active"
-                                                     : "ended";
-        all.push_back({{"name", each.name},
-                       {"state", state},
-                       {"from_ms", daemon_.shown_ms(each.from_ms)},
-                       {"until_ms", daemon_.shown_ms(each.until_ms)},
-                       {"nodes", each.nodes.empty() ? Json() : write(each.nodes)},
-                       {"may_use", may_use}});
-    }
-    respond_json(call.responder, {{"reservations", std::move(all)}});
 }
 
 Json Api::partitions_json() const

@@ -29,7 +29,8 @@ ProgramLine split_program_line(const CLI::App &command, const std::vector<std::s
 CLI::App *add_alloc(CLI::App &app, const ProgramLine &line, int &code);
 CLI::App *add_run(CLI::App &app, const ProgramLine &line, int &code);
 CLI::App *add_submit(CLI::App &app, const ProgramLine &line, int &code);
-/* ps, queue, show, history, events, version; and nodes_command.cpp, reservations_command.cpp */
+/* ps, queue, show, history, events, version; and nodes_command.cpp, reservations_command.cpp, which
+ * has `reservation`, too */
 void add_looking(CLI::App &app, int &code);
 void add_nodes(CLI::App &app, int &code);
 void add_reservations(CLI::App &app, int &code);

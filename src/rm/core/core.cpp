@@ -85,8 +85,8 @@ Actions Core::Impl::handle(const Event &event)
     due();
     std::visit([this](const auto &content) { on(content); }, event.content);
     check_dependents();
-    admit_tasks();
     enter_again();
+    admit_tasks();              /* tasks may have become ready, or may be so no longer */
     change_gpus();
     schedule();
     delete_removed_nodes();

@@ -114,6 +114,10 @@ class Core::Impl {
 
     /* core_reservations.cpp */
     static constexpr int ENTERED_MAX = 1000;    /* in one event */
+    void on(const SetReservation &event);
+    void on(const DeleteReservation &event);
+    bool is_of_configuration(const std::string &request, const NodeReservation &reservation);
+    void set_reservations(std::vector<NodeReservation> reservations);
     void enter_again();
     bool has_other_nodes(Job &job);
     std::string reservation_refusal(const JobSpec &spec) const;

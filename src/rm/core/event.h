@@ -449,6 +449,23 @@ struct Timer {                          /* the time of SetTimer has come */
     template <class Self, class Visit> static void fields(Self &, Visit &) {}
 };
 
+/* A new reservation of nodes, or other data of one that a command has made.  `from_ms` 0: now. */
+struct SetReservation {
+    static constexpr const char *NAME = "set_reservation";
+    std::string request;
+    bool is_new = true;
+    std::string by;                     /* an administrator */
+    NodeReservation reservation;
+    ELASTIC_FIELDS(request, is_new, by, reservation)
+};
+
+struct DeleteReservation {              /* one that a command has made */
+    static constexpr const char *NAME = "delete_reservation";
+    std::string request;
+    std::string name, by;
+    ELASTIC_FIELDS(request, name, by)
+};
+
 using EventContent =
     std::variant<Configure, Submit, Cancel, Requeue, SuspendJob, ResumeJob, Hold, Release, Resize,
                  Update, PublishName, WithdrawName, Drain, Resume, NodeUp, NodeGpusSet,
@@ -456,7 +473,8 @@ using EventContent =
                  NodesLost, NodesWanted, StepStarted, StepAdaptive, StepRigid, StepSizes,
                  StepSizeRequest, StepSizeRequestEnded, StepSlots, StepStartFailed, StepAccepted,
                  StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed,
-                 StepLeft, StepSetChange, StepSampled, StepBroken, StepEnded, StepLost, Timer>;
+                 StepLeft, StepSetChange, StepSampled, StepBroken, StepEnded, StepLost, Timer,
+                 SetReservation, DeleteReservation>;
 
 struct Event {
     uint64_t seq = 0;

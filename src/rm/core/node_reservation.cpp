@@ -32,6 +32,16 @@ std::string check(const std::vector<NodeReservation> &reservations)
                    " letters, digits, '_', '.' and '-', which is not the first";
         if (!names.insert(each.name).second)
             return "there are two reservations " + each.name;
+        for (const auto *list : {&each.users, &each.groups}) {
+            bool is_bounded = list->size() <= RESERVATION_USERS_MAX &&
+                std::ranges::all_of(*list, [](const std::string &user) {
+                    return !user.empty() && user.size() <= USER_NAME_BYTES_MAX;
+                });
+            if (!is_bounded)
+                return "reservation " + each.name + " names " +
+                       std::to_string(RESERVATION_USERS_MAX) + " users and groups at most, of " +
+                       "1 to " + std::to_string(USER_NAME_BYTES_MAX) + " bytes each";
+        }
         if (each.until_ms <= each.from_ms)
             return "reservation " + each.name + " ends before it begins";
         for (const NodeReservation &other : reservations) {

@@ -12,14 +12,18 @@
 namespace elastic::rm {
 
 constexpr size_t RESERVATIONS_MAX = 64, RESERVATION_NAME_BYTES_MAX = 64;
+constexpr size_t RESERVATION_USERS_MAX = 100, USER_NAME_BYTES_MAX = 64;
 
 struct NodeReservation {
     std::string name;
     NodeSet nodes;              /* empty: all */
     int64_t from_ms = 0, until_ms = 0;
+    /* They may use it, beside administrators. */
+    std::vector<std::string> users = {}, groups = {};
+    bool made = false;          /* by a command (SetReservation); else the configuration has it */
 
     bool operator==(const NodeReservation &) const = default;
-    ELASTIC_FIELDS(name, nodes, from_ms, until_ms)
+    ELASTIC_FIELDS(name, nodes, from_ms, until_ms, users, groups, made)
 };
 
 /* Empty, or what is wrong with them.  No two of them have a node at the same time. */

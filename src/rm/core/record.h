@@ -66,6 +66,9 @@ constexpr const char *NODE_REMOVED = "node_removed";
 /* nodes, by: somebody else waits for them */
 constexpr const char *NODES_WANTED = "nodes_wanted";
 constexpr const char *CONFIGURED = "configured";        /* config */
+/* by, reservation: an administrator has made it, or changed it; by, name: has deleted it */
+constexpr const char *RESERVATION_SET = "reservation_set";
+constexpr const char *RESERVATION_DELETED = "reservation_deleted";
 constexpr const char *UNEXPECTED = "unexpected";        /* what: an event that did not fit */
 
 }  // namespace elastic::rm::record

@@ -144,11 +144,25 @@ std::string Daemon::start_parts()
     return listen();
 }
 
+/* By commands, which the core stores; those that have ended are left out. */
+std::vector<NodeReservation> Daemon::made_reservations()
+{
+    std::vector<NodeReservation> made;
+    for (NodeReservation each : state().config.reservations) {
+        if (!each.made || each.until_ms <= now_ms())
+            continue;
+        each.from_ms = shown_ms(each.from_ms);
+        each.until_ms = shown_ms(each.until_ms);
+        made.push_back(std::move(each));
+    }
+    return made;
+}
+
 std::string Daemon::read_lists()
 {
     auto partitions = Partitions::read(settings_.partitions);
     auto groups = GroupLimits::read(settings_.groups);
-    auto reservations = Reservations::read(settings_.reservations);
+    auto reservations = Reservations::read(settings_.reservations, made_reservations());
     for (const std::string &wrong : {partitions ? "" : partitions.error(),
                                      groups ? "" : groups.error(),
                                      reservations ? "" : reservations.error()}) {
@@ -228,7 +242,9 @@ void Daemon::configure()
     Config config = settings_.core();
     config.partitions = partitions_.all();
     config.groups = group_limits_.all();
-    config.reservations = reservations_.all();
+    config.reservations = reservations_.configured();
+    for (const NodeReservation &each : made_reservations())
+        config.reservations.push_back(each);
     for (NodeReservation &each : config.reservations) {
         each.from_ms = core_ms(each.from_ms);
         each.until_ms = core_ms(each.until_ms);

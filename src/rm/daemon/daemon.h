@@ -82,12 +82,12 @@ class Daemon {
     UserDirectory &users() { return users_; }
     const Partitions &partitions() const { return partitions_; }
     const GroupLimits &group_limits() const { return group_limits_; }
-    const Reservations &reservations() const { return reservations_; }
+    Reservations &reservations() { return reservations_; }
     /* Whether groups of users matter. */
     bool needs_groups() const
     {
         return !partitions_.all().empty() || !group_limits_.all().empty() ||
-               !reservations_.all().empty();
+               !reservations_.configured().empty() || !state().config.reservations.empty();
     }
     Metrics &metrics() { return metrics_; }
     /* With all that has happened in it. */
@@ -118,6 +118,7 @@ class Daemon {
     Daemon(const Settings &settings, Store store, Recovered recovered);
     std::string start_parts();
     std::string listen();
+    std::vector<NodeReservation> made_reservations();
     std::string read_lists();
     std::string open_node_programs();
     std::string open_confinement(const std::string &groups);

@@ -24,9 +24,11 @@ std::optional<int64_t> parse_local_time(const std::string &text)
     return std::nullopt;
 }
 
-Result<Reservations> Reservations::read(const std::vector<ReservationSettings> &settings)
+Result<Reservations> Reservations::read(const std::vector<ReservationSettings> &settings,
+                                        const std::vector<NodeReservation> &made)
 {
     Reservations reservations;
+    std::vector<NodeReservation> all = made;
     for (const ReservationSettings &each : settings) {
         auto nodes = parse_configured_nodes(each.nodes, "reservation " + each.name);
         if (!nodes)
@@ -35,12 +37,19 @@ Result<Reservations> Reservations::read(const std::vector<ReservationSettings> &
         if (!from_ms || !until_ms)
             return Error{"reservation " + each.name + " needs times from and until, such as "
                          "\"2026-12-24T08:00\""};
-        reservations.all_.push_back({each.name, nodes.value(), *from_ms, *until_ms});
-        reservations.allowed_[each.name] =
-            AllowedUsers(each.allow_users, each.allow_groups, reservations.unknown_groups_);
+        reservations.configured_.push_back({each.name, nodes.value(), *from_ms, *until_ms,
+                                            each.allow_users, each.allow_groups});
     }
-    if (std::string wrong = check(reservations.all_); !wrong.empty())
+    all.insert(all.end(), reservations.configured_.begin(), reservations.configured_.end());
+    if (std::string wrong = check(reservations.configured_); !wrong.empty())
         return Error{wrong};
+    if (std::string wrong = check(all); !wrong.empty())
+        return Error{wrong + ", one of the configuration and one that a command has made: change "
+                             "the configuration, or start elasticd without its one and delete the "
+                             "other ('elastic reservation delete')"};
+    for (const NodeReservation &each : all)
+        reservations.allow(each.name,
+                           AllowedUsers(each.users, each.groups, reservations.unknown_groups_));
     return reservations;
 }
 

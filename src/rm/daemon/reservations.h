@@ -1,6 +1,6 @@
 /*
- * The reservations of the configuration: what the core gets of them, and who may use them.  Groups
- * are resolved once, at the construction, which may take long: not for the loop.
+ * Reservations: those of the configuration, as the core gets them, and who may use these and others
+ * that commands have made.  Groups are resolved by read(), which may take long: not for the loop.
  */
 
 #ifndef ELASTIC_RM_DAEMON_RESERVATIONS_H_INCLUDED
@@ -19,18 +19,24 @@ std::optional<int64_t> parse_local_time(const std::string &text);
 class Reservations {
   public:
     Reservations() = default;   /* none */
-    /* An error names the reservation, and the valid form. */
-    static Result<Reservations> read(const std::vector<ReservationSettings> &settings);
+    /* `made`: by commands; all times are Unix time.  An error names the reservation, and the valid
+     * form. */
+    static Result<Reservations> read(const std::vector<ReservationSettings> &settings,
+                                     const std::vector<NodeReservation> &made = {});
 
-    /* Their times are Unix time. */
-    const std::vector<NodeReservation> &all() const { return all_; }
+    const std::vector<NodeReservation> &configured() const { return configured_; }
+    /* A command has named the users of a reservation. */
+    void allow(const std::string &reservation, AllowedUsers users)
+    {
+        allowed_[reservation] = std::move(users);
+    }
     /* By its lists of users and groups; `user` may be nullptr: nothing is known of his groups. */
     bool may_use(const std::string &reservation, const std::string &name, const User *user) const;
-    /* Groups of the configuration that do not exist. */
+    /* Groups that do not exist. */
     const std::vector<std::string> &unknown_groups() const { return unknown_groups_; }
 
   private:
-    std::vector<NodeReservation> all_;
+    std::vector<NodeReservation> configured_;
     std::map<std::string, AllowedUsers> allowed_;
     std::vector<std::string> unknown_groups_;
 };

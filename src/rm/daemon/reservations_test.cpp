@@ -45,8 +45,8 @@ TEST(ReservationListTest, TheCoreGetsWhatTheConfigurationHas)
             .reservations);
     ASSERT_TRUE(read) << read.error();
     const Reservations &reservations = read.value();
-    ASSERT_EQ(reservations.all().size(), 2U);
-    const NodeReservation &course = reservations.all()[0];
+    ASSERT_EQ(reservations.configured().size(), 2U);
+    const NodeReservation &course = reservations.configured()[0];
     EXPECT_EQ(course.nodes, NodeSet({"n1", "n2"}));
     EXPECT_EQ(course.until_ms - course.from_ms, 3600000);
     EXPECT_EQ(reservations.unknown_groups(), std::vector<std::string>{"no such group"});

@@ -28,6 +28,8 @@ void SimulatedCluster::plan()
         after(between(0, last_ms), [this] { node_fails(); });
     for (int i = 0; i < options_.faults.others; i++)
         after(between(0, last_ms), [this] { others_want(); });
+    for (int i = 0; i < options_.faults.reservations; i++)
+        after(between(0, last_ms), [this] { reserves(); });
     for (int i = 0; i < options_.faults.clock_jumps; i++)
         after(between(0, last_ms), [this] { clock_jumps(); });
     people_until_ms_ = now_ms();
@@ -125,6 +127,24 @@ void SimulatedCluster::others_want()
     people_until_ms_ = std::max(people_until_ms_, now_ms() + waiting_ms + 1);
     notify(NodesWanted{nodes, "others"});
     after(waiting_ms, [this] { notify(NodesWanted{0, ""}); });
+}
+
+/* An administrator reserves a node for a while, changes that, and deletes it. */
+void SimulatedCluster::reserves()
+{
+    std::string name = "made-" + std::to_string(++requests_);
+    int64_t from_ms = now_ms() + between(-1, 1) * between(0, 100000);
+    std::string node = "n" + std::to_string(between(0, options_.nodes - 1));
+    NodeReservation reservation{name, NodeSet({node}), from_ms, from_ms + between(-1000, 100000)};
+    int64_t changed_ms = between(1, 60000), deleted_ms = changed_ms + between(1, 60000);
+    people_until_ms_ = std::max(people_until_ms_, now_ms() + deleted_ms + 1);
+    notify(SetReservation{name, true, "test", reservation});
+    after(changed_ms, [this, reservation]() mutable {
+        reservation.nodes = NodeSet({"n" + std::to_string(between(0, options_.nodes - 1))});
+        reservation.until_ms += between(0, 50000);
+        notify(SetReservation{reservation.name + "u", false, "test", reservation});
+    });
+    after(deleted_ms, [this, name] { notify(DeleteReservation{name + "d", name, "test"}); });
 }
 
 /* Somebody sets the clock, by seconds or by years. */

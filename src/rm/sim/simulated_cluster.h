@@ -48,6 +48,7 @@ struct Faults {
     int others = 0;             /* so often somebody else wants nodes */
     double breaks = 0;          /* a step the step protocol, in a change */
     int clock_jumps = 0;        /* of the wall clock, over the time of submissions */
+    int reservations = 0;       /* that an administrator makes, over that time */
 };
 
 struct ClusterOptions {
@@ -162,6 +163,7 @@ class SimulatedCluster {
     void node_fails();
     void nodes_are_taken(Step &step);
     void others_want();
+    void reserves();
     void clock_jumps();
     int64_t read_clock() { return clock_.now_ms(now_ms(), now_ms() + wall_offset_ms_); }
     void check_limit(const Record &record);

@@ -227,6 +227,7 @@ ClusterOptions divided_options(uint64_t seed, bool trace)
     add_partitions(seed, options);
     if (seed % 3 == 0)
         add_reservations(seed, options);
+    options.faults.reservations = static_cast<int>(seed % 5);
     return options;
 }
 

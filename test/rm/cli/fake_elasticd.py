@@ -32,9 +32,8 @@ SUBMIT_FIELDS = {
     "command", "script", "directory", "environment", "min", "max", "preferred", "kind", "sizes", "nodes",
     "cores_per_process", "processes_per_node", "exclusive", "requeue", "name", "time_limit_ms", "priority", "held",
     "output", "error", "input", "mpiexec", "umask", "limits", "key", "begin_ms", "after", "after_any", "after_ok",
-    "after_not_ok", "array", "singleton", "memory_per_core_mib", "memory_per_node_mib",
-    "limit_signal", "slurm_environment", "test_only", "mail", "nodelist", "exclude", "partition", "reservation",
-    "gpus", "gpus_per_process", "gpus_per_node",
+    "after_not_ok", "array", "singleton", "memory_per_core_mib", "memory_per_node_mib", "gpus_per_process", "gpus_per_node",
+    "limit_signal", "slurm_environment", "test_only", "mail", "nodelist", "exclude", "partition", "reservation", "gpus",
 }  # fmt: skip
 USER = pwd.getpwuid(os.getuid()).pw_name
 ENDED = ("DONE", "FAILED", "CANCELLED")
@@ -179,6 +178,7 @@ class FakeElasticd:
             ("GET", r"/v1/records", lambda: self.get_records(query)),
             ("GET", r"/v1/nodes", lambda: self.list_nodes(query)),
             ("GET", r"/v1/reservations", lambda: {"reservations": RESERVATIONS}),
+            ("POST", r"/v1/reservations(?:/[^/]+/(update|delete))?", lambda task: {"reservation": body, "jobs": [] if task else [3, 4]}),
             ("POST", r"/v1/nodes/([^/]+)/(drain|resume)", lambda name, verb: self.set_node(name, verb, body)),
             ("GET", r"/v1/version", self.version),
             ("GET", r"/v1/summary", self.summary),

@@ -143,6 +143,28 @@ def test_reservations(here: Setup) -> None:
     expect([each["name"] for each in here.objects("reservations")] == ["course", "maintenance"], "as objects")
 
 
+def test_reservation(here: Setup) -> None:
+    """reservation create, update, delete, show"""
+    text = here.call("reservation", "create", "new", "-w", "n[0-1]", "--from", "2040-12-24T08:00", "--duration", "2:00:00", "-u", "ann,bob", "-g", "ours")[0]
+    expect("reservation new is made" in text and text.rstrip().endswith(": 3,4"), text)
+    body = here.fake.requests[-1][2]
+    expect(body["until_ms"] - body["from_ms"] == 7200000, body)
+    expect((body["nodes"], body["users"], body["groups"]) == ("n[0-1]", ["ann", "bob"], ["ours"]), body)
+    here.call("reservation", "create", "soon", "-w", "all", "--duration", "10")
+    body = here.fake.requests[-1][2]
+    expect("from_ms" not in body and abs(body["until_ms"] / 1000 - time.time() - 600) < 300, body)
+    here.call("reservation", "update", "course", "--duration", "1:00:00", "--users", "none")
+    expect(here.fake.requests[-1][2] == {"until_ms": 3601000, "users": []}, f"from its begin on: {here.fake.requests[-1]}")
+    expect("is deleted" in here.call("reservation", "delete", "course")[0], "delete")
+    expect(here.fake.requests[-1][1] == "/v1/reservations/course/delete", here.fake.requests[-1])
+    expect("Nodes=n0,n1" in here.call("reservation", "show", "course")[0], "show")
+    expect(here.objects("reservation", "show", "course")[0]["state"] == "active", "as an object")
+    here.call("reservation", "show", "none-such", code=3)
+    wrong: list[list[str]] = [["create", "new"], ["create", "new", "-w", "n0"], ["update", "course"], ["update", "course", "--from", "soon"], []]
+    for words in wrong:
+        here.call("reservation", *words, code=2)
+
+
 def test_nodes_as_sinfo_lists_them(here: Setup) -> None:
     """nodes -o, -s, -R, -t, -n; queue and cancel -w"""
     here.call("submit", "-n", "3", "sleep", "60")

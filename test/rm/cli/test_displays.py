@@ -16,8 +16,9 @@ from cli_setup import LIMIT_S, Setup  # noqa: E402
 from support.checks import expect  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
-COMMANDS = ("run submit alloc attach queue show history nodes reservations ps psets loops why events version resize update cancel requeue suspend hold release "
+COMMANDS = ("run submit alloc attach queue show history nodes reservations reservation ps psets loops why events version resize update cancel requeue suspend hold release "
             "drain resume top report").split()  # fmt: skip
+NESTED = {"reservation": [["reservation", task] for task in ("create", "update", "delete", "show")]}
 
 
 def test_top_once(here: Setup) -> None:
@@ -82,7 +83,8 @@ def test_completion_and_manual(here: Setup) -> None:
     for command in COMMANDS:
         expect(re.search(rf"^  {command} ", help_text, re.M), f"--help lacks {command}")
         expect(re.search(rf"^\.B[RI]? elastic {command}\b", manual, re.M), f"elastic.1 lacks {command}")
-        lines = re.findall(r"^  (-.*)$", here.call(command, "--help")[0], re.M)
+        texts = [here.call(*words, "--help")[0] for words in [[command], *NESTED.get(command, [])]]
+        lines = re.findall(r"^  (-.*)$", "\n".join(texts), re.M)
         options = {name for line in lines for name in re.findall(r"^(?:-\w,)*(--[a-zA-Z0-9-]+)", line)} - {"--help"}
         completed = set(complete(here, ["elastic", command, "--"]))
         expect(options == completed, f"{command}: --help {sorted(options - completed)}, completion {sorted(completed - options)}")
