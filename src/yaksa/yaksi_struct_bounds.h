@@ -39,6 +39,14 @@ static inline int yaksi_type_keep_bounds(yaksi_type_s ** type)
     goto fn_exit;
 }
 
+/* The handle of a new type that is made of others.  A builtin one gets its handle before its fields are set. */
+static inline int yaksi_derived_handle_alloc(yaksi_type_s * type, yaksa_type_t * handle)
+{
+    const int rc = yaksi_type_keep_bounds(&type);
+
+    return rc == YAKSA_SUCCESS ? yaksi_type_handle_alloc(type, handle) : rc;
+}
+
 /* From the first byte of data to the end of the last. */
 static inline void yaksi_struct_true_bounds(yaksi_type_s * type, intptr_t count, const intptr_t * blocklengths,
                                             const intptr_t * displs, yaksi_type_s ** intypes)
