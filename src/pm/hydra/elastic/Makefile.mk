@@ -146,6 +146,7 @@ noinst_HEADERS += \
     elastic/mpiexec/launcher_ends.h \
     elastic/mpiexec/launchers.h     \
     elastic/mpiexec/lines.h         \
+    elastic/mpiexec/managed_signals.h \
     elastic/mpiexec/names.h         \
     elastic/mpiexec/newcomers.h     \
     elastic/mpiexec/nodes.h         \
@@ -160,7 +161,6 @@ noinst_HEADERS += \
     elastic/mpiexec/socket.h        \
     elastic/mpiexec/start.h         \
     elastic/mpiexec/state.h         \
-    elastic/mpiexec/suspend.h       \
     elastic/mpiexec/timers.h        \
     elastic/messages/calls.h        \
     elastic/messages/kinds.h        \
@@ -252,6 +252,7 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/launcher_ends.c \
     elastic/mpiexec/launchers.c \
     elastic/mpiexec/lines.c     \
+    elastic/mpiexec/managed_signals.c \
     elastic/mpiexec/names.c     \
     elastic/mpiexec/newcomers.c \
     elastic/mpiexec/nodes.c     \
@@ -268,7 +269,6 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/spawned.c   \
     elastic/mpiexec/start.c     \
     elastic/mpiexec/state.c     \
-    elastic/mpiexec/suspend.c   \
     elastic/mpiexec/timers.c    \
     elastic/wire/loop_bytes.c   \
     elastic/wire/loop_graph.c   \

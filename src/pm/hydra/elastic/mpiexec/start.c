@@ -10,6 +10,7 @@
 #include "handshake.h"
 #include "launchers.h"
 #include "lines.h"
+#include "managed_signals.h"
 #include "names.h"
 #include "options.h"
 #include "output.h"
@@ -17,7 +18,6 @@
 #include "relay.h"
 #include "socket.h"
 #include "start.h"
-#include "suspend.h"
 #include "wire/clock.h"
 #include "wire/job_secret.h"
 #include "wire/sessions.h"
@@ -78,7 +78,7 @@ void HYD_step_start(void)
     if (HYD_step_managed() && (o->schedule || o->policy))
         HYD_step_option_error(o->schedule ? "--adapt-schedule" : "--adapt-policy",
                               "the resource manager of this job decides on its size");
-    if (HYD_step_managed() && HYD_step_take_suspensions() != HYD_SUCCESS)
+    if (HYD_step_managed() && HYD_step_take_managed_signals() != HYD_SUCCESS)
         exit(1);
     use_environment();
     if (!HYD_step_options_given() && !HYD_step_managed())
