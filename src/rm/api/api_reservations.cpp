@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "api/api_json.h"
 #include "base/log.h"
+#include "base/words.h"
 #include "daemon/configured_nodes.h"
 
 namespace elastic::rm {
@@ -20,10 +21,8 @@ void check_administrator(const Caller &caller)
 
 std::string describe_unknown(const std::vector<std::string> &groups)
 {
-    std::string names;
-    for (const std::string &group : groups)
-        names += (names.empty() ? "" : ", ") + group;
-    return (groups.size() == 1 ? "there is no group " : "there are no groups ") + names;
+    return (groups.size() == 1 ? "there is no group " : "there are no groups ") +
+           join_words(groups, ", ");
 }
 
 /* Jobs that may still run on its nodes when it begins. */

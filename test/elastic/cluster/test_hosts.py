@@ -18,18 +18,17 @@ from hosttests import (  # noqa: F401  each registers its cases
     dynamic,
     early_ends,
     faults,
+    hostrun,
     nested,
 )
 from hosttests.cases import Case
-from hosttests.hostrun import HostRun, worker_mark
+from hosttests.hostrun import HostRun
 from testbed import hosts, slurm
 
 
 def marks(case: Case) -> list[Any]:
-    found = [pytest.mark.clause(clause) for clause in case.clauses]
-    found += [pytest.mark.hosts, worker_mark(case.name), pytest.mark.timeout(4 * case.deadline_s + 120)]
-    found += [pytest.mark.slurm] if case.slurm else []
-    return found + ([pytest.mark.slow] if case.full else [])
+    found = hostrun.marks(case.name, case.clauses, case.deadline_s, case.full)
+    return [*found, pytest.mark.slurm] if case.slurm else found
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,7 @@ import test_conformance
 from harness import testlist
 from harness.job import Setting
 from harness.testlist import Test
-from hosttests import programs
-from hosttests.hostrun import worker_mark
+from hosttests import hostrun, programs
 from testbed import command, hosts
 from testbed.state import Cluster
 
@@ -34,9 +33,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def marks(test: Test, when: str) -> list[Any]:
-    found = [pytest.mark.clause(clause) for clause in test.clauses]
-    found += [pytest.mark.hosts, worker_mark(test.name), pytest.mark.timeout(4 * test.deadline_s + 120)]
-    return [*found, pytest.mark.slow] if when == programs.FULL else found
+    return hostrun.marks(test.name, test.clauses, test.deadline_s, when == programs.FULL)
 
 
 @pytest.fixture(scope="module")

@@ -28,9 +28,12 @@ hosts.end_with_this_process = True
 WORKERS = 2  # these tests wait for more than half of their time
 
 
-def worker_mark(name: str) -> Any:
-    """Spreads the tests over WORKERS workers of pytest, the same way in each run."""
-    return pytest.mark.xdist_group(f"hosts-{zlib.crc32(name.encode()) % WORKERS}")
+def marks(name: str, clauses: Sequence[str], deadline_s: float, full: bool) -> list[Any]:
+    """The marks of a test over hosts.  They spread over WORKERS workers of pytest, the same way in each run."""
+    worker = pytest.mark.xdist_group(f"hosts-{zlib.crc32(name.encode()) % WORKERS}")
+    found = [pytest.mark.clause(clause) for clause in clauses]
+    found += [pytest.mark.hosts, worker, pytest.mark.timeout(4 * deadline_s + 120)]
+    return [*found, pytest.mark.slow] if full else found
 
 
 class HostRun(TestRun):
