@@ -75,6 +75,12 @@ def _many_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, usual)
 
 
+def _listens(address: tuple[str, int]) -> bool:
+    with contextlib.suppress(ConnectionRefusedError), socket.create_connection(address, timeout=10):
+        return True
+    return False
+
+
 def _disturb(address: tuple[str, int], held: contextlib.ExitStack) -> None:
     """Connections that send something wrong, or a part of it, and many that send nothing; they stay open."""
     bodies = _bodies()
@@ -91,6 +97,7 @@ def dyn_flood(run: TestRun) -> None:
     name = run.work / "name"
     run.await_value(name.exists, "name of the server")
     host, _, port = name.read_text(encoding="utf-8").rpartition(":")
+    run.await_value(lambda: _listens((host, int(port))), "server to listen")  # its name comes before
     pid = _pid_of(run, "many")
     before_kib = procfs.resident_kb(pid)
     with contextlib.ExitStack() as held:
