@@ -83,6 +83,8 @@ def pytest_configure(config: Config) -> None:
         signal.signal(signal.SIGTERM, end_in_order)
         if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # started in the background of a shell: programs inherit it
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # by nohup: it stays ignored here, not in programs
+            signal.signal(signal.SIGHUP, lambda *_: None)
     config.stash[SKIPS] = ExpectedSkips.read(ROOT / "test" / "expected-skips")
     config.stash[FLAKES] = []
 

@@ -22,8 +22,8 @@ def start(bench: Bench) -> Daemon:
 def alloc(daemon: Daemon, *words: str, pipe: bool = False) -> subprocess.Popen[str]:
     environment = os.environ | {"ELASTICD_SOCKET": str(daemon.socket), "XDG_RUNTIME_DIR": str(daemon.folder / "run")}
     program = daemon.programs.elasticd.parent / "elastic"
-    return subprocess.Popen(  # also under nohup, a SIGHUP ends what it starts
-        ["env", "--default-signal=HUP", program, "alloc", *words], cwd=daemon.folder, env=environment, text=True,
+    return subprocess.Popen(
+        [program, "alloc", *words], cwd=daemon.folder, env=environment, text=True,
         stdin=subprocess.PIPE if pipe else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
