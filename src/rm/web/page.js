@@ -7,7 +7,7 @@
 const REFRESH_MS = 2000, RECORDS_MAX = 10000;
 const NODES_MAX = 200, GROUPS = 64, COLUMNS = 240;     // more nodes are shown in groups
 const ENDED = ["DONE", "FAILED", "CANCELLED"];
-const view = { chosen: null, name: null, nodes: null, busy: false, changes: false };
+const view = { chosen: null, name: null, nodes: null, busy: false, changes: false, administrator: false };
 
 const byId = (id) => document.getElementById(id);
 
@@ -179,7 +179,8 @@ async function drawDetails(now) {
 /* Shows the buttons that apply to the job's state, if elasticd allows changes from a page (web.allow_changes). */
 function drawChanges(job) {
   const has = { cancel: !ENDED.includes(job.state), hold: job.state === "PENDING" && !job.held,
-    release: job.state === "PENDING" && job.held, resize: job.state === "RUNNING" && job.kind !== "rigid" };
+    release: job.state === "PENDING" && job.held, suspend: view.administrator && job.state === "RUNNING",
+    resume: view.administrator && job.state === "SUSPENDED", resize: job.state === "RUNNING" && job.kind !== "rigid" };
   byId("changes").hidden = !view.changes || !Object.values(has).includes(true);
   for (const [name, can] of Object.entries(has)) byId(name).hidden = !can;
   byId("size").parentElement.hidden = !has.resize;
@@ -242,6 +243,7 @@ async function load() {
     ask("/v1/jobs?order=queue&limit=500"), ask(`/v1/timeline?from_ms=${from}&to_ms=${to}${detail}`)]);
   const first = timeline.groups ? timeline.from_ms : timeline.segments.reduce((least, segment) => Math.min(least, segment.from_ms), to);
   view.changes = version.web_changes === true;
+  view.administrator = version.user?.administrator === true;
   drawFacts(version, summary);
   byId("chart").replaceChildren(drawChart(timeline, timeline.groups || !period ? first : from, to,
     { chosen: view.chosen, choose, open: (first, last) => look({ first, last }) }));
@@ -270,9 +272,8 @@ function start() {
   view.chosen = chosen ? Number(chosen[1]) : null;
   byId("period").addEventListener("change", refresh);
   byId("close").addEventListener("click", () => choose(null));
-  byId("cancel").addEventListener("click", () => change("cancel", {}, "Cancel JOB?"));
-  byId("hold").addEventListener("click", () => change("hold", {}, "Hold JOB?"));
-  byId("release").addEventListener("click", () => change("release", {}, "Release JOB?"));
+  for (const verb of ["cancel", "hold", "release", "suspend", "resume"])
+    byId(verb).addEventListener("click", () => change(verb, {}, `${verb[0].toUpperCase()}${verb.slice(1)} JOB?`));
   byId("resize").addEventListener("click", () => {
     const size = Number(byId("size").value);
     change("resize", { size }, `Change JOB to ${size} processes?`);

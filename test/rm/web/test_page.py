@@ -48,6 +48,7 @@ class MadeUp(FakeElasticd):
         super().__init__(path, cores=4)
         self.token = ""
         self.web_changes = False
+        self.administrator = True
         self.most_nodes = 0
         self.nodes: dict[str, Json] = {f"n{i}": {"name": f"n{i}", "cores": 4, "state": "up", "reason": None} for i in range(4)}
         self.nodes["n3"].update(state="draining", reason="new memory", gpus=4, gpus_used=[0, 1, 3], partitions=["batch", "all"])
@@ -115,7 +116,8 @@ class MadeUp(FakeElasticd):
         return {"nodes": [{"cores_used": 0, "jobs": [], **node, **use.get(node["name"], {})} for node in nodes], "more": False}
 
     def version(self) -> Json:
-        return super().version() | {"web_changes": self.web_changes}
+        version = super().version()
+        return version | {"web_changes": self.web_changes, "user": version["user"] | {"administrator": self.administrator}}
 
     def summary(self) -> Json:
         up = sum(node["state"] == "up" for node in self.nodes.values())
@@ -259,7 +261,7 @@ def changes(browser: Browser, fake: MadeUp) -> Iterator[tuple[int, int]]:
     elastic = fake.add_job("elastic", "RUNNING", 1, 4, now_ms(), [("n2", 1)])
     yield queued, elastic
     browser.open("about:blank")  # a page of these jobs queries them as long as it is shown
-    fake.web_changes = False
+    fake.web_changes, fake.administrator = False, True
     del fake.jobs[queued], fake.jobs[elastic]
 
 
@@ -293,7 +295,7 @@ def test_buttons(browser: Browser, site: Site, fake: MadeUp, changes: tuple[int,
     browser.wait("the end", lambda: fake.jobs[queued]["state"] == "CANCELLED" and buttons(browser) == [])
 
     browser.loaded(site.url + f"#job={elastic}")
-    browser.wait("the buttons", lambda: buttons(browser) == ["cancel", "resize"])
+    browser.wait("the buttons", lambda: buttons(browser) == ["cancel", "suspend", "resize"])
     for size, state in ((3, "resize: accepted"), (9, "resize: 9 is not within 1:4")):
         # as a user does: the page does not overwrite what has the focus
         browser.run(f"(e => {{ e.focus(); return e.value = {size}; }})(document.getElementById('size'))")
@@ -303,6 +305,25 @@ def test_buttons(browser: Browser, site: Site, fake: MadeUp, changes: tuple[int,
         browser.wait(state, lambda: browser.text("#changed") == state)
     expect(fake.jobs[elastic]["size"] == 3, fake.jobs[elastic]["size"])
     browser.errors()  # the refused size is logged there
+
+
+def test_suspend_buttons(browser: Browser, site: Site, fake: MadeUp, changes: tuple[int, int]) -> None:
+    """an administrator suspends and resumes a job, after a confirmation; others have no such buttons"""
+    _, elastic = changes
+    fake.administrator = False
+    browser.loaded(site.url + f"#job={elastic}")
+    browser.wait("a user's buttons", lambda: buttons(browser) == ["cancel", "resize"])
+    fake.administrator = True
+    browser.wait("the button", lambda: buttons(browser) == ["cancel", "suspend", "resize"])
+    for verb, state, then in (("suspend", "SUSPENDED", ["cancel", "resume"]), ("resume", "RUNNING", ["cancel", "suspend", "resize"])):
+        browser.click(f"#{verb}")
+        expect(browser.dialog_text() == f"{verb.capitalize()} job {elastic}?", browser.dialog_text())
+        browser.answer_dialog(False)
+        expect(fake.jobs[elastic]["state"] != state, f"{verb} without a confirmation")
+        browser.click(f"#{verb}")
+        browser.answer_dialog(True)
+        browser.wait("the other button", lambda then=then: buttons(browser) == then)
+        expect(fake.jobs[elastic]["state"] == state, fake.jobs[elastic]["state"])
 
 
 def test_text_is_no_markup(browser: Browser, site: Site, fake: MadeUp) -> None:
