@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -63,6 +64,10 @@ def a_suspended_job_stops_and_continues(bench: Bench) -> None:
     expect(set(states_of(daemon, number).values()) == {"T"}, "a signal of its user does not continue it")
     expect([procfs.cpu_s(pid) for pid in pids] == used, "it has used no processor")
     expect(daemon.job(waits)["state"] == "PENDING", "its cores stay booked")
+    text = elastic(bench, daemon, "why", str(number), str(waits))
+    expect(f"job {number}: SUSPENDED, 2 processes of 2: suspended by " in text, text)
+    expect(re.search(rf"^suspended since \S+; job {waits} waits for its cores$", text, re.MULTILINE) is not None, text)
+    expect(f"there is none; job {number} is suspended and keeps 2 cores" in text, text)
     resume(daemon, number)
     job = finish_work(daemon, number)
     expect(job["suspended_ms"] >= 1000, f"how long it was suspended: {job['suspended_ms']}")

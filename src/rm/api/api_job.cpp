@@ -295,6 +295,7 @@ Json Api::job_json(const Job &job, const Json *ran)
         {"start_ms", time_or_null(daemon_.shown_ms(job.started_ms))},
         {"end_ms", time_or_null(daemon_.shown_ms(job.ended_ms))},
         {"suspended_ms", job.suspended_ms + suspended_now_ms},
+        {"suspended_since_ms", time_or_null(daemon_.shown_ms(job.suspended_at_ms))},
         {"exit_code", ended ? write(job.exit_code) : Json()},
         {"step", job.step},
         {"epoch", job.epoch},
@@ -362,7 +363,21 @@ Json shortage_json(const State &state, const Job &job, bool private_jobs)
             {"room", missing->capacity},
             {"full", write(missing->full)},
             {"giving", list(missing->giving)},
-            {"overdue", list(missing->overdue)}};
+            {"overdue", list(missing->overdue)},
+            {"suspended", list(missing->suspended)}};
+}
+
+/* Jobs that wait for the cores of a suspended one. */
+Json keeps_waiting_json(const State &state, const Job &job, bool private_jobs)
+{
+    Json waiting = Json::array();
+    if (job.state != JobState::SUSPENDED)
+        return waiting;
+    for (JobId id : kept_waiting(state, job)) {
+        bool visible = state.jobs.at(id).spec.uid == job.spec.uid || !private_jobs;
+        waiting.push_back(visible ? Json(id) : Json());
+    }
+    return waiting;
 }
 
 Json helpers_json(const State &state, const Job &job, bool private_jobs)
@@ -397,6 +412,8 @@ void Api::add_forecast(Json &json, const Job &job) const
     json["shortage"] =
         shortage_json(daemon_.state(), job, daemon_.settings().private_jobs);
     json["helpers"] = helpers_json(daemon_.state(), job, daemon_.settings().private_jobs);
+    json["keeps_waiting"] =
+        keeps_waiting_json(daemon_.state(), job, daemon_.settings().private_jobs);
 }
 
 }  // namespace elastic::rm

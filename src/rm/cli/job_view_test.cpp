@@ -272,6 +272,27 @@ TEST(JobViewTest, a_program_that_does_not_probe_is_named)
                             "cores, a job was to give 1 cores, and does not come to a probe");
 }
 
+TEST(JobViewTest, a_suspended_job_and_those_that_wait_for_it_name_each_other)
+{
+    Json job = {{"size", 8}, {"suspended_since_ms", 1000000}, {"why", "computes"}};
+    std::string since = "suspended since " + format_time(1000000);
+    EXPECT_EQ(why_text(job), since);
+    job["keeps_waiting"] = {5};
+    EXPECT_EQ(why_text(job), since + "; job 5 waits for its cores");
+    job["keeps_waiting"] = {5, nullptr};
+    EXPECT_EQ(why_text(job), since + "; job 5, a job wait for its cores");
+    job["suspended_since_ms"] = nullptr;
+    EXPECT_EQ(why_text(job), "computes");
+    Json waiting = {{"shortage",
+                     {{"processes", 4},
+                      {"room", 2},
+                      {"suspended",
+                       {{{"job", 3}, {"cores", 2}}, {{"job", nullptr}, {"cores", 1}}}}}}};
+    EXPECT_EQ(why_text(waiting),
+              "needs room for 4 processes, there is room for 2; job 3 is suspended and keeps 2 "
+              "cores, a job is suspended and keeps 1 cores");
+}
+
 TEST(JobViewTest, records_read_as_sentences)
 {
     auto line = [](const char *event, Json data) {

@@ -50,7 +50,8 @@ Json explanation(const Json &job)
     Json found = Json::object();
     for (const char *name : {"id", "state", "size", "min", "max", "reason", "why", "last_change",
                              "shortage", "helpers", "spawned", "expected_start_ms",
-                             "expected_after", "scaling"})
+                             "expected_after", "scaling", "suspended_since_ms",
+                             "keeps_waiting"})
         found[name] = job.contains(name) ? job[name] : Json();
     found["text"] = why_text(job);
     return found;

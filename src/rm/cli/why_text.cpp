@@ -73,6 +73,7 @@ std::string shortage_text(const Json &job)
         return *separator == ',';
     };
     add("giving", " gives ");
+    add("suspended", " is suspended and keeps ");
     if (add("overdue", " was to give "))
         text += ", and does not come to a probe";
     return text;
@@ -106,6 +107,23 @@ std::string overdue_text(const Json &job)
            "), but its program has not come to a probe: nobody counts on that until it does";
 }
 
+/* "suspended since 12:03; job 5, job 6 wait for its cores"; empty: it is not. */
+std::string suspended_text(const Json &job)
+{
+    int64_t since_ms = integer_or(job, "suspended_since_ms", 0);
+    if (since_ms <= 0)
+        return "";
+    const Json &waiting = list_of(job, "keeps_waiting");
+    std::string who;
+    for (const Json &each : waiting) {
+        who += who.empty() ? "; " : ", ";
+        who += each.is_number_integer() ? "job " + each.dump() : "a job";
+    }
+    if (!who.empty())
+        who += waiting.size() == 1 ? " waits for its cores" : " wait for its cores";
+    return "suspended since " + format_time(since_ms) + who;
+}
+
 }  // namespace
 
 std::string spawned_advice(const Json &job)
@@ -129,7 +147,9 @@ std::string why_text(const Json &job)
         std::string start = expected_start_text(job);
         return text + (start == "-" ? "" : "; starts at " + start) + helpers_text(job);
     }
-    std::string now = overdue_text(job), last = last_change_text(job);
+    std::string now = suspended_text(job), last = last_change_text(job);
+    if (now.empty())
+        now = overdue_text(job);
     if (now.empty())
         now = string_or(job, "why", "");
     std::string held = string_or(object_of(job, "performance"), "held_because", "");

@@ -22,17 +22,58 @@ int64_t overdue_cores(const State &state, const Job &job)
     return cores;
 }
 
+/* The least that it would start with. */
+int least_size(const State &state, const JobSpec &spec)
+{
+    PolicyKind kind = state.config.policy;
+    bool fixed = kind == PolicyKind::FCFS || kind == PolicyKind::EASY;
+    return fixed ? fixed_size(state, spec) : size_at_least(spec, 1);
+}
+
+std::vector<JobId> suspended_jobs(const State &state)
+{
+    std::vector<JobId> found;
+    std::ranges::copy_if(state.indices().allocated, std::back_inserter(found), [&](JobId id) {
+        return state.jobs.at(id).state == JobState::SUSPENDED;
+    });
+    return found;
+}
+
+/* With the cores of these jobs. */
+Space space_with(const State &state, const std::vector<JobId> &suspended)
+{
+    Space space(state);
+    for (JobId id : suspended)
+        space.give(state.booked(id));
+    return space;
+}
+
+/* Suspended jobs with whose cores, beside those of the other suspended ones, more would fit. */
+std::vector<Giving> keepers(const State &state, const JobSpec &spec)
+{
+    std::vector<JobId> suspended = suspended_jobs(state);
+    Space all = space_with(state, suspended);
+    int capacity = all.capacity(spec);
+    std::vector<Giving> found;
+    for (JobId id : suspended) {
+        const Booking &booking = state.booking(id);
+        all.take(booking.shares);
+        if (all.capacity(spec) < capacity)
+            found.push_back({id, booking.cores});
+        all.give(booking.shares);
+    }
+    return found;
+}
+
 }  // namespace
 
 std::optional<Shortage> shortage(const State &state, const Job &job)
 {
-    PolicyKind kind = state.config.policy;
-    bool fixed = kind == PolicyKind::FCFS || kind == PolicyKind::EASY;
-    int size = fixed ? fixed_size(state, job.spec) : size_at_least(job.spec, 1);
+    int size = least_size(state, job.spec);
     if (!is_queued(job) || size == 0 || !runnable(state, job.spec, size))
         return std::nullopt;
     Space space(state);
-    Shortage missing{size, space.capacity(job.spec), {}, {}, {}};
+    Shortage missing{size, space.capacity(job.spec), {}, {}, {}, {}};
     for (const NodeName &node : job.spec.nodelist) {
         if (space.capacity_within(job.spec, {{node, 0}}) == 0)
             missing.full.push_back(node);
@@ -48,7 +89,27 @@ std::optional<Shortage> shortage(const State &state, const Job &job)
             missing.overdue.push_back({id, cores});
     }
     std::ranges::sort(missing.overdue, {}, &Giving::job);
+    if (missing.capacity < size)
+        missing.suspended = keepers(state, job.spec);
     return missing;
+}
+
+std::vector<JobId> kept_waiting(const State &state, const Job &suspended)
+{
+    constexpr int EXAMINED_MAX = 100;
+    Space now(state), all = space_with(state, suspended_jobs(state)), others = all;
+    others.take(state.booked(suspended.id));
+    std::vector<JobId> waiting;
+    int left = EXAMINED_MAX;
+    const auto &queue = state.indices().queue;
+    for (auto next = queue.begin(); left > 0 && next != queue.end(); ++next, left--) {
+        const JobSpec &spec = state.jobs.at(next->job).spec;
+        int size = least_size(state, spec);
+        bool lacks = runnable(state, spec, size) && now.capacity(spec) < size;
+        if (lacks && others.capacity(spec) < all.capacity(spec))
+            waiting.push_back(next->job);
+    }
+    return waiting;
 }
 
 std::vector<Helper> helpers_of(const State &state, JobId waiting)

@@ -25,10 +25,15 @@ struct Shortage {
     std::vector<Giving> giving; /* whoever it is for */
     /* who was to, and whose programs do not come to a probe: nobody counts on these cores */
     std::vector<Giving> overdue;
+    std::vector<Giving> suspended;      /* who keep cores that it could use */
 };
 
 /* Nothing: it does not wait for its turn alone, or the nodes that are up cannot hold it. */
 std::optional<Shortage> shortage(const State &state, const Job &job);
+
+/* Waiting jobs that lack cores which this suspended one keeps, in the order of the queue; of a long
+ * queue those near its front. */
+std::vector<JobId> kept_waiting(const State &state, const Job &suspended);
 
 /* A running job that has, or is about to get, another size for the sake of one that waits. */
 struct Helper {

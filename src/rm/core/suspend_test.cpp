@@ -2,6 +2,7 @@
 
 #include "core/core_driver.h"
 #include "core/record.h"
+#include "core/shortage.h"
 
 namespace elastic::rm {
 namespace {
@@ -172,6 +173,47 @@ TEST_F(SuspendTest, nobody_counts_on_its_cores)
     JobId first = driver.submit(rigid(3, HOUR)), second = driver.submit(rigid(1, 2 * HOUR));
     EXPECT_EQ(driver.job(first).state, JobState::PENDING);
     EXPECT_EQ(driver.job(second).state, JobState::STARTING);
+}
+
+TEST_F(SuspendTest, both_sides_are_named_if_it_keeps_another_one_waiting)
+{
+    auto keepers = [&](JobId id) {
+        auto missing = shortage(driver.core.state(), driver.job(id));
+        return missing ? missing->suspended : std::vector<Giving>();
+    };
+    auto kept = [&](JobId id) { return kept_waiting(driver.core.state(), driver.job(id)); };
+    JobId small = start(rigid(1)), large = start(rigid(2));
+    JobId two = driver.submit(rigid(2)), all = driver.submit(rigid(4));
+    EXPECT_TRUE(keepers(two).empty());
+    suspend(large);
+    EXPECT_EQ(keepers(two), (std::vector<Giving>{{large, 2}}));
+    EXPECT_EQ(kept(large), (std::vector<JobId>{two, all}));
+    suspend(small);
+    EXPECT_EQ(keepers(all), (std::vector<Giving>{{small, 1}, {large, 2}}));
+    driver.send(NodeUp{"n1", 4});
+    EXPECT_EQ(driver.job(two).state, JobState::STARTING);
+    EXPECT_EQ(kept(small), (std::vector<JobId>{all}));
+    JobSpec there = rigid(3);
+    there.nodelist = NodeSet({"n1"});
+    there.exclude = NodeSet({"n0"});
+    JobId elsewhere = driver.submit(there);
+    EXPECT_TRUE(keepers(elsewhere).empty()) << "on a node where nobody is suspended";
+    resume(small);
+    resume(large);
+    EXPECT_TRUE(keepers(all).empty());
+}
+
+TEST_F(SuspendTest, a_job_of_whole_nodes_waits_for_all_that_are_suspended_there)
+{
+    JobId one = start(rigid(1)), other = start(rigid(1));
+    suspend(one);
+    suspend(other);
+    JobSpec whole = rigid(4);
+    whole.whole_nodes = true;
+    JobId waits = driver.submit(whole);
+    EXPECT_EQ(shortage(driver.core.state(), driver.job(waits))->suspended,
+              (std::vector<Giving>{{one, 1}, {other, 1}}));
+    EXPECT_EQ(kept_waiting(driver.core.state(), driver.job(one)), (std::vector<JobId>{waits}));
 }
 
 TEST_F(SuspendTest, a_cancelled_one_continues_to_take_its_signal)
