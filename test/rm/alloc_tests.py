@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from daemon_under_test import WAIT_S, Bench, Daemon, expect, wait_for
+from support import procfs
 
 FOLDER = "elastic-alloc-"
 
@@ -80,6 +81,39 @@ def the_job_ends_with_the_terminal(bench: Bench) -> None:
         for file in folder.iterdir():
             file.unlink()
         folder.rmdir()
+
+
+def processes(program: Path) -> dict[int, str]:
+    """Their states."""
+    states = {pid: procfs.stat(pid) for pid in procfs.pids() if procfs.words(pid)[:1] == [str(program)]}
+    return {pid: stat[0] for pid, stat in states.items() if stat}
+
+
+def a_suspended_allocation_stops_its_steps(bench: Bench) -> None:
+    """Its shell continues, as that of salloc; a step that it starts meanwhile stops, too."""
+    daemon = start(bench)
+    early, late = daemon.folder / "early", daemon.folder / "late"
+    for program in (early, late):
+        program.symlink_to("/bin/sleep")
+
+    def wait_states(program: Path, state: str) -> None:
+        wait_for(f"{program.name} to be in state {state}", lambda: list(processes(program).values()) == [state, state])
+
+    text = f"mpiexec {early} 1000 & until [ -e go ]; do sleep 0.1; done; mpiexec {late} 1000 & wait"
+    with alloc(daemon, "-n", "2", "sh", "-c", text) as process:
+        wait_states(early, "S")
+        wait_for("its elastic-stepd to be connected", lambda: daemon.post("/v1/jobs/1/suspend").status == 200)
+        wait_states(early, "T")
+        (daemon.folder / "go").touch()
+        wait_states(late, "T")
+        expect(daemon.post("/v1/jobs/1/resume").status == 200, "resume")
+        for program in (early, late):
+            wait_states(program, "S")
+        for program in (early, late):  # mpiexec ends the other one
+            os.kill(min(processes(program)), signal.SIGTERM)
+        process.communicate(timeout=WAIT_S)
+    expect(daemon.job(1)["state"] == "DONE", f"its job: {daemon.job(1)}")
+    nothing_is_left(daemon)
 
 
 def an_interrupt_cancels_a_job_that_waits(bench: Bench) -> None:

@@ -14,13 +14,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/log.h"
 #include "base/systemd_notify.h"
 #include "step/as_user.h"
+#include "step/child_processes.h"
 #include "step/control_group.h"
 #include "step/program_child.h"
 
@@ -34,20 +32,6 @@ constexpr int64_t KILL_AGAIN_MS = 200;
 constexpr int64_t LIMIT_SLACK_MS = 3000;        /* elasticd is first, if it is there */
 constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{1} << 45;
 constexpr int64_t REGISTER_PAUSE_MS = 50;       /* between two mpiexecs of a script */
-
-/* ---- /proc ----------------------------------------------------------------------------------- */
-
-/* Children of this process: all that is left of the step becomes one, sooner or later. */
-std::vector<pid_t> children()
-{
-    std::vector<pid_t> found;
-    std::string me = std::to_string(getpid());
-    std::ifstream file("/proc/self/task/" + me + "/children");
-    pid_t pid;
-    while (file >> pid)
-        found.push_back(pid);
-    return found;
-}
 
 }  // namespace
 
@@ -285,10 +269,13 @@ void Stepd::registered()
     if (sender.uid != spec_.uid)
         return;
     step_socket_ = std::string(path, static_cast<size_t>(bytes));
-    std::erase_if(launchers_, [](pid_t pid) { return kill(pid, 0) != 0; });
-    launchers_.insert(sender.pid);
+    signal_launchers(0);        /* forgets those that have ended */
+    if (uint64_t start = process_start(sender.pid))
+        launchers_[sender.pid] = start;
     epoch_offset_ = -1;
     send_all();
+    if (suspended_)
+        stop_processes();
 }
 
 /* To a script's whole group, since a shell acts on a signal only after its command has ended; of
@@ -377,10 +364,10 @@ bool Stepd::has_rest() const
     return !spec_.control_group.empty() && is_populated(spec_.control_group);
 }
 
-/* Killed processes leave children of their own, which become ours in turn. */
+/* All that is left of the step becomes a child of this process, sooner or later. */
 void Stepd::remove_rest(int number)
 {
-    for (pid_t pid : children())
+    for (pid_t pid : children_of(getpid()))
         if (pid != program_ || ended_ || number == SIGKILL)
             kill(pid, number);
     if (number != SIGKILL)

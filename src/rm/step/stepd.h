@@ -59,7 +59,8 @@ class Stepd {
     int64_t left_ms() const;
     void kill_after(int64_t ms);
     void set_suspended(bool suspended);
-    void stop_processes(int64_t again_ms);
+    void stop_processes(int64_t again_ms = 10);         /* and again, until all have stopped */
+    void signal_launchers(int number);
     void continue_processes();
     void watch_listen();
     void accept_client();
@@ -101,7 +102,8 @@ class Stepd {
     int64_t suspended_at_ms_ = 0;       /* monotonic */
     Loop::TimerId stop_timer_ = 0;
     std::set<pid_t> stopped_;   /* by us */
-    std::set<pid_t> launchers_; /* each mpiexec that has registered a socket */
+    /* each mpiexec that has registered a socket, and its start (process_start) */
+    std::map<pid_t, uint64_t> launchers_;
     bool warned_ = false;
     std::string reason_;        /* why it was ended, if not by an order */
     int exit_code_ = 0;

@@ -1,17 +1,20 @@
 /* See stepd.h: a step that is suspended.  Each of its processes on this host is stopped by SIGSTOP.
  * mpiexec gets SIGTSTP, stops those on other hosts, and is stopped last.  All processes of the
  * step here are descendants of this one, their reaper.  A process that is being stopped may still
- * start another: all are checked again until each is stopped. */
+ * start another: all are checked again until each is stopped.
+ *
+ * An mpiexec in the shell of `elastic alloc` is no descendant.  It stops its processes and is not
+ * stopped itself, so that its user can interrupt it.  SIGTSTP is sent again to it, for processes
+ * that it starts later. */
 
-#include <dirent.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <memory>
 #include <vector>
 
 #include "base/log.h"
+#include "step/child_processes.h"
 #include "step/stepd.h"
 
 namespace elastic::rm {
@@ -19,29 +22,7 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t LAUNCHER_MS = 2000;   /* for mpiexec to forward it */
-constexpr int64_t AGAIN_MS = 10, AGAIN_MAX_MS = 1000;
-constexpr size_t PROCESSES_MAX = 1 << 20;
-
-/* Children of all its threads. */
-void add_children(pid_t pid, std::vector<pid_t> &found)
-{
-    std::string tasks = "/proc/" + std::to_string(pid) + "/task";
-    std::unique_ptr<DIR, int (*)(DIR *)> threads(opendir(tasks.c_str()), closedir);
-    while (dirent *entry = threads ? readdir(threads.get()) : nullptr) {
-        std::ifstream children(tasks + "/" + entry->d_name + "/children");
-        for (pid_t child; children >> child;)
-            found.push_back(child);
-    }
-}
-
-std::vector<pid_t> descendants()
-{
-    std::vector<pid_t> found;
-    add_children(getpid(), found);
-    for (size_t i = 0; i < found.size() && found.size() < PROCESSES_MAX; i++)
-        add_children(found[i], found);
-    return found;
-}
+constexpr int64_t AGAIN_MAX_MS = 1000;
 
 /* Or it has ended, or a debugger has stopped it. */
 bool is_stopped(pid_t pid)
@@ -63,11 +44,7 @@ void Stepd::set_suspended(bool suspended)
     if (suspended) {
         suspended_at_ms_ = monotonic_ms();
         suspended_ = true;
-        for (pid_t pid : descendants()) {
-            if (launchers_.contains(pid))
-                kill(pid, SIGTSTP);
-        }
-        stop_processes(AGAIN_MS);
+        stop_processes();
     } else {
         launched_ms_ += monotonic_ms() - suspended_at_ms_;
         suspended_ = false;
@@ -76,10 +53,26 @@ void Stepd::set_suspended(bool suspended)
     arm_limit();
 }
 
+/* To those that still run: a process that has got the number of another one is spared. */
+void Stepd::signal_launchers(int number)
+{
+    std::erase_if(launchers_, [](const auto &launcher) {
+        return process_start(launcher.first) != launcher.second;
+    });
+    for (const auto &[pid, start] : launchers_)
+        kill(pid, number);
+}
+
 void Stepd::stop_processes(int64_t again_ms)
 {
-    bool all_stop = monotonic_ms() - suspended_at_ms_ >= LAUNCHER_MS, is_done = true;
-    for (pid_t pid : descendants()) {
+    loop_.cancel(std::exchange(stop_timer_, 0));
+    signal_launchers(SIGTSTP);
+    std::vector<pid_t> own = descendants_of(getpid());
+    bool all_stop = monotonic_ms() - suspended_at_ms_ >= LAUNCHER_MS;
+    bool is_done = std::ranges::all_of(launchers_, [&](const auto &launcher) {
+        return std::ranges::find(own, launcher.first) != own.end();
+    });
+    for (pid_t pid : own) {
         if (is_stopped(pid))
             continue;
         is_done = false;
@@ -99,11 +92,12 @@ void Stepd::stop_processes(int64_t again_ms)
 /* Not those that had stopped by themselves. */
 void Stepd::continue_processes()
 {
-    for (pid_t pid : descendants()) {
-        if (stopped_.contains(pid) || launchers_.contains(pid))
+    for (pid_t pid : descendants_of(getpid())) {
+        if (stopped_.contains(pid))
             kill(pid, SIGCONT);
     }
     stopped_.clear();
+    signal_launchers(SIGCONT);
 }
 
 }  // namespace elastic::rm
