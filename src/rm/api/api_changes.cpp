@@ -1,5 +1,6 @@
 /* See api.h: changes of jobs and nodes. */
 
+#include "api/administrator.h"
 #include "api/api.h"
 #include "base/log.h"
 #include "base/signal_names.h"
@@ -108,8 +109,7 @@ void Api::requeue(Call &call)
 void Api::suspend_job(Call &call)
 {
     BodyReader(call.request.body).finish();
-    if (!call.caller.administrator)
-        throw ApiError{403, "forbidden", "only administrators suspend jobs"};
+    check_administrator(call.caller, "suspend jobs");
     JobRequest jobs = request_of_jobs(call);
     for (const Job *job : jobs_of(jobs)) {
         if (job->state == JobState::RUNNING && !daemon_.steps().can_suspend(job->id, job->step))
@@ -125,8 +125,7 @@ void Api::suspend_job(Call &call)
 void Api::resume_job(Call &call)
 {
     BodyReader(call.request.body).finish();
-    if (!call.caller.administrator)
-        throw ApiError{403, "forbidden", "only administrators resume jobs"};
+    check_administrator(call.caller, "resume jobs");
     JobRequest jobs = request_of_jobs(call);
     log_line(LogLevel::INFO, "resume", {{"job", call.argument}, {"by", call.caller.name}});
     change_job(call, ResumeJob{jobs, call.caller.name}, jobs.job, !jobs.tasks.empty());
@@ -216,8 +215,7 @@ void Api::drain(Call &call)
     BodyReader body(call.request.body);
     std::string reason = body.required_text("reason", TEXT_MAX);
     body.finish();
-    if (!call.caller.administrator)
-        throw ApiError{403, "forbidden", "only administrators drain nodes"};
+    check_administrator(call.caller, "drain nodes");
     query_core(call, Drain{daemon_.next_request_id(), call.argument, reason},
                [this, responder = call.responder, caller = call.caller,
                 name = call.argument](const Answer &) {
@@ -229,8 +227,7 @@ void Api::drain(Call &call)
 void Api::resume(Call &call)
 {
     BodyReader(call.request.body).finish();
-    if (!call.caller.administrator)
-        throw ApiError{403, "forbidden", "only administrators resume nodes"};
+    check_administrator(call.caller, "resume nodes");
     const Node *known = daemon_.state().node(call.argument);
     if (known && !known->up)
         daemon_.backend().check_node(call.argument);

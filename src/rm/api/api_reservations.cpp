@@ -1,5 +1,6 @@
 /* See api.h: reservations of nodes, which administrators make, change and delete. */
 
+#include "api/administrator.h"
 #include "api/api.h"
 #include "api/api_json.h"
 #include "base/log.h"
@@ -11,13 +12,7 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t TIME_MAX_MS = int64_t{1} << 44;       /* in some 500 years */
-
-void check_administrator(const Caller &caller)
-{
-    if (!caller.administrator)
-        throw ApiError{403, "forbidden",
-                       "only administrators make, change and delete reservations"};
-}
+constexpr const char *CHANGES = "make, change and delete reservations";
 
 std::string describe_unknown(const std::vector<std::string> &groups)
 {
@@ -99,7 +94,7 @@ void Api::read_reservation_fields(BodyReader &body, NodeReservation &reservation
 
 void Api::create_reservation(Call &call)
 {
-    check_administrator(call.caller);
+    check_administrator(call.caller, CHANGES);
     BodyReader body(call.request.body);
     NodeReservation reservation;
     reservation.name = body.required_text("name", RESERVATION_NAME_BYTES_MAX);
@@ -112,7 +107,7 @@ void Api::create_reservation(Call &call)
 
 void Api::update_reservation(Call &call)
 {
-    check_administrator(call.caller);
+    check_administrator(call.caller, CHANGES);
     BodyReader body(call.request.body);
     NodeReservation reservation;
     reservation.name = call.argument;
@@ -156,7 +151,7 @@ void Api::set_reservation(Call &call, const NodeReservation &reservation, bool i
 
 void Api::delete_reservation(Call &call)
 {
-    check_administrator(call.caller);
+    check_administrator(call.caller, CHANGES);
     BodyReader(call.request.body).finish();
     DeleteReservation event{daemon_.next_request_id(), call.argument, call.caller.name};
     query_core(call, event, [this, responder = call.responder, name = call.argument,
