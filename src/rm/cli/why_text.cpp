@@ -21,7 +21,7 @@ std::string held_text(const std::string &word)
         {"cost", "a change would cost more than it wins"},
         {"at_minimum", "it has the least that it can have"},
         {"at_maximum", "it has the most that it can have, or that is wanted for it"},
-        {"cores_wanted", "no core idles, or others wait for it"},
+        {"cores_wanted", "no core idles that it can use, or others wait for it"},
         {"pause", "it was changed just now, or has refused a change"},
         {"no_estimate", "it is not known for how long it runs"},
     };

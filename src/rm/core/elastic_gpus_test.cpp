@@ -1,26 +1,15 @@
 /* GPUs of elastic jobs: those of joining and leaving processes. */
 
-#include "core/core_driver.h"
+#include "core/gpus_fixture.h"
+#include "core/policy/policy_efficient_fixture.h"
 
 namespace elastic::rm {
 namespace {
 
 constexpr PolicyKind FILLING[] = {PolicyKind::FILL, PolicyKind::EFFICIENT, PolicyKind::MEASURED};
 
-JobSpec with_gpus(JobSpec spec, int of_process)
-{
-    spec.gpus_per_process = of_process;
-    return spec;
-}
-
-/* Nodes n0, n1, ... of four cores, with so many GPUs. */
-struct Machine : CoreDriver {
-    Machine(PolicyKind policy, const std::vector<int> &gpus)
-        : CoreDriver(policy, static_cast<int>(gpus.size()), 4)
-    {
-        for (size_t i = 0; i < gpus.size(); i++)
-            send(NodeGpusSet{"n" + std::to_string(i), gpus[i]});
-    }
+struct Machine : GpuMachine {
+    using GpuMachine::GpuMachine;
     AnswerCode resize(JobId id, int size)
     {
         send(Resize{"r" + std::to_string(++requests), id, size});
@@ -113,6 +102,60 @@ TEST(ElasticGpusTest, an_elastic_job_gives_gpus_to_one_that_waits_for_them)
         EXPECT_EQ(machine.job(id).size(), 2);
         EXPECT_EQ(machine.job(waits).gpus, (std::vector<NodeGpus>{{"n0", 0b1100}}));
     }
+}
+
+/* Jobs on one node under policy `efficient`, all of which use well what they get. */
+struct EfficientGpus : Efficient {
+    EfficientGpus(int cores, int gpus) : Efficient(1, cores)
+    {
+        driver.send(NodeGpusSet{"n0", gpus});
+    }
+    JobId start_one(JobSpec spec, int64_t expect_ms = 0)
+    {
+        spec.expect_ms = expect_ms;
+        return start(spec, [](int) { return 0.001; });
+    }
+};
+
+TEST(ElasticGpusTest, efficient_gives_gpus_of_a_measured_job)
+{
+    EfficientGpus machine(8, 4);
+    JobId id = machine.start_one(with_gpus(malleable(1, 4), 1));
+    machine.go_on(10);
+    EXPECT_EQ(machine.driver.job(id).size(), 4);
+    JobId waits = machine.driver.submit(with_gpus(rigid(1), 2));
+    machine.go_on(5);
+    EXPECT_EQ(machine.driver.job(id).size(), 2);
+    EXPECT_EQ(machine.driver.job(waits).state, JobState::STARTING);
+}
+
+/* The second one would end sooner with cores of the first one, and has no GPUs for them. */
+TEST(ElasticGpusTest, efficient_takes_no_cores_for_processes_that_would_have_no_gpus)
+{
+    EfficientGpus machine(32, 16);
+    JobId first = machine.start_one(malleable(1, 16, HOUR), 5 * MINUTE),
+          second = machine.start_one(with_gpus(malleable(1, 32, HOUR), 1), 10 * MINUTE);
+    machine.driver.submit(with_gpus(rigid(1, HOUR), 16));
+    machine.go_on(4);
+    EXPECT_EQ(machine.sizes[first], (std::vector<int>{16}));
+    EXPECT_EQ(machine.sizes[second], (std::vector<int>{16}));
+}
+
+TEST(ElasticGpusTest, a_job_that_only_gpus_hold_shows_it)
+{
+    EfficientGpus machine(4, 2);
+    JobId id = machine.start_one(with_gpus(malleable(1, 4), 1));
+    auto why = [&](PolicyKind kind) {
+        return policy(kind).explain(machine.driver.core.state(), machine.driver.job(id));
+    };
+    machine.go_on(60);
+    EXPECT_EQ(machine.driver.job(id).size(), 2);
+    EXPECT_EQ(machine.held(id), HeldBecause::CORES_WANTED);
+    EXPECT_NE(why(PolicyKind::EFFICIENT).find("; not growing: no GPU idles"), std::string::npos);
+    EXPECT_EQ(why(PolicyKind::FILL), "2 processes; not growing: no GPU idles");
+    machine.driver.send(NodeGpusSet{"n0", 3});
+    EXPECT_EQ(why(PolicyKind::FILL), "");
+    EXPECT_NE(machine.held(id), HeldBecause::CORES_WANTED);
 }
 
 TEST(ElasticGpusTest, a_job_takes_others_when_it_leaves_a_draining_node)

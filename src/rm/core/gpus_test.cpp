@@ -1,7 +1,7 @@
 /* GPUs of nodes and of rigid jobs; elastic_gpus_test.cpp has those of elastic ones. */
 
-#include "core/core_driver.h"
 #include "core/forecast.h"
+#include "core/gpus_fixture.h"
 #include "core/placement.h"
 #include "core/reserved_cores.h"
 
@@ -13,21 +13,8 @@ namespace {
 constexpr PolicyKind POLICIES[] = {PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL,
                                    PolicyKind::EFFICIENT, PolicyKind::MEASURED};
 
-JobSpec with_gpus(JobSpec spec, int of_process, int of_node = 0)
-{
-    spec.gpus_per_process = of_process;
-    spec.gpus_per_node = of_node;
-    return spec;
-}
-
-/* Nodes n0, n1, ... of four cores, with so many GPUs. */
-struct Machine : CoreDriver {
-    Machine(PolicyKind policy, const std::vector<int> &gpus)
-        : CoreDriver(policy, static_cast<int>(gpus.size()), 4)
-    {
-        for (size_t i = 0; i < gpus.size(); i++)
-            send(NodeGpusSet{"n" + std::to_string(i), gpus[i]});
-    }
+struct Machine : GpuMachine {
+    using GpuMachine::GpuMachine;
     std::map<std::string, GpuSet> gpus_of(JobId id) const
     {
         std::map<std::string, GpuSet> found;

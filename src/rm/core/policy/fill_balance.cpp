@@ -131,6 +131,9 @@ SizeBounds Balancing::range(const Job &job, const BalanceMember &member) const
     bool freed_in_time = promised_ms_ == NEVER || (limit_ms != NEVER && limit_ms <= promised_ms_);
     if (!freed_in_time)
         bounds.high = size;
+    /* cores that others give are of no use to it without GPUs */
+    if (needs_gpus(job.spec))
+        bounds.high = std::min(bounds.high, size + plan_.soon.capacity(job.spec, present(job)));
     bounds.high = std::max(std::min(bounds.high, largest_wanted(job)), size);
     if (member.remaining_ms() <= REMAINING_PER_DURATION * member.times.duration_ms)
         bounds.low = size;

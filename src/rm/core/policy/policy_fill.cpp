@@ -236,6 +236,13 @@ bool is_held(const Job &job)
            is_in_rigid_phase(job);
 }
 
+/* Whether its next size fits now; `spec`: of the joining processes. */
+bool could_grow(const State &state, const Job &job, const JobSpec &spec)
+{
+    int more = size_at_least(job.spec, job.size() + 1) - job.size();
+    return more > 0 && Space(state).fits(spec, more, present(job));
+}
+
 }  // namespace
 
 /* Within what its user or its program wants. */
@@ -263,9 +270,22 @@ std::optional<HeldBecause> Fill::held_because(const State &state, const Job &job
         return held;
     if (state.growth_from_ms(job) > state.now_ms)
         return HeldBecause::PAUSE;
-    bool is_wanted = state.indices().free_cores == 0 || !state.indices().queue.empty() ||
-                     state.wanted_nodes > 0;
+    bool others_wait = !state.indices().queue.empty() || state.wanted_nodes > 0;
+    bool is_wanted = others_wait || !could_grow(state, job, JoiningSpec(job.spec));
     return is_wanted ? std::optional(HeldBecause::CORES_WANTED) : std::nullopt;
+}
+
+std::string Fill::explain(const State &state, const Job &job) const
+{
+    std::string why = rules_.explain(state, job);
+    if (!needs_gpus(job.spec) || held_because(state, job) != HeldBecause::CORES_WANTED)
+        return why;
+    JobSpec without_gpus = JoiningSpec(job.spec);
+    without_gpus.gpus_per_process = 0;
+    if (could_grow(state, job, JoiningSpec(job.spec)) || !could_grow(state, job, without_gpus))
+        return why;
+    return (why.empty() ? std::to_string(job.size()) + " processes" : why) +
+           "; not growing: no GPU idles";
 }
 
 /* Of the others nothing has changed, and they had nothing to do.  So it matters only whether this

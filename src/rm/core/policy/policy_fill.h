@@ -48,10 +48,7 @@ class Fill : public Policy {
     Sight sight(const State &state, const Job &job) const override;
     bool heeds_sample(const State &state, const Job &job, const Sight &before,
                       const Dependence &on) const override;
-    std::string explain(const State &state, const Job &job) const override
-    {
-        return rules_.explain(state, job);
-    }
+    std::string explain(const State &state, const Job &job) const override;
     std::optional<SizeBounds> bounds(const State &state, const Job &job) const override;
     std::optional<HeldBecause> held_because(const State &state, const Job &job) const override;
 
