@@ -246,6 +246,16 @@ class Closing:
             self.reported[report.nodeid] = str(report.longrepr)
         if report.when == "call" and any(name == FLAKE for name, _ in report.user_properties):
             self.config.stash[FLAKES].append(report.nodeid)
+        if report.failed:
+            self.name_failure(report)
+
+    def name_failure(self, report: Any) -> None:
+        """At once: the summary of a long run comes an hour later."""
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        crash = getattr(report.longrepr, "reprcrash", None)
+        if reporter:
+            reporter.ensure_newline()
+            reporter.write_line(f"failed: {report.nodeid}" + (f": {crash.message.splitlines()[0]}" if crash else ""), red=True)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -50,6 +50,25 @@ def test_is_a_failure(name: str, tmp_path: Path) -> None:
     assert done.returncode != 0 and re.fullmatch(r"\d+ passed, [1-9]\d* failed", last), done.stdout + done.stderr
 
 
+FAILS_AND_WAITS = """
+import pathlib, time
+def test_a(): raise ValueError("of a")
+def test_b():
+    while not pathlib.Path("go").exists(): time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "worker"])
+def test_a_failure_is_named_before_the_next_test_ends(workers: list[str], tmp_path: Path) -> None:
+    words, environment = write_session(tmp_path, FAILS_AND_WAITS)
+    command = [sys.executable, "-u", "-m", "pytest", *workers, *words]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert any(re.fullmatch(r"failed: test_probe.py::test_a: ValueError: of a", line.strip()) for line in process.stdout)
+        (tmp_path / "go").touch()
+        assert process.stdout.read().splitlines()[-1] == "1 passed, 1 failed"
+
+
 RUN_PYTEST = """eval "$(sed -n '/^run_pytest()/,/^}/p' "$0")"
 total_passed=2 total_failed=0 total_skipped=0
 run_pytest probe "$@" >/dev/null
