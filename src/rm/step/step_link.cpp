@@ -17,6 +17,7 @@ constexpr const char *PERFORMANCE_ID = "performance-";
 constexpr size_t REASON_BYTES_MAX = 63;
 constexpr size_t LEAVE_LIST_MAX = 1000;
 constexpr size_t BYTES_OF_PROCESS = 64; /* in a line that names each process of the step */
+constexpr size_t BYTES_OF_HOST = 512;   /* in a line that names a host for each process: name, GPUs */
 constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core queries the last */
 constexpr double TOLD_PER_S = 100, TOLD_AT_ONCE = 1000;
 /* A change of a world on ten thousand nodes is some megabytes of events. */
@@ -45,7 +46,7 @@ void StepLink::connect()
     LineLimits limits = LIMITS;
     auto processes = static_cast<size_t>(std::max(setup_.processes_max, 0));
     limits.line_bytes = std::max(limits.line_bytes, processes * BYTES_OF_PROCESS);
-    limits.output_bytes = limits.line_bytes;
+    limits.output_bytes = std::max(limits.output_bytes, processes * BYTES_OF_HOST);
     if (!setup_.connected.is_open())
         connection_ =
             LineConnection::connect(loop_, setup_.socket, setup_.uid, limits, on_line, on_close);

@@ -17,7 +17,7 @@ constexpr int64_t PATIENCE_MS = 60000;
 
 class StepLinkTest : public testing::Test {
   protected:
-    StepLinkTest()
+    explicit StepLinkTest(int processes_max = 0)
     {
         char name[] = "/tmp/step-link-XXXXXX";
         folder_ = mkdtemp(name);
@@ -27,6 +27,7 @@ class StepLinkTest : public testing::Test {
         setup.step = 1;
         setup.socket = folder_ + "/step.sock";
         setup.uid = getuid();
+        setup.processes_max = processes_max;
         setup.last_request = [this] { return last_request_; };
         setup.most_slots = [] { return 6; };
         setup.notify = [this](EventContent content) {

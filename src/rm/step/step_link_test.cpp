@@ -317,6 +317,29 @@ TEST_F(StepLinkTest, a_long_list_of_ranks_becomes_ranges)
     EXPECT_NE(incoming_.find(R"("leave":"10-99999")"), std::string::npos) << incoming_;
 }
 
+class LargeStepLinkTest : public StepLinkTest {
+  protected:
+    LargeStepLinkTest() : StepLinkTest(HOSTS) {}
+    static constexpr int HOSTS = 10000;
+};
+
+TEST_F(LargeStepLinkTest, processes_join_on_ten_thousand_hosts_of_long_names)
+{
+    send_history();
+    event("adaptive");
+    ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
+    std::vector<Block> joining;
+    for (int i = 1; i <= HOSTS; i++)
+        joining.push_back({std::string(200, 'n') + std::to_string(i), 1});
+    last_request_ = 1;
+    link_->resize({1, 1, 1, 0, HOSTS + 1, {}, joining, "test"});
+    std::string last = joining.back().node + ":1\"";
+    ASSERT_TRUE(turn_until([&] { return incoming().find(last) != std::string::npos; }));
+    EXPECT_EQ(count<StepBroken>(), 0u);
+    commit(1, 1);
+    ASSERT_TRUE(turn_until([&] { return count<StepCommitted>() == 1; }));
+}
+
 TEST_F(StepLinkTest, the_end_of_a_step_is_no_break)
 {
     send_history();
