@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import pytest
 from launcher import Bench, children, expect_ok, finish_all_soon, finish_soon
 from support.checks import expect, wait_for
 
@@ -219,6 +220,19 @@ def test_adaptive_programs_that_do_not_end(bench: Bench) -> None:
     job.send_signal(signal.SIGTERM)
     result = finish_soon(bench, job)
     expect(result.code == 0 and result.out.count("is ready") == 2, f"{result.code}: {result.out}{result.err}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1])
+def test_a_signal_that_ends_processes_is_the_exit_code(bench: Bench, number: signal.Signals) -> None:
+    """As under stock Hydra, on one host and on two."""
+    for hosts in ([], ["-launcher", "fork", "-hosts", "aa,bb", "-ppn", 1]):
+        run = bench.folder / f"{number.name}-{len(hosts)}"
+        run.mkdir()
+        job = bench.start(*hosts, "-n", 2, program=["/bin/sh", "-c", f">{run}/$PMI_RANK; exec sleep 1000"])
+        wait_for("both processes", lambda: len(list(run.iterdir())) == 2)  # noqa: B023  called at once
+        job.send_signal(number)
+        result = bench.finish(job)
+        expect(result.code == number and "BAD TERMINATION" in result.out, f"exit code {result.code}: {result.out}{result.err}")
 
 
 def test_second_interrupt_ends_at_once(bench: Bench) -> None:

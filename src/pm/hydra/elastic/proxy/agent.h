@@ -74,6 +74,8 @@ void HYD_pmcd_pmip_adapt_barrier_over(void);
 int HYD_pmcd_pmip_adapt_closed(int process_id, int fd);
 /* A process has been waited for. */
 void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status);
+/* The exit status of a process that has ended after a signal of mpiexec. */
+int HYD_pmcd_pmip_adapt_status(int wait_status);
 /* Some child has been waited for. */
 void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status);
 /* Whether it has called MPI_Init_adapt, or is started to join. */

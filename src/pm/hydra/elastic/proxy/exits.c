@@ -210,6 +210,12 @@ static void adjust_exit_status(int process_id, int wait_status)
         *status = 0;
 }
 
+/* Whom mpiexec has killed has no exit status of its own; any other signal is one. */
+int HYD_pmcd_pmip_adapt_status(int wait_status)
+{
+    return WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? 0 : wait_status;
+}
+
 int HYD_pmcd_pmip_adapt_is_adaptive(int process_id)
 {
     return HYD_agent.join.given || (HYD_agent.processes && HYD_agent.processes[process_id].adaptive);
