@@ -139,6 +139,12 @@ class Checks:
         missing = [name for name in PROGRAMS if not os.access(self.prefix / "bin" / name, os.X_OK)]
         expect(not missing, f"missing in {self.prefix}/bin: {' '.join(missing)}")
 
+    def check_administrators_pages(self) -> None:
+        """all pages of administrators are there"""
+        pages = {page.name for page in (ROOT / "doc" / "admin").glob("*.md")}
+        missing = pages - {page.name for page in (self.prefix / "share" / "doc" / "elastic-mpich").glob("*.md")}
+        expect(bool(pages) and not missing, f"missing: {' '.join(sorted(missing))}")
+
     def check_c(self) -> None:
         """mpicc compiles what mpiexec runs"""
         self.compile_and_run("mpicc", "c.c", C_PROGRAM)

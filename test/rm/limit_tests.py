@@ -137,6 +137,8 @@ def reservations_are_made_while_elasticd_runs(bench: Bench) -> None:
     for words, message in refusals.items():
         done = complaint(bench, daemon, "reservation", *words)
         expect(message in done, f"{words}: {done}")
+    unknown = daemon.get("/v1/reservations", state="all")
+    expect(unknown.status == 400, f"an unknown parameter: {unknown}")
     before = daemon.get("/v1/reservations").body
     daemon.kill()
     daemon.start()

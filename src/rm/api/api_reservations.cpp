@@ -60,6 +60,7 @@ Json Api::reservation_json(const Caller &caller, const NodeReservation &reservat
 
 void Api::get_reservations(Call &call)
 {
+    QueryReader(call.request.query).finish();
     Json all = Json::array();
     for (const NodeReservation &each : daemon_.state().config.reservations)
         all.push_back(reservation_json(call.caller, each));

@@ -78,7 +78,7 @@ CLI::App *add_run(CLI::App &app, const ProgramLine &line, int &code)
     command->footer(
         "What follows the options is the program with its arguments:\n"
         "elastic run -n 2:8 ./app --its-option\n"
-        "Signals are passed on; the exit code is the job's (128 + number after a signal).");
+        "Signals are passed on; the exit code is the job's.");
     command->callback([options, &line, &code] { code = run_job(*options, line.program); });
     return command;
 }

@@ -32,13 +32,13 @@ inline constexpr MetricInfo EVENTS{
 inline constexpr MetricInfo RECORDS{
     "elasticd_records_total", "counter", "event", "Records of the history."};
 inline constexpr MetricInfo RESPONSES{
-    "elasticd_http_responses_total", "counter", "status", "Answers."};
+    "elasticd_http_responses_total", "counter", "status", "Responses to HTTP requests."};
 inline constexpr MetricInfo STANDSTILL{"elasticd_standstill_seconds_total", "counter", nullptr,
                                        "Time that programs stood still for adaptations."};
 inline constexpr MetricInfo STORAGE_ERRORS{"elasticd_storage_errors_total", "counter", nullptr,
                                            "Commits that failed."};
 inline constexpr MetricInfo REDUNDANT{"elasticd_step_reports_redundant_total", "counter", nullptr,
-                                      "Reports of steps that said nothing new."};
+                                      "Reports of steps that repeated what was known."};
 inline constexpr MetricInfo STEPS_BROKEN{"elasticd_steps_broken_total", "counter", nullptr,
                                          "Steps that have broken the step protocol."};
 inline constexpr MetricInfo EVENTS_DROPPED{"elasticd_step_events_dropped_total", "counter", nullptr,

@@ -84,9 +84,8 @@ const std::vector<Setting<Settings>> &setting_table()
         {"scheduling", "priority_weight", &Settings::priority_weight_ms,
          "One point of priority is worth this much waiting.", 0, YEAR_MS, true},
         {"scheduling", "fair_share", &Settings::fair_share_ms,
-         "Who has used all of what the half-life remembers stands in the queue as if his jobs had "
-         "come so much later, "
-         "others by their part of it; 0: off.",
+         "A user who has used all cores during the half-life stands in the queue as if his jobs "
+         "had been submitted so much later, other users by their part of it; 0: off.",
          0, YEAR_MS, true},
         {"scheduling", "fair_share_half_life", &Settings::fair_share_half_life_ms,
          "In this time half of a user's use expires.", 60000, YEAR_MS, true},
@@ -131,7 +130,7 @@ const std::vector<Setting<Settings>> &setting_table()
          "memory); 0: any.",
          0, 1 << 30},
         {"job", "counted_memory_per_core", &Settings::counted_memory_per_core_mib,
-         "Each core of a node stands for so many MiB of its memory: a job that asks for more "
+         "Each core of a node stands for so many MiB of its memory: a job that requests more "
          "memory gets more cores. 0: as memory_per_core; if that is 0, too, memory is not "
          "counted.",
          0, 1 << 30},
@@ -143,7 +142,7 @@ const std::vector<Setting<Settings>> &setting_table()
         {"job", "prolog_epilog_limit", &Settings::node_program_limit_ms,
          "Then prolog and epilog are ended, and have failed.", 1000, HOUR_MS, true},
         {"step", "answer_timeout", &Settings::answer_timeout_ms,
-         "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
+         "A request that a step has not answered is sent again.", 1000, HOUR_MS, true},
         {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},
         {"monitor", "interval", &Settings::monitor_interval_ms,
          "How often adaptive programs are queried how fast they proceed and how much of their time "
@@ -218,8 +217,7 @@ const std::vector<Setting<Settings>> &setting_table()
         {"slurm", "yield_priority", &Settings::slurm_yield_priority,
          "slurm: only for those with at least this priority in Slurm.", 0, INT64_MAX},
         {"slurm", "yield_patience", &Settings::slurm_yield_patience_ms,
-         "slurm: one that waits for longer than this waits for something else, and is not heeded "
-         "any more.",
+         "slurm: one that waits for longer than this waits for something else, and is ignored.",
          1000, YEAR_MS, true},
         {"mail", "command", &Settings::mail_command,
          "Sends one mail, which it gets on its standard input with its header, such as "

@@ -185,7 +185,7 @@ void HostsBackend::poll_soon(Host &host)
             suspect(
                 *same,
                 "host " + same->name +
-                    " is being looked at, because a step failed there, and does not answer yet");
+                    " is checked, because a step failed there, and does not answer yet");
         });
     if (host.waits || host.poll)
         return;

@@ -128,6 +128,7 @@ void set_nested(Settings &settings, const NestedNodes &nodes)
     settings.hosts_file.clear();
     settings.hosts.clear();
     settings.partitions.clear();        /* of other nodes */
+    settings.reservations.clear();
     settings.prolog.clear();            /* for the nodes' owner */
     settings.epilog.clear();
     for (const ListedNode &node : nodes.nodes)

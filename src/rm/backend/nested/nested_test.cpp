@@ -103,11 +103,14 @@ TEST(NestedTest, Settings)
 {
     Settings settings = default_settings();
     settings.tcp = "0.0.0.0:1";
+    settings.partitions.resize(1);
+    settings.reservations.resize(1);
     set_nested(settings, {"slurm-12", "Slurm job 12", "slurm", "12", {{"a", 4}}});
     EXPECT_EQ(settings.backend, "nested");
     EXPECT_EQ(settings.hosts, std::vector<std::string>{"a:4"});
     EXPECT_EQ(settings.socket, nested_socket(nested_folder(runtime_directory(), "slurm-12")));
     EXPECT_EQ(settings.tcp, "");
+    EXPECT_TRUE(settings.partitions.empty() && settings.reservations.empty()) << "of other nodes";
     set_nested(settings, {"pbs-1", "PBS job 1", "ssh", "", {{"a", 4}}});
     EXPECT_EQ(settings.backend, "hosts");
 }

@@ -86,7 +86,8 @@ def command_up(options: argparse.Namespace, folder: Path) -> int:
         cluster = up(folder, options.nodes, options.slurm or options.accounting, options.cpus, options.accounting)
     names = ",".join(host.name for host in cluster.hosts)
     extra = f" with {' '.join(cluster.daemons)}" if cluster.daemons else ""
-    print(f"{names} are up{extra} after {time.monotonic() - start:.1f} s; ./run cluster shell enters {options.first}")
+    shell = f"{'sudo ' if 'SUDO_UID' in os.environ else ''}./run cluster shell"
+    print(f"{names} are up{extra} after {time.monotonic() - start:.1f} s; {shell} enters {options.first}")
     return 0
 
 
