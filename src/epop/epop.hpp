@@ -156,9 +156,14 @@ template <class State> class program {
     program() { append(EPOP_INIT, "init"); }
     program(const program &) = delete;
 
-    // The same as the C structures that the driver reads.
+    // The same as the C structures that the driver reads.  Null: there are too many elements.
     program_t *described(const char *name)
     {
+        if (elements_.size() > MOST_ELEMENTS) {
+            std::fprintf(stderr, "epop: the program has %zu elements; in C++ it has at most %zu: combine phases, or "
+                         "describe it in C\n", elements_.size(), MOST_ELEMENTS);
+            return nullptr;
+        }
         c_elements_.clear();
         for (element_of_state &element : elements_)
             if (element.type == EPOP_EP && !element.move && move_all_)
@@ -258,9 +263,8 @@ template <class State> class program {
         element.type = from.type;
         element.name = from.name.c_str();
         element.init = from.init ? &call_init : nullptr;
-        if (at < MOST_ELEMENTS)
-            fill_at(at, element, from, std::make_index_sequence<MOST_ELEMENTS>());
-        return element; // beyond, the driver finds functions missing
+        fill_at(at, element, from, std::make_index_sequence<MOST_ELEMENTS>());
+        return element;
     }
 
     std::deque<element_of_state> elements_;

@@ -1,6 +1,6 @@
 /*
  * A program of epop.hpp: an elastic phase, a branch back, a rigid phase.  --throws PLACE: what the
- * place throws is notified, and ends the job.  SPEC-epop H2.
+ * place throws is notified, and ends the job.  EPOP_CXX_MORE: as many phases more.  SPEC-epop H2.
  */
 
 #include <epop.hpp>
@@ -83,6 +83,8 @@ EPOP_PROGRAM(State, p)
         throw_if(s, "branch");
         return s.shared->epochs < s.epochs ? steps.pc() : pc + 1;
     });
+    for (int i = 0; std::getenv("EPOP_CXX_MORE") && i < std::atoi(std::getenv("EPOP_CXX_MORE")); i++)
+        p.rigid("more", [](State &) { return 0; });
     p.rigid("last", [](State &s) {
         int rank, size;
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
