@@ -120,6 +120,7 @@ void Core::Impl::schedule()
             if (limit_growth(job, each))
                 adapt(job, each, false);
         }
+        admit_tasks();          /* for those whose nodes a reservation has closed meanwhile */
     } while (!decisions.starts.empty() || !decisions.changes.empty() || refuse_impatient());
     state.policy_at_ms = earlier(decisions.recheck_ms, again_ms);
     last_dependence_ = decisions.depends_on;

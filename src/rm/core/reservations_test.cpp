@@ -119,6 +119,23 @@ TEST(ReservationsTest, time_closes_nodes_to_a_job_that_waits)
     }
 }
 
+/* The driver compares what the limit of the array lets in with the tasks that may start. */
+TEST(ReservationsTest, time_closes_nodes_to_tasks_of_an_array)
+{
+    for (PolicyKind policy : POLICIES) {
+        Machine machine(reserved(policy, {"n0", "n1", "n2", "n3"}));
+        JobId busy = machine.submit(rigid(16, HOUR_MS));
+        machine.run(busy);
+        JobSpec tasks = rigid(1, HOUR_MS + HOUR_MS / 2);
+        tasks.array = "1-3%1";
+        JobId first = machine.submit(tasks);
+        machine.wait(HOUR_MS - 1);
+        machine.end(busy);
+        for (JobId task = first; task < first + 3; task++)
+            EXPECT_EQ(machine.job(task).state, JobState::PENDING);
+    }
+}
+
 TEST(ReservationsTest, no_job_grows_into_it)
 {
     for (PolicyKind policy : {PolicyKind::FILL, PolicyKind::MEASURED}) {
