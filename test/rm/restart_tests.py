@@ -77,7 +77,8 @@ def a_store_older_than_its_steps_ends_nothing(bench: Bench) -> None:
     daemon.start()
     wait_for("the step to be ended", lambda: not Path(f"/proc/{pid}").exists())
     daemon.stop()
-    daemon.start()  # which removes what is left of it
+    daemon.start()
+    wait_for("its folder to be removed", lambda: not list((daemon.state / "steps").iterdir()))
 
 
 def without_elasticd_a_step_keeps_its_limit(bench: Bench) -> None:
