@@ -232,8 +232,9 @@ def processes_of(folder: Path) -> list[int]:
 class Bench:
     """What one test has: its folder, its daemons."""
 
-    def __init__(self, programs: Programs, folder: Path, full: bool, seed: int) -> None:
+    def __init__(self, programs: Programs, folder: Path, full: bool, seed: int, patience: float = 1.0) -> None:
         self.programs, self.folder, self.full, self.seed = programs, folder, full, seed
+        self.patience = patience  # a factor on times, on a machine that runs other tests, too
         self.daemons: list[Daemon] = []
 
     def daemon(self, *options: str, config: str = "", name: str = "one", nodes: int = 4, cores: int = 4) -> Daemon:

@@ -37,7 +37,8 @@ LOAD_SENSITIVE = {"cores_go_to_who_can_use_them", "submissions_are_fast"}
 @pytest.fixture
 def bench(mpi: Path, pytestconfig: Any) -> Iterator[Bench]:
     folder = Path(tempfile.mkdtemp(prefix="rm-"))  # short: it holds sockets
-    made = Bench(find_programs(mpi / "bin", mpi), folder, pytestconfig.option.full, pytestconfig.option.seed)
+    option = pytestconfig.option
+    made = Bench(find_programs(mpi / "bin", mpi), folder, option.full, option.seed, option.patience)
     try:
         yield made
     finally:
