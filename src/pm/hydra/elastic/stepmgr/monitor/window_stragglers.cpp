@@ -4,6 +4,7 @@
 #include "stepmgr/monitor/straggler_reporter.h"
 
 #include <algorithm>
+#include <map>
 
 namespace elastic {
 
@@ -41,24 +42,27 @@ const char *StragglerReporter::kind_of(const Process &process) const
     return state_.is_joining(process) ? "joining" : leaves ? "leaving" : "staying";
 }
 
-/* A few of a kind with their nodes, many as ranges of ranks. */
+/* A few of a kind with their nodes, many as ranges of ranks; by rank, in whatever order they have reported. */
 std::string StragglerReporter::name_processes(const std::vector<RankCount> &processes) const
 {
     std::string text;
     for (const char *kind : {"staying", "leaving", "joining"}) {
-        std::vector<int> ranks;
-        std::string each;
+        std::multimap<int, std::string> named;
         for (const RankCount &c : processes) {
             if (std::string_view(kind) != kind_of(*c.process))
                 continue;
             bool joining = c.process->world_rank < 0;
-            ranks.push_back(joining ? c.process->rank : c.process->world_rank);
-            each += (each.empty() ? "" : ", ") + (joining ? "" : kind + std::string(" ")) +
-                    state_.describe(*c.process);
+            named.emplace(joining ? c.process->rank : c.process->world_rank,
+                          (joining ? "" : kind + std::string(" ")) + state_.describe(*c.process));
+        }
+        std::vector<int> ranks;
+        std::string each;
+        for (const auto &[rank, name] : named) {
+            ranks.push_back(rank);
+            each += (each.empty() ? "" : ", ") + name;
         }
         if (ranks.empty())
             continue;
-        std::sort(ranks.begin(), ranks.end());
         text += text.empty() ? "" : ", ";
         text += ranks.size() <= WINDOW_NAMES_MAX
                     ? each

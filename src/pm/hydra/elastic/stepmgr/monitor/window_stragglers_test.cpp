@@ -131,6 +131,19 @@ TEST_F(StepWindowTest, joining_processes_that_do_not_prepare_are_reported)
         << mpiexec.notified[0];
 }
 
+TEST_F(StepWindowTest, processes_are_named_by_rank)
+{
+    agree();
+    mpiexec.time(1000);
+    counts({0, PMI_ADAPT_PHASE_COMMIT, 17, 400}, {1, PMI_ADAPT_PHASE_COMMIT, 17, 900},
+           {1, PMI_ADAPT_PHASE_WINDOW, 0, 960}, {0, PMI_ADAPT_PHASE_WINDOW, 0, 950});
+    ASSERT_EQ(mpiexec.notified.size(), 1u);
+    EXPECT_NE(mpiexec.notified[0].find("the process that joins as rank 1 on node c, "
+                                       "the process that joins as rank 2 on node c"),
+              std::string::npos)
+        << mpiexec.notified[0];
+}
+
 /* ---- the program is over ------------------------------------------------------------------------- */
 
 TEST_F(StepWindowTest, a_result_true_that_all_ignored_is_reported)
