@@ -71,9 +71,14 @@ bool State::enter(Job &job, int64_t at_ms) const
     auto before = job.spec.in;
     enter(job.spec, at_ms, is_allocated(job.state) ? job.limit_at_ms : NEVER);
     bool is_reserved = !config.reservations.empty() || !job.spec.reservation.empty();
-    job.entered_ms = is_reserved ? at_ms : NEVER;
     const auto &now = job.spec.in;
-    return before != now && !(before && now && *before == *now);
+    bool is_other = before != now && !(before && now && *before == *now);
+    /* The same result, whenever a policy has caused it: the state follows from the events alone. */
+    if (!is_reserved)
+        job.entered_ms = NEVER;
+    else if (is_other || job.entered_ms == NEVER)
+        job.entered_ms = at_ms;
+    return is_other;
 }
 
 JobSpec State::unreserved(JobSpec spec) const

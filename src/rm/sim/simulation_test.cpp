@@ -290,6 +290,15 @@ TEST(SimulationTest, jobs_stay_in_their_partitions)
     EXPECT_GT(adaptations, 50);
 }
 
+/* A short run does not come as far as these. */
+TEST(SimulationTest, machines_that_have_found_defects)
+{
+    for (uint64_t seed : {12, 111}) {
+        SimulatedCluster cluster(divided_options(seed, false));
+        EXPECT_FALSE(fails(cluster, seed));
+    }
+}
+
 TEST(SimulationTest, seeds)
 {
     uint64_t first = from_environment("ELASTIC_SIMULATION_FIRST", 1);

@@ -210,7 +210,7 @@ static void adjust_exit_status(int process_id, int wait_status)
         *status = 0;
 }
 
-/* Whom mpiexec has killed has no exit status of its own; any other signal is one. */
+/* A process that was killed has no exit status of its own; any other signal is one. */
 int HYD_pmcd_pmip_adapt_status(int wait_status)
 {
     return WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? 0 : wait_status;
