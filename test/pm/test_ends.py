@@ -225,7 +225,8 @@ def test_adaptive_programs_that_do_not_end(bench: Bench) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1])
 def test_a_signal_that_ends_processes_is_the_exit_code(bench: Bench, number: signal.Signals) -> None:
     """As under stock Hydra, on one host and on two."""
-    for hosts in ([], ["-launcher", "fork", "-hosts", "aa,bb", "-ppn", 1]):
+    launches: list[list[object]] = [[], ["-launcher", "fork", "-hosts", "aa,bb", "-ppn", 1]]
+    for hosts in launches:
         run = bench.folder / f"{number.name}-{len(hosts)}"
         run.mkdir()
         job = bench.start(*hosts, "-n", 2, program=["/bin/sh", "-c", f">{run}/$PMI_RANK; exec sleep 1000"])

@@ -17,7 +17,7 @@ constexpr const char *PERFORMANCE_ID = "performance-";
 constexpr size_t REASON_BYTES_MAX = 63;
 constexpr size_t LEAVE_LIST_MAX = 1000;
 constexpr size_t BYTES_OF_PROCESS = 64; /* in a line that names each process of the step */
-constexpr size_t BYTES_OF_HOST = 512;   /* in a line that names a host for each process: name, GPUs */
+constexpr size_t BYTES_OF_HOST = 512;   /* in a line with host and GPUs of each process */
 constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core queries the last */
 constexpr double TOLD_PER_S = 100, TOLD_AT_ONCE = 1000;
 /* A change of a world on ten thousand nodes is some megabytes of events. */

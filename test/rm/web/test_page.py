@@ -5,6 +5,7 @@ browser.py drives Chromium (Debian: chromium, chromium-driver).  `web/screenshot
 
 from __future__ import annotations
 
+import functools
 import http.server
 import json
 import re
@@ -270,6 +271,10 @@ def buttons(browser: Browser) -> list[str]:
     return browser.run("[...document.querySelectorAll('#changes button')].filter(b => b.offsetParent).map(b => b.id)")
 
 
+def shows(browser: Browser, expected: list[str]) -> bool:
+    return buttons(browser) == expected
+
+
 def test_no_buttons(browser: Browser, site: Site, fake: MadeUp) -> None:
     """without web.allow_changes the page has no buttons that change a job"""
     browser.loaded(site.url + "#job=4")
@@ -322,7 +327,7 @@ def test_suspend_buttons(browser: Browser, site: Site, fake: MadeUp, changes: tu
         expect(fake.jobs[elastic]["state"] != state, f"{verb} without a confirmation")
         browser.click(f"#{verb}")
         browser.answer_dialog(True)
-        browser.wait("the other button", lambda then=then: buttons(browser) == then)
+        browser.wait("the other button", functools.partial(shows, browser, then))
         expect(fake.jobs[elastic]["state"] == state, fake.jobs[elastic]["state"])
 
 
