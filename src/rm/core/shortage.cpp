@@ -22,6 +22,8 @@ int64_t overdue_cores(const State &state, const Job &job)
     return cores;
 }
 
+constexpr size_t EXAMINED_MAX = 20;        /* jobs, each of them on all nodes */
+
 /* The least that it would start with. */
 int least_size(const State &state, const JobSpec &spec)
 {
@@ -48,12 +50,14 @@ Space space_with(const State &state, const std::vector<JobId> &suspended)
     return space;
 }
 
-/* Suspended jobs with whose cores, beside those of the other suspended ones, more would fit. */
+/* Suspended jobs with whose cores, beside those of the other suspended ones, more would fit; the
+ * first ones of many. */
 std::vector<Giving> keepers(const State &state, const JobSpec &spec)
 {
     std::vector<JobId> suspended = suspended_jobs(state);
     Space all = space_with(state, suspended);
     int capacity = all.capacity(spec);
+    suspended.resize(std::min(suspended.size(), EXAMINED_MAX));
     std::vector<Giving> found;
     for (JobId id : suspended) {
         const Booking &booking = state.booking(id);
@@ -96,11 +100,10 @@ std::optional<Shortage> shortage(const State &state, const Job &job)
 
 std::vector<JobId> kept_waiting(const State &state, const Job &suspended)
 {
-    constexpr int EXAMINED_MAX = 100;
     Space now(state), all = space_with(state, suspended_jobs(state)), others = all;
     others.take(state.booked(suspended.id));
     std::vector<JobId> waiting;
-    int left = EXAMINED_MAX;
+    size_t left = EXAMINED_MAX;
     const auto &queue = state.indices().queue;
     for (auto next = queue.begin(); left > 0 && next != queue.end(); ++next, left--) {
         const JobSpec &spec = state.jobs.at(next->job).spec;
