@@ -345,6 +345,13 @@ Json Api::fair_share_json(uint32_t uid) const
 
 namespace {
 
+/* The number of another job; null: the user of this one may not see it. */
+Json number_for(const Job &job, const Job &other, bool private_jobs)
+{
+    bool visible = other.spec.uid == job.spec.uid || !private_jobs;
+    return visible ? Json(other.id) : Json();
+}
+
 /* The resources that it lacks, and the jobs that are about to free cores. */
 Json shortage_json(const State &state, const Job &job, bool private_jobs)
 {
@@ -354,8 +361,8 @@ Json shortage_json(const State &state, const Job &job, bool private_jobs)
     auto list = [&](const std::vector<Giving> &jobs) {
         Json all = Json::array();
         for (const Giving &each : jobs) {
-            bool visible = state.jobs.at(each.job).spec.uid == job.spec.uid || !private_jobs;
-            all.push_back({{"job", visible ? Json(each.job) : Json()}, {"cores", each.cores}});
+            Json id = number_for(job, state.jobs.at(each.job), private_jobs);
+            all.push_back({{"job", std::move(id)}, {"cores", each.cores}});
         }
         return all;
     };
@@ -373,10 +380,8 @@ Json keeps_waiting_json(const State &state, const Job &job, bool private_jobs)
     Json waiting = Json::array();
     if (job.state != JobState::SUSPENDED)
         return waiting;
-    for (JobId id : kept_waiting(state, job)) {
-        bool visible = state.jobs.at(id).spec.uid == job.spec.uid || !private_jobs;
-        waiting.push_back(visible ? Json(id) : Json());
-    }
+    for (JobId id : kept_waiting(state, job))
+        waiting.push_back(number_for(job, state.jobs.at(id), private_jobs));
     return waiting;
 }
 
@@ -386,8 +391,7 @@ Json helpers_json(const State &state, const Job &job, bool private_jobs)
     if (job.state != JobState::PENDING)
         return helpers;
     for (const Helper &each : helpers_of(state, job.id)) {
-        bool visible = state.jobs.at(each.job).spec.uid == job.spec.uid || !private_jobs;
-        helpers.push_back({{"job", visible ? Json(each.job) : Json()},
+        helpers.push_back({{"job", number_for(job, state.jobs.at(each.job), private_jobs)},
                            {"from", each.old_size},
                            {"size", each.size},
                            {"committed", each.is_done}});
@@ -405,15 +409,13 @@ void Api::add_forecast(Json &json, const Job &job) const
         ? rm::forecast(daemon_.state(), job.id)
         : Forecast();
     const Job *other = daemon_.state().job(forecast.waits_for);
-    bool visible = other && (other->spec.uid == job.spec.uid || !daemon_.settings().private_jobs);
+    bool private_jobs = daemon_.settings().private_jobs;
     json["expected_start_ms"] = time_or_null(daemon_.shown_ms(forecast.start_ms));
     json["fair_share"] = fair_share_json(job.spec.uid);
-    json["expected_after"] = visible ? Json(other->id) : Json();
-    json["shortage"] =
-        shortage_json(daemon_.state(), job, daemon_.settings().private_jobs);
-    json["helpers"] = helpers_json(daemon_.state(), job, daemon_.settings().private_jobs);
-    json["keeps_waiting"] =
-        keeps_waiting_json(daemon_.state(), job, daemon_.settings().private_jobs);
+    json["expected_after"] = other ? number_for(job, *other, private_jobs) : Json();
+    json["shortage"] = shortage_json(daemon_.state(), job, private_jobs);
+    json["helpers"] = helpers_json(daemon_.state(), job, private_jobs);
+    json["keeps_waiting"] = keeps_waiting_json(daemon_.state(), job, private_jobs);
 }
 
 }  // namespace elastic::rm

@@ -77,7 +77,7 @@ class StragglerReporter {
     void notify_waiting(const std::string &what);
     int64_t waited_ms() const;
     const char *kind_of(const Process &process) const;
-    std::string name_processes(const std::vector<RankCount> &processes) const;
+    std::string name_processes(std::vector<RankCount> processes) const;
     std::string ignored() const;
 
     StepState &state_;

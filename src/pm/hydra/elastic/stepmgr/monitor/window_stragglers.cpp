@@ -4,7 +4,6 @@
 #include "stepmgr/monitor/straggler_reporter.h"
 
 #include <algorithm>
-#include <map>
 
 namespace elastic {
 
@@ -33,6 +32,11 @@ std::string duration(const std::vector<RankCount> &processes)
     return " for " + (from == to ? "" : std::to_string(from) + " to ") + std::to_string(to) + " ms";
 }
 
+int shown_rank(const Process &process)
+{
+    return process.world_rank < 0 ? process.rank : process.world_rank;
+}
+
 }  // namespace
 
 const char *StragglerReporter::kind_of(const Process &process) const
@@ -43,23 +47,19 @@ const char *StragglerReporter::kind_of(const Process &process) const
 }
 
 /* A few of a kind with their nodes, many as ranges of ranks; by rank, in whatever order they have reported. */
-std::string StragglerReporter::name_processes(const std::vector<RankCount> &processes) const
+std::string StragglerReporter::name_processes(std::vector<RankCount> processes) const
 {
     std::string text;
+    std::ranges::stable_sort(processes, {}, [](const RankCount &c) { return shown_rank(*c.process); });
     for (const char *kind : {"staying", "leaving", "joining"}) {
-        std::multimap<int, std::string> named;
+        std::vector<int> ranks;
+        std::string each;
         for (const RankCount &c : processes) {
             if (std::string_view(kind) != kind_of(*c.process))
                 continue;
-            bool joining = c.process->world_rank < 0;
-            named.emplace(joining ? c.process->rank : c.process->world_rank,
-                          (joining ? "" : kind + std::string(" ")) + state_.describe(*c.process));
-        }
-        std::vector<int> ranks;
-        std::string each;
-        for (const auto &[rank, name] : named) {
-            ranks.push_back(rank);
-            each += (each.empty() ? "" : ", ") + name;
+            ranks.push_back(shown_rank(*c.process));
+            each += (each.empty() ? "" : ", ") + (c.process->world_rank < 0 ? "" : kind + std::string(" ")) +
+                    state_.describe(*c.process);
         }
         if (ranks.empty())
             continue;

@@ -36,6 +36,12 @@ class StepWindowTest : public testing::Test {
         mpiexec.report(0, 1, REPORT_COUNTS, 1, write_counts({&leaving, 1}));
         mpiexec.report(1, 0, REPORT_COUNTS, 1, write_counts(joining));
     }
+    /* Once, and with these words. */
+    void expect_notified(const std::string &words)
+    {
+        ASSERT_EQ(mpiexec.notified.size(), 1u);
+        EXPECT_NE(mpiexec.notified[0].find(words), std::string::npos) << mpiexec.notified[0];
+    }
 
     FakeMpiexec mpiexec;
 };
@@ -71,10 +77,7 @@ TEST_F(StepWindowTest, absent_processes_are_reported_before_waiting_ones)
     mpiexec.time(1000);
     counts({0, PMI_ADAPT_PHASE_BEGIN, 17, 900}, {1, PMI_ADAPT_PHASE_TOLD, 17, 900},
            {0, PMI_ADAPT_PHASE_WINDOW, 0, 900}, {1, PMI_ADAPT_PHASE_WINDOW, 0, 900});
-    ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_NE(mpiexec.notified[0].find("have not called MPI_Comm_adapt_begin: rank 1 on node b"),
-              std::string::npos)
-        << mpiexec.notified[0];
+    expect_notified("have not called MPI_Comm_adapt_begin: rank 1 on node b");
 }
 
 TEST_F(StepWindowTest, processes_in_finalize_are_reported_before_those_in_the_window)
@@ -83,11 +86,7 @@ TEST_F(StepWindowTest, processes_in_finalize_are_reported_before_those_in_the_wi
     mpiexec.time(1000);
     counts({0, PMI_ADAPT_PHASE_WINDOW, 17, 900}, {1, PMI_ADAPT_PHASE_IGNORED, 17, 900},
            {0, PMI_ADAPT_PHASE_WINDOW, 0, 900}, {1, PMI_ADAPT_PHASE_WINDOW, 0, 900});
-    ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_NE(mpiexec.notified[0].find(
-                  "have called MPI_Finalize without MPI_Comm_adapt_begin: rank 1 on node b"),
-              std::string::npos)
-        << mpiexec.notified[0];
+    expect_notified("have called MPI_Finalize without MPI_Comm_adapt_begin: rank 1 on node b");
     EXPECT_TRUE(mpiexec.aborts.empty());
 }
 
@@ -106,10 +105,7 @@ TEST_F(StepWindowTest, many_are_named_by_ranges)
     for (uint32_t rank = 0; rank < 8; rank++)
         reports.push_back({rank, PMI_ADAPT_PHASE_WINDOW, 5, 700});
     mpiexec.report(0, 0, REPORT_COUNTS, 1, write_counts(reports));
-    ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_NE(mpiexec.notified[0].find("for 700 ms: staying rank 0 on node a, leaving ranks 1-7;"),
-              std::string::npos)
-        << mpiexec.notified[0];
+    expect_notified("for 700 ms: staying rank 0 on node a, leaving ranks 1-7;");
 }
 
 TEST_F(StepWindowTest, joining_processes_that_do_not_prepare_are_reported)
@@ -125,10 +121,7 @@ TEST_F(StepWindowTest, joining_processes_that_do_not_prepare_are_reported)
     mpiexec.time(500);
     mpiexec.ready(1, 0, 0, 1);
     mpiexec.time(1500);
-    ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_NE(mpiexec.notified[0].find("do not prepare in MPI_Comm_adapt_begin on these nodes: c;"),
-              std::string::npos)
-        << mpiexec.notified[0];
+    expect_notified("do not prepare in MPI_Comm_adapt_begin on these nodes: c;");
 }
 
 TEST_F(StepWindowTest, processes_are_named_by_rank)
@@ -137,11 +130,8 @@ TEST_F(StepWindowTest, processes_are_named_by_rank)
     mpiexec.time(1000);
     counts({0, PMI_ADAPT_PHASE_COMMIT, 17, 400}, {1, PMI_ADAPT_PHASE_COMMIT, 17, 900},
            {1, PMI_ADAPT_PHASE_WINDOW, 0, 960}, {0, PMI_ADAPT_PHASE_WINDOW, 0, 950});
-    ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_NE(mpiexec.notified[0].find("the process that joins as rank 1 on node c, "
-                                       "the process that joins as rank 2 on node c"),
-              std::string::npos)
-        << mpiexec.notified[0];
+    expect_notified("the process that joins as rank 1 on node c, "
+                    "the process that joins as rank 2 on node c");
 }
 
 /* ---- the program is over ------------------------------------------------------------------------- */
@@ -203,12 +193,8 @@ TEST_F(StepWindowTest, a_joining_process_that_ends_without_begin_is_reported)
     mpiexec.start_group(1, {"c"});
     mpiexec.init(1, 0, 0);
     mpiexec.exited(1, 0, 0);
-    ASSERT_EQ(mpiexec.notified.size(), 1u);
-    EXPECT_NE(mpiexec.notified[0].find(
-                  "the process that joins as rank 2 on node c ended with exit code 0 without "
-                  "having called MPI_Comm_adapt_begin; the job goes on as it was"),
-              std::string::npos)
-        << mpiexec.notified[0];
+    expect_notified("the process that joins as rank 2 on node c ended with exit code 0 without "
+                    "having called MPI_Comm_adapt_begin; the job goes on as it was");
 }
 
 }  // namespace
